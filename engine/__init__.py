@@ -1,0 +1,1 @@
+"""Pipelines over documents: language, plan, operators, evidence, executor. No Qt, no model runtime."""

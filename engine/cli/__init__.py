@@ -1,0 +1,1 @@
+"""The redwell command line."""

@@ -1,0 +1,1 @@
+"""Read files into documents: pages, numbered lines with boxes, tables, outline."""

@@ -1,0 +1,88 @@
+"""The Document: pages and globally numbered lines, as every later part sees a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from engine.rows import DocumentId, Span
+
+LineSource = Literal["text", "ocr"]
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A rectangle in PDF points (1/72 inch), origin at the top left of the page as displayed."""
+
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line. `number` counts from 1 over the whole document; `page` from 1.
+
+    `box` is None for formats without pages (plain text). `confidence` is the OCR engine's, 0..1, None for text.
+    """
+
+    number: int
+    page: int
+    text: str
+    box: Box | None = None
+    source: LineSource = "text"
+    confidence: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page: its size in points as displayed, where its text came from and why, and its lines (None if empty)."""
+
+    number: int
+    width: float
+    height: float
+    source: LineSource
+    reason: str
+    lines: Span | None
+    rotation: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table found on a page: rows of cells, the first row being the header when `has_header`."""
+
+    page: int
+    box: Box
+    rows: tuple[tuple[str, ...], ...]
+    has_header: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OutlineEntry:
+    """A heading of the file's own outline; `level` counts from 1."""
+
+    level: int
+    title: str
+    page: int
+
+
+@dataclass(frozen=True)
+class Document:
+    """A parsed file, identified by the SHA-256 of its bytes. Invariant: `text` is the lines joined by newlines."""
+
+    id: DocumentId
+    filename: str
+    kind: str
+    size_bytes: int
+    pages: tuple[Page, ...]
+    lines: tuple[Line, ...]
+    tables: tuple[Table, ...] = ()
+    outline: tuple[OutlineEntry, ...] = ()
+    metadata: tuple[tuple[str, Any], ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """Return the whole text; line n of it is `lines[n - 1]`."""
+        return "\n".join(line.text for line in self.lines)

@@ -1,0 +1,88 @@
+"""Every error a user can meet, as one tree.
+
+RedwellError                  exit code 2
+├── UsageError                2   a command was called wrongly
+├── PipelineError             2   the pipeline file is wrong; knows file, line, column
+├── EnvironmentMissing        3   a model, a library or disk space is missing
+├── CaseError                 2   the case file cannot be used
+├── DocumentError             1   one file could not be read (the others go on)
+└── ItemError                 1   one row failed in one operator (the others go on)
+
+The rooms below have trees of their own (models.errors.ModelError, storage.errors.StorageError);
+the executor turns them into one of these.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class RedwellError(Exception):
+    """Base: a message that says what failed and where, and advice that says what to do."""
+
+    exit_code: ClassVar[int] = 2
+
+    def __init__(self, message: str, *, advice: str = "") -> None:
+        super().__init__(message)
+        self.advice = advice
+
+
+class UsageError(RedwellError):
+    """A command or function was called with arguments that make no sense."""
+
+
+class PipelineError(RedwellError):
+    """The pipeline is wrong. `line` and `column` are 1-based positions in the YAML, None when unknown."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        advice: str = "",
+        file: str = "",
+        line: int | None = None,
+        column: int | None = None,
+        operator: str = "",
+    ) -> None:
+        super().__init__(message, advice=advice)
+        self.file = file
+        self.line = line
+        self.column = column
+        self.operator = operator
+
+    def __str__(self) -> str:
+        place = self.file
+        if self.line is not None:
+            place += f":{self.line}" + (f":{self.column}" if self.column is not None else "")
+        parts = [p for p in (place, f"operator {self.operator!r}" if self.operator else "") if p]
+        return ": ".join([*parts, super().__str__()])
+
+
+class EnvironmentMissing(RedwellError):
+    """Something this machine lacks: a model, a library, disk space."""
+
+    exit_code = 3
+
+
+class CaseError(RedwellError):
+    """The case file cannot be opened or written."""
+
+
+class DocumentError(RedwellError):
+    """One file could not be read. `reason` is a short stable word: encrypted, corrupt, empty, ..."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, reason: str, advice: str = "") -> None:
+        super().__init__(message, advice=advice)
+        self.reason = reason
+
+
+class ItemError(RedwellError):
+    """One row failed in one operator; `raw_reply` is what the model said, if it said anything."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, advice: str = "", raw_reply: str | None = None) -> None:
+        super().__init__(message, advice=advice)
+        self.raw_reply = raw_reply

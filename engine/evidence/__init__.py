@@ -1,0 +1,1 @@
+"""Locate output values in the lines they came from."""

@@ -1,0 +1,1 @@
+"""Run a plan over rows: events, ledger, cache, resume."""

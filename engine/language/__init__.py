@@ -1,0 +1,1 @@
+"""The pipeline language: YAML, schemas, templates and the checks made before any model call."""

@@ -1,0 +1,104 @@
+"""What an operator is: an async function from (node, rows, tools) to an Outcome that accounts for every row."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.plan.node import Node
+from engine.rows import Row, Span
+from models.protocol import Reply, Request
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A row that an operator turned down, and why. It stays in the ledger."""
+
+    row: Row
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A row that an operator could not process, with the error, the advice and what the model said."""
+
+    row: Row
+    error: str
+    advice: str = ""
+    raw_reply: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One verdict about a pair or group that the ledger must show (resolve: are these the same?).
+
+    `verdict` is "same" or "different"; `by` says who decided: "model", "rule", "identical", "transitivity", "user".
+    """
+
+    subject: str
+    left: str
+    right: str
+    verdict: str
+    by: str
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Every input row's fate: an ancestor of a row in `rows`, or in `rejected`, or in `failed`."""
+
+    rows: Sequence[Row] = ()
+    rejected: Sequence[Rejected] = ()
+    failed: Sequence[Failed] = ()
+    decisions: Sequence[Decision] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """The numbered lines a row's text stands for: `lines[i]` is line `first + i` of its document."""
+
+    first: int
+    lines: tuple[str, ...]
+
+    def span(self, start: int, stop: int) -> Span:
+        """Address the lines at offsets `start` up to and excluding `stop`."""
+        return Span(self.first + start, self.first + stop - 1)
+
+
+class Tools(Protocol):
+    """What the executor lends an operator. `ask` is the only door to a model."""
+
+    @property
+    def system_prompt(self) -> str:
+        """Return the text every model operator puts first; empty when the pipeline sets none."""
+
+    @property
+    def context_tokens(self) -> int:
+        """Return the context of the node's model, prompt and reply together."""
+
+    def count_tokens(self, text: str) -> int:
+        """Count tokens with the node's model."""
+
+    async def ask(self, request: Request) -> Reply:
+        """Ask the model; raises models.errors.ModelError."""
+
+    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Embed texts: shape (len(texts), dimensions), rows of unit length."""
+
+    def progress(self, done: int, total: int) -> None:
+        """Report how many work items (rows, pairs, groups) are finished."""
+
+
+OperatorFunction = Callable[[Any, Sequence[Row], Tools], Awaitable[Outcome]]
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """A registry entry: the node type and the function that runs it."""
+
+    node_type: type[Node]
+    run: OperatorFunction

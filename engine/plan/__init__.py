@@ -1,0 +1,1 @@
+"""Frozen plan nodes and what each reads, writes and removes."""

@@ -1,0 +1,44 @@
+"""The base of all plan nodes, and the traits by which the engine reasons about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+Cardinality = Literal["one_to_one", "zero_or_one", "one_to_many", "many_to_many", "many_to_one"]
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What a node does to rows, known before it runs.
+
+    `reads` are fields its prompts and keys need; `writes` fields it adds or replaces; `removes` fields it drops.
+    `keeps_others` is False when only `writes` survive (reduce). `row_local`: each output row depends on one input row.
+    `opens`: the node also writes fields whose names are known only at run time (unnest of a
+    dictionary), so fields read further down cannot be checked against it.
+    """
+
+    reads: frozenset[str]
+    writes: frozenset[str]
+    removes: frozenset[str] = frozenset()
+    keeps_others: bool = True
+    cardinality: Cardinality = "one_to_one"
+    row_local: bool = True
+    calls_model: bool = True
+    opens: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Node:
+    """One operator of a plan. Subclasses are frozen dataclasses validated in `__post_init__`.
+
+    `kind` is the YAML `type`. A subclass lives in its operator's module and is listed in engine.operators.registry.
+    """
+
+    kind: ClassVar[str]
+
+    name: str
+
+    def traits(self) -> Traits:
+        """Say what this node reads, writes and removes."""
+        raise TypeError(f"{type(self).__name__} must define traits()")

@@ -1,0 +1,1 @@
+"""On-device models: backends, token masks, embeddings, catalogue. Knows no pipeline."""

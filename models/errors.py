@@ -1,0 +1,78 @@
+"""Errors of the model room. Each says what failed, on what, and what to do.
+
+ModelError
+├── PromptTooLong      the prompt does not fit the context (not retryable)
+├── OutOfTokens        the reply reached its token limit before it was complete (retryable with a larger limit)
+├── InvalidSchema      the schema cannot be compiled to a token mask
+├── ModelCrashed       the runtime failed while this request was in flight (retryable)
+├── ModelMissing       the weights are not installed (environment)
+├── RuntimeMissing     the inference library is not installed or does not work on this CPU (environment)
+└── WeightsCorrupt     a file's SHA-256 is not the pinned one (environment)
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class ModelError(Exception):
+    """Base of everything that goes wrong around a model."""
+
+    retryable: ClassVar[bool] = False
+    is_environment: ClassVar[bool] = False
+
+    def __init__(self, message: str, *, advice: str = "") -> None:
+        super().__init__(message)
+        self.advice = advice
+
+
+class PromptTooLong(ModelError):
+    """The prompt and the room kept for the reply exceed the context."""
+
+    def __init__(self, *, prompt_tokens: int, reply_tokens: int, context_tokens: int, what: str = "prompt") -> None:
+        self.prompt_tokens = prompt_tokens
+        self.reply_tokens = reply_tokens
+        self.context_tokens = context_tokens
+        super().__init__(
+            f"{what} has {prompt_tokens} tokens and keeps {reply_tokens} for the reply, "
+            f"but the model's context is {context_tokens} tokens",
+            advice="Split the text (split + gather), fold it (reduce with fold_prompt), or lower max_tokens.",
+        )
+
+
+class OutOfTokens(ModelError):
+    """The reply was cut by its token limit; `partial` is what was written."""
+
+    retryable = True
+
+    def __init__(self, message: str, *, partial: str = "", advice: str = "") -> None:
+        super().__init__(message, advice=advice or "Raise max_tokens for this operator, or ask for less per call.")
+        self.partial = partial
+
+
+class InvalidSchema(ModelError):
+    """The JSON Schema cannot be turned into a token mask."""
+
+
+class ModelCrashed(ModelError):
+    """The inference runtime failed."""
+
+    retryable = True
+
+
+class ModelMissing(ModelError):
+    """The weights are not on this machine."""
+
+    is_environment = True
+
+
+class RuntimeMissing(ModelError):
+    """The inference library is missing or does not run on this CPU."""
+
+    is_environment = True
+
+
+class WeightsCorrupt(ModelError):
+    """A model file is not the one whose hash is pinned."""
+
+    is_environment = True

@@ -1,0 +1,129 @@
+"""What the engine and a model backend say to each other: Request, Reply, ModelBackend."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, Protocol, runtime_checkable
+
+Role = Literal["system", "user", "assistant"]
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One piece of a prompt. Consecutive segments of one role form one chat message.
+
+    `shared` marks text that other requests begin with too (a document, the instructions),
+    so a backend may keep its KV cache.
+    """
+
+    role: Role
+    text: str
+    shared: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How tokens are chosen. `temperature` 0 is greedy; `max_tokens` bounds the reply, inclusive."""
+
+    temperature: float = 0.0
+    max_tokens: int = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class Purpose:
+    """What a request is for: shown in progress and errors, never part of its identity."""
+
+    operator: str = ""
+    row_id: str = ""
+    task: str = ""
+
+
+@dataclass(frozen=True)
+class Request:
+    """Ask for one JSON value that fits `schema_json` (canonical JSON Schema text).
+
+    """
+
+    segments: tuple[Segment, ...]
+    schema_json: str
+    sampling: Sampling = Sampling()
+    seed: int = 0
+    purpose: Purpose = field(default=Purpose(), compare=False)
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """Return the JSON Schema as a fresh dictionary."""
+        value: dict[str, Any] = json.loads(self.schema_json)
+        return value
+
+    @cached_property
+    def digest(self) -> str:
+        """Identify everything that decides the reply except the model: SHA-256, hexadecimal."""
+        body = {
+            "segments": [[s.role, s.text] for s in self.segments],
+            "schema": self.schema_json,
+            "sampling": [self.sampling.temperature, self.sampling.max_tokens],
+            "seed": self.seed,
+        }
+        return hashlib.sha256(canonical_json(body).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A value that fits the request's schema, and what it cost.
+
+    Token counts: `prompt_tokens` is the whole prompt, of which `reused_tokens` came from the prefix
+    cache; `sampled_tokens` were chosen by the model, `forced_tokens` were fixed by the schema.
+    Times are seconds. `from_cache` is set when the reply was read from the case file.
+    """
+
+    value: Any
+    text: str
+    prompt_tokens: int = 0
+    reused_tokens: int = 0
+    sampled_tokens: int = 0
+    forced_tokens: int = 0
+    queue_seconds: float = 0.0
+    seconds: float = 0.0
+    from_cache: bool = False
+
+
+@runtime_checkable
+class ModelBackend(Protocol):
+    """A model on this machine. Safe to call `ask` hundreds of times at once from one event loop."""
+
+    @property
+    def digest(self) -> str:
+        """Identify the weights: SHA-256 of the model file, hexadecimal."""
+
+    @property
+    def name(self) -> str:
+        """Return the name a person knows the model by."""
+
+    @property
+    def context_tokens(self) -> int:
+        """Return how many tokens one request may use: prompt and reply together."""
+
+    def count_tokens(self, text: str) -> int:
+        """Count the tokens of plain text with the model's own tokenizer."""
+
+    def count_prompt_tokens(self, request: Request) -> int:
+        """Count the tokens of the whole prompt, chat template included."""
+
+    async def ask(self, request: Request) -> Reply:
+        """Answer one request.
+
+        Raises PromptTooLong, OutOfTokens, InvalidSchema or ModelCrashed (models.errors).
+        """
+
+    async def close(self) -> None:
+        """Stop, failing requests in flight; idempotent."""
+
+
+def canonical_json(value: Mapping[str, Any] | list[Any] | Any) -> str:
+    """Write JSON in one fixed form: UTF-8, no spaces. Key order is kept, for it is the order of generation."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

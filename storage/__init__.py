@@ -1,0 +1,1 @@
+"""One SQLite case file per investigation, and exports. Knows no pipeline."""
