@@ -1,0 +1,78 @@
+"""A model's own chat template, rendered so that message text can never be read as control tokens.
+
+The template is rendered with a marker in place of each message's content; what lies between the markers is the
+template's and may contain control tokens, what replaces a marker is data and may not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from jinja2.exceptions import TemplateError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from models.errors import ModelError
+from models.protocol import Role, Segment
+
+CHATML = (
+    "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A run of prompt text; `is_template` text may hold control tokens, other text is data."""
+
+    text: str
+    is_template: bool
+
+
+def render_chat(template: str | None, segments: Sequence[Segment], *, bos: str = "", eos: str = "") -> list[Piece]:
+    """Lay out the segments as the model was trained to read them, ending where the reply begins.
+
+    `template` is the Jinja text from the model file, None for ChatML. Raises ModelError if it cannot be rendered.
+    """
+    messages = _messages(segments)
+    marked = [{"role": role, "content": _marker(i)} for i, (role, _) in enumerate(messages)]
+    environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
+    environment.globals["raise_exception"] = _refuse
+    try:
+        rendered = environment.from_string(template or CHATML).render(
+            messages=marked, add_generation_prompt=True, bos_token=bos, eos_token=eos, tools=None
+        )
+    except TemplateError as error:
+        raise ModelError(f"the model's chat template cannot be rendered: {error}") from error
+    return _replace_markers(rendered, messages)
+
+
+def _messages(segments: Sequence[Segment]) -> list[tuple[Role, list[str]]]:
+    messages: list[tuple[Role, list[str]]] = []
+    for segment in segments:
+        if messages and messages[-1][0] == segment.role:
+            messages[-1][1].append(segment.text)
+        else:
+            messages.append((segment.role, [segment.text]))
+    return messages
+
+
+def _replace_markers(rendered: str, messages: Sequence[tuple[Role, list[str]]]) -> list[Piece]:
+    pieces: list[Piece] = []
+    rest = rendered
+    for i, (_, texts) in enumerate(messages):
+        before, found, rest = rest.partition(_marker(i))
+        if not found:
+            raise ModelError(f"the model's chat template drops message {i + 1} of {len(messages)}")
+        pieces.append(Piece(before, is_template=True))
+        pieces.extend(Piece(text, is_template=False) for text in texts if text)
+    pieces.append(Piece(rest, is_template=True))
+    return [p for p in pieces if p.text]
+
+
+def _marker(index: int) -> str:
+    return f"\ue000redwell message {index}\ue001"
+
+
+def _refuse(message: str) -> None:
+    raise TemplateError(message)

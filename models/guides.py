@@ -1,0 +1,114 @@
+"""Token masks from JSON Schema. The only module that imports llguidance (the guide engine of outlines)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Protocol
+
+import numpy as np
+from llguidance import LLMatcher, LLParserLimits, LLTokenizer
+from llguidance.numpy import allocate_token_bitmask, fill_next_token_bitmask
+from numpy.typing import NDArray
+
+from models.errors import InvalidSchema
+
+
+class Guide(Protocol):
+    """The state of one reply under its schema."""
+
+    @property
+    def finished(self) -> bool:
+        """Say whether the value is complete."""
+
+    def allowed(self) -> NDArray[np.intp]:
+        """Return the tokens that may come next, ascending."""
+
+    def accept(self, token: int) -> None:
+        """Advance by one token."""
+
+    def take_forced(self) -> list[int]:
+        """Advance by every token that the schema leaves no choice about, and return them."""
+
+
+class GuideCompiler:
+    """Compile schemas for one model's vocabulary.
+
+    Compact JSON (no white space), properties in the order written: generation follows the schema's order.
+    """
+
+    def __init__(self, tokenizer: LLTokenizer) -> None:
+        self._tokenizer = tokenizer
+        # A list of quotes repeats a passage's sentences once per nesting; the library's defaults are for chat tools.
+        self._limits = LLParserLimits(
+            max_items_in_row=50_000,
+            initial_lexer_fuel=20_000_000,
+            step_lexer_fuel=5_000_000,
+            step_max_items=400_000,
+            max_lexer_states=2_000_000,
+            max_grammar_size=4_000_000,
+            verbose_errors=True,
+        )
+
+    @classmethod
+    def from_llama_vocabulary(cls, vocabulary: Any) -> GuideCompiler:
+        """Read the vocabulary from llama.cpp; about a second."""
+        from llguidance.llamacpp import lltokenizer_from_vocab  # noqa: PLC0415 - it imports the runtime
+
+        return cls(lltokenizer_from_vocab(vocabulary))
+
+    def compile(self, schema_json: str) -> TokenGuide:
+        """Return a fresh guide; raises InvalidSchema naming what the schema language cannot express."""
+        grammar = LLMatcher.grammar_from_json_schema(
+            json.loads(schema_json),
+            defaults={"whitespace_flexible": False, "item_separator": ",", "key_separator": ":"},
+        )
+        matcher = LLMatcher(self._tokenizer, grammar, log_level=0, limits=self._limits)
+        if matcher.is_error():
+            raise InvalidSchema(
+                f"the schema cannot be turned into a token mask: {matcher.get_error()}",
+                advice="Simplify the output schema of this operator.",
+            )
+        return TokenGuide(matcher, self._tokenizer)
+
+    def decode(self, tokens: list[int]) -> str:
+        """Turn reply tokens into text."""
+        return self._tokenizer.decode_bytes(tokens).decode("utf-8", errors="replace")
+
+
+class TokenGuide:
+    """One reply's guide over an LLMatcher."""
+
+    def __init__(self, matcher: LLMatcher, tokenizer: LLTokenizer) -> None:
+        self._matcher = matcher
+        self._vocabulary_size: int = tokenizer.vocab_size
+        self._mask = allocate_token_bitmask(1, self._vocabulary_size)
+
+    @property
+    def finished(self) -> bool:
+        """Say whether the value is complete."""
+        self._raise_on_error()
+        return bool(self._matcher.is_stopped())
+
+    def allowed(self) -> NDArray[np.intp]:
+        """Return the tokens that may come next, ascending."""
+        fill_next_token_bitmask(self._matcher, self._mask)
+        self._raise_on_error()
+        bits = np.unpackbits(self._mask.view(np.uint8)[0], bitorder="little")
+        return np.flatnonzero(bits[: self._vocabulary_size])
+
+    def accept(self, token: int) -> None:
+        """Advance by one token; raises InvalidSchema if the guide's limits were exceeded."""
+        self._matcher.consume_token(token)
+        self._raise_on_error()
+
+    def take_forced(self) -> list[int]:
+        """Advance by every token that the schema leaves no choice about, and return them."""
+        tokens: list[int] = list(self._matcher.compute_ff_tokens())
+        if tokens:
+            self._matcher.consume_tokens(tokens)
+            self._raise_on_error()
+        return tokens
+
+    def _raise_on_error(self) -> None:
+        if self._matcher.is_error():
+            raise InvalidSchema(f"the token mask failed: {self._matcher.get_error()}")

@@ -1,0 +1,147 @@
+"""llama.cpp through its low-level binding: several sequences in one context with a unified KV cache.
+
+The only module that imports llama_cpp. It evaluates tokens and copies prefixes; what to evaluate next is
+the scheduler's business (models.scheduler).
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import llama_cpp as lc
+import numpy as np
+from numpy.typing import NDArray
+
+from models.errors import ModelCrashed, RuntimeMissing, WeightsCorrupt
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeSettings:
+    """Sizes chosen before loading.
+
+    `cells`: KV cells over all sequences; 0 means as many as the model's trained context. `sequences`: slots,
+    running and kept for reuse. `batch_tokens`: most tokens of one evaluation.
+    """
+
+    cells: int
+    sequences: int
+    threads: int
+    batch_tokens: int = 512
+    gpu_layers: int = 0
+
+
+@lc.llama_log_callback  # type: ignore[untyped-decorator]
+def _discard_log(level: int, text: bytes, user_data: ctypes.c_void_p) -> None:
+    """Keep the runtime's own chatter off the user's terminal."""
+
+
+class LlamaRuntime:
+    """A loaded model and its context. Not thread-safe: one thread evaluates."""
+
+    def __init__(self, path: Path, settings: RuntimeSettings) -> None:
+        """Load the weights; raises WeightsCorrupt or RuntimeMissing with what to do."""
+        lc.llama_log_set(_discard_log, ctypes.c_void_p(0))
+        lc.llama_backend_init()
+        parameters = lc.llama_model_default_params()
+        parameters.n_gpu_layers = settings.gpu_layers
+        self._model: Any = lc.llama_model_load_from_file(str(path).encode(), parameters)
+        if not self._model:
+            raise WeightsCorrupt(
+                f"{path} could not be loaded as a GGUF model",
+                advice="Check the file with `redwell models check`, or install the model again.",
+            )
+        self.vocabulary: Any = lc.llama_model_get_vocab(self._model)
+        self.vocabulary_size: int = lc.llama_vocab_n_tokens(self.vocabulary)
+        self.trained_context: int = lc.llama_model_n_ctx_train(self._model)
+        self.settings = settings
+        self.cells = min(settings.cells or self.trained_context, self.trained_context)
+        self._context: Any = lc.llama_init_from_model(self._model, self._context_parameters())
+        if not self._context:
+            lc.llama_model_free(self._model)
+            raise RuntimeMissing(
+                f"no memory for a context of {self.cells} tokens",
+                advice="Close other programs, or set REDWELL_CONTEXT_TOKENS to a smaller number.",
+            )
+        self._memory: Any = lc.llama_get_memory(self._context)
+        self._batch: Any = lc.llama_batch_init(settings.batch_tokens, 0, 1)
+
+    def _context_parameters(self) -> Any:
+        settings = self.settings
+        parameters = lc.llama_context_default_params()
+        parameters.n_ctx = self.cells
+        parameters.n_batch = parameters.n_ubatch = settings.batch_tokens
+        parameters.n_seq_max = settings.sequences
+        parameters.n_threads = parameters.n_threads_batch = settings.threads
+        parameters.kv_unified = True
+        return parameters
+
+    @property
+    def chat_template(self) -> str | None:
+        """Return the Jinja chat template stored in the model file, None if it has none."""
+        raw = lc.llama_model_chat_template(self._model, None)
+        return raw.decode() if raw else None
+
+    def special_text(self, name: str) -> str:
+        """Return the text of the special token `name` ("bos" or "eos"), empty if the model has none."""
+        token = lc.llama_vocab_bos(self.vocabulary) if name == "bos" else lc.llama_vocab_eos(self.vocabulary)
+        if token < 0:
+            return ""
+        text: bytes = lc.llama_vocab_get_text(self.vocabulary, token)
+        return text.decode(errors="replace")
+
+    def tokenize(self, text: str, *, special: bool) -> list[int]:
+        """Turn text into tokens; control tokens are read from the text only if `special`."""
+        raw = text.encode("utf-8", errors="replace")
+        room = len(raw) + 8
+        tokens = (lc.llama_token * room)()
+        count = lc.llama_tokenize(self.vocabulary, raw, len(raw), tokens, room, False, special)
+        if count < 0:
+            raise ModelCrashed(f"the tokenizer failed on a text of {len(raw)} bytes")
+        return list(tokens[:count])
+
+    def evaluate_tokens(self, items: Sequence[tuple[int, int, int, bool]]) -> list[NDArray[np.float32]]:
+        """Evaluate (token, position, sequence, wants logits) items as one batch.
+
+        Return one logits vector per item that wants it, in order: views that are valid until the next call.
+        Raises ModelCrashed when the runtime fails.
+        """
+        batch, count = self._batch, len(items)
+        batch.n_tokens = count
+        for i, (token, position, sequence, wants_logits) in enumerate(items):
+            batch.token[i] = token
+            batch.pos[i] = position
+            batch.n_seq_id[i] = 1
+            batch.seq_id[i][0] = sequence
+            batch.logits[i] = wants_logits
+        status = lc.llama_decode(self._context, batch)
+        if status:
+            raise ModelCrashed(
+                f"llama.cpp could not evaluate a batch of {count} tokens (status {status})",
+                advice="Run the command again: finished replies are kept. If it repeats, use a smaller context.",
+            )
+        shape = (self.vocabulary_size,)
+        return [
+            np.ctypeslib.as_array(lc.llama_get_logits_ith(self._context, i), shape=shape)
+            for i, item in enumerate(items)
+            if item[3]
+        ]
+
+    def copy_prefix(self, source: int, target: int, length: int) -> None:
+        """Let `target` share the first `length` positions of `source`, at no cost."""
+        lc.llama_memory_seq_cp(self._memory, source, target, 0, length)
+
+    def forget(self, sequence: int, start: int = 0) -> None:
+        """Drop a sequence's cells from position `start` (inclusive) on."""
+        lc.llama_memory_seq_rm(self._memory, sequence, start, -1)
+
+    def close(self) -> None:
+        """Free everything; idempotent."""
+        if self._context:
+            lc.llama_batch_free(self._batch)
+            lc.llama_free(self._context)
+            lc.llama_model_free(self._model)
+            self._context = self._model = None

@@ -1,0 +1,110 @@
+"""Sequences of a KV cache: what is evaluated where, which cells are shared, what can be thrown away."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(eq=False)
+class Slot:
+    """One sequence of the context.
+
+    `tokens` are all tokens planned for it, of which the first `evaluated` are in the cache. `cells` names the cache
+    cell of each evaluated token; a cell shared by a copied prefix has the same name in both slots.
+    """
+
+    number: int
+    tokens: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
+    evaluated: int = 0
+    cells: list[int] = field(default_factory=list)
+    last_used: int = 0
+    busy: bool = False
+
+
+def common_prefix(left: NDArray[np.int32], right: NDArray[np.int32]) -> int:
+    """Count the leading tokens two sequences share."""
+    length = min(left.size, right.size)
+    different = np.flatnonzero(left[:length] != right[:length])
+    return int(different[0]) if different.size else length
+
+
+class SlotTable:
+    """All slots of one context, with exact accounting of cells under sharing.
+
+    The table decides; the caller makes the runtime copy or forget accordingly.
+    """
+
+    def __init__(self, slots: int, cells: int) -> None:
+        self.slots = [Slot(i) for i in range(slots)]
+        self.capacity = cells
+        self._holders: Counter[int] = Counter()
+        self._next_cell = 0
+        self._clock = 0
+
+    @property
+    def used_cells(self) -> int:
+        """Return how many cells hold a token of at least one slot."""
+        return len(self._holders)
+
+    @property
+    def free_cells(self) -> int:
+        """Return how many cells are free."""
+        return self.capacity - self.used_cells
+
+    def best_prefix(self, tokens: NDArray[np.int32]) -> tuple[Slot | None, int, int]:
+        """Find the slot sharing the longest evaluated prefix: (slot, length, length once running prefills are done)."""
+        best: Slot | None = None
+        length = promised = 0
+        for slot in self.slots:
+            shared = common_prefix(slot.tokens, tokens)
+            ready = min(shared, slot.evaluated)
+            if ready > length:
+                best, length = slot, ready
+            if slot.busy:
+                promised = max(promised, shared)
+        return best, length, max(length, promised)
+
+    def empty_slot(self) -> Slot | None:
+        """Return a slot that holds nothing."""
+        return next((s for s in self.slots if not s.busy and not s.cells), None)
+
+    def oldest_idle(self, keep: Slot | None = None) -> Slot | None:
+        """Return the idle slot unused for longest, other than `keep`."""
+        idle = [s for s in self.slots if not s.busy and s.cells and s is not keep]
+        return min(idle, key=lambda s: s.last_used, default=None)
+
+    def share(self, source: Slot, target: Slot, length: int) -> None:
+        """Let an empty `target` hold the first `length` cells of `source`."""
+        target.cells = source.cells[:length]
+        target.evaluated = length
+        self._holders.update(target.cells)
+        self.touch(source)
+
+    def extend(self, slot: Slot, count: int) -> None:
+        """Record that `count` more tokens of the slot are evaluated."""
+        new = range(self._next_cell, self._next_cell + count)
+        self._next_cell += count
+        slot.cells.extend(new)
+        self._holders.update(new)
+        slot.evaluated += count
+        self.touch(slot)
+
+    def truncate(self, slot: Slot, length: int) -> None:
+        """Drop the slot's cells from position `length` (inclusive) on."""
+        for cell in slot.cells[length:]:
+            if self._holders[cell] == 1:
+                del self._holders[cell]
+            else:
+                self._holders[cell] -= 1
+        del slot.cells[length:]
+        slot.evaluated = min(slot.evaluated, length)
+        slot.tokens = slot.tokens[:length]
+
+    def touch(self, slot: Slot) -> None:
+        """Mark the slot as the most recently used."""
+        self._clock += 1
+        slot.last_used = self._clock
