@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from engine.plan.node import Node
 from engine.rows import Row, Span
-from models.protocol import Reply, Request
+from models.protocol import Reply, Request, Sampling
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,9 @@ class Failed:
 class Decision:
     """One verdict about a pair or group that the ledger must show (resolve: are these the same?).
 
-    `verdict` is "same" or "different"; `by` says who decided: "model", "rule", "identical", "transitivity", "user".
+    `verdict` is "same", "different" or "undecided" (not merged; `detail` says why nobody could tell).
+    `by` says who decided: "model", "transitivity", "user", "constraint" (joining would bring together what a rule
+    or the user keeps apart), "limit", "error", or a code rule: "identical", "badge", "only_bearer_in_document", ...
     """
 
     subject: str
@@ -75,6 +77,14 @@ class Tools(Protocol):
     @property
     def system_prompt(self) -> str:
         """Return the text every model operator puts first; empty when the pipeline sets none."""
+
+    @property
+    def sampling(self) -> Sampling:
+        """Return the pipeline's sampling, of which an operator may override parts."""
+
+    @property
+    def seed(self) -> int:
+        """Return the pipeline's seed."""
 
     @property
     def context_tokens(self) -> int:

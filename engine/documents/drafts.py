@@ -1,0 +1,138 @@
+"""What a parser hands over before lines are numbered, and the numbering."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from engine.documents.document import Box, Document, Line, LineSource, OutlineEntry, Page, Table
+from engine.rows import DocumentId, Span
+
+
+@dataclass(frozen=True, slots=True)
+class LineDraft:
+    """A line that does not know its number yet."""
+
+    text: str
+    box: Box | None = None
+    source: LineSource = "text"
+    confidence: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PageDraft:
+    """A page that does not know its number yet; sizes in points, 0 for formats without pages."""
+
+    lines: Sequence[LineDraft]
+    width: float = 0.0
+    height: float = 0.0
+    source: LineSource = "text"
+    reason: str = "text file"
+    rotation: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ChildFile:
+    """A file found inside another: its name there (no `..`, no drive) and where its bytes were written."""
+
+    name: str
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class ChildFailure:
+    """A file inside another that could not be taken out; `reason` as in DocumentError."""
+
+    name: str
+    reason: str
+    message: str
+    advice: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a parser read from one file. `pages` is None for a plain container (ZIP), which has no text of its own."""
+
+    pages: Sequence[PageDraft] | None
+    tables: Sequence[Table] = ()
+    outline: Sequence[OutlineEntry] = ()
+    metadata: Sequence[tuple[str, Any]] = ()
+    warnings: Sequence[str] = ()
+    children: Sequence[ChildFile] = ()
+    failures: Sequence[ChildFailure] = ()
+    skipped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedFile:
+    """One parsed file: its document (None for a ZIP) and what was found inside it.
+
+    `failures` are members that could not be taken out; `skipped` counts hidden members.
+    """
+
+    document: Document | None
+    kind: str
+    children: tuple[ChildFile, ...] = ()
+    failures: tuple[ChildFailure, ...] = ()
+    skipped: int = 0
+
+
+@dataclass
+class _Numbered:
+    pages: list[Page] = field(default_factory=list)
+    lines: list[Line] = field(default_factory=list)
+
+
+def number_lines(drafts: Sequence[PageDraft]) -> tuple[tuple[Page, ...], tuple[Line, ...]]:
+    """Number pages from 1 and lines from 1 over all pages."""
+    out = _Numbered()
+    for number, draft in enumerate(drafts, 1):
+        first = len(out.lines) + 1
+        for line in draft.lines:
+            out.lines.append(
+                Line(len(out.lines) + 1, number, line.text, rounded(line.box), line.source, line.confidence)
+            )
+        span = Span(first, len(out.lines)) if len(out.lines) >= first else None
+        out.pages.append(
+            Page(
+                number,
+                round(draft.width, 2),
+                round(draft.height, 2),
+                draft.source,
+                draft.reason,
+                span,
+                round(draft.rotation, 2),
+            )
+        )
+    return tuple(out.pages), tuple(out.lines)
+
+
+def rounded(box: Box | None) -> Box | None:
+    """Round a box to 1/100 point: finer than any reader needs, and half the JSON."""
+    if box is None:
+        return None
+    return Box(round(box.x0, 2), round(box.y0, 2), round(box.x1, 2), round(box.y1, 2))
+
+
+def make_document(contents: Contents, *, id: DocumentId, filename: str, kind: str, size_bytes: int) -> Document:
+    """Number what a parser read and make it a document; `contents.pages` must not be None."""
+    pages, lines = number_lines(contents.pages or ())
+    return Document(
+        id=id,
+        filename=filename,
+        kind=kind,
+        size_bytes=size_bytes,
+        pages=pages,
+        lines=lines,
+        tables=tuple(contents.tables),
+        outline=tuple(contents.outline),
+        metadata=tuple(contents.metadata),
+        warnings=tuple(contents.warnings),
+    )
+
+
+def text_page(text: str, reason: str) -> PageDraft:
+    """Make one page without a size of a text; blank lines stay, so numbers match those an editor shows."""
+    return PageDraft([LineDraft(line) for line in text.splitlines()], reason=reason)

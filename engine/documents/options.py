@@ -1,0 +1,47 @@
+"""What a caller may set about reading files, and the limits a hostile file runs into."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal
+
+MEBIBYTE = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class ParseOptions:
+    """How files are read. All limits hold per file; crossing one fails that file only.
+
+    `step_seconds` is the longest time without progress: opening a file and reading each page are one step each,
+    so a file of n pages gets at most n + 2 times as long. `memory_bytes` is the resident size of one child.
+    `ocr` is `auto` (pages that need it), `never` or `always`; `threads` are the OCR threads of one child.
+    """
+
+    password: str | None = None
+    ocr: Literal["auto", "never", "always"] = "auto"
+    ocr_dpi: int = 300
+    threads: int = 2
+    tables: bool = True
+    max_bytes: int = 1024 * MEBIBYTE
+    max_pages: int = 5000
+    max_pixels: int = 60_000_000
+    memory_bytes: int = 3072 * MEBIBYTE
+    step_seconds: float = 120.0
+    max_members: int = 10_000
+    max_unpacked_bytes: int = 2048 * MEBIBYTE
+    max_compression_ratio: float = 200.0
+    max_depth: int = 4
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the options as a JSON object."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> ParseOptions:
+        """Read options written by `to_json`; raise ValueError for a key that is not an option."""
+        valid = {field.name for field in fields(cls)}
+        unknown = sorted(set(value) - valid)
+        if unknown:
+            raise ValueError(f"unknown parse options {unknown}; valid: {sorted(valid)}")
+        return cls(**value)

@@ -1,0 +1,197 @@
+"""Find the evidence of every cell of an output row in the documents that the row came from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from engine.evidence.items import Item, Leaf, identity, items, leaves
+from engine.evidence.locate import Located, TextIndex, locate
+from engine.rows import DocumentId, Row, Span
+
+QUOTE_WORDS = 4
+"""A string of at least so many words that stands verbatim in the document counts as a quote."""
+
+LONGEST_QUOTE_LINES = 12
+QUOTE_SCORE = 0.5
+MOST_QUOTES = 3
+"""Quotes cited per document for a value that does not itself stand in the text."""
+
+IndexOf = Callable[[DocumentId], TextIndex]
+
+
+@dataclass(frozen=True, slots=True)
+class CellEvidence:
+    """Where one leaf of a cell stands: one place per document, in lineage order; none means not located.
+
+    `path` addresses the leaf from its column on ('acts[0].date'); it is the column for a plain value.
+    """
+
+    column: str
+    path: str
+    value: str | int | float | bool
+    located: tuple[Located, ...]
+
+    @property
+    def is_located(self) -> bool:
+        """Say whether the value was found, or at least the quote it was drawn from."""
+        return bool(self.located)
+
+
+def locate_row(row: Row, ancestors: Sequence[Row], index_of: IndexOf, columns: Iterable[str]) -> list[CellEvidence]:
+    """Locate every leaf of the given columns; cells without content give no evidence.
+
+    `ancestors` are all rows that `row` was made from, at any distance. Each document among them is searched, but a
+    value that some of them hold is looked for in the documents of those only, near the quotes they hold with it.
+    Raises what `index_of` raises for a document it does not know.
+    """
+    lineage = _Lineage(row, ancestors, index_of)
+    return [
+        CellEvidence(column, leaf.path, leaf.value, tuple(lineage.evidence(column, leaf)))
+        for column in columns
+        for leaf in leaves(column, row.values.get(column), row.values)
+    ]
+
+
+class _Lineage:
+    """The rows behind one output row, ready to be asked for the evidence of its leaves."""
+
+    def __init__(self, row: Row, ancestors: Sequence[Row], index_of: IndexOf) -> None:
+        self._row = row
+        rows = {r.id: r for r in (row, *ancestors) if r.document_id is not None}
+        self._indexes = {r.document_id: index_of(r.document_id) for r in rows.values() if r.document_id is not None}
+        self._items = [item for r in rows.values() for item in items(r)]
+        self._holders: dict[tuple[str, object], list[Item]] = {}
+        for item in self._items:
+            for value in item.values:
+                self._holders.setdefault(value, []).append(item)
+        self._quotes: dict[int, tuple[Located, ...]] = {}
+
+    def evidence(self, column: str, leaf: Leaf) -> Iterator[Located]:
+        """Yield the best place of a leaf in each document that may hold it; failing all, the quotes it came with."""
+        by_document = self._holders_by_document(leaf)
+        documents = by_document or {document: [] for document in self._indexes}
+        found = [self._in_document(column, leaf, document, held) for document, held in documents.items()]
+        if any(found):
+            yield from (place for place in found if place is not None)
+            return
+        for held in by_document.values():
+            yield from self._cited_quotes(leaf, held)
+
+    def _holders_by_document(self, leaf: Leaf) -> dict[DocumentId, list[Item]]:
+        """Group the items that hold the leaf's value by document.
+
+        Under the same key if there are any such; booleans and numbers never under another key. A leaf of an inner
+        dictionary belongs to the items that share the most values with that dictionary.
+        """
+        holders = self._holders.get(identity(leaf.value), [])
+        same_key = [item for item in holders if _holds_under(item, leaf)]
+        holders = same_key or (holders if isinstance(leaf.value, str) else [])
+        if leaf.item is not self._row.values and holders:
+            mine = {identity(other.value) for other in _direct_leaves(leaf.item)}
+            most = max(len(mine & item.values) for item in holders)
+            holders = [item for item in holders if len(mine & item.values) == most]
+        grouped: dict[DocumentId, list[Item]] = {}
+        for item in holders:
+            if item.row.document_id is not None:
+                grouped.setdefault(item.row.document_id, []).append(item)
+        return grouped
+
+    def _in_document(self, column: str, leaf: Leaf, document: DocumentId, holders: Sequence[Item]) -> Located | None:
+        index = self._indexes[document]
+        if isinstance(leaf.value, str) and _is_name_of(leaf.value, index):
+            return _whole_document(index)
+        near = self._near(leaf, holders)
+        own = locate(index, leaf.value, near=near)
+        if own is not None and (_is_inside(own, near) or not near):
+            return own
+        variants = [found for form in self._variants(column, leaf, document) if (found := _via(index, form, near))]
+        inside = next((found for found in variants if _is_inside(found, near)), None)
+        return inside or own or next(iter(variants), None)
+
+    def _variants(self, column: str, leaf: Leaf, document: DocumentId) -> list[str]:
+        """List what the rows of a document said in the same column before it was replaced (by resolve)."""
+        if leaf.path != column or not isinstance(leaf.value, str):
+            return []
+        earlier = (
+            other.value
+            for item in self._items
+            if item.row.document_id == document
+            for other in item.leaves
+            if other.path == column and isinstance(other.value, str)
+        )
+        mine = identity(leaf.value)
+        return list(dict.fromkeys(value for value in earlier if identity(value) != mine))
+
+    def _near(self, leaf: Leaf, holders: Sequence[Item]) -> list[Span]:
+        """Say where a leaf most likely stands: at its item's quotes, else in its rows' quotes, else in their chunks."""
+        at_items = [quote.span for item in holders for quote in self._quotes_of(item) if not _is_leaf(quote, leaf)]
+        if at_items:
+            return at_items
+        rows = {item.row.id for item in holders}
+        siblings = (item for item in self._items if item.row.id in rows)
+        at_rows = [quote.span for item in siblings for quote in self._quotes_of(item) if not _is_leaf(quote, leaf)]
+        return at_rows or [item.row.span for item in holders if item.row.span is not None]
+
+    def _cited_quotes(self, leaf: Leaf, holders: Sequence[Item]) -> list[Located]:
+        """Cite the quotes in the items that hold a value which does not itself stand in the text."""
+        quotes = {(quote.first_line, quote.last_line): quote for item in holders for quote in self._quotes_of(item)}
+        return [replace(quote, method="quote", score=QUOTE_SCORE) for quote in list(quotes.values())[:MOST_QUOTES]]
+
+    def _quotes_of(self, item: Item) -> tuple[Located, ...]:
+        """Locate the strings of an item that stand verbatim in its document, but not its whole text."""
+        known = self._quotes.get(id(item))
+        if known is None:
+            known = self._quotes[id(item)] = tuple(self._find_quotes(item))
+        return known
+
+    def _find_quotes(self, item: Item) -> Iterator[Located]:
+        document, chunk = item.row.document_id, item.row.span
+        if document is None:
+            return
+        index = self._indexes[document]
+        whole = chunk.last - chunk.first + 1 if chunk else len(index.lines)
+        for leaf in item.leaves:
+            if not isinstance(leaf.value, str) or len(leaf.value.split()) < QUOTE_WORDS:
+                continue
+            found = locate(index, leaf.value, near=[chunk] if chunk else ())
+            if found is None or found.method not in ("exact", "normalised"):
+                continue
+            lines = found.last_line - found.first_line + 1
+            if lines <= min(LONGEST_QUOTE_LINES, max(3, whole // 2)):
+                yield replace(found, via=leaf.value)
+
+
+def _via(index: TextIndex, form: str, near: Sequence[Span]) -> Located | None:
+    found = locate(index, form, near=near)
+    return replace(found, via=form) if found else None
+
+
+def _is_leaf(quote: Located, leaf: Leaf) -> bool:
+    return quote.via == leaf.value
+
+
+def _is_inside(found: Located, near: Sequence[Span]) -> bool:
+    return any(found.span.overlaps(span) for span in near)
+
+
+def _holds_under(item: Item, leaf: Leaf) -> bool:
+    mine = identity(leaf.value)
+    return any(other.key == leaf.key and identity(other.value) == mine for other in item.leaves)
+
+
+def _direct_leaves(item: Mapping[str, Any]) -> Iterator[Leaf]:
+    for key, value in item.items():
+        if not isinstance(value, Mapping):
+            yield from (leaf for leaf in leaves(key, value, item) if leaf.item is item)
+
+
+def _is_name_of(value: str, index: TextIndex) -> bool:
+    return value.strip().casefold() in {name.casefold() for name in index.names}
+
+
+def _whole_document(index: TextIndex) -> Located:
+    """Cite the first line of page 1 for a value that names the document itself."""
+    line = index.lines[0].number if index.lines else 1
+    return Located(index.document_id, 1, line, line, "document", 1.0)

@@ -1,0 +1,49 @@
+"""Three forms of a text, from faithful to forgiving: collapsed, plain, and its words."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from engine.evidence.blocks import collapse
+
+_LOOKALIKES = str.maketrans(
+    {
+        **dict.fromkeys("‘’‚‛′´`", "'"),
+        **dict.fromkeys("“”„‟″«»", '"'),
+        **dict.fromkeys("‐‑‒–—―−﹣-", "-"),
+        **dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff", None),
+    }
+)
+_WORD = re.compile(r"[^\W_]+(?:(?<=\d)[.,:/-](?=\d)[^\W_]+)*|%")
+_CONFUSED = str.maketrans("0q1ij|56829cv", "oollll" + "sgbzgeu")
+_UNSEEN = str.maketrans("", "", ",-")
+
+
+def plain(text: str) -> str:
+    """Collapse whitespace and write quotes, dashes, ligatures and wide letters the plain way; case is kept."""
+    if text.isascii():
+        return collapse(text)
+    return collapse(unicodedata.normalize("NFKC", text.translate(_LOOKALIKES)).translate(_LOOKALIKES))
+
+
+def fold(text: str) -> str:
+    """Drop case and accents of a plain text."""
+    if text.isascii():
+        return text.lower()
+    decomposed = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(c for c in decomposed if not unicodedata.combining(c))
+
+
+def words(text: str) -> list[str]:
+    """List the folded words of a plain text: runs of letters and digits, and '%'.
+
+    A number stays one word with its points, colons and slashes ('3.25', '11:30', '3/3/2019') but loses its commas
+    and hyphens, so that '1,200' is '1200' and a case number broken at its hyphen is still the same letters.
+    """
+    return [word.translate(_UNSEEN) for word in _WORD.findall(fold(text))]
+
+
+def misreading(word: str) -> str:
+    """Write letters and digits that OCR confuses as one of them: folded words that differ only so become equal."""
+    return word.replace("rn", "m").replace("vv", "w").translate(_CONFUSED)

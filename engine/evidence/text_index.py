@@ -1,0 +1,187 @@
+"""An index of one document's lines, built once and searched for every value that may come from it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from itertools import accumulate
+
+from engine.evidence.blocks import collapse
+from engine.evidence.dates import PartialDate, date_mentions
+from engine.evidence.names import NameFinder
+from engine.evidence.normalise import plain, words
+from engine.evidence.numbers import WORD_NUMBERS, number_mentions
+from engine.rows import DocumentId, Span
+
+MOST_HITS = 2000
+"""Occurrences of one value that are looked at; later ones are not candidates."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLine:
+    """A line as the document numbers it: `number` and `page` count from 1."""
+
+    number: int
+    page: int
+    text: str
+
+
+@dataclass(frozen=True)
+class SourceText:
+    """The numbered lines of one document, in ascending order.
+
+    `limit` restricts every search to these lines (a chunk); `names` are the document's file name and paths,
+    so that a cell that holds one of them counts as located.
+    """
+
+    document_id: DocumentId
+    lines: Sequence[SourceLine]
+    limit: Span | None = None
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Where something stands: offsets into the index's lines, 0-based, both inclusive."""
+
+    first: int
+    last: int
+
+
+class Joined:
+    """Lines joined by one space, with a way back from an offset to its line."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self.text = " ".join(lines)
+        self._starts = [0, *accumulate(len(line) + 1 for line in lines)][: len(lines)]
+
+    def stretch(self, begin: int, end: int) -> Stretch:
+        """Find the lines of the characters from `begin` up to and excluding `end` (not empty)."""
+        return Stretch(bisect_right(self._starts, begin) - 1, bisect_right(self._starts, end - 1) - 1)
+
+    def is_line_start(self, offset: int) -> bool:
+        """Say whether a line begins at this character."""
+        return self._starts[bisect_right(self._starts, offset) - 1] == offset
+
+
+class WordStream:
+    """The words of all lines without anything between them, so that line breaks, hyphens and spaces cannot matter.
+
+    A match must begin and end where a word does.
+    """
+
+    def __init__(self, words_of_lines: Sequence[Sequence[str]]) -> None:
+        flat = [word for line in words_of_lines for word in line]
+        self.text = "".join(flat)
+        self._starts = [0, *accumulate(map(len, flat))]
+        self._line_of_word = [i for i, line in enumerate(words_of_lines) for _ in line]
+
+    def find(self, wanted: str) -> Iterator[Stretch]:
+        """Yield each stretch of lines in which `wanted` (words without spaces, not empty) stands."""
+        at = self.text.find(wanted)
+        while at >= 0:
+            first, past = self._word_at(at), self._word_at(at + len(wanted))
+            if first is not None and past is not None:
+                yield Stretch(self._line_of_word[first], self._line_of_word[past - 1])
+            at = self.text.find(wanted, at + 1)
+
+    def _word_at(self, offset: int) -> int | None:
+        index = bisect_left(self._starts, offset)
+        return index if index < len(self._starts) and self._starts[index] == offset else None
+
+
+class TextIndex:
+    """The lines of a SourceText inside its limit, in the forms that the ways of locating need; built when needed."""
+
+    def __init__(self, source: SourceText) -> None:
+        self.document_id = source.document_id
+        self.names = source.names
+        limit = source.limit
+        self.lines = tuple(line for line in source.lines if limit is None or limit.first <= line.number <= limit.last)
+        self._numbers = [line.number for line in self.lines]
+        if any(a >= b for a, b in zip(self._numbers, self._numbers[1:], strict=False)):
+            raise ValueError(f"the lines of document {source.document_id} are not in ascending order of number")
+
+    @cached_property
+    def raw(self) -> Joined:
+        """The lines as they are, but for whitespace."""
+        return Joined([collapse(line.text) for line in self.lines])
+
+    @cached_property
+    def plain(self) -> Joined:
+        """The lines with plain quotes, dashes and letters; case kept."""
+        return Joined([plain(line.text) for line in self.lines])
+
+    @cached_property
+    def line_words(self) -> list[list[str]]:
+        """The folded words of each line."""
+        return [words(plain(line.text)) for line in self.lines]
+
+    @cached_property
+    def stream(self) -> WordStream:
+        """All folded words, closed up."""
+        return WordStream(self.line_words)
+
+    @cached_property
+    def lines_of_word(self) -> dict[str, list[int]]:
+        """The offsets of the lines in which each folded word stands, ascending, a line once per occurrence."""
+        found: dict[str, list[int]] = {}
+        for offset, line in enumerate(self.line_words):
+            for word in line:
+                found.setdefault(word, []).append(offset)
+        return found
+
+    @cached_property
+    def vocabulary(self) -> list[str]:
+        """The different words of letters alone, at least three long."""
+        return [word for word in self.lines_of_word if len(word) > 2 and word.isalpha()]
+
+    @cached_property
+    def digit_stream(self) -> WordStream:
+        """The stream with small number words as digits."""
+        return WordStream([[str(WORD_NUMBERS.get(word, word)) for word in line] for line in self.line_words])
+
+    @cached_property
+    def dates(self) -> list[tuple[PartialDate, int, int]]:
+        """Every date of the plain text with its character range."""
+        return list(date_mentions(self.plain.text))
+
+    @cached_property
+    def numbers(self) -> dict[Decimal, list[tuple[int, int]]]:
+        """The character ranges of every number of the plain text, without list numbers and the days of dates."""
+        found: dict[Decimal, list[tuple[int, int]]] = {}
+        in_dates = {offset for _, begin, end in self.dates for offset in range(begin, end)}
+        for value, begin, end in number_mentions(self.plain.text):
+            if not self._is_list_number(begin, end) and not (value <= 31 and begin in in_dates):
+                found.setdefault(value, []).append((begin, end))
+        return found
+
+    @cached_property
+    def people(self) -> NameFinder:
+        """The names of the plain text."""
+        return NameFinder(self.plain.text)
+
+    @cached_property
+    def people_misread(self) -> NameFinder:
+        """The names of the plain text, read past OCR's confusions."""
+        return NameFinder(self.plain.text, misread=True)
+
+    def _is_list_number(self, begin: int, end: int) -> bool:
+        text = self.plain.text
+        return (
+            self.plain.is_line_start(begin)
+            and text[end : end + 1] in (".", ")")
+            and not text[end + 1 : end + 2].strip()
+        )
+
+    def stretches(self, spans: Sequence[Span]) -> list[Stretch]:
+        """Translate spans of line numbers to offsets; spans without any line of this index are left out."""
+        found = []
+        for span in spans:
+            first, past = bisect_left(self._numbers, span.first), bisect_right(self._numbers, span.last)
+            if first < past:
+                found.append(Stretch(first, past - 1))
+        return found

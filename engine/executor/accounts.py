@@ -1,0 +1,45 @@
+"""Check and keep the fate of every row: nothing is lost in silence (invariant 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from engine.operators.base import Decision, Failed, Outcome, Rejected
+from engine.plan.node import Node
+from engine.rows import Row, RowId
+
+
+class LostRows(AssertionError):
+    """An operator did not account for rows: a defect of the operator, never of the data."""
+
+
+@dataclass
+class Account:
+    """What one operator did over all of its calls, in the order of the rows that reached it."""
+
+    node: Node
+    rows_in: list[Row] = field(default_factory=list)
+    rows_out: list[Row] = field(default_factory=list)
+    rejected: list[Rejected] = field(default_factory=list)
+    failed: list[Failed] = field(default_factory=list)
+    decisions: list[Decision] = field(default_factory=list)
+
+    def record(self, rows: Sequence[Row], outcome: Outcome) -> None:
+        """Take in one call; raises LostRows if an input row has no fate."""
+        check_complete(self.node, rows, outcome)
+        self.rows_in += rows
+        self.rows_out += outcome.rows
+        self.rejected += outcome.rejected
+        self.failed += outcome.failed
+        self.decisions += outcome.decisions
+
+
+def check_complete(node: Node, rows: Sequence[Row], outcome: Outcome) -> None:
+    """Raise LostRows unless each row is a parent of an output row (or passed on), rejected, or failed."""
+    accounted: set[RowId] = {parent for row in outcome.rows for parent in row.parents}
+    accounted |= {row.id for row in outcome.rows}
+    accounted |= {item.row.id for item in outcome.rejected} | {item.row.id for item in outcome.failed}
+    lost = [row.id for row in rows if row.id not in accounted]
+    if lost:
+        raise LostRows(f"operator {node.name!r} ({node.kind}) lost {len(lost)} of {len(rows)} rows, first {lost[0]}")

@@ -1,0 +1,79 @@
+"""The models of one run: loaded when first needed, shared by all operators, closed at the end."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.errors import EnvironmentMissing
+from engine.executor.events import Emit, ModelLoading, ModelReady
+from models.errors import ModelError
+from models.protocol import ModelBackend
+
+OpenModel = Callable[[str], ModelBackend]
+"""Load the model of that name; empty for the default. Blocks while it loads; raises models.errors.ModelError."""
+
+
+class TextEmbedder(Protocol):
+    """Turns texts into unit vectors (models.embeddings.Embedder)."""
+
+    @property
+    def digest(self) -> str:
+        """Identify the weights."""
+
+    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return one unit vector per text: shape (len(texts), dimensions)."""
+
+
+OpenEmbedder = Callable[[], TextEmbedder]
+
+
+class ModelPool:
+    """Models by name. `override` replaces every name that the pipeline gives."""
+
+    def __init__(self, open_model: OpenModel, open_embedder: OpenEmbedder, emit: Emit, *, override: str = "") -> None:
+        self._open_model = open_model
+        self._open_embedder = open_embedder
+        self._emit = emit
+        self._override = override
+        self._loading: dict[str, asyncio.Task[ModelBackend]] = {}
+        self._embedder: TextEmbedder | None = None
+
+    async def model(self, name: str) -> ModelBackend:
+        """Return the model, loading it on the first call; raises EnvironmentMissing if it cannot be."""
+        name = self._override or name
+        if name not in self._loading:
+            self._loading[name] = asyncio.create_task(self._load(name))
+        return await asyncio.shield(self._loading[name])
+
+    def embedder(self) -> TextEmbedder:
+        """Return the embedding model."""
+        if self._embedder is None:
+            try:
+                self._embedder = self._open_embedder()
+            except ModelError as error:
+                raise EnvironmentMissing(str(error), advice=error.advice) from error
+        return self._embedder
+
+    async def close(self) -> None:
+        """Close every model that was loaded."""
+        for task in self._loading.values():
+            results = await asyncio.gather(task, return_exceptions=True)
+            for backend in results:
+                if not isinstance(backend, BaseException):
+                    await backend.close()
+
+    async def _load(self, name: str) -> ModelBackend:
+        self._emit(ModelLoading(model=name or "default"))
+        start = time.perf_counter()
+        try:
+            backend = await asyncio.to_thread(self._open_model, name)
+        except ModelError as error:
+            raise EnvironmentMissing(str(error), advice=error.advice) from error
+        self._emit(ModelReady(backend.name, backend.context_tokens, time.perf_counter() - start))
+        return backend

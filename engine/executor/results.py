@@ -1,0 +1,79 @@
+"""The result of a run: which columns a person wants to see, and the evidence of each cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from engine.documents.document import Document
+from engine.errors import UsageError
+from engine.evidence.cells import CellEvidence, locate_row
+from engine.evidence.locate import SourceLine, SourceText, TextIndex
+from engine.plan.node import Node
+from engine.plan.plan import Plan, Step
+from engine.plan.sources import DOCUMENT_FIELDS
+from engine.rows import DocumentId, Row, RowId
+
+SCAFFOLDING_KINDS = frozenset({"split", "gather"})
+"""Operators whose fields serve later operators and are not results."""
+
+
+def result_columns(plan: Plan, rows: Sequence[Row], chosen: Sequence[str] = ()) -> list[str]:
+    """Choose the columns of the results table, in order.
+
+    `chosen` if given (raises UsageError for a field that no row has). Else the file name where rows have it, then
+    the fields that operators wrote, in the order in which rows hold them; a document's own text is left out.
+    """
+    there = list(dict.fromkeys(key for row in rows for key in row.values))
+    if chosen:
+        unknown = [c for c in chosen if c not in there]
+        if unknown and rows:
+            raise UsageError(f"no result has the column {unknown[0]!r}", advice=f"Columns: {', '.join(there)}.")
+        return list(chosen)
+    hidden = set(DOCUMENT_FIELDS) - {"filename"} | _scaffolding(_nodes(plan, plan.steps[-1]))
+    shown = [key for key in there if key not in hidden] or there
+    return sorted(shown, key=lambda key: key != "filename")
+
+
+def _nodes(plan: Plan, step: Step) -> list[Node]:
+    """Return the operators of a step and of the steps it reads from."""
+    earlier = [n for s in plan.steps if s.name == step.input for n in _nodes(plan, s)]
+    return [*earlier, *plan.nodes(step)]
+
+
+def _scaffolding(nodes: Iterable[Node]) -> set[str]:
+    fields: set[str] = set()
+    for node in nodes:
+        traits = node.traits()
+        fields = fields | traits.writes if node.kind in SCAFFOLDING_KINDS else fields - traits.writes
+    return fields
+
+
+class EvidenceFinder:
+    """Finds the evidence of output rows; a document is indexed once, when a row first needs it."""
+
+    def __init__(self, rows: Mapping[RowId, Row], documents: Mapping[DocumentId, Document]) -> None:
+        """`rows` are all rows of the run by id."""
+        self._rows = rows
+        self._documents = documents
+        self._indexes: dict[DocumentId, TextIndex] = {}
+
+    def evidence(self, row: Row, columns: Sequence[str]) -> list[CellEvidence]:
+        """Locate every value of the row's columns."""
+        return locate_row(row, self.ancestors(row), self._index, columns)
+
+    def ancestors(self, row: Row) -> list[Row]:
+        """List the rows that `row` was made from at any distance, nearest first, each once."""
+        found: dict[RowId, Row] = {}
+        level = list(row.parents)
+        while level:
+            rows = [self._rows[row_id] for row_id in dict.fromkeys(level) if row_id not in found]
+            found.update((r.id, r) for r in rows)
+            level = [parent for r in rows for parent in r.parents]
+        return list(found.values())
+
+    def _index(self, document_id: DocumentId) -> TextIndex:
+        if document_id not in self._indexes:
+            document = self._documents[document_id]
+            lines = tuple(SourceLine(line.number, line.page, line.text) for line in document.lines)
+            self._indexes[document_id] = TextIndex(SourceText(document_id, lines, names=(document.filename,)))
+        return self._indexes[document_id]

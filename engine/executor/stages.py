@@ -1,0 +1,138 @@
+"""Run a step's operators: row-local ones stream row by row, the others wait for all rows.
+
+A chain of row-local operators has no barrier between its members: while one document is being read a second time,
+another is still at the first operator, so the model's batch stays full.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from itertools import groupby
+from typing import Any, TypeVar
+
+from engine.executor.accounts import Account
+from engine.executor.events import Emit, OperatorFinished, OperatorStarted, RowFailed
+from engine.executor.tools import Lent, OperatorTools, Progress
+from engine.operators.base import Outcome
+from engine.operators.registry import REGISTRY
+from engine.plan.node import Node
+from engine.rows import Row
+from models.protocol import ModelBackend
+
+ROWS_IN_FLIGHT = 256
+"""Rows that may be inside a chain at once; bounds memory, not the model's batch."""
+
+Result = TypeVar("Result")
+
+BackendOf = Callable[[Node], Awaitable[ModelBackend | None]]
+
+
+class StageRunner:
+    """Runs operators over rows and keeps an account of each."""
+
+    def __init__(self, lent: Lent, backend_of: BackendOf, emit: Emit, keep: Callable[[Account], None]) -> None:
+        """`keep` stores an operator's account when all rows have passed it."""
+        self._lent = lent
+        self._backend_of = backend_of
+        self._emit = emit
+        self._keep = keep
+
+    async def run(self, nodes: Sequence[Node], rows: Sequence[Row]) -> Sequence[Row]:
+        """Run the operators in order; return the last one's rows."""
+        for stage in stages(nodes):
+            calls = [_Calls(node, self._lent, await self._backend_of(node), self._emit) for node in stage]
+            rows = await _run_chain(calls, rows) if _is_row_local(stage[0]) else await calls[0].call(rows)
+            for call in calls:
+                call.finish()
+                self._keep(call.account)
+        return rows
+
+
+def stages(nodes: Sequence[Node]) -> Iterator[list[Node]]:
+    """Cut operators into stages: maximal runs of row-local ones, and single others."""
+    for local, run in groupby(nodes, key=_is_row_local):
+        if local:
+            yield list(run)
+        else:
+            yield from ([node] for node in run)
+
+
+def _is_row_local(node: Node) -> bool:
+    return node.traits().row_local
+
+
+class _Calls:
+    """All calls of one operator."""
+
+    def __init__(self, node: Node, lent: Lent, backend: ModelBackend | None, emit: Emit) -> None:
+        self.account = Account(node)
+        self._node = node
+        self._lent = lent
+        self._backend = backend
+        self._emit = emit
+        self._progress = Progress(node.name, emit)
+        emit(OperatorStarted(node.name, node.kind))
+
+    async def call(self, rows: Sequence[Row]) -> Sequence[Row]:
+        """Run the operator over all its rows."""
+        outcome = await self.outcome(rows)
+        self.record(rows, outcome)
+        return outcome.rows
+
+    async def outcome(self, rows: Sequence[Row]) -> Outcome:
+        """Run the operator over some rows, without recording the outcome yet."""
+        tools = OperatorTools(self._lent, self._backend, self._progress, len(rows))
+        outcome: Outcome = await REGISTRY[self._node.kind].run(self._node, rows, tools)
+        for failed in outcome.failed:
+            self._emit(RowFailed(self._node.name, failed.row.id, failed.error, failed.advice))
+        return outcome
+
+    def record(self, rows: Sequence[Row], outcome: Outcome) -> None:
+        """Account for rows; called in the order of the rows, whatever order they finished in."""
+        self.account.record(rows, outcome)
+
+    def finish(self) -> None:
+        """Say what became of all rows."""
+        account = self.account
+        self._emit(
+            OperatorFinished(
+                operator=self._node.name,
+                rows_in=len(account.rows_in),
+                rows_out=len(account.rows_out),
+                rejected=len(account.rejected),
+                failed=len(account.failed),
+            )
+        )
+
+
+async def _run_chain(calls: Sequence[_Calls], rows: Sequence[Row]) -> Sequence[Row]:
+    """Take each row through all operators of the chain by itself; outcomes are recorded in the order of `rows`."""
+    slots = asyncio.Semaphore(ROWS_IN_FLIGHT)
+
+    async def one(row: Row) -> list[tuple[Sequence[Row], Outcome]]:
+        steps: list[tuple[Sequence[Row], Outcome]] = []
+        current: Sequence[Row] = [row]
+        async with slots:
+            for call in calls:
+                outcome = await call.outcome(current) if current else Outcome()
+                steps.append((current, outcome))
+                current = outcome.rows
+        return steps
+
+    passed = await _all_or_none([one(row) for row in rows])
+    for steps in passed:
+        for call, (given, outcome) in zip(calls, steps, strict=True):
+            call.record(given, outcome)
+    return [row for steps in passed for row in steps[-1][1].rows]
+
+
+async def _all_or_none(work: Sequence[Coroutine[Any, Any, Result]]) -> list[Result]:
+    """Run all at once; the first error cancels the rest and is raised as it is (a TaskGroup would wrap it)."""
+    tasks = [asyncio.create_task(coroutine) for coroutine in work]
+    try:
+        return list(await asyncio.gather(*tasks))
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,127 @@
+"""What the executor lends an operator while it runs (engine.operators.base.Tools)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.errors import RedwellError
+from engine.executor.asking import CachedAsk
+from engine.executor.events import Emit, OperatorProgress
+from engine.executor.model_pool import ModelPool, TextEmbedder
+from engine.plan.plan import Settings
+from models.protocol import ModelBackend, Reply, Request, Sampling
+from storage.case import Case
+
+EMBEDDING_KIND = "embedding"
+
+
+@dataclass
+class Progress:
+    """How far one operator is over all of its calls."""
+
+    operator: str
+    emit: Emit
+    done: int = 0
+    total: int = 0
+
+    def expect(self, more: int) -> None:
+        """Add work that has arrived."""
+        self.total += more
+        self.emit(OperatorProgress(self.operator, self.done, self.total))
+
+    def advance(self, done: int, total: int) -> None:
+        """Add to both numbers (they may be negative: a call may learn that it has less to do)."""
+        self.done += done
+        self.total += total
+        self.emit(OperatorProgress(self.operator, self.done, self.total))
+
+
+@dataclass(frozen=True)
+class Lent:
+    """All that the calls of a run share."""
+
+    case: Case
+    asking: CachedAsk
+    pool: ModelPool
+    settings: Settings
+    system_prompt: str
+
+
+class OperatorTools:
+    """The tools of one call of one operator over some rows. `backend` is None for operators without a model."""
+
+    def __init__(self, lent: Lent, backend: ModelBackend | None, progress: Progress, expected: int) -> None:
+        self._lent = lent
+        self._backend = backend
+        self._progress = progress
+        self._done = 0
+        self._total = expected
+        progress.expect(expected)
+
+    @property
+    def system_prompt(self) -> str:
+        """Return the pipeline's system prompt."""
+        return self._lent.system_prompt
+
+    @property
+    def sampling(self) -> Sampling:
+        """Return the pipeline's sampling, of which an operator may override parts."""
+        settings = self._lent.settings
+        return Sampling(temperature=settings.temperature, max_tokens=settings.max_tokens)
+
+    @property
+    def seed(self) -> int:
+        """Return the pipeline's seed."""
+        return self._lent.settings.seed
+
+    @property
+    def context_tokens(self) -> int:
+        """Return the model's context, prompt and reply together."""
+        return self._model.context_tokens
+
+    def count_tokens(self, text: str) -> int:
+        """Count tokens with the operator's model."""
+        return self._model.count_tokens(text)
+
+    def count_prompt_tokens(self, request: Request) -> int:
+        """Count the tokens of a whole prompt."""
+        return self._model.count_prompt_tokens(request)
+
+    async def ask(self, request: Request) -> Reply:
+        """Ask the model through the reply cache."""
+        return await self._lent.asking.ask(self._model, request)
+
+    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Embed texts: shape (len(texts), dimensions), unit rows; each text is computed once per case."""
+        embedder = self._lent.pool.embedder()
+        stored = {text: self._stored_vector(embedder, text) for text in dict.fromkeys(texts)}
+        new = [text for text, vector in stored.items() if vector is None]
+        for text, vector in zip(new, await embedder.embed(new) if new else [], strict=True):
+            self._lent.case.save_cached(EMBEDDING_KIND, _vector_key(embedder, text), vector.tobytes())
+            stored[text] = vector
+        vectors = [v for v in (stored[text] for text in texts) if v is not None]
+        return np.stack(vectors) if vectors else np.empty((0, 0), np.float32)
+
+    def progress(self, done: int, total: int) -> None:
+        """Report how many work items of this call are finished."""
+        self._progress.advance(done - self._done, total - self._total)
+        self._done, self._total = done, total
+
+    @property
+    def _model(self) -> ModelBackend:
+        if self._backend is None:
+            raise RedwellError(f"operator {self._progress.operator!r} asked for a model but declares that it needs none")
+        return self._backend
+
+    def _stored_vector(self, embedder: TextEmbedder, text: str) -> NDArray[np.float32] | None:
+        stored = self._lent.case.cached(EMBEDDING_KIND, _vector_key(embedder, text))
+        return np.frombuffer(stored, np.float32) if stored is not None else None
+
+
+def _vector_key(embedder: TextEmbedder, text: str) -> str:
+    return hashlib.sha256(f"{embedder.digest}\n{text}".encode()).hexdigest()

@@ -1,0 +1,266 @@
+"""Turn YAML values into frozen dataclasses and back, by the types of their fields.
+
+A field is read from the YAML key of its own name, or from `metadata={"yaml": "output.schema"}`. A prompt
+(`Template`) says with `metadata={"variables": {"input1", "input2"}}` what it may use; without, `input`.
+So a new operator needs nothing here.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import MISSING, Field, fields, is_dataclass
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from engine.errors import PipelineError
+from engine.language.position import Where, did_you_mean
+from engine.language.schema import Schema
+from engine.language.templates import INPUT, Template
+from engine.plan.frozen import freeze, thaw
+
+T = TypeVar("T")
+
+YamlPath = tuple[str | int, ...]
+
+_NAMES = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
+
+
+def bind(
+    cls: type[T],
+    mapping: Any,
+    where: Where,
+    *,
+    given: Mapping[str, Any] | None = None,
+    ignored: Iterable[str] = (),
+) -> T:
+    """Make a `cls` from a YAML mapping.
+
+    `given` are field values that come from elsewhere; `ignored` are top-level keys that others read.
+    Raises PipelineError for unknown, missing and ill-typed keys, and for what `cls` itself refuses.
+    """
+    if not isinstance(mapping, Mapping):
+        raise where.error(f"expected a mapping, not {describe_value(mapping)}", advice=_keys_advice(cls))
+    given = dict(given or {})
+    known = {path: field for path, field in yaml_fields(cls).items() if field.name not in given}
+    _refuse_unknown(mapping, known, where, frozenset(ignored))
+    values = dict(given)
+    hints = get_type_hints(cls)
+    for path, field in known.items():
+        if not (found := _lookup(mapping, path)):
+            _refuse_missing(field, path, where)
+            continue
+        values[field.name] = convert(found[0], hints[field.name], where.at(*path), field.metadata)
+    return _construct(cls, values, where)
+
+
+def unbind(value: Any) -> dict[str, Any]:
+    """Write a dataclass as the mapping that `bind` reads back as it; fields at their default are left out."""
+    written: dict[str, Any] = {}
+    for path, field in yaml_fields(type(value)).items():
+        item = getattr(value, field.name)
+        if _is_required(field) or item != _default(field):
+            inner = written
+            for key in path[:-1]:
+                inner = inner.setdefault(key, {})
+            inner[path[-1]] = _plain(item)
+    return written
+
+
+def yaml_fields(cls: type) -> dict[tuple[str, ...], Field[Any]]:
+    """Map each YAML path to the dataclass field that is read from it."""
+    if not is_dataclass(cls):
+        raise TypeError(f"{cls.__name__} is not a dataclass")
+    return {tuple(str(f.metadata.get("yaml", f.name)).split(".")): f for f in fields(cls) if f.init}
+
+
+def convert(value: Any, hint: Any, where: Where, metadata: Mapping[str, Any]) -> Any:
+    """Convert one YAML value to the type of its field; raises PipelineError naming what was expected."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        return _convert_union(value, arguments, where, metadata)
+    if origin is Literal:
+        return _convert_choice(value, arguments, where)
+    if origin is tuple:
+        return _convert_tuple(value, arguments, where, metadata)
+    if isinstance(origin or hint, type) and issubclass(origin or hint, Mapping):
+        return _convert_mapping(value, arguments[1] if arguments else Any, where, metadata)
+    return _convert_single(value, hint, where, metadata)
+
+
+def _convert_single(value: Any, hint: Any, where: Where, metadata: Mapping[str, Any]) -> Any:
+    if hint is Any:
+        return freeze(value)
+    if hint is Template:
+        text = _convert_plain(value, str, where)
+        return Template.parse(text, variables=metadata.get("variables", INPUT), where=where)
+    if hint is Schema:
+        return Schema.parse(value, where=where)
+    if is_dataclass(hint) and isinstance(hint, type):
+        return bind(hint, value, where)
+    return _convert_plain(value, hint, where)
+
+
+def describe_value(value: Any) -> str:
+    """Name a YAML value in an error message."""
+    match value:
+        case None:
+            return "nothing"
+        case bool():
+            return str(value).lower()
+        case Mapping():
+            return "a mapping"
+        case list():
+            return "a list"
+        case str():
+            return f"the text {value[:60]!r}"
+    return f"the number {value}"
+
+
+def _convert_plain(value: Any, hint: Any, where: Where) -> Any:
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(value, hint) and not (isinstance(value, bool) and hint is not bool):
+        return value
+    advice = "Put it in quotation marks." if hint is str and isinstance(value, bool | int | float) else ""
+    raise where.error(f"expected {_NAMES[hint]}, not {describe_value(value)}", advice=advice)
+
+
+def _convert_union(value: Any, members: tuple[Any, ...], where: Where, metadata: Mapping[str, Any]) -> Any:
+    if value is None and type(None) in members:
+        return None
+    candidates = [m for m in members if m is not type(None)]
+    for member in candidates[:-1]:
+        try:
+            return convert(value, member, where, metadata)
+        except PipelineError:
+            continue  # another member of the union may fit; the last one reports
+    return convert(value, candidates[-1], where, metadata)
+
+
+def _convert_choice(value: Any, choices: tuple[Any, ...], where: Where) -> Any:
+    if value in choices and type(value) in {type(c) for c in choices}:
+        return value
+    raise where.error(
+        f"{describe_value(value)} is not one of the choices",
+        advice=did_you_mean(str(value), [str(c) for c in choices]),
+    )
+
+
+def _convert_tuple(value: Any, arguments: tuple[Any, ...], where: Where, metadata: Mapping[str, Any]) -> Any:
+    is_open = len(arguments) == 2 and arguments[1] is Ellipsis
+    if is_open and arguments[0] is str and isinstance(value, str):
+        return (value,)  # `reduce_key: officer` is `reduce_key: [officer]`
+    if not isinstance(value, list):
+        raise where.error(f"expected a list, not {describe_value(value)}", advice="Write [one, two].")
+    if not is_open and len(value) != len(arguments):
+        raise where.error(f"expected a list of {len(arguments)}, not of {len(value)}")
+    hints = [arguments[0]] * len(value) if is_open else list(arguments)
+    return tuple(
+        convert(item, hint, where.at(i), metadata) for i, (item, hint) in enumerate(zip(value, hints, strict=True))
+    )
+
+
+def _convert_mapping(value: Any, item_hint: Any, where: Where, metadata: Mapping[str, Any]) -> Any:
+    if not isinstance(value, Mapping):
+        raise where.error(f"expected a mapping, not {describe_value(value)}", advice="Write key: value.")
+    for key in value:
+        if not isinstance(key, str):
+            raise where.at(key).key_error(f"a key must be text, not {describe_value(key)}", advice="Quote it.")
+    return freeze({key: convert(item, item_hint, where.at(key), metadata) for key, item in value.items()})
+
+
+def _construct(cls: type[T], values: dict[str, Any], where: Where) -> T:
+    try:
+        return cls(**values)
+    except PipelineError as error:
+        if error.line is not None:
+            raise
+        raise where.error(error.args[0], advice=error.advice) from error
+    except ValueError as error:
+        raise where.error(str(error)) from error
+
+
+def _lookup(mapping: Mapping[Any, Any], path: tuple[str, ...]) -> list[Any]:
+    """Return the value at `path` in a list, or an empty list when it is not written."""
+    value: Any = mapping
+    for key in path:
+        if not isinstance(value, Mapping) or key not in value:
+            return []
+        value = value[key]
+    return [value]
+
+
+def _refuse_unknown(
+    mapping: Mapping[Any, Any], known: Mapping[tuple[str, ...], Field[Any]], where: Where, ignored: frozenset[str]
+) -> None:
+    for key, value in mapping.items():
+        if key in ignored or (key,) in known:
+            continue
+        below = {path[1:]: field for path, field in known.items() if path[0] == key}
+        if not below:
+            valid = sorted({path[0] for path in known} | ignored)
+            raise where.at(key).key_error(f"unknown key {key!r}", advice=did_you_mean(str(key), valid))
+        if not isinstance(value, Mapping):
+            inner = ", ".join(sorted(path[0] for path in below))
+            raise where.at(key).error(
+                f"expected a mapping, not {describe_value(value)}", advice=f"Valid here: {inner}."
+            )
+        _refuse_unknown(value, below, where.at(key), frozenset())
+
+
+def _refuse_missing(field: Field[Any], path: tuple[str, ...], where: Where) -> None:
+    if _is_required(field):
+        raise where.error(f"the key {'.'.join(path)!r} is missing", advice=f"Add {'.'.join(path)}.")
+
+
+def _is_required(field: Field[Any]) -> bool:
+    return field.default is MISSING and field.default_factory is MISSING
+
+
+def _default(field: Field[Any]) -> Any:
+    factory: Callable[[], Any] | Any = field.default_factory
+    return field.default if factory is MISSING else factory()
+
+
+def _keys_advice(cls: type) -> str:
+    keys = ", ".join(sorted(".".join(path) for path in yaml_fields(cls)))
+    return f"Valid keys: {keys}."
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case Template():
+            return value.text
+        case Schema():
+            return value.to_yaml()
+        case tuple():
+            return [_plain(item) for item in value]
+        case Mapping():
+            return {key: _plain(item) for key, item in value.items()}
+    if is_dataclass(value) and not isinstance(value, type):
+        return unbind(value)
+    return thaw(value)
+
+
+def templates_of(node: Any) -> Iterator[tuple[YamlPath, Template]]:
+    """Give every prompt of a node with its YAML path, at any depth."""
+    return parts_of(node, Template)
+
+
+def parts_of(node: Any, wanted: type[T]) -> Iterator[tuple[YamlPath, T]]:
+    """Give every value of one type in a node, with its YAML path."""
+    for path, field in yaml_fields(type(node)).items():
+        yield from ((path + inner, part) for inner, part in _inside(getattr(node, field.name), wanted))
+
+
+def _inside(value: Any, wanted: type[T]) -> Iterator[tuple[YamlPath, T]]:
+    if isinstance(value, wanted):
+        yield (), value
+    elif isinstance(value, tuple):
+        for index, item in enumerate(value):
+            yield from (((index, *inner), part) for inner, part in _inside(item, wanted))
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from (((key, *inner), part) for inner, part in _inside(item, wanted))
+    elif is_dataclass(value) and not isinstance(value, Template | Schema | type):
+        yield from parts_of(value, wanted)

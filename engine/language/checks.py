@@ -1,0 +1,223 @@
+"""Find what is wrong with a plan before any model is called: all of it at once.
+
+Everything here is worked out from each node's Traits, prompts and schemas, so a new operator needs no change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from engine.language.binding import YamlPath, parts_of
+from engine.language.position import Positions, did_you_mean
+from engine.language.problems import Problem, Severity
+from engine.language.schema import Schema
+from engine.language.templates import Template
+from engine.plan.node import Node, Traits
+from engine.plan.plan import Plan, Step
+from engine.plan.sources import DOCUMENT_FIELDS
+
+SourceFields = Mapping[str, Collection[str] | None]
+"""Per dataset the fields of its rows; None (or no entry, for data files) when they are not known."""
+
+
+def check(
+    plan: Plan, *, source_fields: SourceFields | None = None, positions: Positions | None = None
+) -> list[Problem]:
+    """List all problems of a plan, in the order the operators run; errors and warnings.
+
+    Folder datasets have the fields of documents unless `source_fields` says otherwise.
+    """
+    return list(_Check(plan, source_fields or {}, positions or Positions()).problems())
+
+
+def field_flow(plan: Plan, *, source_fields: SourceFields | None = None) -> dict[str, frozenset[str] | None]:
+    """Return the fields after each step, by step name; None when they cannot all be known before it runs."""
+    checker = _Check(plan, source_fields or {}, Positions())
+    list(checker.problems())
+    return {
+        name: None if flow.is_open else frozenset(flow.available)
+        for name, flow in checker.flows.items()
+        if name in {s.name for s in plan.steps}
+    }
+
+
+@dataclass
+class _Flow:
+    """The fields of the rows at one point. `removed` says which operator dropped a field."""
+
+    available: dict[str, str] = field(default_factory=dict)
+    """Field -> the operator that wrote it, "" for a field of the dataset."""
+    is_open: bool = False
+    removed: dict[str, str] = field(default_factory=dict)
+    grouped: dict[str, str] = field(default_factory=dict)
+    """Key -> the operator that has made one row per value of it."""
+
+    def copy(self) -> _Flow:
+        return _Flow(dict(self.available), self.is_open, dict(self.removed), dict(self.grouped))
+
+    def lacks(self, name: str) -> bool:
+        return name not in self.available and (not self.is_open or name in self.removed)
+
+
+class _Check:
+    """One pass over a plan."""
+
+    def __init__(self, plan: Plan, source_fields: SourceFields, positions: Positions) -> None:
+        self.plan = plan
+        self.positions = positions
+        self.flows = {d.name: self.source(d.name, source_fields) for d in plan.datasets}
+
+    def source(self, name: str, source_fields: SourceFields) -> _Flow:
+        is_folder = self.plan.dataset(name).type == "folder"
+        known = source_fields.get(name, DOCUMENT_FIELDS if is_folder else None)
+        return _Flow(dict.fromkeys(known or (), ""), is_open=known is None)
+
+    def problems(self) -> Iterator[Problem]:
+        for step in self.plan.steps:
+            yield from self.step(step)
+
+    def step(self, step: Step) -> Iterator[Problem]:
+        flow = self.flows[step.input].copy()
+        for node in self.plan.nodes(step):
+            traits = node.traits()
+            yield from self.reads(node, traits, flow)
+            yield from self.quotes(node, traits, flow)
+            yield from self.writes(node, traits, flow)
+            yield from self.removals(node, traits, flow)
+            yield from self.order(node, traits, flow)
+            _advance(node, traits, flow)
+        self.flows[step.name] = flow
+
+    def reads(self, node: Node, traits: Traits, flow: _Flow) -> Iterator[Problem]:
+        for name in sorted(traits.reads):
+            if flow.lacks(name):
+                yield self.missing(node, name, flow, *_reader(node, name))
+
+    def missing(self, node: Node, name: str, flow: _Flow, path: YamlPath, row: int, column: int) -> Problem:
+        what = f"{'.'.join(map(str, path))} reads" if path else "this operator reads"
+        if name in flow.removed:
+            remover = flow.removed[name]
+            message = f"{what} the field {name!r}, which {remover!r} dropped before it"
+            advice = f"Keep {name!r} in {remover!r}, or move this operator before it."
+        else:
+            message = f"{what} the field {name!r}, which nothing before it writes"
+            advice = did_you_mean(name, flow.available).replace("Valid here:", "Fields here:")
+        return self.problem(node, path, message, advice or "There are no fields at all here.", inside=(row, column))
+
+    def quotes(self, node: Node, traits: Traits, flow: _Flow) -> Iterator[Problem]:
+        for path, schema in parts_of(node, Schema):
+            for name in sorted(q for q in schema.quote_fields() if q is not None):
+                if name not in traits.reads and flow.lacks(name):
+                    yield self.missing(node, name, flow, path, 1, 1)
+            if None in schema.quote_fields() and not traits.reads and not traits.reads_unknown:
+                yield self.problem(
+                    node,
+                    path,
+                    "a quote has no text to be copied from: the prompt reads no field",
+                    "Let the prompt read the text, {{ input.text }}, or name the field: quote(text).",
+                )
+
+    def writes(self, node: Node, traits: Traits, flow: _Flow) -> Iterator[Problem]:
+        for name in sorted(traits.writes - traits.reads):
+            if name in flow.available:
+                writer = flow.available[name]
+                origin = f"written by {writer!r}" if writer else "of the dataset"
+                yield self.problem(
+                    node,
+                    _schema_path(node, name),
+                    f"the field {name!r} {origin} is overwritten",
+                    "Choose another name if both values are needed.",
+                    severity="warning",
+                )
+
+    def removals(self, node: Node, traits: Traits, flow: _Flow) -> Iterator[Problem]:
+        written = {name for _, schema in parts_of(node, Schema) for name in schema.names}
+        for name in sorted(traits.removes - written):
+            if flow.lacks(name):
+                path, _, _ = _reader(node, name)
+                advice = did_you_mean(name, flow.available).replace("Valid here:", "Fields here:")
+                message = f"drops the field {name!r}, which is not there"
+                yield self.problem(node, path, message, advice, severity="warning")
+
+    def order(self, node: Node, traits: Traits, flow: _Flow) -> Iterator[Problem]:
+        """Warn where values are made equal across rows only after they were grouped."""
+        if traits.row_local or traits.cardinality != "one_to_one":
+            return
+        for name in sorted(traits.writes & traits.reads & set(flow.grouped)):
+            group = flow.grouped[name]
+            yield self.problem(
+                node,
+                (),
+                f"unifies {name!r} after {group!r} has grouped by it, so rows that become equal stay apart",
+                f"Move this operator before {group!r}.",
+                severity="warning",
+            )
+
+    def problem(
+        self,
+        node: Node,
+        path: YamlPath,
+        message: str,
+        advice: str,
+        *,
+        severity: Severity = "error",
+        inside: tuple[int, int] = (1, 1),
+    ) -> Problem:
+        position = self.positions.operator(node.name, *path)
+        if position and inside != (1, 1):
+            position = position.inside(*inside)
+        return Problem(
+            message,
+            advice,
+            operator=node.name,
+            file=self.positions.file,
+            line=position.line if position else None,
+            column=position.column if position else None,
+            severity=severity,
+        )
+
+
+def _advance(node: Node, traits: Traits, flow: _Flow) -> None:
+    """Move the flow past a node."""
+    if traits.cardinality == "many_to_one":
+        flow.grouped = {key: node.name for key in traits.reads & traits.writes}
+    elif not traits.row_local or traits.cardinality == "one_to_many":
+        flow.grouped = {}
+    gone = set(traits.removes) if traits.keeps_others else set(flow.available) - traits.writes
+    if not traits.keeps_others:
+        flow.is_open = False
+    for name in gone:
+        flow.available.pop(name, None)
+        flow.removed[name] = node.name
+    for name in traits.writes - traits.removes:
+        flow.available[name] = node.name
+        flow.removed.pop(name, None)
+    if traits.opens:
+        flow.is_open = True
+        flow.removed.clear()
+
+
+def _reader(node: Node, name: str) -> tuple[YamlPath, int, int]:
+    """Find the part of a node that names a field: its YAML path and the place in its text."""
+    for path, template in parts_of(node, Template):
+        if name in _all_mentions(template):
+            return path, *template.place_of(name)
+    for path, text in parts_of(node, str):
+        if text == name and path != ("name",):
+            return path, 1, 1
+    return (), 1, 1
+
+
+def _all_mentions(template: Template) -> Iterable[str]:
+    reads = template.all_reads
+    return {
+        name for table in (reads.needed, reads.optional, reads.tested) for names in table.values() for name in names
+    }
+
+
+def _schema_path(node: Node, name: str) -> YamlPath:
+    for path, schema in parts_of(node, Schema):
+        if name in schema.names:
+            return (*path, name)
+    return _reader(node, name)[0]

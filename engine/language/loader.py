@@ -1,0 +1,249 @@
+"""Load a pipeline file: DocETL's YAML shape to a Plan, every error with file, line and column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from engine.errors import PipelineError
+from engine.language.binding import bind, describe_value, yaml_fields
+from engine.language.position import Positions, Where, did_you_mean
+from engine.language.problems import Problem
+from engine.language.yaml_reader import MAX_CHARACTERS, read_yaml
+from engine.operators.base import Operator
+from engine.operators.registry import REGISTRY
+from engine.plan.node import Node
+from engine.plan.plan import Dataset, Output, Plan, Settings, Step, SystemPrompt
+
+_TOP_KEYS = ("datasets", "operations", "pipeline", "default_model", "system_prompt", "settings")
+
+NO_EFFECT_KEYS = frozenset(
+    {
+        "litellm_completion_kwargs", "rate_limits", "api_base", "bypass_cache", "default_lm_api_base",
+        "default_embedding_api_base", "fallback_models", "fallback_embedding_models", "optimizer_config",
+        "optimize", "recursively_optimize", "sample_size", "enable_observability", "flush_partial_results",
+        "max_threads", "verbose", "intermediate_dir", "source", "embedding_api_base", "num_retries_on_rate_limit",
+    }
+)  # fmt: skip
+"""Keys of DocETL that steer cloud services or its console; here they change nothing."""
+
+NETWORK_OPERATORS = frozenset({"web_fetch", "web_search"})
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A plan, where its parts stand in the file, warnings, and the folder that relative paths start at."""
+
+    plan: Plan
+    positions: Positions = field(default_factory=Positions)
+    warnings: tuple[Problem, ...] = ()
+    directory: Path = field(default_factory=Path.cwd)
+
+
+def load_pipeline(path: Path, *, registry: Mapping[str, Operator] = REGISTRY) -> Loaded:
+    """Load a pipeline file; raises PipelineError when it cannot be read or is wrong."""
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            text = file.read(MAX_CHARACTERS + 1)
+    except OSError as error:
+        raise PipelineError(f"cannot read the pipeline: {error.strerror}", file=str(path)) from error
+    except UnicodeDecodeError as error:
+        raise PipelineError("the pipeline is not UTF-8 text", file=str(path), advice="Save it as UTF-8.") from error
+    return parse_pipeline(text, file=str(path), directory=path.resolve().parent, registry=registry)
+
+
+def parse_pipeline(
+    text: str,
+    *,
+    file: str = "",
+    directory: Path | None = None,
+    registry: Mapping[str, Operator] = REGISTRY,
+) -> Loaded:
+    """Read a pipeline from YAML text; `file` is what errors name."""
+    value, positions = read_yaml(text, file)
+    return _Loader(positions, registry).load(value, directory or Path.cwd())
+
+
+class _Loader:
+    """One reading of one file."""
+
+    def __init__(self, positions: Positions, registry: Mapping[str, Operator]) -> None:
+        self.registry = registry
+        self.root = Where(positions)
+        self.without_effect: list[Where] = []
+
+    def load(self, value: Any, directory: Path) -> Loaded:
+        document = self.mapping(value, self.root, ("operations", "pipeline"), _TOP_KEYS)
+        operators = self.operators(document["operations"])
+        positions = replace(self.root.positions, operators={n.name: w.path for n, w in operators})
+        pipeline_where = self.root.at("pipeline")
+        pipeline = self.mapping(document["pipeline"], pipeline_where, ("steps",), ("steps", "output"))
+        datasets = self.datasets(document.get("datasets") or {})
+        nodes = tuple(node for node, _ in operators)
+        plan = bind(
+            Plan,
+            {k: v for k, v in document.items() if k in ("default_model", "system_prompt", "settings")},
+            self.root,
+            given={
+                "datasets": datasets,
+                "operators": nodes,
+                "steps": self.steps(pipeline["steps"], datasets, nodes),
+                "output": self.section(Output, pipeline.get("output") or {}, pipeline_where.at("output")),
+                "system_prompt": self.section(
+                    SystemPrompt, document.get("system_prompt"), self.root.at("system_prompt")
+                ),
+                "settings": self.section(Settings, document.get("settings"), self.root.at("settings")),
+            },
+            ignored=("system_prompt", "settings"),
+        )
+        return Loaded(plan, positions, self.warnings(plan, positions), directory)
+
+    def section(self, cls: type[Any], value: Any, where: Where) -> Any:
+        return bind(cls, self.effective(value or {}, where, cls), where)
+
+    def mapping(self, value: Any, where: Where, required: tuple[str, ...], valid: tuple[str, ...]) -> dict[str, Any]:
+        """Check the keys of a section that is not bound to a dataclass."""
+        if not isinstance(value, Mapping):
+            raise where.error(f"expected a mapping, not {describe_value(value)}", advice=f"Keys: {', '.join(valid)}.")
+        kept: dict[str, Any] = self.effective(value, where)
+        for key in kept:
+            if key not in valid:
+                raise where.at(key).key_error(f"unknown key {key!r}", advice=did_you_mean(str(key), valid))
+        for key in required:
+            if key not in kept:
+                raise where.error(f"the key {key!r} is missing", advice=f"Keys: {', '.join(valid)}.")
+        return kept
+
+    def effective(self, value: Any, where: Where, cls: type | None = None) -> Any:
+        """Leave out keys that have no effect here, noting them for the warning."""
+        if not isinstance(value, Mapping):
+            return value
+        own = {path[0] for path in yaml_fields(cls)} if cls else set()
+        unused = [k for k in value if k in NO_EFFECT_KEYS and k not in own]
+        self.without_effect += [replace(where.at(k)) for k in unused]
+        return {k: v for k, v in value.items() if k not in unused}
+
+    def datasets(self, value: Any) -> tuple[Dataset, ...]:
+        where = self.root.at("datasets")
+        if not isinstance(value, Mapping):
+            raise where.error(f"expected a mapping of names to datasets, not {describe_value(value)}")
+        return tuple(self.dataset(name, item, where.at(name)) for name, item in value.items())
+
+    def dataset(self, name: Any, value: Any, where: Where) -> Dataset:
+        given = {"name": self.name(name, where)}
+        return bind(Dataset, self.effective(value, where, Dataset), where, given=given)
+
+    def operators(self, value: Any) -> list[tuple[Node, Where]]:
+        where = self.root.at("operations")
+        if not isinstance(value, list) or not value:
+            raise where.error(
+                f"expected a list of operators, not {describe_value(value)}",
+                advice="Write a list: - name: ..., type: map, ...",
+            )
+        nodes: dict[str, tuple[Node, Where]] = {}
+        for index, item in enumerate(value):
+            node, node_where = self.operator(item, where.at(index))
+            if node.name in nodes:
+                first = nodes[node.name][1].positions.nearest(nodes[node.name][1].path)
+                at = f" (the first is at line {first.line})" if first else ""
+                raise node_where.at("name").error(
+                    f"two operators are named {node.name!r}{at}", advice="Give each operator its own name."
+                )
+            nodes[node.name] = (node, node_where)
+        return list(nodes.values())
+
+    def operator(self, value: Any, where: Where) -> tuple[Node, Where]:
+        if not isinstance(value, Mapping):
+            raise where.error(
+                f"expected an operator, not {describe_value(value)}", advice="An operator needs name and type."
+            )
+        name = value.get("name")
+        where = replace(where, operator=name if isinstance(name, str) else "")
+        for key in ("name", "type"):
+            if key not in value:
+                raise where.error(f"the key {key!r} is missing", advice="An operator needs name and type.")
+        self.name(name, where.at("name"))
+        node_type = self.node_type(value["type"], where.at("type"))
+        return bind(node_type, self.effective(value, where, node_type), where, ignored=("type",)), where
+
+    def node_type(self, kind: Any, where: Where) -> type[Node]:
+        if kind in NETWORK_OPERATORS:
+            raise where.error(
+                f"{kind} is refused: it would send data to the network, and nothing leaves this machine",
+                advice="Save the pages as files and read them as a folder dataset.",
+            )
+        if not isinstance(kind, str) or kind not in self.registry:
+            raise where.error(f"unknown operator type {kind!r}", advice=did_you_mean(str(kind), self.registry))
+        return self.registry[kind].node_type
+
+    def steps(self, value: Any, datasets: tuple[Dataset, ...], nodes: tuple[Node, ...]) -> tuple[Step, ...]:
+        where = self.root.at("pipeline", "steps")
+        if not isinstance(value, list) or not value:
+            raise where.error(
+                f"expected a list of steps, not {describe_value(value)}",
+                advice="Write a list: - name: ..., input: ..., operations: [...]",
+            )
+        inputs = [d.name for d in datasets]
+        operators = [n.name for n in nodes]
+        steps = []
+        for index, item in enumerate(value):
+            steps.append(self.step(item, where.at(index), inputs, operators))
+            inputs.append(steps[-1].name)
+        return tuple(steps)
+
+    def step(self, value: Any, where: Where, inputs: list[str], operators: list[str]) -> Step:
+        entry = self.mapping(value, where, ("name", "input", "operations"), ("name", "input", "operations"))
+        name, source, names = entry["name"], entry["input"], entry["operations"]
+        if self.name(name, where.at("name")) in inputs:
+            raise where.at("name").error(
+                f"{name!r} is already the name of a dataset or step", advice="Give the step its own name."
+            )
+        if source not in inputs:
+            raise where.at("input").error(
+                f"step {name!r} reads {source!r}, which is no dataset and no earlier step",
+                advice=did_you_mean(str(source), inputs) or "Write a dataset under datasets.",
+            )
+        if not isinstance(names, list):
+            raise where.at("operations").error(f"expected a list of operator names, not {describe_value(names)}")
+        for index, operator in enumerate(names):
+            if operator not in operators:
+                raise where.at("operations", index).error(
+                    f"step {name!r} names the operator {operator!r}, which is not under operations",
+                    advice=did_you_mean(str(operator), operators),
+                )
+        return Step(name, source, tuple(names))
+
+    def name(self, value: Any, where: Where) -> str:
+        if not isinstance(value, str) or not value.strip():
+            raise where.error(f"a name must be text, not {describe_value(value)}", advice="Put it in quotation marks.")
+        return value
+
+    def warnings(self, plan: Plan, positions: Positions) -> tuple[Problem, ...]:
+        found = []
+        if self.without_effect:
+            keys = ", ".join(_key_and_operator(where) for where in self.without_effect)
+            position = positions.keys.get(self.without_effect[0].path)
+            found.append(_warning(f"these keys have no effect on this machine: {keys}", positions, position))
+        for name in plan.unused:
+            position = positions.operator(name)
+            warning = _warning("no step runs this operator", positions, position, "Add it to a step, or remove it.")
+            found.append(replace(warning, operator=name))
+        return tuple(found)
+
+
+def _key_and_operator(where: Where) -> str:
+    key = str(where.path[-1])
+    return f"{key} ({where.operator})" if where.operator else key
+
+
+def _warning(message: str, positions: Positions, position: Any, advice: str = "") -> Problem:
+    return Problem(
+        message,
+        advice,
+        file=positions.file,
+        line=position.line if position else None,
+        column=position.column if position else None,
+        severity="warning",
+    )

@@ -1,0 +1,190 @@
+"""The sandbox that prompts are rendered in: no code, no files, and a bound on work and size.
+
+Documents and pipelines from others are untrusted. Jinja's sandbox keeps templates away from Python;
+the bounds here keep them from filling memory or never ending.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from jinja2 import StrictUndefined, Undefined, nodes
+from jinja2.exceptions import SecurityError
+from jinja2.runtime import Context
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.visitor import NodeTransformer
+
+MAX_OUTPUT = 20_000_000
+"""Characters a prompt, or any text made on the way to it, may have."""
+MAX_STEPS = 1_000_000
+"""Loop rounds and macro calls one rendering may take."""
+MAX_NUMBER = 100_000
+"""The largest number a filter or method may be given (a width, a count)."""
+
+TICK = "redwell_tick"
+JOIN = "redwell_join"
+
+_REMOVED_FILTERS = ("center", "format", "xmlattr", "urlize", "pprint", "random", "filesizeformat", "forceescape")
+_REMOVED_METHODS = frozenset({"format", "format_map", "center", "ljust", "rjust", "zfill", "expandtabs", "translate"})
+_REMOVED_GLOBALS = ("lipsum", "cycler", "joiner")
+
+
+class FieldUndefined(StrictUndefined):
+    """A missing field: using it in any way is an error that lists the fields there are."""
+
+    __slots__ = ()
+
+    @property
+    def _undefined_message(self) -> str:
+        if isinstance(self._undefined_obj, Mapping):
+            there = ", ".join(map(str, self._undefined_obj)) or "none"
+            return f"there is no field {self._undefined_name!r}; the fields there are: {there}"
+        return super()._undefined_message
+
+
+class PromptEnvironment(ImmutableSandboxedEnvironment):
+    """Jinja2 without loaders, with strict fields, JSON output and bounds."""
+
+    intercepted_binops = frozenset({"+", "*", "**", "%"})
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(undefined=FieldUndefined, finalize=to_prompt_text, autoescape=False, cache_size=0, **options)
+        for name in _REMOVED_FILTERS:
+            self.filters.pop(name, None)
+        for name in _REMOVED_GLOBALS:
+            self.globals.pop(name, None)
+        self.filters = {name: _guard(function) for name, function in self.filters.items()}
+        self.filters["tojson"] = to_json
+        self.filters[JOIN] = _join
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        """Read a field; a field wins over a method of the same name (`input.items`)."""
+        if isinstance(obj, Mapping) and attribute in obj:
+            return obj[attribute]
+        return super().getattr(obj, attribute)
+
+    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+        """Refuse Python internals, and methods that make text of any length."""
+        return attr not in _REMOVED_METHODS and super().is_safe_attribute(obj, attr, value)
+
+    def wrap_str_format(self, value: Any) -> None:
+        """Leave `str.format` to `is_safe_attribute`, which refuses it: its widths are not bounded."""
+
+    def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805
+        """Call a method or macro with bounded arguments and result."""
+        _bound_arguments((getattr(__obj, "__self__", None), *args, *kwargs.values()))
+        return _bounded(super().call(__context, __obj, *args, **kwargs))
+
+    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+        """Compute `+ * ** %` unless the result would be huge."""
+        if operator == "**" and _magnitude(right) > 64:
+            raise SecurityError("the exponent is larger than 64")
+        if operator == "%" and isinstance(left, str | bytes):
+            raise SecurityError("text formatting with % is not available in prompts")
+        if operator == "*" and (_length(left) * _magnitude(right) + _length(right) * _magnitude(left)) > MAX_OUTPUT:
+            raise SecurityError(f"the text would exceed {MAX_OUTPUT} characters")
+        return _bounded(super().call_binop(context, operator, left, right))
+
+
+class Bounds(NodeTransformer):
+    """Count every loop round and macro call, and bound `~`, by rewriting the parsed template."""
+
+    def visit_For(self, node: nodes.For) -> nodes.For:  # noqa: N802
+        """Count rounds, of recursive loops also."""
+        self.generic_visit(node)
+        node.body.insert(0, _tick(node.lineno))
+        return node
+
+    def visit_Macro(self, node: nodes.Macro) -> nodes.Macro:  # noqa: N802
+        """Count calls."""
+        self.generic_visit(node)
+        node.body.insert(0, _tick(node.lineno))
+        return node
+
+    def visit_Concat(self, node: nodes.Concat) -> nodes.Filter:  # noqa: N802
+        """Join through a bounded filter, which also writes lists as JSON."""
+        self.generic_visit(node)
+        parts = nodes.List(node.nodes, lineno=node.lineno)
+        return nodes.Filter(parts, JOIN, [], [], None, None, lineno=node.lineno)
+
+
+def new_tick() -> Callable[[], None]:
+    """Make the counter of one rendering."""
+    steps = 0
+
+    def tick() -> None:
+        nonlocal steps
+        steps += 1
+        if steps > MAX_STEPS:
+            raise SecurityError(f"the prompt takes more than {MAX_STEPS} loop rounds")
+
+    return tick
+
+
+def to_prompt_text(value: Any) -> Any:
+    """Write a value as a prompt shows it: text as it is, everything else as compact JSON."""
+    return value if isinstance(value, str | Undefined) else to_json(value)
+
+
+def to_json(value: Any, indent: int | None = None) -> str:
+    """Write JSON with letters as they are and, unlike Jinja's own filter, no HTML escapes."""
+    separators = (",", ":") if indent is None else None
+    return json.dumps(value, ensure_ascii=False, separators=separators, indent=indent, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Undefined):
+        str(value)  # raises the error that names the field
+    if isinstance(value, Sequence) or hasattr(value, "__iter__"):
+        return list(value)
+    return str(value)
+
+
+def _tick(lineno: int) -> nodes.ExprStmt:
+    name = nodes.Name(TICK, "load", lineno=lineno)
+    return nodes.ExprStmt(nodes.Call(name, [], [], None, None, lineno=lineno), lineno=lineno)
+
+
+def _join(parts: Sequence[Any]) -> str:
+    texts = [str(to_prompt_text(p)) for p in parts]
+    if sum(map(len, texts)) > MAX_OUTPUT:
+        raise SecurityError(f"the text would exceed {MAX_OUTPUT} characters")
+    return "".join(texts)
+
+
+def _guard(function: Callable[..., Any]) -> Callable[..., Any]:
+    # functools.wraps copies the attributes by which Jinja passes the context or environment.
+    @functools.wraps(function)
+    def guarded(*args: Any, **kwargs: Any) -> Any:
+        _bound_arguments((*args, *kwargs.values()))
+        return _bounded(function(*args, **kwargs))
+
+    return guarded
+
+
+def _bound_arguments(arguments: Sequence[Any]) -> None:
+    if any(isinstance(a, int) and abs(a) > MAX_NUMBER for a in arguments[1:]):
+        raise SecurityError(f"a number larger than {MAX_NUMBER} is not accepted here")
+    # replace and join multiply lengths: bound the product before it is built.
+    lengths = sorted((_length(a) for a in arguments), reverse=True)
+    if len(lengths) > 1 and lengths[0] * max(lengths[1], 1) > 50 * MAX_OUTPUT:
+        raise SecurityError(f"the text would exceed {MAX_OUTPUT} characters")
+
+
+def _bounded(value: Any) -> Any:
+    if _length(value) > MAX_OUTPUT or _magnitude(value) > 1e300:
+        raise SecurityError(f"a value would exceed {MAX_OUTPUT} characters")
+    return value
+
+
+def _length(value: Any) -> int:
+    return len(value) if isinstance(value, str | bytes | list | tuple) else 0
+
+
+def _magnitude(value: Any) -> int | float:
+    return abs(value) if isinstance(value, int | float) else 0

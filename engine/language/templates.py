@@ -1,0 +1,176 @@
+"""Prompt templates: parsed and checked when the pipeline is read, rendered per row in the sandbox."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from importlib import resources
+from typing import Any
+
+from jinja2 import TemplateSyntaxError, nodes
+from jinja2.environment import Template as CompiledTemplate
+from jinja2.exceptions import TemplateError, UndefinedError
+
+from engine.errors import ItemError, PipelineError
+from engine.language.position import Where, did_you_mean, row_and_column
+from engine.language.sandbox import MAX_OUTPUT, TICK, Bounds, PromptEnvironment, new_tick
+from engine.language.template_fields import FieldReads, FieldWalker
+
+INPUT = frozenset({"input"})
+"""The variables of a prompt about one row."""
+
+_USER = PromptEnvironment()
+_BUILT_IN = PromptEnvironment(trim_blocks=True, lstrip_blocks=True)
+_FILE_STATEMENTS = (nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)
+
+# What a template of an untrusted pipeline can provoke on strange data; each becomes a failed row.
+_RENDER_ERRORS = (
+    TypeError,
+    ValueError,
+    ArithmeticError,
+    LookupError,
+    AttributeError,
+    RecursionError,
+    MemoryError,
+    NotImplementedError,
+)
+
+
+@dataclass(frozen=True)
+class Template:
+    """A prompt. Two templates are equal when their text and variables are.
+
+    `variables` are the names the operator provides; None (prompts of Redwell itself) allows any.
+    """
+
+    text: str
+    variables: frozenset[str] | None = INPUT
+    built_in: bool = field(default=False, kw_only=True)
+
+    @classmethod
+    def parse(cls, text: str, *, variables: Collection[str] = INPUT, where: Where | None = None) -> Template:
+        """Read a prompt; raises PipelineError for bad syntax and for variables the operator does not provide."""
+        template = cls(text, frozenset(variables))
+        template.check(where or Where())
+        return template
+
+    def check(self, where: Where) -> None:
+        """Raise PipelineError at the place in the file where this template cannot work."""
+        try:
+            tree = _USER.parse(self.text)
+            _USER.compile(Bounds().visit(_USER.parse(self.text)))
+        except TemplateSyntaxError as error:
+            raise where.error(
+                f"the prompt is not a valid template: {error.message}",
+                advice="Write {{ input.field }} for a field; see the Jinja2 template language.",
+                inside=self._place(error.lineno),
+            ) from error
+        except RecursionError as error:
+            raise where.error("the prompt is nested too deeply") from error
+        self._refuse_files(tree, where)
+        self._refuse_unknown_names(where)
+
+    def reads(self, variable: str = "input") -> frozenset[str]:
+        """Return the fields that must be there, read through `variable` (`input.x`, `inputs[0]['x']`, loops)."""
+        reads = self._analysis.reads
+        return frozenset(reads.needed.get(variable, ())) - frozenset(reads.tested.get(variable, ()))
+
+    def mentions(self, variable: str = "input") -> frozenset[str]:
+        """Return the fields read, also those read only if present (`is defined`, `default`, `.get`)."""
+        reads = self._analysis.reads
+        return frozenset().union(*(table.get(variable, ()) for table in (reads.needed, reads.tested, reads.optional)))
+
+    @property
+    def reads_unknown(self) -> bool:
+        """Say whether fields are read that cannot be named before it runs: `{{ input }}`, `input[key]`."""
+        return bool(self._analysis.reads.unknown)
+
+    @property
+    def all_reads(self) -> FieldReads:
+        """Return what is read through every variable."""
+        return self._analysis.reads
+
+    def render(self, **values: Any) -> str:
+        """Fill the template. Values that are not text appear as compact JSON.
+
+        Raises ItemError naming a missing field and the fields there are, or the bound that was exceeded.
+        """
+        try:
+            return self._bounded_text({**values, TICK: new_tick()})
+        except UndefinedError as error:
+            raise ItemError(
+                f"the prompt cannot be filled in: {error.message}",
+                advice="Correct the field name, or write {{ input.field | default('') }} where it may be missing.",
+            ) from error
+        except (TemplateError, *_RENDER_ERRORS) as error:
+            raise ItemError(f"the prompt cannot be filled in: {error or type(error).__name__}") from error
+
+    def _bounded_text(self, values: dict[str, Any]) -> str:
+        pieces: list[str] = []
+        size = 0
+        for piece in self._compiled.generate(values):
+            size += len(piece)
+            if size > MAX_OUTPUT:
+                raise ItemError(f"the prompt exceeds {MAX_OUTPUT} characters")
+            pieces.append(piece)
+        return "".join(pieces)
+
+    def place_of(self, name: str) -> tuple[int, int]:
+        """Find where the text first names a field: 1-based (row, column), (1, 1) when it does not."""
+        found = re.search(rf"""(?<=\.){re.escape(name)}\b|(?<=['"]){re.escape(name)}(?=['"])""", self.text)
+        return row_and_column(self.text, found.start()) if found else (1, 1)
+
+    @property
+    def _environment(self) -> PromptEnvironment:
+        return _BUILT_IN if self.built_in else _USER
+
+    @cached_property
+    def _compiled(self) -> CompiledTemplate:
+        environment = self._environment
+        tree = Bounds().visit(environment.parse(self.text))
+        return CompiledTemplate.from_code(environment, environment.compile(tree), environment.make_globals(None))
+
+    @cached_property
+    def _analysis(self) -> FieldWalker:
+        walker = FieldWalker(self.variables or (), self._environment.globals)
+        walker.walk(self._environment.parse(self.text))
+        return walker
+
+    def _refuse_files(self, tree: nodes.Template, where: Where) -> None:
+        for node in tree.find_all(_FILE_STATEMENTS):
+            raise where.error(
+                f"{{% {type(node).__name__.lower()} %}} is not available in prompts",
+                advice="Write the whole prompt in the pipeline file.",
+                inside=self._place(node.lineno),
+            )
+
+    def _refuse_unknown_names(self, where: Where) -> None:
+        if self.variables is None or not self._analysis.unknown_names:
+            return
+        unknown = self._analysis.unknown_names[0]
+        advice = did_you_mean(unknown.name, sorted(self.variables))
+        if "input" in self.variables:
+            advice += f" A field is read as input.{unknown.name}."
+        raise where.error(
+            f"the prompt uses {unknown.name!r}, which nothing provides",
+            advice=advice,
+            inside=self._place(unknown.line, rf"\b{re.escape(unknown.name)}\b"),
+        )
+
+    def _place(self, line: int, pattern: str = r"\{[{%#]") -> tuple[int, int]:
+        """Find the column of a pattern in a 1-based template line, for Jinja knows lines only."""
+        lines = self.text.split("\n")
+        text = lines[min(line, len(lines)) - 1]
+        found = re.search(pattern, text)
+        return min(line, len(lines)), (found.start() if found else len(text) - len(text.lstrip())) + 1
+
+
+@cache
+def prompt_template(name: str) -> Template:
+    """Load `engine/prompts/<name>.jinja`; raises PipelineError when there is none."""
+    file = resources.files("engine") / "prompts" / f"{name}.jinja"
+    if not re.fullmatch(r"[\w-]+", name) or not file.is_file():
+        raise PipelineError(f"there is no built-in prompt {name!r}")
+    return Template(file.read_text(encoding="utf-8"), None, built_in=True)

@@ -1,0 +1,168 @@
+"""Read YAML into plain values, remembering where each stands. Nothing in a file can make an object.
+
+The reader works on the composed node tree instead of letting the library construct values: so tags
+are refused by a list of the allowed ones, aliases are counted each time they are expanded, and every
+value keeps its line and column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, StringMark, YAMLError
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from engine.errors import PipelineError
+from engine.language.position import Path, Position, Positions, Where
+
+MAX_CHARACTERS = 2_000_000
+MAX_VALUES = 100_000
+"""How many values a file may hold, aliases counted as often as they are used."""
+MAX_NESTING = 100
+
+_TAG = "tag:yaml.org,2002:"
+
+
+def read_yaml(text: str, file: str = "") -> tuple[Any, Positions]:
+    """Read one YAML document; raises PipelineError with line and column for anything that is not plain data."""
+    if len(text) > MAX_CHARACTERS:
+        raise PipelineError(
+            f"the file has {len(text)} characters; a pipeline may have {MAX_CHARACTERS}",
+            file=file,
+            advice="Put data into a dataset file and name it under datasets.",
+        )
+    root = _compose(text, file)
+    if root is None:
+        raise PipelineError("the file is empty", file=file, advice="A pipeline needs datasets, operations, pipeline.")
+    reader = _Reader(text, file)
+    value = reader.read(root, ())
+    return value, reader.positions
+
+
+def _compose(text: str, file: str) -> Node | None:
+    try:
+        root: Node | None = YAML(typ="safe", pure=True).compose(text)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise PipelineError(
+            f"not valid YAML: {error.problem or error.context}",
+            file=file,
+            line=mark.line + 1 if mark else None,
+            column=mark.column + 1 if mark else None,
+            advice="Check indentation, colons and quotation marks around this place.",
+        ) from error
+    except RecursionError as error:
+        raise PipelineError(f"the YAML is nested more than {MAX_NESTING} deep", file=file) from error
+    except (YAMLError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise PipelineError(f"not valid YAML: {reason}", file=file) from error
+    return root
+
+
+class _Reader:
+    """Build values from nodes and note positions on the way."""
+
+    def __init__(self, text: str, file: str) -> None:
+        self.lines = text.split("\n")
+        self.values: dict[Path, Position] = {}
+        self.keys: dict[Path, Position] = {}
+        self.positions = Positions(file, self.values, self.keys)
+        self.count = 0
+
+    def read(self, node: Node, path: Path) -> Any:
+        self.count += 1
+        self.values[path] = self.position(node)
+        if self.count > MAX_VALUES:
+            self.fail(path, f"the file expands to more than {MAX_VALUES} values", "Use fewer aliases (*name).")
+        if len(path) > MAX_NESTING:
+            self.fail(path, f"the YAML is nested more than {MAX_NESTING} deep", "An alias may not contain itself.")
+        match node:
+            case MappingNode():
+                return self.mapping(node, path)
+            case SequenceNode():
+                self.require_tag(node, path, "seq")
+                return [self.read(item, (*path, i)) for i, item in enumerate(node.value)]
+        return self.scalar(node, path)
+
+    def mapping(self, node: MappingNode, path: Path) -> dict[Any, Any]:
+        self.require_tag(node, path, "map")
+        found: dict[Any, Any] = {}
+        for key_node, value_node in self.pairs(node, path):
+            if not isinstance(key_node, ScalarNode):
+                self.fail(path, "a key must be a single value")
+            key = self.scalar(key_node, path)
+            self.keys[(*path, key)] = self.position(key_node)
+            if key in found:
+                self.values[(*path, key)] = self.position(key_node)
+                self.fail((*path, key), f"the key {key!r} is written twice", "Remove one of the two.")
+            found[key] = self.read(value_node, (*path, key))
+        return found
+
+    def pairs(self, node: MappingNode, path: Path) -> Iterator[tuple[Node, Node]]:
+        """Give the entries of a mapping; those merged with `<<` come where they are not written here."""
+        own = [(k, v) for k, v in node.value if k.tag != f"{_TAG}merge"]
+        seen = {k.value for k, _ in own if isinstance(k, ScalarNode)}
+        yield from own
+        for key, merged in node.value:
+            if key.tag != f"{_TAG}merge":
+                continue
+            for source in merged.value if isinstance(merged, SequenceNode) else [merged]:
+                if not isinstance(source, MappingNode):
+                    self.fail(path, "<< needs a mapping, or a list of mappings")
+                for k, v in source.value:
+                    if k.value not in seen:
+                        seen.add(k.value)
+                        yield k, v
+
+    def scalar(self, node: Node, path: Path) -> Any:
+        kind = str(node.tag).removeprefix(_TAG)
+        try:
+            match kind:
+                case "str" | "timestamp":
+                    return node.value
+                case "null":
+                    return None
+                case "bool":
+                    return node.value.lower() == "true"
+                case "int":
+                    return int(node.value.replace("_", ""), 0) if node.value[:2] in ("0x", "0o") else int(node.value)
+                case "float":
+                    return float(node.value.lower().replace(".inf", "inf").replace(".nan", "nan"))
+        except ValueError:
+            self.fail(path, f"{node.value!r} is not a number", "Put it in quotation marks if it is text.")
+        return self.fail(
+            path, f"the YAML tag {_shown(node.tag)} is not accepted", "Remove the tag: pipelines are data."
+        )
+
+    def require_tag(self, node: Node, path: Path, expected: str) -> None:
+        if node.tag != _TAG + expected:
+            self.fail(path, f"the YAML tag {_shown(node.tag)} is not accepted", "Remove the tag: pipelines are data.")
+
+    def position(self, node: Node) -> Position:
+        start, end = node.start_mark, node.end_mark
+        line, column = start.line + 1, start.column + 1
+        if not isinstance(node, ScalarNode):
+            return Position(line, column)
+        if node.style == "|":
+            return Position(line, column, line + 1, self.block_column(node, start), True)
+        quotes = 1 if node.style in ("'", '"') else 0
+        is_plain = start.line == end.line and end.column - start.column - 2 * quotes == len(node.value)
+        return Position(line, column, line, column + quotes, is_plain)
+
+    def block_column(self, node: ScalarNode, start: StringMark) -> int:
+        """Find the column at which the text of a `|` block begins."""
+        for offset, text in enumerate(node.value.split("\n")):
+            if text.strip() and start.line + 1 + offset < len(self.lines):
+                raw = self.lines[start.line + 1 + offset]
+                return len(raw) - len(raw.lstrip()) - (len(text) - len(text.lstrip())) + 1
+        return 1
+
+    def fail(self, path: Path, message: str, advice: str = "") -> Any:
+        raise Where(self.positions, path).error(message, advice=advice)
+
+
+def _shown(tag: Any) -> str:
+    text = str(tag)
+    return "!!" + text.removeprefix(_TAG) if text.startswith(_TAG) else text

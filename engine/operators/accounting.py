@@ -1,0 +1,145 @@
+"""Account for every row: run work per group of rows, keep order, and turn item errors into Failed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from engine.errors import ItemError, PipelineError
+from engine.operators.base import Failed, Outcome, Rejected, Tools
+from engine.plan.node import Node
+from engine.rows import Row
+from models.errors import ModelError, OutOfTokens
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+IN_FLIGHT = 256
+"""Work items that may hold a rendered prompt at once; the model's scheduler batches fewer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why one work item could not be done."""
+
+    error: str
+    advice: str = ""
+    raw_reply: str | None = None
+
+
+async def process(
+    node: Node,
+    groups: Sequence[Sequence[Row]],
+    work: Callable[[Sequence[Row]], Awaitable[Sequence[Row] | Rejected]],
+    tools: Tools,
+) -> Outcome:
+    """Work on all groups at once; rows come out in the order of the groups. A failed group fails all its rows."""
+    results = await attempt_all(groups, work, tools)
+    rows: list[Row] = []
+    rejected: list[Rejected] = []
+    failed: list[Failed] = []
+    for group, result in zip(groups, results, strict=True):
+        match result:
+            case Failure():
+                failed += fail(node, group, result)
+            case Rejected():
+                rejected.append(result)
+            case _:
+                rows += result
+    return Outcome(rows, rejected, failed)
+
+
+async def process_rows(
+    node: Node, rows: Sequence[Row], work: Callable[[Row], Awaitable[Sequence[Row] | Rejected]], tools: Tools
+) -> Outcome:
+    """Work on each row by itself."""
+
+    async def single(group: Sequence[Row]) -> Sequence[Row] | Rejected:
+        return await work(group[0])
+
+    return await process(node, [[row] for row in rows], single, tools)
+
+
+async def attempt_all(
+    items: Sequence[Item], work: Callable[[Item], Awaitable[Result]], tools: Tools
+) -> list[Result | Failure]:
+    """Work on all items at once: one result or Failure per item, same order.
+
+    Any other error (a bug, a missing model) cancels the rest and is raised.
+    """
+    slots = asyncio.Semaphore(IN_FLIGHT)
+    done = 0
+
+    async def one(item: Item) -> Result | Failure:
+        nonlocal done
+        async with slots:
+            result = await attempt(work, item)
+        done += 1
+        tools.progress(done, len(items))
+        return result
+
+    tasks = [asyncio.ensure_future(one(item)) for item in items]
+    try:
+        return list(await asyncio.gather(*tasks))
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def attempt(work: Callable[[Item], Awaitable[Result]], item: Item) -> Result | Failure:
+    """Do one item; the only place where an item's error is caught."""
+    try:
+        return await work(item)
+    except ItemError as error:
+        return Failure(str(error), error.advice, error.raw_reply)
+    except ModelError as error:
+        if error.is_environment:
+            raise  # nothing is wrong with the row: every other would fail the same way
+        return Failure(str(error), error.advice, error.partial if isinstance(error, OutOfTokens) else None)
+
+
+def fail(node: Node, rows: Sequence[Row], failure: Failure) -> list[Failed]:
+    """Fail rows with an error that names the operator and the row."""
+    return [
+        Failed(row, f"operator {node.name!r}, {label(row)}: {failure.error}", failure.advice, failure.raw_reply)
+        for row in rows
+    ]
+
+
+def label(row: Row) -> str:
+    """Name a row for a person: its id, its file if it says so, its lines."""
+    filename = row.values.get("filename")
+    file = f" of {filename}" if isinstance(filename, str) else ""
+    lines = f" lines {row.span.first}-{row.span.last}" if row.span else ""
+    return f"row {row.id}{file}{lines}"
+
+
+def value_of(row: Row, key: str) -> Any:
+    """Read a field; raises ItemError listing the fields there are."""
+    if key not in row.values:
+        there = ", ".join(row.values) or "none"
+        raise ItemError(f"there is no field {key!r}; the fields there are: {there}")
+    return row.values[key]
+
+
+def text_of(row: Row, key: str) -> str:
+    """Read a field that must be text; raises ItemError."""
+    value = value_of(row, key)
+    if not isinstance(value, str):
+        raise ItemError(f"field {key!r} is {kind_of(value)}, not text")
+    return value
+
+
+def kind_of(value: Any) -> str:
+    """Name the JSON kind of a value for an error message."""
+    names = {type(None): "null", bool: "a boolean", str: "text", list: "a list", dict: "a dictionary"}
+    return names.get(type(value), "a number" if isinstance(value, int | float) else type(value).__name__)
+
+
+def require(node: Node, condition: bool, message: str, advice: str = "") -> None:
+    """Raise PipelineError naming the operator unless `condition` holds; for `__post_init__` of nodes."""
+    if not condition:
+        raise PipelineError(message, advice=advice, operator=node.name)

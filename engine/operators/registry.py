@@ -1,0 +1,43 @@
+"""The operators there are: one line each. A module is imported when a pipeline first uses it."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Mapping
+from typing import cast
+
+from engine.operators.base import Operator
+
+_KINDS = (
+    "map",
+    "filter",
+    "unnest",
+    "split",
+    "gather",
+    "resolve",
+    "reduce",
+)
+
+
+class Registry(Mapping[str, Operator]):
+    """Operators by the `type` written in YAML; the module of each is engine.operators.<type>."""
+
+    def __init__(self, kinds: tuple[str, ...]) -> None:
+        self._kinds = kinds
+
+    def __getitem__(self, kind: str) -> Operator:
+        if kind not in self._kinds:
+            raise KeyError(kind)
+        return cast("Operator", importlib.import_module(f"engine.operators.{kind}").OPERATOR)
+
+    def __contains__(self, kind: object) -> bool:
+        return kind in self._kinds
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._kinds)
+
+    def __len__(self) -> int:
+        return len(self._kinds)
+
+
+REGISTRY: Mapping[str, Operator] = Registry(_KINDS)

@@ -1,0 +1,161 @@
+"""The plan: what a pipeline file says, frozen."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from engine.errors import PipelineError
+from engine.plan.frozen import digest_of
+from engine.plan.node import Node
+
+Named = TypeVar("Named", "Dataset", Node)
+DatasetType = Literal["folder", "file", "memory"]
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """Where rows come from. `path` is as written; a relative one starts at the pipeline file's folder.
+
+    folder: documents of any kind. file: rows of .json, .jsonl or .csv. memory: rows handed over by the caller.
+    """
+
+    name: str
+    type: DatasetType
+    path: str = ""
+
+    def __post_init__(self) -> None:
+        if self.type != "memory" and not self.path:
+            raise PipelineError(
+                f"dataset {self.name!r} of type {self.type} needs a path",
+                advice="Write path: with the folder or file, or type: memory.",
+            )
+
+    def location(self, directory: Path) -> Path:
+        """Resolve the path against the folder of the pipeline file."""
+        return directory / Path(self.path).expanduser()
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Operators applied one after another to `input`: a dataset, or an earlier step."""
+
+    name: str
+    input: str
+    operators: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SystemPrompt:
+    """What every model call is told first; both parts may be empty."""
+
+    dataset_description: str = ""
+    persona: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Where results go when the command line names no file; the suffix decides the format."""
+
+    type: Literal["file"] = "file"
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How the model samples, for all operators. `max_tokens` bounds one reply, inclusive."""
+
+    seed: int = 0
+    temperature: float = 0.0
+    max_tokens: int = 2048
+
+    def __post_init__(self) -> None:
+        if self.temperature < 0 or self.max_tokens < 1 or self.seed < 0:
+            raise PipelineError(
+                "settings need seed >= 0, temperature >= 0 and max_tokens >= 1, "
+                f"not {self.seed}, {self.temperature} and {self.max_tokens}"
+            )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A whole pipeline. Names are unique, and steps name only what is there: checked here.
+
+    The last step's rows are the result.
+    """
+
+    datasets: tuple[Dataset, ...]
+    operators: tuple[Node, ...]
+    steps: tuple[Step, ...]
+    default_model: str = ""
+    system_prompt: SystemPrompt = field(default=SystemPrompt())
+    output: Output = field(default=Output())
+    settings: Settings = field(default=Settings())
+
+    def __post_init__(self) -> None:
+        for what, names in (
+            ("dataset", [d.name for d in self.datasets]),
+            ("operator", [n.name for n in self.operators]),
+            ("step or dataset", [s.name for s in self.steps] + [d.name for d in self.datasets]),
+        ):
+            _refuse_repeats(what, names)
+        _refuse_unknown(self)
+
+    @cached_property
+    def digest(self) -> str:
+        """Identify everything the plan says: SHA-256, hexadecimal."""
+        return digest_of(self)
+
+    def dataset(self, name: str) -> Dataset:
+        """Find a dataset; raises PipelineError listing the names there are."""
+        return _find(self.datasets, name, "dataset")
+
+    def operator(self, name: str) -> Node:
+        """Find an operator; raises PipelineError listing the names there are."""
+        return _find(self.operators, name, "operator")
+
+    def nodes(self, step: Step) -> Iterator[Node]:
+        """Give a step's operators in the order they run."""
+        return (self.operator(name) for name in step.operators)
+
+    @property
+    def unused(self) -> tuple[str, ...]:
+        """Return operators that no step runs."""
+        used = {name for step in self.steps for name in step.operators}
+        return tuple(n.name for n in self.operators if n.name not in used)
+
+    def with_dataset(self, dataset: Dataset) -> Plan:
+        """Replace the dataset of that name."""
+        return replace(self, datasets=tuple(dataset if d.name == dataset.name else d for d in self.datasets))
+
+
+def _find(things: Iterable[Named], name: str, what: str) -> Named:
+    by_name = {thing.name: thing for thing in things}
+    if name not in by_name:
+        raise PipelineError(f"there is no {what} {name!r}", advice=f"There are: {', '.join(by_name) or 'none'}.")
+    return by_name[name]
+
+
+def _refuse_repeats(what: str, names: list[str]) -> None:
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise PipelineError(f"two {what} entries are named {twice[0]!r}", advice="Give each its own name.")
+
+
+def _refuse_unknown(plan: Plan) -> None:
+    if not plan.steps:
+        raise PipelineError("the pipeline has no steps", advice="Write pipeline.steps with at least one step.")
+    inputs = {d.name for d in plan.datasets}
+    for step in plan.steps:
+        if step.input not in inputs:
+            raise PipelineError(
+                f"step {step.name!r} reads {step.input!r}, which is no dataset and no earlier step",
+                advice=f"There are: {', '.join(sorted(inputs)) or 'none'}.",
+            )
+        inputs.add(step.name)
+        for name in step.operators:
+            plan.operator(name)

@@ -1,0 +1,1 @@
+"""Turns the texts in `../source` into records that look like agency paper."""

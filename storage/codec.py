@@ -1,0 +1,70 @@
+"""Values as bytes: JSON, compressed when that pays, and text that UTF-8 cannot hold."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from typing import Any
+
+WORTH_COMPRESSING_BYTES = 200
+"""Shorter values gain nothing from zlib."""
+
+_PLAIN, _DEFLATED, _RAW = b"j", b"z", b"b"
+
+
+def dump_json(value: Any) -> str:
+    """Write compact JSON, keys in their given order; text that UTF-8 cannot hold (lone surrogates) is escaped."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text if is_utf8(text) else json.dumps(value, separators=(",", ":"))
+
+
+def is_utf8(text: str) -> bool:
+    """Say whether UTF-8 can hold the text; lone surrogates (undecodable file names) cannot be held."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def pack(value: Any) -> bytes:
+    """Encode a JSON value, or bytes, so that `unpack` gives it back. The first byte names the form."""
+    if isinstance(value, bytes):
+        return _RAW + value
+    plain = dump_json(value).encode()
+    if len(plain) >= WORTH_COMPRESSING_BYTES:
+        deflated = zlib.compress(plain, 6)
+        if len(deflated) < len(plain):
+            return _DEFLATED + deflated
+    return _PLAIN + plain
+
+
+def unpack(body: bytes) -> Any:
+    """Decode what `pack` made: a JSON value or bytes."""
+    form, payload = body[:1], body[1:]
+    if form == _RAW:
+        return payload
+    if form == _DEFLATED:
+        payload = zlib.decompress(payload)
+    elif form != _PLAIN:
+        raise ValueError(f"a packed value starts with one of j, z, b, not {form!r}")
+    return json.loads(payload)
+
+
+def storable(value: Any) -> Any:
+    """Turn text that UTF-8 cannot hold into bytes for SQLite, and leave every other value as it is."""
+    if isinstance(value, str) and not is_utf8(value):
+        return value.encode("utf-8", "surrogatepass")
+    return value
+
+
+def text_of(value: Any) -> str:
+    """Read a text column: the inverse of `storable`."""
+    return value.decode("utf-8", "surrogatepass") if isinstance(value, bytes) else str(value)
+
+
+def optional_text(value: Any) -> str | None:
+    """Read a text column that may be null."""
+    return None if value is None else text_of(value)

@@ -1,0 +1,117 @@
+"""Errors of the storage room. Each says what failed, on which file or item, and what to do.
+
+StorageError
+├── CaseMissing      there is no file at this path
+├── NotACase         the file is something else than a Redwell case
+├── CaseDamaged      SQLite finds the file corrupt
+├── CaseTooNew       a later version of Redwell wrote the file
+├── CaseTooOld       the file needs an upgrade, which a reader may not make
+├── CaseLocked       another process writes to this case; `pid` names it
+├── CaseBusy         SQLite waited in vain for another connection
+├── CaseReadOnly     the file or its folder cannot be written (environment)
+├── DiskFailed       the disk refused a read or a write (environment)
+│   └── DiskFull     no space is left (environment)
+├── NotInCase        a document, row or run that the case does not hold
+├── BadRecord        what was to be saved contradicts itself or what is stored
+├── WrongThread      a case was used from another thread or process than the one that opened it
+└── ExportError      a results file cannot be written as asked
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class StorageError(Exception):
+    """Base: a message that says what failed and on what, and advice that says what to do."""
+
+    is_environment: ClassVar[bool] = False
+    default_advice: ClassVar[str] = ""
+
+    def __init__(self, message: str, *, advice: str = "") -> None:
+        super().__init__(message)
+        self.advice = advice or self.default_advice
+
+
+class CaseMissing(StorageError):
+    """There is no case file at the path."""
+
+    default_advice = "Check the path; `redwell run --case PATH` makes a new case."
+
+
+class NotACase(StorageError):
+    """The path holds something else: a folder, a text file, another program's database."""
+
+    default_advice = "Name a file that Redwell made (*.redwell), or a new path. The file was not changed."
+
+
+class CaseDamaged(StorageError):
+    """SQLite reports the file as corrupt."""
+
+    default_advice = "Restore the case from a backup. A copy made while a run was going on needs the -wal file beside it."
+
+
+class CaseTooNew(StorageError):
+    """A later version of Redwell wrote the file."""
+
+    default_advice = "Open it with the version of Redwell that wrote it, or a later one. The file was not changed."
+
+
+class CaseTooOld(StorageError):
+    """The schema is older than this version's, and the case was opened for reading only."""
+
+    default_advice = "Open the case once for writing (any `redwell run` or `redwell ingest`); that upgrades it."
+
+
+class CaseLocked(StorageError):
+    """Another process holds the writer's lock. `pid` is its process id, None when it could not be read."""
+
+    default_advice = "Wait until that process ends or stop it. Reading (trace, ledger, export) is possible meanwhile."
+
+    def __init__(self, message: str, *, pid: int | None = None, advice: str = "") -> None:
+        super().__init__(message, advice=advice)
+        self.pid = pid
+
+
+class CaseBusy(StorageError):
+    """Another connection kept SQLite's own lock for longer than the time-out."""
+
+    default_advice = "Close other programs that have the case open, and repeat the command."
+
+
+class CaseReadOnly(StorageError):
+    """The case file, or the folder that must hold its -wal and .lock files, cannot be written."""
+
+    is_environment = True
+    default_advice = "Give yourself the right to write to the file and its folder, or copy the case elsewhere."
+
+
+class DiskFailed(StorageError):
+    """The disk refused a read or a write; what was being saved is not in the case."""
+
+    is_environment = True
+    default_advice = "Check the disk (space, quota, file size limit, cable), then repeat the command; it resumes."
+
+
+class DiskFull(DiskFailed):
+    """No space is left; what was being saved is not in the case, everything before it is."""
+
+    default_advice = "Free some space on the disk that holds the file, then repeat the command; a run resumes."
+
+
+class NotInCase(StorageError):
+    """The case has no such document, row or run."""
+
+
+class BadRecord(StorageError):
+    """A record to save is impossible: a repeated row id, an unknown fate, an empty span."""
+
+
+class WrongThread(StorageError):
+    """A case was used by another thread or process than the one that opened it."""
+
+    default_advice = "Open a case of its own in each thread (read_only=True beside a writer)."
+
+
+class ExportError(StorageError):
+    """A results file cannot be written as asked."""

@@ -1,0 +1,141 @@
+"""The single-writer lock: a file beside the case, locked by the operating system, holding the writer's pid.
+
+The operating system drops the lock when its process ends, however it ends, so a dead writer never blocks
+a case. POSIX record locks are used because children made by fork do not inherit them; they are invisible inside
+one process, hence the table of locks this process holds.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Final
+
+from storage.errors import CaseLocked, CaseReadOnly, DiskFull
+
+WAIT_SECONDS = 0.3
+"""How long a writer insists: a reader's probe holds a shared lock for microseconds."""
+
+_held: dict[str, int] = {}
+"""Case path -> pid of the process that registered it: a forked child inherits the table but not the locks."""
+
+_LOCKED_BYTE: Final = 1 << 30
+"""Windows locks are mandatory, so a byte far behind the pid is locked and the pid stays readable."""
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(descriptor: int, *, shared: bool) -> None:
+        os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+else:
+    import fcntl
+
+    def _lock(descriptor: int, *, shared: bool) -> None:
+        fcntl.lockf(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+
+
+class WriterLock:
+    """The right to write to one case, from construction to `release`.
+
+    Raises CaseLocked when another process, or this one, holds it; CaseReadOnly when the lock file cannot be made.
+    """
+
+    def __init__(self, case: Path) -> None:
+        self._case = str(case)
+        self._file = lock_file(case)
+        if _held.get(self._case) == os.getpid():
+            raise CaseLocked(f"{case} is already open for writing in this process", pid=os.getpid())
+        self._descriptor = self._acquire(case)
+        os.ftruncate(self._descriptor, 0)
+        os.lseek(self._descriptor, 0, os.SEEK_SET)
+        os.write(self._descriptor, str(os.getpid()).encode())
+        _held[self._case] = os.getpid()
+
+    def _acquire(self, case: Path) -> int:
+        deadline = time.monotonic() + WAIT_SECONDS
+        while True:
+            descriptor = self._try()
+            if descriptor is not None:
+                return descriptor
+            if time.monotonic() > deadline:
+                pid = _read_pid(self._file)
+                who = f"process {pid}" if pid else "another process"
+                raise CaseLocked(f"{case} is being written by {who}", pid=pid)
+            time.sleep(0.02)
+
+    def _try(self) -> int | None:
+        descriptor = _open_lock_file(self._file)
+        try:
+            _lock(descriptor, shared=False)
+        except OSError:
+            os.close(descriptor)
+            return None
+        if _is_still_there(descriptor, self._file):
+            return descriptor
+        os.close(descriptor)
+        return None
+
+    def release(self) -> None:
+        """Give the lock back and remove its file; idempotent, and without effect in a forked child."""
+        if _held.get(self._case) != os.getpid():
+            return
+        del _held[self._case]
+        if sys.platform == "win32":
+            os.close(self._descriptor)
+            self._file.unlink(missing_ok=True)
+        else:
+            # Unlinked before it is unlocked: whoever opened it meanwhile sees that it is gone and starts over.
+            self._file.unlink(missing_ok=True)
+            os.close(self._descriptor)
+
+
+def lock_file(case: Path) -> Path:
+    """Name the lock file of a case: beside it, with `.lock` appended."""
+    return case.with_name(case.name + ".lock")
+
+
+def writer_of(case: Path) -> int | None:
+    """Return the pid of the living process that writes to this case; None when nobody does, -1 when unreadable."""
+    path = lock_file(case)
+    if _held.get(str(case)) == os.getpid():
+        return os.getpid()
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        _lock(descriptor, shared=True)
+    except OSError:
+        return _read_pid(path) or -1
+    else:
+        return None
+    finally:
+        os.close(descriptor)
+
+
+def _open_lock_file(path: Path) -> int:
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise DiskFull(f"no space is left to make {path}") from error
+        raise CaseReadOnly(f"the lock file {path} cannot be made: {error.strerror}") from error
+
+
+def _is_still_there(descriptor: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _read_pid(path: Path) -> int | None:
+    try:
+        return int(path.read_text("ascii"))
+    except (OSError, ValueError):
+        return None

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import pytest
+
+from engine.evidence.names import NameFinder, PersonName, parse_name
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Sgt. Daniel R. Alvarez", PersonName("alvarez", ("daniel", "r"), None, True)),
+        ("ALVAREZ, DANIEL", PersonName("alvarez", ("daniel",))),
+        ("Officer O'Brien, Badge #4417", PersonName("obrien", (), "4417", True)),
+        ("Maria De La Cruz", PersonName("cruz", ("maria",))),
+        ("John Smith, Jr.", PersonName("smith", ("john",))),
+        ("Peña", PersonName("pena")),
+    ],
+)
+def test_names_are_read(text: str, name: PersonName) -> None:
+    assert parse_name(text) == name
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Excessive Force", "used excessive force", "Brockton Police Department", "12 Main Street", "", "Officer", "J."],
+)
+def test_other_texts_are_no_name(text: str) -> None:
+    assert parse_name(text) is None
+
+
+def fits(name: str, text: str) -> list[tuple[str, str]]:
+    parsed = parse_name(name)
+    assert parsed is not None
+    return [(text[m.begin : m.end], m.completeness) for m in NameFinder(text).find(parsed)]
+
+
+@pytest.mark.parametrize(
+    ("text", "form", "completeness"),
+    [
+        ("seen by Daniel Alvarez there", "Daniel Alvarez", "given"),
+        ("the file of ALVAREZ, DANIEL R. here", "ALVAREZ, DANIEL R. ", "given"),
+        ("seen by Sgt. D. Alvarez there", "Sgt. D. Alvarez", "initial"),
+        ("seen by Officer Alvarez's partner", "Officer Alvarez's", "title"),
+        ("then Alvarez left", "Alvarez", "bare"),
+    ],
+)
+def test_forms_of_a_name(text: str, form: str, completeness: str) -> None:
+    assert fits("Sgt. Daniel R. Alvarez", text) == [(form, completeness)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "then Maria Alvarez left",
+        "Maria Alvarez came; Officer Alvarez left",
+        "EMANUEL GOMES DANIEL LOPEZ",
+        "an alvarez tree",
+        "Daniel M. Alvarez",
+    ],
+)
+def test_somebody_else_is_not_taken_for_the_person(text: str) -> None:
+    assert fits("Daniel R. Alvarez", text) == []
+
+
+def test_a_list_without_commas_gives_each_surname_only_its_own_given_name() -> None:
+    lower = " ".join(f"word{c}" for c in "abcdefgh")
+    assert fits("Emanuel McCabe", f"{lower} EMANUEL GOMES LEON MCCABE") == []
+    assert fits("Leon McCabe", f"{lower} EMANUEL GOMES LEON MCCABE") == [("EMANUEL GOMES LEON MCCABE", "given")]
+
+
+def test_a_word_that_is_also_written_small_is_no_bare_surname() -> None:
+    assert fits("John Brown", "The brown dog. Brown dogs.") == []
+    assert fits("John Brown", "The brown dog. Officer Brown left.") == [("Officer Brown", "title")]

@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from engine.evidence.numbers import number_mentions, parse_number
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1,200", "1200"),
+        ("$1,200.00", "1200"),
+        ("12%", "12"),
+        ("ten", "10"),
+        ("-3.5", "-3.5"),
+        ("Twenty", "20"),
+        (".5", "0.5"),
+    ],
+)
+def test_whole_texts_are_read(text: str, value: str) -> None:
+    assert parse_number(text) == Decimal(value)
+
+
+@pytest.mark.parametrize("text", ["", "ten days", "3/3/2019", "1,20", "P054496", "21-00417"])
+def test_other_texts_are_no_number(text: str) -> None:
+    assert parse_number(text) is None
+
+
+def test_mentions_leave_out_parts_of_codes_times_and_larger_numbers() -> None:
+    text = "ten men paid $1,200.50 in 30 days at 11:30 on 3/3/2019 for SJ3095-1, twenty-two of 2012-1225, 7."
+    assert [value for value, _, _ in number_mentions(text)] == [
+        Decimal(10),
+        Decimal("1200.50"),
+        Decimal(30),
+        Decimal(7),
+    ]

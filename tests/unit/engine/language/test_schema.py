@@ -1,0 +1,179 @@
+from __future__ import annotations
+
+import pytest
+
+from engine.errors import ItemError, PipelineError
+from engine.language.position import Position, Positions, Where
+from engine.language.schema import Enum, Field, ListOf, Nullable, Quote, Record, Scalar, Schema
+from engine.language.schema_text import parse_type
+from engine.language.validation import validate
+
+
+def type_of(text: str) -> object:
+    return Schema.parse({"x": text}).fields[0].type
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("string", Scalar("string")),
+        ("str", Scalar("string")),
+        ("text", Scalar("string")),
+        ("Integer", Scalar("integer")),
+        ("int", Scalar("integer")),
+        ("number", Scalar("float")),
+        ("float", Scalar("float")),
+        ("bool", Scalar("boolean")),
+        ("date", Scalar("date")),
+        ("string?", Nullable(Scalar("string"))),
+        ("list[str]", ListOf(Scalar("string"))),
+        ("list[ list[int] ]?", Nullable(ListOf(ListOf(Scalar("integer"))))),
+        ("enum[Not Sustained, sustained]", Enum(("Not Sustained", "sustained"))),
+        ("enum[\"a, b\", 'c]', it's]", Enum(("a, b", "c]", "it's"))),
+        ("quote", Quote()),
+        ("quote(full text)?", Nullable(Quote("full text"))),
+        ("{name: string, n: int,}", Record((Field("name", Scalar("string")), Field("n", Scalar("integer"))))),
+        ('{type: string "what kind"}', Record((Field("type", Scalar("string"), "what kind"),))),
+    ],
+)
+def test_each_type_is_read(text: str, kind: object) -> None:
+    assert type_of(text) == kind
+
+
+def test_native_lists_mappings_and_long_forms_mean_the_same_as_text() -> None:
+    native = Schema.parse(
+        {"people": {"type": [{"name": {"type": "string", "description": "as written"}, "age": "int?"}]}}
+    )
+    text = Schema.parse({"people": 'list[{name: string "as written", age: integer?}]'})
+    assert native == text
+
+
+def test_a_mapping_with_type_and_other_keys_is_an_object() -> None:
+    assert (
+        type_of("{type: string, name: string}") == Schema.parse({"x": {"type": "string", "name": "str"}}).fields[0].type
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "column", "advice"),
+    [
+        ("strin", "unknown type 'strin'", 1, "Did you mean 'string'?"),
+        ("list[{a: bol}]", "unknown type 'bol'", 10, "Did you mean 'bool'?"),
+        ("list", "type 'list' is incomplete", 1, "list[string]"),
+        ("dict", "unknown type 'dict'", 1, "{name: string"),
+        ("list[string", "expected ']', found the end", 12, ""),
+        ("{a string}", "expected ':', found '}'", 10, ""),
+        ("enum[]", "at least one choice", 1, ""),
+        ("enum[a, a]", "'a' is written twice", 1, ""),
+        ("{a: int, a: int}", "'a' is written twice", 1, ""),
+        ("string string", "unexpected 's'", 8, ""),
+        ("", "expected a type, found the end", 1, "Valid types"),
+        ('enum["a]', "quotation mark is not closed", 6, ""),
+        ("list[" * 60, "nested more than 40 deep", 201, ""),
+        ("[string]", "expected a type, found '['", 1, "list[T]"),
+    ],
+)
+def test_errors_point_into_the_type(text: str, message: str, column: int, advice: str) -> None:
+    positions = Positions("p.yaml", {("s", "x"): Position(7, 12, 7, 12, True)})
+    with pytest.raises(PipelineError) as caught:
+        parse_type(text, Where(positions, ("s", "x")))
+    assert message in str(caught.value)
+    assert (caught.value.line, caught.value.column) == (7, 11 + column)
+    assert advice in caught.value.advice
+
+
+@pytest.mark.parametrize("value", [None, [], ["string", "int"], 3, {}, "string"])
+def test_what_is_no_schema_is_refused(value: object) -> None:
+    with pytest.raises(PipelineError):
+        Schema.parse({"x": value} if value != "string" else value)
+
+
+def test_field_names_must_be_text() -> None:
+    with pytest.raises(PipelineError, match="field name must be text"):
+        Schema.parse({1: "string"})
+
+
+OFFICERS = Schema.parse(
+    {
+        "officers": {
+            "type": "list[{name: string, quote: quote, guilty: boolean, on: date?}]",
+            "description": "every officer\n  named",
+        },
+        "rank": "enum[Sgt., PO]",
+        "note": "quote(summary)?",
+    }
+)
+
+
+def quotes(field: str | None) -> list[str]:
+    return ["He ran.", "He ran.", "She saw it."] if field is None else []
+
+
+def test_json_schema_keeps_order_and_requires_everything() -> None:
+    schema = OFFICERS.json_schema(quotes)
+    item = schema["properties"]["officers"]["items"]
+    assert list(schema["properties"]) == schema["required"] == ["officers", "rank", "note"]
+    assert list(item["properties"]) == item["required"] == ["name", "quote", "guilty", "on"]
+    assert schema["additionalProperties"] is item["additionalProperties"] is False
+    assert item["properties"]["quote"] == {"type": "string", "enum": ["He ran.", "She saw it."]}
+    assert schema["properties"]["note"] == {"type": "null"}  # nothing to quote from
+
+
+def test_a_list_that_cannot_be_quoted_is_empty_and_a_plain_quote_is_an_error() -> None:
+    in_list = Schema.parse({"facts": "list[{said: quote(body)}]"})
+    assert in_list.json_schema(lambda _: [])["properties"]["facts"] == {"type": "array", "maxItems": 0}
+    with pytest.raises(ItemError, match="no text to quote from in body"):
+        Schema.parse({"said": "quote(body)"}).json_schema(lambda _: [])
+
+
+def test_quote_fields() -> None:
+    assert OFFICERS.quote_fields() == {None, "summary"}
+    assert OFFICERS.has_quotes
+    assert not Schema.parse({"a": "string"}).has_quotes
+
+
+def test_describe_says_what_a_model_must_write() -> None:
+    assert OFFICERS.describe() == (
+        '{"officers": [{"name": string, "quote": a sentence copied from the text, "guilty": true or false, '
+        '"on": date "YYYY-MM-DD" or null}, ...] (every officer named), "rank": one of "Sgt.", "PO", '
+        '"note": a sentence copied from summary or null}'
+    )
+
+
+def test_schema_round_trips_through_yaml_and_text() -> None:
+    assert Schema.parse(OFFICERS.to_yaml()) == OFFICERS
+    assert parse_type(OFFICERS.text(), Where()) == Record(OFFICERS.fields)
+
+
+@pytest.mark.parametrize("day", ["2024-02-29", "1999-12-31", "2023-04-30"])
+def test_dates_that_exist_pass(day: str) -> None:
+    assert validate({"d": day}, Schema.parse({"d": "date"}).json_schema(quotes)) == []
+
+
+@pytest.mark.parametrize(
+    "day", ["2023-04-31", "2023-02-30", "2023-13-01", "2023-1-1", "x2023-01-01", "2023-01-01\n", "٢٠٢٣-01-01"]
+)
+def test_dates_that_do_not_exist_fail(day: str) -> None:
+    assert validate({"d": day}, Schema.parse({"d": "date"}).json_schema(quotes))
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        ([], "reply is array, not object"),
+        ({"n": True, "s": None}, "reply.n is boolean, not integer"),
+        ({"n": 1.0, "s": None}, "reply.n is number, not integer"),
+        ({"n": 1}, "reply.s is missing"),
+        ({"n": 1, "s": None, "z": 1}, "reply.z was not asked for"),
+        ({"n": 1, "s": [{"f": "1"}]}, "reply.s[0].f is string, not number"),
+        ({"n": 1, "s": [{"f": float("nan")}]}, "reply.s[0].f is number, not number"),
+    ],
+)
+def test_validate_names_what_departs(value: object, problem: str) -> None:
+    schema = Schema.parse({"n": "int", "s": "list[{f: float}]?"}).json_schema(quotes)
+    assert problem in validate(value, schema)
+
+
+def test_validate_refuses_keywords_it_does_not_know() -> None:
+    with pytest.raises(ValueError, match="minLength"):
+        validate("a", {"type": "string", "minLength": 3})

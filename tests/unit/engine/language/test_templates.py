@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import pytest
+
+from engine.errors import ItemError, PipelineError
+from engine.language.position import Position, Positions, Where
+from engine.language.templates import Template, prompt_template
+
+MANY = frozenset({"inputs", "reduce_key"})
+
+
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        ("plain", set()),
+        ("{{ input.a }} {{ input['b'] }}", {"a", "b"}),
+        ("{{ input.a.b }} {{ input.c[0].d }}", {"a", "c"}),
+        ("{% for x in input.people %}{{ x.name }}{% endfor %}", {"people"}),
+        ("{% if input.a > 3 and not input.b %}{{ input.c | upper }}{% endif %}", {"a", "b", "c"}),
+        ("{% set row = input %}{{ row.a }}", {"a"}),
+        ("{{ input.items }}", {"items"}),
+        ("{% if input.q is defined %}{{ input.q }}{% endif %}{{ input.d | default(input.e) }}", {"e"}),
+        ("{{ input.get('z', '') }}", set()),
+        ("{% macro show(x) %}{{ x }}{{ input.m }}{% endmacro %}{{ show(input.a) }}", {"a", "m"}),
+        ("{{ input.a ~ input.b }} {{ 'x' if input.c else input.d }}", {"a", "b", "c", "d"}),
+    ],
+)
+def test_fields_read_through_input(text: str, fields: set[str]) -> None:
+    template = Template.parse(text)
+    assert template.reads("input") == fields
+    assert not template.reads_unknown
+
+
+def test_mentions_include_what_is_read_only_if_present() -> None:
+    template = Template.parse(
+        "{% if input.q is defined %}{{ input.q }}{% endif %}{{ input.d|d('') }}{{ input.get('z') }}"
+    )
+    assert template.reads() == set()
+    assert template.mentions() == {"q", "d", "z"}
+
+
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        ("{% for item in inputs %}{{ loop.index }}. {{ item.a }} {{ item['b'] }}{% endfor %}", {"a", "b"}),
+        ("{{ inputs[0].a }} {{ inputs[-1]['b'] }} {{ (inputs|first).c }}", {"a", "b", "c"}),
+        ("{{ inputs | map(attribute='a') | join(', ') }} of {{ inputs | length }}", {"a"}),
+        ("{% for i in inputs[:5] | sort(attribute='when') if i.ok %}{{ i.a }}{% endfor %}", {"when", "ok", "a"}),
+        ("{{ reduce_key }} {{ inputs | selectattr('x.y') | map(attribute='b') | list }}", {"x", "b"}),
+    ],
+)
+def test_fields_read_through_inputs(text: str, fields: set[str]) -> None:
+    template = Template.parse(text, variables=MANY)
+    assert template.reads("inputs") == fields
+    assert not template.reads_unknown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ input }}",
+        "{{ input | tojson }}",
+        "{{ input[input.key] }}",
+        "{% for k, v in input.items() %}{{ k }}{% endfor %}",
+        "{% for k in input %}{{ k }}{% endfor %}",
+        "{{ inputs }}",
+        "{% for item in inputs %}{{ item }}{% endfor %}",
+        "{% for key, group in inputs | groupby('a') %}{{ group[0].b }}{% endfor %}",
+    ],
+)
+def test_reads_that_cannot_be_named(text: str) -> None:
+    assert Template.parse(text, variables={"input", "inputs"}).reads_unknown
+
+
+def test_comparison_variables_are_kept_apart() -> None:
+    template = Template.parse("{{ input1.a }} {{ input2.b }}", variables={"input1", "input2"})
+    assert (template.reads("input1"), template.reads("input2")) == ({"a"}, {"b"})
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "row", "column"),
+    [
+        ("Read:\n  {{ doc.text }}", "uses 'doc', which nothing provides", 2, 6),
+        ("a\nb {{ input.x", "not a valid template", 2, 3),
+        ("a\n{% include 'x' %}", "{% include %} is not available", 2, 1),
+        ("{{ x | nofilter }}", "No filter named 'nofilter'", 1, 1),
+    ],
+)
+def test_errors_have_their_place_in_the_file(text: str, message: str, row: int, column: int) -> None:
+    positions = Positions("p.yaml", {("prompt",): Position(10, 11, 11, 7, True)})
+    with pytest.raises(PipelineError) as caught:
+        Template.parse(text, where=Where(positions, ("prompt",), "find"))
+    assert message in str(caught.value)
+    assert (caught.value.line, caught.value.column) == (10 + row, 6 + column)
+    assert str(caught.value).startswith(f"p.yaml:{10 + row}:{6 + column}: operator 'find': ")
+
+
+def test_values_are_written_as_json_not_as_python() -> None:
+    row = {"n": None, "b": True, "l": ["ü", 1, {"k": None}], "s": "<&>", "f": 1.5}
+    text = (
+        "{{ input.n }} {{ input.b }} {{ input.l }} {{ input.s }} {{ input.f }} "
+        "{{ input.l ~ '!' }} {{ input.l[2] | tojson }}"
+    )
+    assert Template.parse(text).render(input=row) == (
+        'null true ["ü",1,{"k":null}] <&> 1.5 ["ü",1,{"k":null}]! {"k":null}'
+    )
+
+
+def test_a_field_wins_over_a_method_of_the_same_name() -> None:
+    assert Template.parse("{{ input.items }} {{ input.keys() | list }}").render(input={"items": 3}) == '3 ["items"]'
+
+
+@pytest.mark.parametrize(
+    "text", ["{{ input.titel }}", "{{ input.titel.x }}", "{{ 'a' ~ input.titel }}", "{{ input.titel | tojson }}"]
+)
+def test_a_missing_field_is_named_with_those_there_are(text: str) -> None:
+    with pytest.raises(ItemError, match="there is no field 'titel'; the fields there are: title, text"):
+        Template.parse(text).render(input={"title": "x", "text": "y"})
+
+
+HOSTILE = [
+    "{% for a in range(100000) %}{% for b in range(100000) %}{% endfor %}{% endfor %}",
+    "{% for a in range(10**9) %}{% endfor %}",
+    "{{ 'a' * 10**9 }}",
+    "{{ [0] * 10**9 }}",
+    "{{ 2 ** 10000000 }}",
+    "{% set x = 'aaaaaaaaaaaaaaaa' %}" + "{% set x = x ~ x %}" * 40,
+    "{% set x = 'aaaaaaaaaaaaaaaa' %}" + "{% set x = x + x %}" * 40,
+    "{% set x = 'aaaaaaaaaaaaaaaa' %}" + "{% set x = x.replace('a', x) %}" * 12,
+    "{% set x = 'aaaaaaaaaaaaaaaa' %}" + "{% set x = x | replace('a', x) %}" * 12,
+    "{% macro f(n) %}{% if n %}{{ f(n - 1) }}{{ f(n - 1) }}{% endif %}{% endmacro %}{{ f(60) }}",
+    "{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}",
+    "{{ '%1000000000d' % 1 }}",
+    "{{ '{:>1000000000}'.format(1) }}",
+    "{{ 'a'.rjust(1000000000) }}",
+    "{{ 'a\nb' | indent(1000000000) }}",
+    "{{ ''.__class__.__mro__ }}",
+    "{{ input.text.__init__.__globals__ }}",
+    "{{ input.l.append(1) }}",
+    "{{ input.l.sort() }}",
+    "{{ input | attr('__class__') }}",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_hostile_template_ends_with_an_error(text: str) -> None:
+    values = {"text": "abc", "l": [1]}
+    with pytest.raises(ItemError):
+        Template.parse(text).render(input=values)
+    assert values == {"text": "abc", "l": [1]}
+
+
+def test_long_documents_pass() -> None:
+    document = "line of text\n" * 100_000
+    text = Template.parse("{{ input.text.replace('\n', ' ') | trim }}").render(input={"text": document})
+    assert len(text) == len(document) - 1
+
+
+def test_document_text_is_never_a_template() -> None:
+    assert Template.parse("{{ input.text }}").render(input={"text": "{{ input.secret }}"}) == "{{ input.secret }}"
+
+
+def test_templates_are_equal_by_text_and_variables() -> None:
+    one, two = Template.parse("{{ input.a }}"), Template.parse("{{ input.a }}")
+    one.render(input={"a": 1})
+    assert one == two
+    assert hash(one) == hash(two)
+
+
+@pytest.mark.parametrize("name", ["no_such_prompt", "../errors", ""])
+def test_unknown_built_in_prompts_are_refused(name: str) -> None:
+    with pytest.raises(PipelineError, match="no built-in prompt"):
+        prompt_template(name)
