@@ -48,7 +48,9 @@ class NotACase(StorageError):
 class CaseDamaged(StorageError):
     """SQLite reports the file as corrupt."""
 
-    default_advice = "Restore the case from a backup. A copy made while a run was going on needs the -wal file beside it."
+    default_advice = (
+        "Restore the case from a backup. A copy made while a run was going on needs the -wal file beside it."
+    )
 
 
 class CaseTooNew(StorageError):

@@ -7,6 +7,7 @@ one process, hence the table of locks this process holds.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import sys
@@ -51,9 +52,10 @@ class WriterLock:
         if _held.get(self._case) == os.getpid():
             raise CaseLocked(f"{case} is already open for writing in this process", pid=os.getpid())
         self._descriptor = self._acquire(case)
-        os.ftruncate(self._descriptor, 0)
-        os.lseek(self._descriptor, 0, os.SEEK_SET)
-        os.write(self._descriptor, str(os.getpid()).encode())
+        with contextlib.suppress(OSError):  # the pid only serves messages; the lock holds without it
+            os.ftruncate(self._descriptor, 0)
+            os.lseek(self._descriptor, 0, os.SEEK_SET)
+            os.write(self._descriptor, str(os.getpid()).encode())
         _held[self._case] = os.getpid()
 
     def _acquire(self, case: Path) -> int:

@@ -24,11 +24,11 @@ ASKEW = -1
 
 _SAME_ROW_OVERLAP = 0.6
 _GUTTER_HEIGHTS = 0.8
-_WIDE_GAP_HEIGHTS = 1.5
-_MIN_COLUMN_ROWS = 4
+_WIDE_GAP_HEIGHTS = 2.0
+_MIN_COLUMN_ROWS = 5
 _MIN_COLUMN_FILL = 0.55
-_MIN_COLUMN_CHARACTERS = 12
-_MIN_DENSITY_RATIO = 0.5
+_MIN_COLUMN_CHARACTERS = 20
+_MIN_PITCH_RATIO = 0.6
 _MAX_ROWS_FOR_COLUMNS = 600
 
 
@@ -59,14 +59,14 @@ def arrange(fragments: Iterable[Fragment], rules: Sequence[Box] = ()) -> list[Ro
     """Return the lines of a page in reading order, each with its fragments in order.
 
     Text of the commonest direction comes first, then the other directions, askew text last. `rules` are the ruling
-    lines of the page in frame coordinates: columns crossed by several horizontal ones are a table, read by rows.
+    lines of the displayed page: columns crossed by several horizontal ones are a table, read by rows.
     """
     groups: dict[int, Row] = {}
     for fragment in _without_overprints(fragments):
         groups.setdefault(fragment.turn, []).append(fragment)
     weight = Counter({turn: sum(len(f.text) for f in group) for turn, group in groups.items()})
     order = sorted(groups, key=lambda turn: (turn == ASKEW, -weight[turn], turn))
-    return [line for turn in order for line in _read(groups[turn], rules)]
+    return [line for turn in order for line in _read(groups[turn], [turned(r, turn) for r in rules])]
 
 
 def join_row(row: Sequence[Fragment]) -> str:
@@ -215,8 +215,8 @@ def _are_columns(rows: Sequence[Row], gap: tuple[float, float], rules: Sequence[
     right = _rows(f for row in rows for f in row if _middle(f) >= middle)
     if not (_is_running_text(left) and _is_running_text(right)):
         return False
-    density = sorted((_density(left), _density(right)))
-    if density[0] < _MIN_DENSITY_RATIO * density[1]:
+    pitches = sorted((_pitch(left), _pitch(right)))
+    if pitches[0] < _MIN_PITCH_RATIO * pitches[1]:  # labels beside paragraphs: a form or a table
         return False
     extent = enclosing(f.frame for row in rows for f in row)
     crossing = [r for r in rules if r.x0 < gap[0] and r.x1 > gap[1] and extent.y0 < r.y0 < extent.y1]
@@ -232,6 +232,7 @@ def _is_running_text(rows: Sequence[Row]) -> bool:
     return characters >= _MIN_COLUMN_CHARACTERS and abs(median(widths)) >= _MIN_COLUMN_FILL * (extent.x1 - extent.x0)
 
 
-def _density(rows: Sequence[Row]) -> float:
-    extent = enclosing(f.frame for row in rows for f in row)
-    return len(rows) / max(extent.y1 - extent.y0, 1.0)
+def _pitch(rows: Sequence[Row]) -> float:
+    """Return the usual distance from one line to the next."""
+    middles = [median((f.frame.y0 + f.frame.y1) / 2 for f in row) for row in rows]
+    return max(median(b - a for a, b in zip(middles, middles[1:], strict=False)), 1.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from rapidfuzz import fuzz, process
 from rapidfuzz.distance import Indel
@@ -18,7 +19,9 @@ SHORT_THRESHOLD = 0.88
 SHORT_WORDS = 3
 """Values of at most so many words must agree in every word, and by SHORT_THRESHOLD as a whole."""
 
-LEAST_CHARACTERS = 6
+LEAST_CHARACTERS = 7
+"""Of the whole value, spaces included."""
+
 LEAST_COVERAGE = 0.6
 """Share of the value's words, weighed by length, that a window must hold, each at least LIKE alike."""
 
@@ -42,11 +45,8 @@ def find_fuzzy(index: TextIndex, wanted: Sequence[str], within: Sequence[Stretch
     that is off by one digit is another badge.
     """
     joined = " ".join(wanted)
-    if (
-        len(wanted) < 2
-        or sum(map(len, wanted)) < LEAST_CHARACTERS
-        or not any(word.isalpha() and len(word) > 3 for word in wanted)
-    ):
+    has_real_word = any(word.isalpha() and len(word) > 3 for word in wanted)
+    if len(wanted) < 2 or len(joined) < LEAST_CHARACTERS or not has_real_word:
         return []
     threshold = SHORT_THRESHOLD if len(wanted) <= SHORT_WORDS else THRESHOLD
     hits = []
@@ -64,17 +64,15 @@ def _windows(index: TextIndex, wanted: Sequence[str], within: Sequence[Stretch])
     lines_of = {word: set(_lines_with(index, word)) for word in weights}
     if any(not lines_of[word] for word in weights if not word.isalpha()):
         return []
-    reach = _reach(index, wanted)
-    starts = Counter(
-        start for lines in lines_of.values() for line in lines for start in range(max(0, line - reach), line + 1)
-    )
+    last, reach = len(index.lines) - 1, _reach(index, wanted)
+    starts = Counter(n for lines in lines_of.values() for line in lines for n in range(max(0, line - reach), line + 1))
+    windows = (Stretch(start, min(start + reach, last)) for start, _ in starts.most_common())
     candidates = []
-    for start, count in starts.most_common(_MOST_WINDOWS * 10):
-        window = Stretch(start, min(start + reach, len(index.lines) - 1))
-        held = {word for word, lines in lines_of.items() if any(n in lines for n in range(start, window.last + 1))}
-        exact = all(word in held for word in weights if not word.isalpha())
-        if count and exact and sum(weights[word] for word in held) >= needed and _allowed(window, within):
-            candidates.append((sum(weights[word] for word in held), window))
+    for window in islice((w for w in windows if _allowed(w, within)), _MOST_WINDOWS * 10):
+        held = {w for w, lines in lines_of.items() if any(n in lines for n in range(window.first, window.last + 1))}
+        weight = sum(weights[word] for word in held)
+        if weight >= needed and all(word in held for word in weights if not word.isalpha()):
+            candidates.append((weight, window))
     candidates.sort(key=lambda pair: (-pair[0], pair[1].first))
     return [window for _, window in candidates[:_MOST_WINDOWS]]
 

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from rapidfuzz.distance import Levenshtein
+
 from engine.evidence.normalise import fold, misreading, plain
 from engine.evidence.vocabulary import NOT_NAMES, STARTERS, TITLES
 
@@ -16,7 +18,7 @@ _TOKEN = re.compile(r"[^\W\d_][\w'’-]*\.?")
 _BADGE = re.compile(
     r"(?:\(?\s*(?:badge|star|shield|id|serial)?\s*(?:no\.?|number)?\s*[#:]?\s*)(\d{2,6}[A-Z]?)\)?", re.IGNORECASE
 )
-_ONLY_NAMES = re.compile(r"(?:[^\W\d_]|[.'’()\- ]|,(?!.*,.*,))+")
+_ONLY_NAMES = re.compile(r"(?:[^\W\d_]|[.'’() ]|-(?! )|,(?!.*,.*,))+")
 _BEFORE = re.compile(r"((?:[^\W\d_][\w'’-]*\.?\s+|[A-Z]\.){1,5})$")
 _SURNAME_FIRST = re.compile(r",\s{0,2}((?:[A-Z][\w'’-]*\.?\s?){1,4})")
 _ENOUGH_COMMON_WORDS = 100
@@ -190,9 +192,14 @@ def _compare(mine: tuple[str, ...], other: tuple[str, ...]) -> _Fit:
     first, second = mine[0], other[0]
     if first == second:
         return "given" if len(first) > 1 else "initial"
-    if first[0] == second[0] and 1 in (len(first), len(second)):
+    if first[0] == second[0] and (1 in (len(first), len(second)) or _is_other_spelling(first, second)):
         return "initial"
     return "conflict"
+
+
+def _is_other_spelling(first: str, second: str) -> bool:
+    """Say whether two given names are spellings of one ('Emanuel', 'Emmanuel'), and not 'Maria' and 'Mario'."""
+    return min(len(first), len(second)) >= 5 and first[-1] == second[-1] and Levenshtein.distance(first, second) == 1
 
 
 def _keys(text: str) -> list[str]:

@@ -12,6 +12,7 @@ from engine.language.binding import YamlPath, parts_of
 from engine.language.position import Positions, did_you_mean
 from engine.language.problems import Problem, Severity
 from engine.language.schema import Schema
+from engine.language.schema_types import quotes_in
 from engine.language.templates import Template
 from engine.plan.node import Node, Traits
 from engine.plan.plan import Plan, Step
@@ -95,7 +96,7 @@ class _Check:
                 yield self.missing(node, name, flow, *_reader(node, name))
 
     def missing(self, node: Node, name: str, flow: _Flow, path: YamlPath, row: int, column: int) -> Problem:
-        what = f"{'.'.join(map(str, path))} reads" if path else "this operator reads"
+        what = f"{'.'.join(key for key in path if isinstance(key, str))} reads" if path else "this operator reads"
         if name in flow.removed:
             remover = flow.removed[name]
             message = f"{what} the field {name!r}, which {remover!r} dropped before it"
@@ -109,7 +110,7 @@ class _Check:
         for path, schema in parts_of(node, Schema):
             for name in sorted(q for q in schema.quote_fields() if q is not None):
                 if name not in traits.reads and flow.lacks(name):
-                    yield self.missing(node, name, flow, path, 1, 1)
+                    yield self.missing(node, name, flow, *_reader(node, name))
             if None in schema.quote_fields() and not traits.reads and not traits.reads_unknown:
                 yield self.problem(
                     node,
@@ -190,7 +191,7 @@ def _advance(node: Node, traits: Traits, flow: _Flow) -> None:
     for name in gone:
         flow.available.pop(name, None)
         flow.removed[name] = node.name
-    for name in traits.writes - traits.removes:
+    for name in sorted(traits.writes - traits.removes):  # sorted: messages list fields in this order
         flow.available[name] = node.name
         flow.removed.pop(name, None)
     if traits.opens:
@@ -203,6 +204,10 @@ def _reader(node: Node, name: str) -> tuple[YamlPath, int, int]:
     for path, template in parts_of(node, Template):
         if name in _all_mentions(template):
             return path, *template.place_of(name)
+    for path, schema in parts_of(node, Schema):
+        for written in schema.fields:
+            if name in {quote.source for quote in quotes_in(written.type)}:
+                return (*path, written.name), 1, 1
     for path, text in parts_of(node, str):
         if text == name and path != ("name",):
             return path, 1, 1

@@ -19,7 +19,7 @@ from jinja2.visitor import NodeTransformer
 
 MAX_OUTPUT = 20_000_000
 """Characters a prompt, or any text made on the way to it, may have."""
-MAX_STEPS = 1_000_000
+MAX_STEPS = 300_000
 """Loop rounds and macro calls one rendering may take."""
 MAX_NUMBER = 100_000
 """The largest number a filter or method may be given (a width, a count)."""

@@ -51,7 +51,7 @@ def _problems(value: Any, schema: dict[str, Any], at: str) -> Iterator[str]:
         return
     if "enum" in schema and value not in schema["enum"]:
         yield f"{at} is {value!r}, which is not one of the {len(schema['enum'])} allowed values"
-    if "pattern" in schema and not re.search(schema["pattern"], value):
+    if "pattern" in schema and not _matches(schema["pattern"], value):
         yield f"{at} is {value!r}, which does not match {schema['pattern']}"
     if schema["type"] == "array":
         yield from _array_problems(value, schema, at)
@@ -77,6 +77,11 @@ def _object_problems(value: dict[str, Any], schema: dict[str, Any], at: str) -> 
             yield from _problems(item, properties[name], f"{at}.{name}")
         elif schema.get("additionalProperties") is False:
             yield f"{at}.{name} was not asked for"
+
+
+def _matches(pattern: str, value: str) -> bool:
+    # In JSON Schema `$` is the end of the text; in Python it also stands before a last newline.
+    return re.search(pattern.removesuffix("$") + r"\Z" if pattern.endswith("$") else pattern, value) is not None
 
 
 def _has_type(value: Any, name: str) -> bool:

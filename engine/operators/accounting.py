@@ -36,7 +36,7 @@ async def process(
     tools: Tools,
 ) -> Outcome:
     """Work on all groups at once; rows come out in the order of the groups. A failed group fails all its rows."""
-    results = await attempt_all(groups, work, tools)
+    results = await attempt_all(groups, work, tools.progress)
     rows: list[Row] = []
     rejected: list[Rejected] = []
     failed: list[Failed] = []
@@ -63,7 +63,7 @@ async def process_rows(
 
 
 async def attempt_all(
-    items: Sequence[Item], work: Callable[[Item], Awaitable[Result]], tools: Tools
+    items: Sequence[Item], work: Callable[[Item], Awaitable[Result]], progress: Callable[[int, int], None]
 ) -> list[Result | Failure]:
     """Work on all items at once: one result or Failure per item, same order.
 
@@ -77,7 +77,7 @@ async def attempt_all(
         async with slots:
             result = await attempt(work, item)
         done += 1
-        tools.progress(done, len(items))
+        progress(done, len(items))
         return result
 
     tasks = [asyncio.ensure_future(one(item)) for item in items]

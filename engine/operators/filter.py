@@ -61,6 +61,7 @@ class Filter(ModelNode):
             reads=reads_of(self.prompt, "input", self.schema) | frozenset(self.input),
             writes=frozenset(self.kept),
             cardinality="zero_or_one",
+            reads_unknown=self.prompt.reads_unknown and not self.input,
         )
 
 

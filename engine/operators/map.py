@@ -48,6 +48,7 @@ class Map(ModelNode):
             writes=names - frozenset(self.drop_keys),
             removes=frozenset(self.drop_keys),
             calls_model=self.prompt is not None,
+            reads_unknown=self.prompt is not None and self.prompt.reads_unknown and not self.input,
         )
 
 

@@ -89,6 +89,7 @@ class Split(Node):
             writes=frozenset({self.chunk_key, self.id_key, self.number_key}),
             cardinality="one_to_many",
             calls_model=False,
+            counts_tokens=self.method == "token_count",
         )
 
 

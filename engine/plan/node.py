@@ -16,6 +16,7 @@ class Traits:
     `keeps_others` is False when only `writes` survive (reduce). `row_local`: each output row depends on one input row.
     `opens`: the node also writes fields whose names are known only at run time (unnest of a
     dictionary), so fields read further down cannot be checked against it.
+    `counts_tokens`: it needs the model's tokenizer, though it may ask nothing (split).
     `reads_unknown`: it may read fields beyond `reads` (a prompt with `{{ input }}`), so none may be dropped before it.
     """
 
@@ -27,6 +28,7 @@ class Traits:
     row_local: bool = True
     calls_model: bool = True
     opens: bool = False
+    counts_tokens: bool = False
     reads_unknown: bool = False
 
 

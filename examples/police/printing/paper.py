@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pymupdf
+
 from printing.blocks import Block, Form, Grid, Heading, PageBreak, Paragraph, Signature
 
 WIDTH, HEIGHT = 612.0, 792.0

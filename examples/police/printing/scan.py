@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pymupdf
 from PIL import Image, ImageChops, ImageDraw, ImageFont
+
 from printing.sheets import print_sheet
 
 SCANNED_ON = time.struct_time((2024, 1, 5, 9, 0, 0, 4, 5, 0))

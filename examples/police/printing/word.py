@@ -10,6 +10,7 @@ from typing import Any
 import docx
 from docx.enum.text import WD_ALIGN_PARAGRAPH
 from docx.shared import Inches, Pt
+
 from printing.blocks import Block, Form, Grid, Heading, PageBreak, Paragraph, Signature, parse
 
 WRITTEN = datetime.datetime(2024, 1, 5, 9, 0, 0)

@@ -62,6 +62,11 @@ def test_somebody_else_is_not_taken_for_the_person(text: str) -> None:
     assert fits("Daniel R. Alvarez", text) == []
 
 
+def test_another_spelling_of_a_given_name_counts_as_an_initial() -> None:
+    assert fits("Emmanuel Gomes", "seen by Emanuel Gomes") == [("Emanuel Gomes", "initial")]
+    assert fits("Maria Gomes", "seen by Mario Gomes") == []
+
+
 def test_a_list_without_commas_gives_each_surname_only_its_own_given_name() -> None:
     lower = " ".join(f"word{c}" for c in "abcdefgh")
     assert fits("Emanuel McCabe", f"{lower} EMANUEL GOMES LEON MCCABE") == []

@@ -1,0 +1,197 @@
+"""Read PDF files through PyMuPDF, page by page the better of text layer and OCR."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pymupdf
+
+from engine.documents.document import OutlineEntry, Table
+from engine.documents.drafts import ChildFailure, ChildFile, Contents, PageDraft
+from engine.documents.ocr import Image, OcrPage
+from engine.documents.ocr_choice import ocr_is_better, reason_for_ocr
+from engine.documents.options import ParseOptions
+from engine.documents.pages import ocr_lines, read_picture, text_lines
+from engine.documents.pdf_tables import find_tables
+from engine.documents.pdf_text import TextLayer, read_text_layer
+from engine.documents.scratch import Scratch
+from engine.errors import DocumentError
+
+Progress = Callable[[str, int], None]
+"""Called with ("pages", count) once and ("page", number) after each page."""
+
+_UNREAD_PICTURE = 0.15
+_MUPDF_ERRORS = (RuntimeError, ValueError, pymupdf.mupdf.FzErrorBase)
+
+
+@dataclass
+class _Reading:
+    """What accumulates while the pages are read."""
+
+    pages: list[PageDraft] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    failed: int = 0
+
+
+def parse_pdf(path: Path, options: ParseOptions, scratch: Scratch, progress: Progress) -> Contents:
+    """Read a PDF; raise DocumentError (encrypted, corrupt, no_pages, too_many_pages)."""
+    with open_pdf(path, options.password) as pdf:
+        count = _page_count(pdf)
+        if count > options.max_pages:
+            raise DocumentError(
+                f"the PDF has {count} pages; the limit is {options.max_pages}",
+                reason="too_many_pages",
+                advice="Split the file, or raise the page limit.",
+            )
+        progress("pages", count)
+        reading = _Reading()
+        if pdf.is_repaired:
+            reading.warnings.append("the PDF was damaged and has been repaired; parts of it may be missing")
+        for number in range(1, count + 1):
+            _read_page(pdf, number, options, reading)
+            progress("page", number)
+        if reading.failed == count:
+            raise DocumentError(
+                f"none of its {count} pages could be read: {reading.warnings[-1]}",
+                reason="corrupt",
+                advice="Ask for the file again, or open it in a PDF reader and print it to a new PDF.",
+            )
+        children, failures = _attachments(pdf, scratch)
+        return Contents(
+            reading.pages,
+            reading.tables,
+            _outline(pdf),
+            _metadata(pdf),
+            reading.warnings,
+            children,
+            failures,
+        )
+
+
+@contextmanager
+def open_pdf(path: Path, password: str | None) -> Iterator[Any]:
+    """Open a PDF, trying the empty password and then `password`; raise DocumentError (corrupt, encrypted)."""
+    pymupdf.TOOLS.mupdf_display_errors(False)
+    pymupdf.TOOLS.mupdf_display_warnings(False)
+    pymupdf.TOOLS.set_small_glyph_heights(True)
+    try:
+        pdf = pymupdf.open(path, filetype="pdf")
+    except _MUPDF_ERRORS as error:
+        raise DocumentError(
+            f"this is no readable PDF ({_first_line(error)})",
+            reason="corrupt",
+            advice="Ask for the file again; it may have been cut short when it was copied.",
+        ) from error
+    with pdf:
+        if pdf.needs_pass and not any(pdf.authenticate(word) for word in ("", password or "")):
+            raise DocumentError(
+                "the PDF needs a password" + (", and the one given is wrong" if password else ""),
+                reason="encrypted",
+                advice="Give the password, or save a copy of the file without one.",
+            )
+        yield pdf
+
+
+def render_page(page: Any, dpi: float, max_pixels: int) -> tuple[Image, float]:
+    """Draw a page in colour; return the picture and points per pixel. Huge pages get fewer dots per inch."""
+    points = max(page.rect.width * page.rect.height, 1.0)
+    zoom = min(dpi / 72, (max_pixels / points) ** 0.5)
+    # A scale below one pixel per page side would make an empty picture.
+    zoom = max(zoom, 1 / max(min(page.rect.width, page.rect.height), 1.0))
+    pixmap = page.get_pixmap(matrix=pymupdf.Matrix(zoom, zoom), colorspace=pymupdf.csRGB, alpha=False)
+    picture = np.frombuffer(pixmap.samples, np.uint8).reshape(pixmap.height, pixmap.width, 3)
+    return picture[:, :, ::-1], 1 / zoom
+
+
+def _page_count(pdf: Any) -> int:
+    try:
+        count = int(pdf.page_count)
+    except _MUPDF_ERRORS as error:
+        raise DocumentError(
+            f"the list of its pages is broken ({_first_line(error)})",
+            reason="corrupt",
+            advice="Open it in a PDF reader and print it to a new PDF.",
+        ) from error
+    if count == 0:
+        raise DocumentError("the PDF has no pages", reason="no_pages", advice="Ask for the file again.")
+    return count
+
+
+def _read_page(pdf: Any, number: int, options: ParseOptions, reading: _Reading) -> None:
+    """Read one page into `reading`; a page that cannot be read is kept, empty, with a warning."""
+    try:
+        page = pdf.load_page(number - 1)
+        layer = read_text_layer(page, has_form=bool(pdf.is_form_pdf))
+        draft, warnings = _better_reading(page, layer, options)
+        tables = find_tables(page, number, layer) if options.tables and draft.source == "text" else []
+    except _MUPDF_ERRORS as error:
+        reading.failed += 1
+        reading.warnings.append(f"page {number} could not be read: {_first_line(error)}")
+        reading.pages.append(PageDraft((), reason=f"could not be read: {_first_line(error)}"))
+        return
+    reading.pages.append(draft)
+    reading.tables += tables
+    reading.warnings += [f"page {number}: {warning}" for warning in warnings]
+
+
+def _better_reading(page: Any, layer: TextLayer, options: ParseOptions) -> tuple[PageDraft, list[str]]:
+    """Read the page by text layer or OCR; return it with warnings about what neither could read."""
+    width, height = float(page.rect.width), float(page.rect.height)
+    reason = reason_for_ocr(layer, options)
+    if reason is None:
+        lines = text_lines(layer.fragments, layer.rules)
+        return PageDraft(lines, width, height, "text", "text layer" if lines else "blank page"), _unread(layer)
+    picture, scale = render_page(page, options.ocr_dpi, options.max_pixels)
+    read = read_picture(picture, scale, options.threads)
+    if not ocr_is_better(layer, read):
+        lines = text_lines(layer.fragments, layer.rules)
+        return PageDraft(lines, width, height, "text", f"text layer, better than OCR ({reason})"), []
+    if not read.fragments:
+        reason = f"no text found ({reason})"
+    return PageDraft(ocr_lines(read), width, height, "ocr", reason, read.rotation), _unreadable(read)
+
+
+def _unread(layer: TextLayer) -> list[str]:
+    if layer.unread_share < _UNREAD_PICTURE:
+        return []
+    return [f"pictures covering {100 * layer.unread_share:.0f} % of the page were not read; its text layer was"]
+
+
+def _unreadable(read: OcrPage) -> list[str]:
+    return [f"{read.unreadable} places with possible text could not be read"] if read.unreadable else []
+
+
+def _outline(pdf: Any) -> list[OutlineEntry]:
+    """Return the outline; entries that point nowhere in the file are left out."""
+    try:
+        entries = pdf.get_toc(simple=True)
+    except _MUPDF_ERRORS:
+        return []
+    return [OutlineEntry(int(level), str(title), int(page)) for level, title, page in entries if page >= 1]
+
+
+def _metadata(pdf: Any) -> list[tuple[str, str]]:
+    values = pdf.metadata or {}
+    return [(key, value.strip()) for key, value in values.items() if isinstance(value, str) and value.strip()]
+
+
+def _attachments(pdf: Any, scratch: Scratch) -> tuple[list[ChildFile], list[ChildFailure]]:
+    """Take out the files embedded in the PDF."""
+    children, failures = [], []
+    for name in pdf.embfile_names():
+        try:
+            info = pdf.embfile_info(name)
+            children.append(scratch.write(info.get("filename") or name, pdf.embfile_get(name)))
+        except _MUPDF_ERRORS as error:
+            failures.append(ChildFailure(name, "corrupt", f"the attachment cannot be taken out: {_first_line(error)}"))
+    return children, failures
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0][:200]

@@ -1,0 +1,173 @@
+"""Read the header of a GGUF file with suspicion: the file may come from anyone.
+
+Only the metadata is read, never the weights. Every count and length is checked against what the file can
+hold before anything is allocated for it. Format: the GGUF specification, versions 2 and 3, little-endian.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from models.errors import ModelError
+
+MAGIC = b"GGUF"
+VERSIONS = (2, 3)
+MOST_KEYS = 100_000
+MOST_TENSORS = 1_000_000
+MOST_TEXT_BYTES = 16 * 1024 * 1024
+MOST_KEPT_ITEMS = 1_024
+"""Longer arrays (the vocabulary) are stepped over: only their length is kept."""
+
+STRING, ARRAY = 8, 9
+NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
+
+Value = str | int | float | bool | tuple[int | float | bool, ...] | None
+
+
+class BadModelFile(ModelError):
+    """A file is not a GGUF model that can be read."""
+
+    is_environment = True
+
+
+@dataclass(frozen=True, slots=True)
+class GgufHeader:
+    """What a model file says of itself. Counts are 0 where the file does not say."""
+
+    name: str
+    licence: str
+    architecture: str
+    context_tokens: int
+    layers: int
+    kv_bytes_per_token: int
+    vocabulary_size: int
+
+
+class _Reader:
+    """Step through a file, refusing to pass its end."""
+
+    def __init__(self, file: BinaryIO, path: Path, size: int) -> None:
+        self.file, self.path, self.size = file, path, size
+
+    def fail(self, what: str) -> BadModelFile:
+        return BadModelFile(
+            f"{self.path}: {what} (at byte {self.file.tell()} of {self.size})",
+            advice="Use a .gguf file (version 2 or 3) as published by its maker; download it again if it was cut.",
+        )
+
+    def take(self, count: int) -> bytes:
+        if count > self.size - self.file.tell():
+            raise self.fail(f"the header asks for {count} bytes more than the file has")
+        return self.file.read(count)
+
+    def skip(self, count: int) -> None:
+        if count > self.size - self.file.tell():
+            raise self.fail(f"the header asks for {count} bytes more than the file has")
+        self.file.seek(count, 1)
+
+    def number(self, code: str) -> int | float | bool:
+        value: int | float | bool = struct.unpack("<" + code, self.take(struct.calcsize("<" + code)))[0]
+        return value
+
+    def count(self, most: int, what: str) -> int:
+        value = int(self.number("Q"))
+        if value > most:
+            raise self.fail(f"the header claims {value} {what}; at most {most} are believable")
+        return value
+
+    def text(self) -> str:
+        return self.take(self.count(MOST_TEXT_BYTES, "bytes in one text")).decode("utf-8", errors="replace")
+
+    def value(self) -> tuple[Value, int]:
+        """Return a value, and its number of items if it is an array (else 0)."""
+        kind = int(self.number("I"))
+        if kind == STRING:
+            return self.text(), 0
+        if kind == ARRAY:
+            return self.array()
+        if kind not in NUMBERS:
+            raise self.fail(f"the header has a value of unknown type {kind}")
+        return self.number(NUMBERS[kind]), 0
+
+    def array(self) -> tuple[Value, int]:
+        kind = int(self.number("I"))
+        if kind == STRING:
+            length = self.count(self.size // 8, "texts in one array")
+            for _ in range(length):
+                self.skip(self.count(MOST_TEXT_BYTES, "bytes in one text"))
+            return None, length
+        if kind not in NUMBERS:
+            raise self.fail(f"the header has an array of unknown type {kind}")
+        width = struct.calcsize("<" + NUMBERS[kind])
+        length = self.count(self.size // width, "items in one array")
+        if length > MOST_KEPT_ITEMS:
+            self.skip(length * width)
+            return None, length
+        return struct.unpack(f"<{length}{NUMBERS[kind]}", self.take(length * width)), length
+
+
+def read_header(path: Path) -> GgufHeader:
+    """Read and check the metadata of a GGUF file. Raises BadModelFile."""
+    try:
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            return _describe(*_read_metadata(_Reader(file, path, size)))
+    except OSError as error:
+        raise BadModelFile(f"{path}: {error.strerror or error}", advice="Name a .gguf file that you can read.") from error
+
+
+def _read_metadata(reader: _Reader) -> tuple[dict[str, Value], dict[str, int]]:
+    if reader.take(min(4, reader.size)) != MAGIC:
+        raise reader.fail("this is not a GGUF file (its first four bytes are not 'GGUF')")
+    version = reader.number("I")
+    if version not in VERSIONS:
+        raise reader.fail(f"GGUF version {version} is not supported; versions {VERSIONS} are")
+    if reader.count(MOST_TENSORS, "tensors") == 0:
+        raise reader.fail("the file holds no tensors")
+    values: dict[str, Value] = {}
+    lengths: dict[str, int] = {}
+    for _ in range(reader.count(MOST_KEYS, "metadata keys")):
+        key = reader.text()
+        values[key], lengths[key] = reader.value()
+    return values, lengths
+
+
+def _describe(values: dict[str, Value], lengths: dict[str, int]) -> GgufHeader:
+    architecture = str(values.get("general.architecture") or "")
+
+    def number(key: str) -> int:
+        value = values.get(f"{architecture}.{key}")
+        return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+
+    return GgufHeader(
+        name=str(values.get("general.name") or ""),
+        licence=str(values.get("general.license") or ""),
+        architecture=architecture,
+        context_tokens=number("context_length"),
+        layers=number("block_count"),
+        kv_bytes_per_token=_kv_bytes_per_token(values, architecture, number("block_count")),
+        vocabulary_size=lengths.get("tokenizer.ggml.tokens", 0),
+    )
+
+
+def _kv_bytes_per_token(values: dict[str, Value], architecture: str, layers: int) -> int:
+    """Work out the KV cache of one token at 16 bits: layers x KV heads x (key + value size) x 2 bytes."""
+
+    def per_layer(key: str) -> list[int]:
+        value = values.get(f"{architecture}.attention.{key}")
+        if isinstance(value, tuple):
+            return [int(v) for v in value]
+        return [int(value)] * layers if isinstance(value, int) else []
+
+    heads = per_layer("head_count")
+    kv_heads = per_layer("head_count_kv") or heads
+    width = values.get(f"{architecture}.embedding_length")
+    if not heads or not isinstance(width, int):
+        return 0
+    head_size = width // max(1, max(heads))
+    key_size = max(per_layer("key_length") or [head_size])
+    value_size = max(per_layer("value_length") or [head_size])
+    return sum(kv_heads) * (key_size + value_size) * 2

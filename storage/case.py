@@ -1,0 +1,100 @@
+"""The case: one file that holds everything about one investigation."""
+
+from __future__ import annotations
+
+import os
+from contextlib import AbstractContextManager
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from storage.cache import Cache
+from storage.documents import Documents
+from storage.errors import CaseMissing, CaseReadOnly, NotACase
+from storage.events import Events
+from storage.evidence import Evidence
+from storage.ledger import LedgerBook
+from storage.lock import WriterLock, writer_of
+from storage.replies import Replies
+from storage.rows import Rows
+from storage.runs import Runs
+from storage.search import Search
+
+
+class Case(Documents, Search, Replies, Cache, Runs, Rows, LedgerBook, Evidence, Events):
+    """An open case file. Each base class holds the methods of one topic.
+
+    One case has at most one writer at a time, over all processes; readers are free. Use a Case only in the
+    thread and process that opened it (WrongThread otherwise). Every save is a transaction and, but for
+    append_event, may be repeated without harm, so a resumed run can simply save again.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, read_only: bool = False, create: bool = True) -> None:
+        """Open the case at `path`; a writer makes the file unless `create` is False, and upgrades an older one.
+
+        Raises CaseLocked (naming the pid) when another writer has it, CaseMissing, NotACase, CaseTooNew,
+        CaseTooOld, CaseDamaged, CaseReadOnly or DiskFull.
+        """
+        # Loaded late: SQLite's library is not needed by programs that only import names from here.
+        from storage.connection import Connection
+
+        self._path = Path(path).resolve()
+        self._read_only = read_only
+        _check_path(self._path, must_exist=read_only or not create)
+        self._lock = None if read_only else WriterLock(self._path)
+        try:
+            self._connection = Connection(self._path, read_only=read_only)
+            if not read_only:
+                self.mark_interrupted_runs()
+        except BaseException:
+            self._release()
+            raise
+
+    @property
+    def path(self) -> Path:
+        """Return the absolute path of the case file."""
+        return self._path
+
+    @property
+    def read_only(self) -> bool:
+        """Say whether the case was opened for reading only."""
+        return self._read_only
+
+    @property
+    def writer_pid(self) -> int | None:
+        """Return the process that writes to the case now, this one included; None when nobody does."""
+        return writer_of(self._path)
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Make several saves one: all or none. Never await inside; what awaits may write in between."""
+        return self._connection.transaction()
+
+    def close(self) -> None:
+        """Close the file and give back the writer's lock; idempotent."""
+        self._connection.close()
+        self._release()
+
+    def _release(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _check_path(path: Path, *, must_exist: bool) -> None:
+    if path.is_dir():
+        raise NotACase(f"{path} is a folder, not a case file", advice="Name the file, such as investigation.redwell.")
+    if path.exists():
+        if not os.access(path, os.R_OK):
+            raise CaseReadOnly(f"{path} cannot be read")
+        return
+    if must_exist:
+        raise CaseMissing(f"there is no case at {path}")
+    if not path.parent.is_dir():
+        raise CaseMissing(f"there is no folder {path.parent} to make the case in", advice="Make the folder first.")

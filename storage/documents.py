@@ -1,0 +1,211 @@
+"""Documents of a case: parsed bodies, numbered lines, the paths they were found at, and files that failed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from storage.codec import optional_text, pack, text_of, unpack
+from storage.errors import BadRecord
+from storage.topic import Topic, now
+
+LINES_PER_DOCUMENT = 1 << 28
+"""The schema's multiplier: a line's id is `document key * LINES_PER_DOCUMENT + number`."""
+
+
+@dataclass(frozen=True, slots=True)
+class LineRecord:
+    """One line: `number` counts from 1 over the whole document, `page` from 1."""
+
+    number: int
+    page: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentEntry:
+    """A document without its body. `id` is the SHA-256 of the file's bytes, hexadecimal; `saved_at` is UTC."""
+
+    id: str
+    filename: str
+    kind: str
+    size_bytes: int
+    page_count: int
+    line_count: int
+    saved_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """A document and its body: what the caller gave as JSON, unchanged."""
+
+    entry: DocumentEntry
+    body: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentPath:
+    """A place where a document was found. `parent_id` is the mail or archive that holds it, None for a plain file."""
+
+    path: str
+    parent_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class FailedFile:
+    """A file that could not be parsed. `sha256` is None when not even its bytes could be read."""
+
+    path: str
+    sha256: str | None
+    reason: str
+    message: str
+    advice: str
+    failed_at: str
+
+
+class Documents(Topic):
+    """The part of a case that holds documents."""
+
+    def save_document(
+        self,
+        document_id: str,
+        *,
+        filename: str,
+        kind: str,
+        size_bytes: int,
+        page_count: int,
+        body: Mapping[str, Any],
+        lines: Iterable[LineRecord],
+    ) -> None:
+        """Save a parsed document and its lines; one that is there already is replaced as a whole.
+
+        Lines must be numbered 1..n in order; raises BadRecord otherwise.
+        """
+        records = _checked(document_id, lines)
+        fields = [filename, kind, size_bytes, page_count, len(records), pack(dict(body)), now()]
+        with self._connection.transaction():
+            row = self._connection.first("SELECT key FROM documents WHERE id = ?", [document_id])
+            if row is None:
+                key = self._insert(document_id, fields)
+            else:
+                key = int(row[0])
+                self._replace(key, fields)
+            self._add_lines(key, records)
+
+    def _insert(self, document_id: str, fields: list[Any]) -> int:
+        return self._connection.insert(
+            "INSERT INTO documents (id, filename, kind, size_bytes, page_count, line_count, body, saved_at)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            [document_id, *fields],
+        )
+
+    def _replace(self, key: int, fields: list[Any]) -> None:
+        span = [key * LINES_PER_DOCUMENT, (key + 1) * LINES_PER_DOCUMENT - 1]
+        self._connection.execute(
+            "INSERT INTO lines_search (lines_search, rowid, text)"
+            " SELECT 'delete', id, text FROM lines WHERE id BETWEEN ? AND ?",
+            span,
+        )
+        self._connection.execute("DELETE FROM lines WHERE id BETWEEN ? AND ?", span)
+        self._connection.execute(
+            "UPDATE documents SET filename = ?, kind = ?, size_bytes = ?, page_count = ?, line_count = ?, body = ?,"
+            " saved_at = ? WHERE key = ?",
+            [*fields, key],
+        )
+
+    def _add_lines(self, key: int, lines: list[LineRecord]) -> None:
+        start = key * LINES_PER_DOCUMENT
+        self._connection.execute_many(
+            "INSERT INTO lines (id, page, text) VALUES (?, ?, ?)",
+            ((start + line.number, line.page, line.text) for line in lines),
+        )
+        self._connection.execute(
+            "INSERT INTO lines_search (rowid, text) SELECT id, text FROM lines WHERE id BETWEEN ? AND ?",
+            [start, start + LINES_PER_DOCUMENT - 1],
+        )
+
+    def has_document(self, document_id: str) -> bool:
+        """Say whether the document was parsed and saved."""
+        return self._connection.first("SELECT 1 FROM documents WHERE id = ?", [document_id]) is not None
+
+    def document(self, document_id: str) -> StoredDocument:
+        """Return a document with its body; raises NotInCase."""
+        key = self._document_key(document_id)
+        rows = self._connection.query(f"SELECT {_ENTRY}, body FROM documents WHERE key = ?", [key])
+        return StoredDocument(_entry(rows[0]), unpack(rows[0][-1]))
+
+    def documents(self) -> list[DocumentEntry]:
+        """List all documents without their bodies, in the order they were first saved."""
+        return [_entry(row) for row in self._connection.query(f"SELECT {_ENTRY} FROM documents ORDER BY key")]
+
+    def lines(self, document_id: str, first: int = 1, last: int | None = None) -> list[LineRecord]:
+        """Return lines `first` to `last`, both inclusive; None means to the end. Numbers beyond the end give none."""
+        start = self._document_key(document_id) * LINES_PER_DOCUMENT
+        stop = LINES_PER_DOCUMENT - 1 if last is None else min(last, LINES_PER_DOCUMENT - 1)
+        rows = self._connection.query(
+            "SELECT id, page, text FROM lines WHERE id BETWEEN ? AND ? ORDER BY id",
+            [start + max(first, 1), start + stop],
+        )
+        return [LineRecord(line_id - start, page, text_of(text)) for line_id, page, text in rows]
+
+    def add_path(self, document_id: str, path: str, parent_id: str | None = None) -> None:
+        """Record that the document was found at `path`, which also clears an earlier failure of that path."""
+        with self._connection.transaction():
+            key = self._document_key(document_id)
+            parent = None if parent_id is None else self._document_key(parent_id)
+            self._connection.execute(
+                "INSERT INTO paths (document, path, parent) VALUES (?, ?, ?)"
+                " ON CONFLICT (document, path) DO UPDATE SET parent = excluded.parent",
+                [key, path, parent],
+            )
+            self._connection.execute("DELETE FROM failures WHERE path = ?", [path])
+
+    def paths(self, document_id: str) -> list[DocumentPath]:
+        """Return where the document was found, first found first; more than one path is a duplicate file."""
+        rows = self._connection.query(
+            "SELECT p.path, d.id FROM paths p LEFT JOIN documents d ON d.key = p.parent"
+            " WHERE p.document = ? ORDER BY p.key",
+            [self._document_key(document_id)],
+        )
+        return [DocumentPath(text_of(path), parent) for path, parent in rows]
+
+    def save_failure(self, path: str, sha256: str | None, reason: str, message: str, advice: str = "") -> None:
+        """Record that the file at `path` could not be parsed; a later failure of the path replaces it."""
+        with self._connection.transaction():
+            self._connection.execute(
+                "INSERT OR REPLACE INTO failures (path, sha256, reason, message, advice, failed_at)"
+                " VALUES (?, ?, ?, ?, ?, ?)",
+                [path, sha256, reason, message, advice, now()],
+            )
+
+    def failures(self) -> list[FailedFile]:
+        """List the files that could not be parsed, by path."""
+        rows = self._connection.query(
+            "SELECT path, sha256, reason, message, advice, failed_at FROM failures ORDER BY path"
+        )
+        return [
+            FailedFile(text_of(path), optional_text(sha256), *(text_of(field) for field in rest))
+            for path, sha256, *rest in rows
+        ]
+
+
+_ENTRY = "id, filename, kind, size_bytes, page_count, line_count, saved_at"
+
+
+def _entry(row: tuple[Any, ...]) -> DocumentEntry:
+    document_id, filename, kind, size_bytes, page_count, line_count, saved_at = row[:7]
+    return DocumentEntry(document_id, text_of(filename), kind, size_bytes, page_count, line_count, saved_at)
+
+
+def _checked(document_id: str, lines: Iterable[LineRecord]) -> list[LineRecord]:
+    records = list(lines)
+    for expected, line in enumerate(records, 1):
+        if line.number != expected:
+            raise BadRecord(
+                f"document {document_id}: line {line.number} stands where line {expected} belongs",
+                advice="Number the lines 1..n over the whole document.",
+            )
+    if len(records) >= LINES_PER_DOCUMENT:
+        raise BadRecord(f"document {document_id} has {len(records)} lines; a case holds {LINES_PER_DOCUMENT - 1}")
+    return records

@@ -1,0 +1,92 @@
+"""Where each value of a row was found: document, page and lines, or the statement that it was not located."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from storage.codec import text_of
+from storage.errors import BadRecord
+from storage.topic import Topic
+
+NOT_LOCATED = "not_located"
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceRecord:
+    """One place of one value. `path` leads inside a cell that holds a list or object (`[0].name`), else empty.
+
+    Lines are inclusive; `page` is None for formats without pages. With the method `not_located` document, page
+    and lines are None; with any other method document and lines are given.
+    """
+
+    row_id: str
+    column: str
+    path: str
+    document_id: str | None
+    page: int | None
+    first_line: int | None
+    last_line: int | None
+    method: str
+    score: float | None = None
+
+    @classmethod
+    def not_located(cls, row_id: str, column: str, path: str = "") -> EvidenceRecord:
+        """Say that the value was looked for and not found."""
+        return cls(row_id, column, path, None, None, None, None, NOT_LOCATED)
+
+    def __post_init__(self) -> None:
+        place = (self.document_id, self.first_line, self.last_line)
+        if self.method == NOT_LOCATED:
+            if any(part is not None for part in (*place, self.page)):
+                raise BadRecord(f"row {self.row_id}, column {self.column!r}: what is not located has no place")
+        elif self.document_id is None or self.first_line is None or self.last_line is None:
+            raise BadRecord(f"row {self.row_id}, column {self.column!r}: evidence needs a document and lines")
+        elif not 1 <= self.first_line <= self.last_line:
+            raise BadRecord(f"row {self.row_id}, column {self.column!r}: bad lines {self.first_line}-{self.last_line}")
+
+
+class Evidence(Topic):
+    """The part of a case that holds evidence."""
+
+    def save_evidence(self, run_id: int, records: Iterable[EvidenceRecord]) -> None:
+        """Save evidence; all that was saved before for a cell (row and column) named here is replaced.
+
+        So give all records of a cell in one call. Raises NotInCase for an unknown row or document.
+        """
+        given = list(records)
+        with self._connection.transaction():
+            self._need_run(run_id)
+            rows = {row_id: self._known_row_key(run_id, row_id) for row_id in {r.row_id for r in given}}
+            documents = self._document_keys({r.document_id for r in given if r.document_id is not None})
+            self._connection.execute_many(
+                'DELETE FROM evidence WHERE row = ? AND "column" = ?',
+                sorted({(rows[r.row_id], r.column) for r in given}),
+            )
+            self._connection.execute_many(
+                'INSERT INTO evidence (row, "column", path, document, page, first_line, last_line, method, score)'
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    (
+                        *(rows[r.row_id], r.column, r.path, documents[r.document_id] if r.document_id else None),
+                        *(r.page, r.first_line, r.last_line, r.method, r.score),
+                    )
+                    for r in given
+                ),
+            )
+
+    def evidence(self, run_id: int, row_id: str, column: str | None = None) -> list[EvidenceRecord]:
+        """Return the evidence of a row, or of one cell, in the order it was given; raises NotInCase.
+
+        A column without any record was never looked for.
+        """
+        rows = self._connection.query(
+            'SELECT e."column", e.path, d.id, e.page, e.first_line, e.last_line, e.method, e.score FROM evidence e'
+            " LEFT JOIN documents d ON d.key = e.document WHERE e.row = ? ORDER BY e.key",
+            [self._known_row_key(run_id, row_id)],
+        )
+        records = [
+            EvidenceRecord(row_id, text_of(name), text_of(path), document, page, first, last, text_of(method), score)
+            for name, path, document, page, first, last, method, score in rows
+        ]
+        return [record for record in records if column is None or record.column == column]

@@ -1,0 +1,118 @@
+"""The schema of a case file, as numbered migrations. A released migration is never edited; add another one.
+
+Ids that repeat often are kept once: `documents.key` for a document, `row_ids.key` for a row of a run,
+`operators.key` for an operator of a run. A line's id is `document key * LINES_PER_DOCUMENT + number`,
+so that lines need no index besides their primary key. The search index is kept by storage.documents, not by
+triggers: SQLite forbids a trigger to write it while the schema of a case is not trusted.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlite_utils import Database
+from sqlite_utils.migrations import Migrations
+
+from storage.documents import LINES_PER_DOCUMENT
+
+APPLICATION_ID: Final = 0x52445745
+"""`RDWE` in the SQLite header: says that a database is a Redwell case."""
+
+case_migrations = Migrations("redwell")
+
+_DOCUMENTS = f"""
+CREATE TABLE documents (
+    key INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, filename TEXT NOT NULL, kind TEXT NOT NULL,
+    size_bytes INTEGER NOT NULL, page_count INTEGER NOT NULL, line_count INTEGER NOT NULL,
+    body BLOB NOT NULL, saved_at TEXT NOT NULL);
+CREATE TABLE paths (
+    key INTEGER PRIMARY KEY, document INTEGER NOT NULL REFERENCES documents(key),
+    path TEXT NOT NULL, parent INTEGER REFERENCES documents(key), UNIQUE (document, path));
+CREATE TABLE failures (
+    path TEXT PRIMARY KEY, sha256 TEXT, reason TEXT NOT NULL, message TEXT NOT NULL, advice TEXT NOT NULL,
+    failed_at TEXT NOT NULL);
+CREATE TABLE lines (id INTEGER PRIMARY KEY, page INTEGER NOT NULL, text TEXT NOT NULL);
+CREATE VIRTUAL TABLE lines_search USING fts5 (
+    text, content = 'lines', content_rowid = 'id', tokenize = 'unicode61 remove_diacritics 2');
+CREATE VIEW numbered_lines AS
+    SELECT id / {LINES_PER_DOCUMENT} AS document, id % {LINES_PER_DOCUMENT} AS number, page, text FROM lines;
+"""
+
+_RUNS = """
+CREATE TABLE runs (
+    id INTEGER PRIMARY KEY, pipeline_yaml TEXT NOT NULL, pipeline_digest TEXT NOT NULL,
+    model_name TEXT NOT NULL, model_digest TEXT NOT NULL, settings BLOB NOT NULL, status TEXT NOT NULL,
+    columns BLOB, started_at TEXT NOT NULL, finished_at TEXT);
+CREATE TABLE run_documents (
+    run INTEGER NOT NULL REFERENCES runs(id), path TEXT NOT NULL, fate TEXT NOT NULL, document_id TEXT,
+    reason TEXT NOT NULL, message TEXT NOT NULL, advice TEXT NOT NULL, PRIMARY KEY (run, path));
+CREATE TABLE replies (
+    key BLOB PRIMARY KEY, body BLOB NOT NULL, operator TEXT NOT NULL, run INTEGER REFERENCES runs(id),
+    saved_at TEXT NOT NULL);
+CREATE INDEX replies_of_run ON replies (run, operator);
+CREATE TABLE cache (
+    id INTEGER PRIMARY KEY, kind TEXT NOT NULL, key TEXT NOT NULL, body BLOB NOT NULL, UNIQUE (kind, key));
+CREATE TABLE events (
+    run INTEGER NOT NULL REFERENCES runs(id), number INTEGER NOT NULL, body BLOB NOT NULL,
+    PRIMARY KEY (run, number)) WITHOUT ROWID;
+"""
+
+_ROWS = """
+CREATE TABLE operators (
+    key INTEGER PRIMARY KEY, run INTEGER NOT NULL REFERENCES runs(id), name TEXT NOT NULL, rows_in INTEGER,
+    UNIQUE (run, name));
+CREATE TABLE row_ids (
+    key INTEGER PRIMARY KEY, run INTEGER NOT NULL REFERENCES runs(id), id TEXT NOT NULL, UNIQUE (run, id));
+CREATE TABLE fields (key INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, body BLOB NOT NULL);
+CREATE TABLE rows (
+    key INTEGER PRIMARY KEY, operator INTEGER NOT NULL REFERENCES operators(key),
+    row INTEGER NOT NULL REFERENCES row_ids(key), position INTEGER NOT NULL, body BLOB NOT NULL, large BLOB,
+    document INTEGER REFERENCES documents(key), first_line INTEGER, last_line INTEGER, UNIQUE (operator, row));
+CREATE INDEX rows_by_row ON rows (row);
+CREATE TABLE lineage (
+    child INTEGER NOT NULL REFERENCES row_ids(key), position INTEGER NOT NULL,
+    parent INTEGER NOT NULL REFERENCES row_ids(key), PRIMARY KEY (child, position)) WITHOUT ROWID;
+CREATE INDEX lineage_by_parent ON lineage (parent);
+CREATE TABLE results (
+    run INTEGER NOT NULL REFERENCES runs(id), position INTEGER NOT NULL,
+    row INTEGER NOT NULL REFERENCES row_ids(key), PRIMARY KEY (run, position)) WITHOUT ROWID;
+"""
+
+_LEDGER = """
+CREATE TABLE fates (
+    operator INTEGER NOT NULL REFERENCES operators(key), row INTEGER NOT NULL REFERENCES row_ids(key),
+    fate TEXT NOT NULL, reason TEXT NOT NULL, error TEXT NOT NULL, advice TEXT NOT NULL, raw_reply TEXT,
+    PRIMARY KEY (operator, row)) WITHOUT ROWID;
+CREATE TABLE decisions (
+    key INTEGER PRIMARY KEY, operator INTEGER NOT NULL REFERENCES operators(key),
+    subject TEXT NOT NULL, "left" TEXT NOT NULL, "right" TEXT NOT NULL, verdict TEXT NOT NULL,
+    by TEXT NOT NULL, detail TEXT NOT NULL, UNIQUE (operator, subject, "left", "right", by));
+CREATE TABLE evidence (
+    key INTEGER PRIMARY KEY, row INTEGER NOT NULL REFERENCES row_ids(key), "column" TEXT NOT NULL,
+    path TEXT NOT NULL, document INTEGER REFERENCES documents(key), page INTEGER, first_line INTEGER,
+    last_line INTEGER, method TEXT NOT NULL, score REAL);
+CREATE INDEX evidence_of_cell ON evidence (row, "column");
+"""
+
+
+@case_migrations(name="0001_first_schema")
+def _first_schema(database: Database) -> None:
+    database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    for script in (_DOCUMENTS, _RUNS, _ROWS, _LEDGER):
+        for statement in _statements(script):
+            database.execute(statement)
+
+
+def _statements(script: str) -> list[str]:
+    """Split a script at its semicolons; none stands inside a statement."""
+    return [statement for part in script.split(";") if (statement := part.strip())]
+
+
+SCHEMA_VERSION: Final = 1
+"""How many migrations there are; kept in `PRAGMA user_version` of every case."""
+
+
+def upgrade(database: Database) -> None:
+    """Apply what is missing, each migration in a transaction of its own, then record the version."""
+    case_migrations.apply(database)
+    database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")

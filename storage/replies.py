@@ -1,0 +1,55 @@
+"""Replies of the model, kept under a content hash, so that no finished call is ever made again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from storage.codec import pack, text_of, unpack
+from storage.errors import BadRecord, StorageError
+from storage.topic import Topic, now
+
+
+class Replies(Topic):
+    """The part of a case that is the reply cache."""
+
+    def reply(self, key: str) -> dict[str, Any] | None:
+        """Return the reply saved under `key` (hexadecimal digest), None when there is none."""
+        row = self._connection.first("SELECT body FROM replies WHERE key = ?", [_digest(key)])
+        if row is None:
+            return None
+        value: dict[str, Any] = unpack(row[0])
+        return value
+
+    def save_reply(self, key: str, reply: Mapping[str, Any], operator: str = "", run_id: int | None = None) -> None:
+        """Save a reply; once this returns, the death of the process cannot lose it. The latest reply of a key stands.
+
+        Raises StorageError inside a transaction, where that promise could not be kept.
+        """
+        if self._connection.in_transaction:
+            raise StorageError("save_reply was called inside a transaction, where the reply would not yet be safe")
+        if run_id is not None:
+            self._need_run(run_id)
+        with self._connection.transaction():
+            self._connection.execute(
+                "INSERT OR REPLACE INTO replies (key, body, operator, run, saved_at) VALUES (?, ?, ?, ?, ?)",
+                [_digest(key), pack(dict(reply)), operator, run_id, now()],
+            )
+
+    def count_replies(self) -> int:
+        """Count the replies of all runs."""
+        return self._connection.count("SELECT count(*) FROM replies")
+
+    def calls_of_run(self, run_id: int) -> dict[str, int]:
+        """Count, per operator, the calls that this run made itself: replies it saved, not those it found."""
+        rows = self._connection.query(
+            "SELECT operator, count(*) FROM replies WHERE run = ? GROUP BY operator ORDER BY operator", [run_id]
+        )
+        return {text_of(operator): count for operator, count in rows}
+
+
+def _digest(key: str) -> bytes:
+    try:
+        return bytes.fromhex(key)
+    except ValueError as error:
+        raise BadRecord(f"a reply's key must be a hexadecimal digest, not {key!r}") from error

@@ -1,0 +1,80 @@
+"""Full-text search over the lines of all documents (SQLite FTS5)."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+from storage.codec import text_of
+from storage.documents import LINES_PER_DOCUMENT
+from storage.topic import Topic
+
+HIT_START, HIT_END = "\x02", "\x03"
+"""Control characters around each hit in a snippet: no markup, so the text can be shown without escaping it twice."""
+
+SNIPPET_WORDS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A line that matches. `snippet` is part of the line with hits between HIT_START and HIT_END."""
+
+    document_id: str
+    line: int
+    page: int
+    text: str
+    snippet: str
+
+
+class Search(Topic):
+    """The part of a case that searches."""
+
+    def search(self, query: str, limit: int = 50, *, prefix: bool = False) -> list[Hit]:
+        """Find lines that hold every word of `query`, best first.
+
+        Case and accents do not matter. `"two words"` in double quotes is a phrase, `offic*` a word's beginning;
+        `prefix` treats the last word as a beginning (search as you type). Any other character separates
+        words, so no input is an error. A query without a word finds nothing.
+        """
+        expression = match_expression(query, prefix=prefix)
+        if not expression or limit < 1:
+            return []
+        rows = self._connection.query(
+            "SELECT d.id, s.id % ?, s.page, s.text, s.snippet FROM ("
+            " SELECT l.id, l.page, l.text, snippet(lines_search, 0, ?, ?, '…', ?) AS snippet, rank AS score"
+            " FROM lines_search JOIN lines l ON l.id = lines_search.rowid"
+            " WHERE lines_search MATCH ? ORDER BY rank, lines_search.rowid LIMIT ?) s"
+            " JOIN documents d ON d.key = s.id / ? ORDER BY s.score, s.id",
+            [LINES_PER_DOCUMENT, HIT_START, HIT_END, SNIPPET_WORDS, expression, limit, LINES_PER_DOCUMENT],
+        )
+        return [
+            Hit(document, line, page, text_of(text), text_of(snippet)) for document, line, page, text, snippet in rows
+        ]
+
+
+_TERM = re.compile(r'"(?P<phrase>[^"]*)"(?P<star>\*?)|(?P<word>[^\s"]+)')
+
+
+def match_expression(query: str, *, prefix: bool = False) -> str:
+    """Write an FTS5 expression from a person's words: every term quoted, joined by AND; empty when there is no word.
+
+    >>> match_expression('O\\'Brien "use of force" offic*')
+    '"O\\'Brien" AND "use of force" AND "offic" *'
+    """
+    terms = []
+    for match in _TERM.finditer(query):
+        text = match["word"] if match["phrase"] is None else match["phrase"]
+        begins = bool(match["star"]) or (match["word"] is not None and text.endswith("*"))
+        clean = "".join(" " if unicodedata.category(c) in ("Cc", "Cs") else c for c in text.rstrip("*")).strip()
+        if any(_is_word_character(c) for c in clean):
+            terms.append((clean, begins))
+    if prefix and terms:
+        terms[-1] = (terms[-1][0], True)
+    return " AND ".join(f'"{text}" *' if begins else f'"{text}"' for text, begins in terms)
+
+
+def _is_word_character(character: str) -> bool:
+    """Follow FTS5's unicode61 tokenizer: letters, numbers and private use make words."""
+    category = unicodedata.category(character)
+    return category[0] in "LN" or category == "Co"

@@ -1,0 +1,66 @@
+"""What every part of a case shares: the connection, and how the things the parts have in common are found."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from storage.errors import NotInCase
+
+if TYPE_CHECKING:
+    from storage.connection import Connection
+
+
+class Topic:
+    """Base of the parts of a case. It owns nothing: the case opens and closes the connection."""
+
+    _connection: Connection
+    _path: Path
+
+    def _document_key(self, document_id: str) -> int:
+        row = self._connection.first("SELECT key FROM documents WHERE id = ?", [document_id])
+        if row is None:
+            raise NotInCase(f"the case {self._path} has no document {document_id}", advice="Ingest the file first.")
+        return int(row[0])
+
+    def _document_keys(self, document_ids: set[str]) -> dict[str, int]:
+        return {document_id: self._document_key(document_id) for document_id in document_ids}
+
+    def _need_run(self, run_id: int) -> None:
+        if self._connection.first("SELECT 1 FROM runs WHERE id = ?", [run_id]) is None:
+            known = [str(row[0]) for row in self._connection.query("SELECT id FROM runs ORDER BY id DESC LIMIT 20")]
+            raise NotInCase(
+                f"the case {self._path} has no run {run_id}",
+                advice=f"Runs in it: {', '.join(known)}." if known else "There is no run in it yet.",
+            )
+
+    def _operator_key(self, run_id: int, operator: str) -> int:
+        """Find the operator of a run, adding it when it is new; its key tells the order of first mention."""
+        find = "SELECT key FROM operators WHERE run = ? AND name = ?"
+        row = self._connection.first(find, [run_id, operator])
+        if row is not None:
+            return int(row[0])
+        self._need_run(run_id)
+        return self._connection.insert("INSERT INTO operators (run, name) VALUES (?, ?)", [run_id, operator])
+
+    def _known_row_key(self, run_id: int, row_id: str) -> int:
+        row = self._connection.first("SELECT key FROM row_ids WHERE run = ? AND id = ?", [run_id, row_id])
+        if row is None:
+            self._need_run(run_id)
+            raise NotInCase(f"run {run_id} of the case {self._path} has no row {row_id}")
+        return int(row[0])
+
+    def _row_keys(self, run_id: int, row_ids: set[str]) -> dict[str, int]:
+        """Find the keys of rows, adding those that are new (a parent may be saved after its child)."""
+        self._need_run(run_id)
+        ordered = sorted(row_ids)
+        self._connection.execute_many(
+            "INSERT INTO row_ids (run, id) VALUES (?, ?) ON CONFLICT DO NOTHING", ((run_id, r) for r in ordered)
+        )
+        return {row_id: self._known_row_key(run_id, row_id) for row_id in ordered}
+
+
+def now() -> str:
+    """Return the time as text: UTC, ISO 8601, to the millisecond."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
