@@ -21,6 +21,13 @@ CHATML = (
 )
 
 
+_TEMPLATE_FAULTS = (TemplateError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What rendering a template can raise: it is a program from the model file, which meets our messages unprepared."""
+
+
+_MARKER_START = "\ue000redwell message "
+
+
 @dataclass(frozen=True, slots=True)
 class Piece:
     """A run of prompt text; `is_template` text may hold control tokens, other text is data."""
@@ -36,14 +43,20 @@ def render_chat(template: str | None, segments: Sequence[Segment], *, bos: str =
     """
     messages = _messages(segments)
     marked = [{"role": role, "content": _marker(i)} for i, (role, _) in enumerate(messages)]
-    environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
+    environment = ImmutableSandboxedEnvironment(
+        trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
+    )
     environment.globals["raise_exception"] = _refuse
     try:
         rendered = environment.from_string(template or CHATML).render(
             messages=marked, add_generation_prompt=True, bos_token=bos, eos_token=eos, tools=None
         )
-    except TemplateError as error:
-        raise ModelError(f"the model's chat template cannot be rendered: {error}") from error
+    except _TEMPLATE_FAULTS as error:
+        raise ModelError(
+            f"the model's chat template cannot be rendered: {error}",
+            advice=f"The messages are {', '.join(role for role, _ in messages) or 'none'}: "
+            "a model may accept no system prompt; try without, or use another model.",
+        ) from error
     return _replace_markers(rendered, messages)
 
 
@@ -60,18 +73,23 @@ def _messages(segments: Sequence[Segment]) -> list[tuple[Role, list[str]]]:
 def _replace_markers(rendered: str, messages: Sequence[tuple[Role, list[str]]]) -> list[Piece]:
     pieces: list[Piece] = []
     rest = rendered
-    for i, (_, texts) in enumerate(messages):
+    for i, (role, texts) in enumerate(messages):
         before, found, rest = rest.partition(_marker(i))
         if not found:
-            raise ModelError(f"the model's chat template drops message {i + 1} of {len(messages)}")
+            raise ModelError(
+                f"the model's chat template drops or moves message {i + 1} of {len(messages)} ({role})",
+                advice="Use another model, or leave out the system prompt if it is that message.",
+            )
         pieces.append(Piece(before, is_template=True))
         pieces.extend(Piece(text, is_template=False) for text in texts if text)
     pieces.append(Piece(rest, is_template=True))
+    if any(_MARKER_START in piece.text for piece in pieces if piece.is_template):
+        raise ModelError("the model's chat template repeats a message", advice="Use another model.")
     return [p for p in pieces if p.text]
 
 
 def _marker(index: int) -> str:
-    return f"\ue000redwell message {index}\ue001"
+    return f"{_MARKER_START}{index}\ue001"
 
 
 def _refuse(message: str) -> None:

@@ -15,9 +15,10 @@ from models.errors import ModelError
 
 MAGIC = b"GGUF"
 VERSIONS = (2, 3)
-MOST_KEYS = 100_000
+MOST_KEYS = 10_000
 MOST_TENSORS = 1_000_000
 MOST_TEXT_BYTES = 16 * 1024 * 1024
+MOST_KEPT_CHARACTERS = 4_096
 MOST_KEPT_ITEMS = 1_024
 """Longer arrays (the vocabulary) are stepped over: only their length is kept."""
 
@@ -116,7 +117,9 @@ def read_header(path: Path) -> GgufHeader:
         with path.open("rb") as file:
             return _describe(*_read_metadata(_Reader(file, path, size)))
     except OSError as error:
-        raise BadModelFile(f"{path}: {error.strerror or error}", advice="Name a .gguf file that you can read.") from error
+        raise BadModelFile(
+            f"{path}: {error.strerror or error}", advice="Name a .gguf file that you can read."
+        ) from error
 
 
 def _read_metadata(reader: _Reader) -> tuple[dict[str, Value], dict[str, int]]:
@@ -131,7 +134,9 @@ def _read_metadata(reader: _Reader) -> tuple[dict[str, Value], dict[str, int]]:
     lengths: dict[str, int] = {}
     for _ in range(reader.count(MOST_KEYS, "metadata keys")):
         key = reader.text()
-        values[key], lengths[key] = reader.value()
+        value, lengths[key] = reader.value()
+        if not isinstance(value, str) or len(value) <= MOST_KEPT_CHARACTERS:
+            values[key] = value
     return values, lengths
 
 
@@ -143,14 +148,19 @@ def _describe(values: dict[str, Value], lengths: dict[str, int]) -> GgufHeader:
         return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
     return GgufHeader(
-        name=str(values.get("general.name") or ""),
-        licence=str(values.get("general.license") or ""),
+        name=_printable(values.get("general.name")),
+        licence=_printable(values.get("general.license")),
         architecture=architecture,
         context_tokens=number("context_length"),
         layers=number("block_count"),
         kv_bytes_per_token=_kv_bytes_per_token(values, architecture, number("block_count")),
         vocabulary_size=lengths.get("tokenizer.ggml.tokens", 0),
     )
+
+
+def _printable(value: Value) -> str:
+    """Keep what may be shown on a terminal: the text comes from the file's maker."""
+    return "".join(c for c in str(value or "") if c.isprintable())[:200]
 
 
 def _kv_bytes_per_token(values: dict[str, Value], architecture: str, layers: int) -> int:
@@ -167,7 +177,7 @@ def _kv_bytes_per_token(values: dict[str, Value], architecture: str, layers: int
     width = values.get(f"{architecture}.embedding_length")
     if not heads or not isinstance(width, int):
         return 0
-    head_size = width // max(1, max(heads))
+    head_size = width // max(1, *heads)
     key_size = max(per_layer("key_length") or [head_size])
     value_size = max(per_layer("value_length") or [head_size])
     return sum(kv_heads) * (key_size + value_size) * 2

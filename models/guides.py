@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,6 +12,9 @@ from llguidance.numpy import allocate_token_bitmask, fill_next_token_bitmask
 from numpy.typing import NDArray
 
 from models.errors import InvalidSchema
+
+KEPT_SCHEMAS = 16
+"""Compiled schemas kept: most operators use one, those with quotes one per text."""
 
 
 class Guide(Protocol):
@@ -38,6 +42,8 @@ class GuideCompiler:
 
     def __init__(self, tokenizer: LLTokenizer) -> None:
         self._tokenizer = tokenizer
+        self._ends = frozenset([tokenizer.eos_token, *tokenizer.eos_tokens])
+        self._prototype = lru_cache(maxsize=KEPT_SCHEMAS)(self._compile)
         # A list of quotes repeats a passage's sentences once per nesting; the library's defaults are for chat tools.
         self._limits = LLParserLimits(
             max_items_in_row=50_000,
@@ -58,21 +64,35 @@ class GuideCompiler:
 
     def compile(self, schema_json: str) -> TokenGuide:
         """Return a fresh guide; raises InvalidSchema naming what the schema language cannot express."""
-        grammar = LLMatcher.grammar_from_json_schema(
-            json.loads(schema_json),
-            defaults={"whitespace_flexible": False, "item_separator": ",", "key_separator": ":"},
-        )
+        matcher = self._prototype(schema_json).deep_copy()
+        return TokenGuide(matcher, self._tokenizer)
+
+    def _compile(self, schema_json: str) -> LLMatcher:
+        try:
+            grammar = LLMatcher.grammar_from_json_schema(
+                json.loads(schema_json),
+                defaults={"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "},
+            )
+        except ValueError as error:  # not JSON, or not an object
+            raise InvalidSchema(
+                f"the output schema is not a JSON Schema object: {error}",
+                advice="Correct the output schema of this operator.",
+            ) from error
         matcher = LLMatcher(self._tokenizer, grammar, log_level=0, limits=self._limits)
         if matcher.is_error():
             raise InvalidSchema(
                 f"the schema cannot be turned into a token mask: {matcher.get_error()}",
                 advice="Simplify the output schema of this operator.",
             )
-        return TokenGuide(matcher, self._tokenizer)
+        return matcher
 
     def decode(self, tokens: list[int]) -> str:
-        """Turn reply tokens into text."""
-        return self._tokenizer.decode_bytes(tokens).decode("utf-8", errors="replace")
+        """Turn reply tokens into text, without the token that ends the reply.
+
+        A number at the top level, say, is complete only when the model chooses to end it.
+        """
+        written = [token for token in tokens if token not in self._ends]
+        return self._tokenizer.decode_bytes(written).decode("utf-8", errors="replace")
 
 
 class TokenGuide:

@@ -12,6 +12,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 CGROUP = Path("/sys/fs/cgroup")
 CPUINFO = Path("/proc/cpuinfo")
 COMPUTE_BATCH_TOKENS = 512
@@ -80,8 +82,6 @@ def estimate_memory(
 
 def inspect_hardware() -> Hardware:
     """Look at this machine (a few milliseconds; some more where an NVIDIA card answers)."""
-    import psutil
-
     memory = psutil.virtual_memory()
     limit, used = cgroup_memory(CGROUP)
     name, features = read_cpu(CPUINFO)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import math
 import os
 import queue
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -14,6 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from models.chat import render_chat
 from models.errors import ModelCrashed, ModelError, OutOfTokens, PromptTooLong
@@ -24,6 +28,15 @@ from models.scheduler import Counters, Job, Scheduler
 
 LEAST_REPLY_TOKENS = 256
 """A request is refused when its prompt leaves less room than this (or than its own max_tokens)."""
+
+LEAST_CONTEXT = 512
+"""Smallest context that can be set: below, no prompt of the engine fits."""
+
+MOST_SLOTS = 256
+"""llama.cpp's limit on the sequences of one context."""
+
+KEPT_TEXTS = 512
+"""Pieces of prompt text whose tokens are kept: documents and instructions come again, mostly soon."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +52,17 @@ class LlamaSettings:
 
     @classmethod
     def from_environment(cls) -> LlamaSettings:
-        """Read REDWELL_CONTEXT_TOKENS, REDWELL_THREADS and REDWELL_SEQUENCES."""
+        """Read REDWELL_CONTEXT_TOKENS, REDWELL_THREADS and REDWELL_SEQUENCES.
+
+        Raises ModelError naming the variable and its valid numbers.
+        """
         settings = cls()
-        if value := os.environ.get("REDWELL_CONTEXT_TOKENS"):
-            settings = replace(settings, context_tokens=int(value))
-        if value := os.environ.get("REDWELL_THREADS"):
-            settings = replace(settings, threads=int(value))
-        if value := os.environ.get("REDWELL_SEQUENCES"):
-            settings = replace(settings, running=int(value))
-        return settings
+        return replace(
+            settings,
+            context_tokens=_number_from_environment("REDWELL_CONTEXT_TOKENS", LEAST_CONTEXT, 2**24),
+            threads=_number_from_environment("REDWELL_THREADS", 1, 512),
+            running=_number_from_environment("REDWELL_SEQUENCES", 1, MOST_SLOTS - settings.kept) or settings.running,
+        )
 
     def for_runtime(self) -> RuntimeSettings:
         """Work out what the runtime is loaded with."""
@@ -58,6 +73,20 @@ class LlamaSettings:
             batch_tokens=self.batch_tokens,
             gpu_layers=self.gpu_layers,
         )
+
+
+def _number_from_environment(name: str, least: int, most: int) -> int | None:
+    """Read a whole number between `least` and `most`, inclusive; None where the variable is unset or empty."""
+    text = os.environ.get(name, "").strip()
+    if not text:
+        return None
+    # Not int(): it also takes "1_000" and digits of other scripts.
+    if re.fullmatch("[0-9]{1,9}", text) and least <= int(text) <= most:
+        return int(text)
+    raise ModelError(
+        f"the environment variable {name} is {text!r}",
+        advice=f"Set {name} to a whole number from {least} to {most}, or unset it.",
+    )
 
 
 def available_cores() -> int:
@@ -79,6 +108,7 @@ class LlamaBackend:
         self.context_tokens = self._runtime.cells
         self._guides = GuideCompiler.from_llama_vocabulary(self._runtime.vocabulary)
         self._template = self._runtime.chat_template
+        self._bos, self._eos = self._runtime.special_text("bos"), self._runtime.special_text("eos")
         self._scheduler = Scheduler(
             self._runtime,
             cells=self.context_tokens,
@@ -87,8 +117,9 @@ class LlamaBackend:
             batch_tokens=settings.batch_tokens,
         )
         self._tokenize_lock = threading.Lock()
-        self._pieces: Callable[[str, bool], tuple[int, ...]] = lru_cache(maxsize=4096)(self._tokenize)
+        self._pieces: Callable[[str, bool], NDArray[np.int32]] = lru_cache(maxsize=KEPT_TEXTS)(self._tokenize)
         self._inbox: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._inbox_lock = threading.Lock()
         self._closed = False
         self._thread = threading.Thread(target=self._serve, name=f"model {name}", daemon=True)
         self._thread.start()
@@ -100,35 +131,33 @@ class LlamaBackend:
 
     def count_tokens(self, text: str) -> int:
         """Count the tokens of plain text."""
-        return len(self._pieces(text, False))
+        return int(self._pieces(text, False).size)
 
     def count_prompt_tokens(self, request: Request) -> int:
         """Count the tokens of the whole prompt, chat template included."""
-        return len(self._prompt(request))
+        return int(self._prompt(request).size)
 
     async def ask(self, request: Request) -> Reply:
         """Answer one request (see ModelBackend.ask)."""
-        if self._closed:
-            raise ModelCrashed("the model is closed")
+        self._check_open()
         prompt = self._prompt(request)
-        limit = self._reply_limit(request, len(prompt))
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Reply] = loop.create_future()
 
         def deliver(job: Job, error: ModelError | None) -> None:
-            outcome: Reply | ModelError = error or self._reply(job)
-            if isinstance(outcome, OutOfTokens):
-                outcome.partial = self._guides.decode(job.reply)
-            loop.call_soon_threadsafe(_settle, future, outcome)
+            outcome = self._outcome(job, request, error)
+            # A closed loop has nobody waiting, and the thread serves other loops' requests.
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(_settle, future, outcome)
 
         job = Job(
-            prompt=np.asarray(prompt, np.int32),
+            prompt=prompt,
             guide=self._guides.compile(request.schema_json),
-            sampling=replace(request.sampling, max_tokens=limit),
+            sampling=replace(request.sampling, max_tokens=self._reply_limit(request, prompt.size)),
             seed=request.seed,
             deliver=deliver,
         )
-        self._inbox.put(job)
+        self._send(job)
         try:
             return await future
         except asyncio.CancelledError:
@@ -139,16 +168,31 @@ class LlamaBackend:
         """Stop the thread and free the weights; requests in flight fail. Idempotent."""
         self._inbox.put(None)
         await asyncio.to_thread(self._thread.join)
-        self._runtime.close()
-
-    def _prompt(self, request: Request) -> list[int]:
-        bos, eos = self._runtime.special_text("bos"), self._runtime.special_text("eos")
-        pieces = render_chat(self._template, request.segments, bos=bos, eos=eos)
-        return [token for piece in pieces for token in self._pieces(piece.text, piece.is_template)]
-
-    def _tokenize(self, text: str, special: bool) -> tuple[int, ...]:
         with self._tokenize_lock:
-            return tuple(self._runtime.tokenize(text, special=special))
+            self._runtime.close()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise ModelCrashed(
+                f"the model {self.name} is closed or has stopped", advice="Run the command again: replies are kept."
+            )
+
+    def _send(self, job: Job) -> None:
+        """Hand the job to the thread; raises ModelCrashed if it has ended, for nobody would take it."""
+        with self._inbox_lock:
+            self._check_open()
+            self._inbox.put(job)
+
+    def _prompt(self, request: Request) -> NDArray[np.int32]:
+        pieces = render_chat(self._template, request.segments, bos=self._bos, eos=self._eos)
+        return np.concatenate([np.empty(0, np.int32), *(self._pieces(p.text, p.is_template) for p in pieces)])
+
+    def _tokenize(self, text: str, special: bool) -> NDArray[np.int32]:
+        with self._tokenize_lock:
+            self._check_open()  # the vocabulary is freed with the weights
+            tokens = np.asarray(self._runtime.tokenize(text, special=special), np.int32)
+        tokens.flags.writeable = False  # it is kept and handed out again
+        return tokens
 
     def _reply_limit(self, request: Request, prompt_tokens: int) -> int:
         least = min(request.sampling.max_tokens, LEAST_REPLY_TOKENS)
@@ -159,12 +203,28 @@ class LlamaBackend:
         room: int = self.context_tokens - prompt_tokens
         return min(request.sampling.max_tokens, room)
 
-    def _reply(self, job: Job) -> Reply:
+    def _outcome(self, job: Job, request: Request, error: ModelError | None) -> Reply | ModelError:
+        if isinstance(error, OutOfTokens):
+            error.partial = self._guides.decode(job.reply)
+            if job.sampling.max_tokens < request.sampling.max_tokens:
+                error.advice = (
+                    f"The prompt of {job.prompt.size} tokens leaves no more of the context of {self.context_tokens}: "
+                    "shorten or split it, or ask for less per call."
+                )
+        return error or self._reply(job)
+
+    def _reply(self, job: Job) -> Reply | ModelError:
         text = self._guides.decode(job.reply)
+        try:
+            value = json.loads(text, parse_float=_finite_float)
+        except ValueError as error:
+            return ModelError(
+                f"the reply cannot be read: {error}: {text[:200]!r}", advice="Try another seed or prompt."
+            )
         now = time.perf_counter()
         started = job.started or now
         return Reply(
-            value=json.loads(text),
+            value=value,
             text=text,
             prompt_tokens=int(job.prompt.size),
             reused_tokens=job.reused,
@@ -179,30 +239,48 @@ class LlamaBackend:
         try:
             self._work()
         finally:
-            self._closed = True
-            self._scheduler.fail_all(ModelCrashed("the model stopped while this request was waiting"))
+            with self._inbox_lock:
+                self._closed = True
+            error = ModelCrashed(
+                "the model stopped while this request was waiting", advice="Run the command again: replies are kept."
+            )
+            self._scheduler.fail_all(error)
+            self._refuse_inbox(error)
+
+    def _refuse_inbox(self, error: ModelError) -> None:
+        while True:
+            try:
+                job = self._inbox.get_nowait()
+            except queue.Empty:
+                return
+            if job is not None:
+                job.deliver(job, error)
 
     def _work(self) -> None:
         """Block for work when idle, else take what has arrived and step."""
-        scheduler = self._scheduler
         while True:
             try:
-                job = self._inbox.get(block=scheduler.idle)
+                job = self._inbox.get(block=self._scheduler.idle)
             except queue.Empty:
                 self._step()
                 continue
             if job is None:
                 return
-            try:
-                scheduler.submit(job)
-            except ModelError as error:  # its schema is refused at the first token
-                job.deliver(job, error)
+            self._scheduler.submit(job)
 
     def _step(self) -> None:
         try:
             self._scheduler.step()
         except ModelError as error:
             self._scheduler.fail_all(error)
+
+
+def _finite_float(text: str) -> float:
+    """Read a number; raises ValueError for one that no float holds, such as 1e999."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is too large a number")
+    return number
 
 
 def _settle(future: asyncio.Future[Reply], outcome: Reply | ModelError) -> None:

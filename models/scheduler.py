@@ -12,12 +12,13 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from models.errors import ModelError, OutOfTokens
+from models.errors import ModelError, OutOfTokens, PromptTooLong
 from models.guides import Guide
 from models.protocol import Sampling
 from models.sequences import Slot, SlotTable
@@ -27,6 +28,12 @@ WORTH_WAITING_TOKENS = 32
 
 LOOK_AHEAD = 64
 """How many waiting requests are compared for the longest shared prefix."""
+
+MOST_OVERTAKEN = 256
+"""A request that so many later ones overtook starts next, whatever prefix others share: none waits for ever."""
+
+REPLY_RESERVE = 64
+"""Cells left free per running reply when another is admitted: pushing back a request that was read is dear."""
 
 
 class Evaluator(Protocol):
@@ -54,11 +61,11 @@ class Job:
     submitted: float = field(default_factory=time.perf_counter)
     started: float | None = None
     reply: list[int] = field(default_factory=list)
-    pending: list[int] = field(default_factory=list)
     slot: Slot | None = None
     reused: int = 0
     sampled: int = 0
     forced: int = 0
+    overtaken: int = 0
     cancelled: bool = False
     _random: np.random.Generator | None = None
 
@@ -93,6 +100,7 @@ class Scheduler:
         self._batch_tokens = batch_tokens
         self._waiting: deque[Job] = deque()
         self._running: list[Job] = []
+        self._full = False  # the best waiting job did not fit, and nothing was released since
         self.counters = Counters()
 
     @property
@@ -101,22 +109,44 @@ class Scheduler:
         return not self._waiting and not self._running
 
     def submit(self, job: Job) -> None:
-        """Queue a job. Its first tokens may already be forced by the schema."""
-        job.pending = job.guide.take_forced()
-        job.reply.extend(job.pending)
-        job.forced += len(job.pending)
+        """Queue a job. Its first tokens, or its whole reply, may already be forced by the schema."""
+        self._full = False
         self._waiting.append(job)
+        try:
+            self._check_size(job)
+            self._write(job, job.guide.take_forced())
+            finished = job.guide.finished
+        except ModelError as error:
+            self._finish(job, error)
+            return
+        self._end_if_complete(job, finished)
+
+    def _check_size(self, job: Job) -> None:
+        if job.prompt.size == 0:
+            raise ModelError("the prompt has no tokens", advice="Write a prompt for this operator.")
+        # The last token of a reply is never evaluated.
+        if job.prompt.size + max(job.sampling.max_tokens, 1) - 1 > self._table.capacity:
+            raise PromptTooLong(
+                prompt_tokens=job.prompt.size,
+                reply_tokens=job.sampling.max_tokens,
+                context_tokens=self._table.capacity,
+                what="the prompt",
+            )
 
     def fail_all(self, error: ModelError) -> None:
         """Deliver `error` to every job and forget all cached prefixes (the runtime's state is unknown)."""
         jobs = [*self._running, *self._waiting]
         self._running.clear()
         self._waiting.clear()
-        for slot in self._table.slots:
-            self._table.truncate(slot, 0)
-            slot.busy = False
-        for job in jobs:
-            job.deliver(job, error)
+        self._full = False
+        try:
+            for slot in self._table.slots:
+                slot.busy = False
+                self._evict(slot)
+        finally:
+            for job in jobs:
+                job.slot = None
+                job.deliver(job, error)
 
     def step(self) -> None:
         """Admit what fits, evaluate one batch, and choose the next token of each reply that got its logits."""
@@ -137,23 +167,25 @@ class Scheduler:
             self._release(job)
         if any(j.cancelled for j in self._waiting):
             self._waiting = deque(j for j in self._waiting if not j.cancelled)
+            self._full = False
 
     def _admit(self) -> None:
-        while self._waiting and len(self._running) < self._most_running:
+        while self._waiting and not self._full and len(self._running) < self._most_running:
             choice = self._choose_waiting()
             if choice is None:
                 return
             job, source, length = choice
-            if not self._start(job, source, length):
-                return
+            self._full = not self._start(job, source, length)
 
     def _choose_waiting(self) -> tuple[Job, Slot | None, int] | None:
         """Pick the waiting job with the longest cached prefix; None if all had better wait for a running prefill."""
         best: tuple[Job, Slot | None, int] | None = None
-        for job in list(self._waiting)[:LOOK_AHEAD]:
+        for job in islice(self._waiting, LOOK_AHEAD):
             source, length, promised = self._table.best_prefix(job.prompt)
             # The last prompt token is always evaluated anew: its logits begin the reply.
             length, promised = min(length, job.prompt.size - 1), min(promised, job.prompt.size - 1)
+            if job.overtaken >= MOST_OVERTAKEN:
+                return job, source, length
             if promised - length >= WORTH_WAITING_TOKENS:
                 continue
             if best is None or length > best[2]:
@@ -162,23 +194,19 @@ class Scheduler:
 
     def _start(self, job: Job, source: Slot | None, length: int) -> bool:
         """Give the job a slot; False if there is no room while others run."""
-        needed = job.prompt.size + len(job.reply) - length + 1
-        if not self._make_room(needed, keep=source):
-            if self._running:
+        needed = job.prompt.size + len(job.reply) + self._promised_cells()
+        if not self._make_room(needed - length, keep=source):
+            source, length = None, 0  # it may itself be in the way
+            if not self._make_room(needed, keep=None):
                 return False
-            source, length = None, 0
-            self._make_room(job.prompt.size + len(job.reply) + 1, keep=None)
-        slot = self._empty_slot(keep=source)
+        slot = self._take_slot(source, length)
         if slot is None:
             return False
-        if source is not None and length:
-            self._table.share(source, slot, length)
-            self._evaluator.copy_prefix(source.number, slot.number, length)
+        self._note_overtaken(job)
         self._waiting.remove(job)
         slot.tokens = np.concatenate([job.prompt, np.asarray(job.reply, np.int32)])
         slot.busy = True
         job.slot = slot
-        job.pending = []
         if job.started is None:
             job.started = time.perf_counter()
             job.reused = length
@@ -186,14 +214,44 @@ class Scheduler:
         self._running.append(job)
         return True
 
-    def _empty_slot(self, keep: Slot | None) -> Slot | None:
+    def _promised_cells(self) -> int:
+        """Count the cells that running jobs have yet to fill, with a reserve for each reply and the new job's.
+
+        0 when nothing runs: a job alone always fits (`_check_size`).
+        """
+        if not self._running:
+            return 0
+        ahead = sum(j.slot.tokens.size - j.slot.evaluated for j in self._running if j.slot is not None)
+        replies = sum(min(REPLY_RESERVE, j.sampling.max_tokens - len(j.reply)) for j in self._running)
+        return int(ahead) + replies + REPLY_RESERVE
+
+    def _note_overtaken(self, job: Job) -> None:
+        for other in self._waiting:
+            if other is job:
+                return
+            other.overtaken += 1
+
+    def _take_slot(self, source: Slot | None, length: int) -> Slot | None:
+        """Return a slot that holds the first `length` tokens of `source` and nothing else; None if all are busy."""
         slot = self._table.empty_slot()
-        if slot is None and (victim := self._table.oldest_idle(keep)) is not None:
-            self._evict(victim)
-            slot = victim
-        return slot
+        if slot is None and (slot := self._table.oldest_idle(source)) is not None:
+            self._evict(slot)
+        if slot is not None:
+            if source is not None and length:
+                self._table.share(source, slot, length)
+                self._evaluator.copy_prefix(source.number, slot.number, length)
+            return slot
+        if source is None or source.busy:
+            return None
+        # The source is the only slot left: work in it.
+        self._evaluator.forget(source.number, length)
+        self._table.truncate(source, length)
+        return source
 
     def _make_room(self, cells: int, keep: Slot | None) -> bool:
+        """Free cells, least recently used first; False, with nothing thrown away, if that cannot suffice."""
+        if self._table.free_cells < cells and self._table.reclaimable_cells(keep) < cells:
+            return False
         while self._table.free_cells < cells:
             victim = self._table.oldest_idle(keep)
             if victim is None:
@@ -250,6 +308,7 @@ class Scheduler:
 
     def _release(self, job: Job) -> None:
         """Take the job off its slot; the prompt stays cached there."""
+        self._full = False
         slot = job.slot
         self._running.remove(job)
         if slot is None:
@@ -272,19 +331,28 @@ class Scheduler:
         except ModelError as error:
             self._finish(job, error)
             return
-        new = [token, *forced]
         job.sampled += 1
-        job.forced += len(forced)
         self.counters.sampled += 1
+        job.reply.append(token)
+        self._write(job, forced)
+        if not self._end_if_complete(job, finished) and job.slot is not None:
+            job.slot.tokens = np.concatenate([job.slot.tokens, np.asarray([token, *forced], np.int32)])
+
+    def _write(self, job: Job, forced: list[int]) -> None:
+        job.reply.extend(forced)
+        job.forced += len(forced)
         self.counters.forced += len(forced)
-        job.reply.extend(new)
+
+    def _end_if_complete(self, job: Job, finished: bool) -> bool:
+        """Deliver the reply if it is complete or at its limit, and say whether that was so."""
         if finished:
             self._finish(job, None)
         elif len(job.reply) >= job.sampling.max_tokens:
             message = f"the reply was not complete after {len(job.reply)} tokens (limit {job.sampling.max_tokens})"
             self._finish(job, OutOfTokens(message))
-        elif job.slot is not None:
-            job.slot.tokens = np.concatenate([job.slot.tokens, np.asarray(new, np.int32)])
+        else:
+            return False
+        return True
 
     def _choose(self, job: Job, logits: NDArray[np.float32]) -> int:
         allowed = job.guide.allowed()
@@ -297,6 +365,9 @@ class Scheduler:
         return int(job.random.choice(allowed, p=weights / weights.sum()))
 
     def _finish(self, job: Job, error: ModelError | None) -> None:
-        self._release(job)
+        if job in self._running:
+            self._release(job)
+        else:
+            self._waiting.remove(job)
         self.counters.finished += 1
         job.deliver(job, error)

@@ -77,6 +77,14 @@ class SlotTable:
         idle = [s for s in self.slots if not s.busy and s.cells and s is not keep]
         return min(idle, key=lambda s: s.last_used, default=None)
 
+    def reclaimable_cells(self, keep: Slot | None = None) -> int:
+        """Count the cells that would be free if every idle slot other than `keep` were emptied."""
+        held: set[int] = set()
+        for slot in self.slots:
+            if slot.busy or slot is keep:
+                held.update(slot.cells)
+        return self.capacity - len(held)
+
     def share(self, source: Slot, target: Slot, length: int) -> None:
         """Let an empty `target` hold the first `length` cells of `source`."""
         target.cells = source.cells[:length]

@@ -46,6 +46,9 @@ compile ../pyproject.toml --extra dev "$work/editable.in" --excludes "$work/excl
 compile "$work/llama.in" --no-deps -o requirements-llama.lock "$@"
 compile "$work/build.in" -o requirements-build.lock "$@"
 
+# The comments name this run's temporary folder; keep the file's name only.
+sed -i.old "s#-r $work/##" requirements*.lock && rm -f requirements*.lock.old
+
 if grep -nE '(https?|file):/|--(extra-)?index-url|--find-links' requirements*.lock; then
   echo "lock.sh: a lock names an address; see the lines above" >&2
   exit 1

@@ -35,8 +35,7 @@ class Case(Documents, Search, Replies, Cache, Runs, Rows, LedgerBook, Evidence, 
         Raises CaseLocked (naming the pid) when another writer has it, CaseMissing, NotACase, CaseTooNew,
         CaseTooOld, CaseDamaged, CaseReadOnly or DiskFull.
         """
-        # Loaded late: SQLite's library is not needed by programs that only import names from here.
-        from storage.connection import Connection
+        from storage.connection import Connection  # noqa: PLC0415  sqlite-utils is slow to load and not always needed
 
         self._path = Path(path).resolve()
         self._read_only = read_only
@@ -88,6 +87,12 @@ class Case(Documents, Search, Replies, Cache, Runs, Rows, LedgerBook, Evidence, 
 
 
 def _check_path(path: Path, *, must_exist: bool) -> None:
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except OSError as error:
+        raise CaseMissing(f"{path} cannot be a case file: {error.strerror}", advice="Choose another path.") from error
     if path.is_dir():
         raise NotACase(f"{path} is a folder, not a case file", advice="Name the file, such as investigation.redwell.")
     if path.exists():

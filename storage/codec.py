@@ -12,10 +12,14 @@ WORTH_COMPRESSING_BYTES = 200
 _PLAIN, _DEFLATED, _RAW = b"j", b"z", b"b"
 
 
-def dump_json(value: Any) -> str:
-    """Write compact JSON, keys in their given order; text that UTF-8 cannot hold (lone surrogates) is escaped."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return text if is_utf8(text) else json.dumps(value, separators=(",", ":"))
+def dump_json(value: Any, *, spaced: bool = False) -> str:
+    """Write JSON on one line, keys in their given order, with a space behind commas and colons if `spaced`.
+
+    Text that UTF-8 cannot hold (lone surrogates) is escaped, all else is written as it is.
+    """
+    separators = (", ", ": ") if spaced else (",", ":")
+    text = json.dumps(value, ensure_ascii=False, separators=separators)
+    return text if is_utf8(text) else json.dumps(value, separators=separators)
 
 
 def is_utf8(text: str) -> bool:

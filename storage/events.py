@@ -21,7 +21,7 @@ class StoredEvent:
 class Events(Topic):
     """The part of a case that holds events."""
 
-    def append_event(self, run_id: int, event: Mapping[str, Any]) -> int:
+    def append_event(self, run_id: str, event: Mapping[str, Any]) -> int:
         """Add an event to the run's end; return its number. This is the one write that is not idempotent."""
         with self._connection.transaction():
             last = self._connection.count("SELECT max(number) FROM events WHERE run = ?", [run_id])
@@ -32,7 +32,7 @@ class Events(Topic):
             )
             return last + 1
 
-    def events(self, run_id: int, after: int = 0) -> list[StoredEvent]:
+    def events(self, run_id: str, after: int = 0) -> list[StoredEvent]:
         """Return the run's events with numbers greater than `after`, in order."""
         self._need_run(run_id)
         rows = self._connection.query(

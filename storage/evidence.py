@@ -14,10 +14,11 @@ NOT_LOCATED = "not_located"
 
 @dataclass(frozen=True, slots=True)
 class EvidenceRecord:
-    """One place of one value. `path` leads inside a cell that holds a list or object (`[0].name`), else empty.
+    """One place of one value, or the statement that the value was not located.
 
-    Lines are inclusive; `page` is None for formats without pages. With the method `not_located` document, page
-    and lines are None; with any other method document and lines are given.
+    `path` leads from the column inside a cell that holds a list or object (`acts[0].date`); for a plain value it is
+    the column or empty. Lines are inclusive; `page` is None for formats without pages.
+    With the method `not_located` document, page and lines are None; with any other document and lines are given.
     """
 
     row_id: str
@@ -49,7 +50,7 @@ class EvidenceRecord:
 class Evidence(Topic):
     """The part of a case that holds evidence."""
 
-    def save_evidence(self, run_id: int, records: Iterable[EvidenceRecord]) -> None:
+    def save_evidence(self, run_id: str, records: Iterable[EvidenceRecord]) -> None:
         """Save evidence; all that was saved before for a cell (row and column) named here is replaced.
 
         So give all records of a cell in one call. Raises NotInCase for an unknown row or document.
@@ -75,7 +76,7 @@ class Evidence(Topic):
                 ),
             )
 
-    def evidence(self, run_id: int, row_id: str, column: str | None = None) -> list[EvidenceRecord]:
+    def evidence(self, run_id: str, row_id: str, column: str | None = None) -> list[EvidenceRecord]:
         """Return the evidence of a row, or of one cell, in the order it was given; raises NotInCase.
 
         A column without any record was never looked for.

@@ -120,7 +120,7 @@ class LedgerBook(Topic):
     """The part of a case that holds the ledger."""
 
     def save_fates(
-        self, run_id: int, operator: str, fates: Iterable[FateRecord], *, rows_in: int | None = None
+        self, run_id: str, operator: str, fates: Iterable[FateRecord], *, rows_in: int | None = None
     ) -> None:
         """Save the fates of an operator's input rows; a row's later fate replaces the earlier.
 
@@ -140,7 +140,7 @@ class LedgerBook(Topic):
             if rows_in is not None:
                 self._connection.execute("UPDATE operators SET rows_in = ? WHERE key = ?", [rows_in, key])
 
-    def fates(self, run_id: int, operator: str | None = None, fate: Fate | None = None) -> list[StoredFate]:
+    def fates(self, run_id: str, operator: str | None = None, fate: Fate | None = None) -> list[StoredFate]:
         """List fates, of one operator or one kind if given, by operator and then by row."""
         where, parameters = _filter("o.run = ?", run_id, ("o.name", operator), ("f.fate", fate))
         rows = self._connection.query(
@@ -159,7 +159,7 @@ class LedgerBook(Topic):
             for name, row, kind, reason, error, advice, raw_reply in rows
         ]
 
-    def save_run_documents(self, run_id: int, records: Iterable[DocumentRecord]) -> None:
+    def save_run_documents(self, run_id: str, records: Iterable[DocumentRecord]) -> None:
         """Save what became of the input files of a run; a path's later fate replaces the earlier."""
         checked = list(records)
         for record in checked:
@@ -172,7 +172,7 @@ class LedgerBook(Topic):
                 ((run_id, r.path, r.fate, r.document_id, r.reason, r.message, r.advice) for r in checked),
             )
 
-    def run_documents(self, run_id: int, fate: DocumentFate | None = None) -> list[DocumentRecord]:
+    def run_documents(self, run_id: str, fate: DocumentFate | None = None) -> list[DocumentRecord]:
         """List the input files of a run, those of one fate if given, by path."""
         self._need_run(run_id)
         where, parameters = _filter("run = ?", run_id, ("fate", fate))
@@ -185,7 +185,7 @@ class LedgerBook(Topic):
             for path, kind, document, reason, message, advice in rows
         ]
 
-    def save_decisions(self, run_id: int, operator: str, decisions: Iterable[DecisionRecord]) -> None:
+    def save_decisions(self, run_id: str, operator: str, decisions: Iterable[DecisionRecord]) -> None:
         """Save verdicts; a later verdict of the same decider on the same subject and pair replaces the earlier."""
         with self._connection.transaction():
             key = self._operator_key(run_id, operator)
@@ -197,7 +197,7 @@ class LedgerBook(Topic):
                 ((key, d.subject, d.left, d.right, d.verdict, d.by, d.detail) for d in decisions),
             )
 
-    def decisions(self, run_id: int, operator: str | None = None) -> list[StoredDecision]:
+    def decisions(self, run_id: str, operator: str | None = None) -> list[StoredDecision]:
         """List verdicts in the order they were first saved, of one operator if given."""
         self._need_run(run_id)
         where, parameters = _filter("o.run = ?", run_id, ("o.name", operator))
@@ -208,7 +208,7 @@ class LedgerBook(Topic):
         )
         return [StoredDecision(text_of(name), DecisionRecord(*(text_of(t) for t in rest))) for name, *rest in rows]
 
-    def ledger(self, run_id: int) -> Ledger:
+    def ledger(self, run_id: str) -> Ledger:
         """Return the sums of a run."""
         self._need_run(run_id)
         rows = self._connection.query(
@@ -219,7 +219,7 @@ class LedgerBook(Topic):
         )
         return Ledger(self._document_sums(run_id), tuple(_operator_sums(*row) for row in rows))
 
-    def _document_sums(self, run_id: int) -> DocumentSums:
+    def _document_sums(self, run_id: str) -> DocumentSums:
         """Sum the run's own files; a run that recorded none is taken to have read the whole case."""
         if self._connection.first("SELECT 1 FROM run_documents WHERE run = ?", [run_id]) is None:
             paths = self._connection.count("SELECT count(*) FROM paths")

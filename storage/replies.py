@@ -21,7 +21,7 @@ class Replies(Topic):
         value: dict[str, Any] = unpack(row[0])
         return value
 
-    def save_reply(self, key: str, reply: Mapping[str, Any], operator: str = "", run_id: int | None = None) -> None:
+    def save_reply(self, key: str, reply: Mapping[str, Any], operator: str = "", run_id: str | None = None) -> None:
         """Save a reply; once this returns, the death of the process cannot lose it. The latest reply of a key stands.
 
         Raises StorageError inside a transaction, where that promise could not be kept.
@@ -40,7 +40,7 @@ class Replies(Topic):
         """Count the replies of all runs."""
         return self._connection.count("SELECT count(*) FROM replies")
 
-    def calls_of_run(self, run_id: int) -> dict[str, int]:
+    def calls_of_run(self, run_id: str) -> dict[str, int]:
         """Count, per operator, the calls that this run made itself: replies it saved, not those it found."""
         rows = self._connection.query(
             "SELECT operator, count(*) FROM replies WHERE run = ? GROUP BY operator ORDER BY operator", [run_id]

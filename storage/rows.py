@@ -45,7 +45,7 @@ class Relative:
 class Rows(Topic):
     """The part of a case that holds rows and lineage."""
 
-    def save_rows(self, run_id: int, operator: str, rows: Iterable[RowRecord], *, append: bool = False) -> None:
+    def save_rows(self, run_id: str, operator: str, rows: Iterable[RowRecord], *, append: bool = False) -> None:
         """Save what an operator put out: exactly these rows, in this order.
 
         With `append` they are added at the end instead; a row that is there already is updated in place.
@@ -111,11 +111,11 @@ class Rows(Topic):
             ),
         )
 
-    def rows(self, run_id: int, operator: str) -> list[RowRecord]:
+    def rows(self, run_id: str, operator: str) -> list[RowRecord]:
         """Return what an operator put out, in order; empty when it put out nothing or never ran."""
         return self._read_rows("o.run = ? AND o.name = ? ORDER BY r.position", [run_id, operator])
 
-    def row(self, run_id: int, row_id: str, operator: str | None = None) -> RowRecord:
+    def row(self, run_id: str, row_id: str, operator: str | None = None) -> RowRecord:
         """Return a row as the last operator that put it out left it, or as `operator` did; raises NotInCase."""
         where, parameters = "o.run = ? AND i.id = ?", [run_id, row_id]
         if operator is not None:
@@ -145,19 +145,19 @@ class Rows(Topic):
         )
         return tuple(text_of(row[0]) for row in rows)
 
-    def ancestors(self, run_id: int, row_id: str) -> list[Relative]:
+    def ancestors(self, run_id: str, row_id: str) -> list[Relative]:
         """Return the rows from which this one was made, nearest first, each once; raises NotInCase."""
         return self._relatives(
             run_id, row_id, step="SELECT l.parent, w.distance + 1 FROM lineage l JOIN walk w ON l.child = w.row"
         )
 
-    def descendants(self, run_id: int, row_id: str) -> list[Relative]:
+    def descendants(self, run_id: str, row_id: str) -> list[Relative]:
         """Return the rows that were made from this one, nearest first, each once; raises NotInCase."""
         return self._relatives(
             run_id, row_id, step="SELECT l.child, w.distance + 1 FROM lineage l JOIN walk w ON l.parent = w.row"
         )
 
-    def _relatives(self, run_id: int, row_id: str, *, step: str) -> list[Relative]:
+    def _relatives(self, run_id: str, row_id: str, *, step: str) -> list[Relative]:
         start = self._known_row_key(run_id, row_id)
         rows = self._connection.query(
             f"WITH RECURSIVE walk (row, distance) AS (SELECT ?, 0 UNION {step}),"

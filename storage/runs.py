@@ -18,7 +18,7 @@ RunStatus = Literal["running", "finished", "failed", "interrupted", "cancelled"]
 class StoredRun:
     """One run. Times are UTC; `finished_at` is None until it ended. `settings` is what the caller gave."""
 
-    id: int
+    id: str
     pipeline_yaml: str
     pipeline_digest: str
     model_name: str
@@ -48,16 +48,17 @@ class Runs(Topic):
         model_name: str,
         model_digest: str,
         settings: Mapping[str, Any] | None = None,
-    ) -> int:
-        """Begin a run with status `running`; return its id."""
+    ) -> str:
+        """Begin a run with status `running`; return its id, a number written as text."""
         with self._connection.transaction():
-            return self._connection.insert(
+            key = self._connection.insert(
                 "INSERT INTO runs (pipeline_yaml, pipeline_digest, model_name, model_digest, settings, status,"
                 " started_at) VALUES (?, ?, ?, ?, ?, 'running', ?)",
                 [pipeline_yaml, pipeline_digest, model_name, model_digest, pack(dict(settings or {})), now()],
             )
+        return str(key)
 
-    def finish_run(self, run_id: int, status: RunStatus) -> None:
+    def finish_run(self, run_id: str, status: RunStatus) -> None:
         """Record how a run ended; `running` takes up again a run that was interrupted."""
         if status not in get_args(RunStatus):
             raise BadRecord(f"a run's status is one of {', '.join(get_args(RunStatus))}, not {status!r}")
@@ -68,7 +69,7 @@ class Runs(Topic):
                 [status, None if status == "running" else now(), run_id],
             )
 
-    def run(self, run_id: int) -> StoredRun:
+    def run(self, run_id: str) -> StoredRun:
         """Return one run; raises NotInCase."""
         self._need_run(run_id)
         return self._runs("WHERE id = ?", [run_id])[0]
@@ -105,7 +106,7 @@ class Runs(Topic):
                 )
         return left
 
-    def save_results(self, run_id: int, columns: Sequence[str], row_ids: Iterable[str]) -> None:
+    def save_results(self, run_id: str, columns: Sequence[str], row_ids: Iterable[str]) -> None:
         """Save what the run delivers, replacing what was saved before. The rows must be there: raises NotInCase."""
         ordered = list(row_ids)
         with self._connection.transaction():
@@ -118,7 +119,7 @@ class Runs(Topic):
                 ((run_id, position, key) for position, key in enumerate(keys)),
             )
 
-    def results(self, run_id: int) -> StoredResults | None:
+    def results(self, run_id: str) -> StoredResults | None:
         """Return what the run delivered; None when it has delivered nothing yet (which differs from no rows)."""
         self._need_run(run_id)
         columns = self._connection.query("SELECT columns FROM runs WHERE id = ?", [run_id])[0][0]
@@ -135,7 +136,7 @@ def _stored_run(row: tuple[Any, ...], *, alive: bool) -> StoredRun:
     if status == "running" and not alive:
         status = "interrupted"
     return StoredRun(
-        id=run_id,
+        id=str(run_id),
         pipeline_yaml=text_of(yaml),
         pipeline_digest=text_of(digest),
         model_name=text_of(model_name),

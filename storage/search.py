@@ -59,8 +59,8 @@ _TERM = re.compile(r'"(?P<phrase>[^"]*)"(?P<star>\*?)|(?P<word>[^\s"]+)')
 def match_expression(query: str, *, prefix: bool = False) -> str:
     """Write an FTS5 expression from a person's words: every term quoted, joined by AND; empty when there is no word.
 
-    >>> match_expression('O\\'Brien "use of force" offic*')
-    '"O\\'Brien" AND "use of force" AND "offic" *'
+    >>> match_expression('(Ramirez) "use of force" offic*')
+    '"(Ramirez)" AND "use of force" AND "offic" *'
     """
     terms = []
     for match in _TERM.finditer(query):

@@ -27,7 +27,7 @@ class Topic:
     def _document_keys(self, document_ids: set[str]) -> dict[str, int]:
         return {document_id: self._document_key(document_id) for document_id in document_ids}
 
-    def _need_run(self, run_id: int) -> None:
+    def _need_run(self, run_id: str) -> None:
         if self._connection.first("SELECT 1 FROM runs WHERE id = ?", [run_id]) is None:
             known = [str(row[0]) for row in self._connection.query("SELECT id FROM runs ORDER BY id DESC LIMIT 20")]
             raise NotInCase(
@@ -35,7 +35,7 @@ class Topic:
                 advice=f"Runs in it: {', '.join(known)}." if known else "There is no run in it yet.",
             )
 
-    def _operator_key(self, run_id: int, operator: str) -> int:
+    def _operator_key(self, run_id: str, operator: str) -> int:
         """Find the operator of a run, adding it when it is new; its key tells the order of first mention."""
         find = "SELECT key FROM operators WHERE run = ? AND name = ?"
         row = self._connection.first(find, [run_id, operator])
@@ -44,14 +44,14 @@ class Topic:
         self._need_run(run_id)
         return self._connection.insert("INSERT INTO operators (run, name) VALUES (?, ?)", [run_id, operator])
 
-    def _known_row_key(self, run_id: int, row_id: str) -> int:
+    def _known_row_key(self, run_id: str, row_id: str) -> int:
         row = self._connection.first("SELECT key FROM row_ids WHERE run = ? AND id = ?", [run_id, row_id])
         if row is None:
             self._need_run(run_id)
             raise NotInCase(f"run {run_id} of the case {self._path} has no row {row_id}")
         return int(row[0])
 
-    def _row_keys(self, run_id: int, row_ids: set[str]) -> dict[str, int]:
+    def _row_keys(self, run_id: str, row_ids: set[str]) -> dict[str, int]:
         """Find the keys of rows, adding those that are new (a parent may be saved after its child)."""
         self._need_run(run_id)
         ordered = sorted(row_ids)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from engine.documents.document import Box, Document, Line, LineSource, OutlineEntry, Page, Table
 from engine.rows import DocumentId, Span
+
+Progress = Callable[[str, int], None]
+"""Called with ("pages", count) when a file is open and ("page", number) after each page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,8 @@ class Contents:
 class ParsedFile:
     """One parsed file: its document (None for a ZIP) and what was found inside it.
 
-    `failures` are members that could not be taken out; `skipped` counts hidden members.
+    `failures` are members that could not be taken out; `skipped` counts hidden members. `seconds` is how long it
+    took, 0 when it was not measured.
     """
 
     document: Document | None
@@ -77,6 +81,7 @@ class ParsedFile:
     children: tuple[ChildFile, ...] = ()
     failures: tuple[ChildFailure, ...] = ()
     skipped: int = 0
+    seconds: float = 0.0
 
 
 @dataclass
@@ -86,7 +91,7 @@ class _Numbered:
 
 
 def number_lines(drafts: Sequence[PageDraft]) -> tuple[tuple[Page, ...], tuple[Line, ...]]:
-    """Number pages from 1 and lines from 1 over all pages."""
+    """Give pages and lines their numbers, both from 1, lines over all pages."""
     out = _Numbered()
     for number, draft in enumerate(drafts, 1):
         first = len(out.lines) + 1
@@ -117,7 +122,7 @@ def rounded(box: Box | None) -> Box | None:
 
 
 def make_document(contents: Contents, *, id: DocumentId, filename: str, kind: str, size_bytes: int) -> Document:
-    """Number what a parser read and make it a document; `contents.pages` must not be None."""
+    """Make a document of what a parser read; `contents.pages` must not be None."""
     pages, lines = number_lines(contents.pages or ())
     return Document(
         id=id,

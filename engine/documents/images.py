@@ -10,11 +10,10 @@ import numpy as np
 from PIL import Image as Pillow
 from PIL import ImageOps, ImageSequence
 
-from engine.documents.drafts import Contents, PageDraft
+from engine.documents.drafts import Contents, PageDraft, Progress
 from engine.documents.ocr import Image
 from engine.documents.options import ParseOptions
-from engine.documents.pages import ocr_lines, read_picture
-from engine.documents.pdf import Progress
+from engine.documents.pages import ocr_doubts, ocr_lines, read_picture
 from engine.errors import DocumentError
 
 FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "GIF", "WEBP")
@@ -30,11 +29,14 @@ def parse_image(path: Path, options: ParseOptions, progress: Progress) -> Conten
                 f"the picture has {count} frames; the limit is {options.max_pages}", reason="too_many_pages"
             )
         progress("pages", count)
-        pages = []
+        pages: list[PageDraft] = []
+        warnings: list[str] = []
         for number, frame in enumerate(ImageSequence.Iterator(image), 1):
-            pages.append(_read_frame(frame, options))
+            page, doubts = _read_frame(frame, options)
+            pages.append(page)
+            warnings += [f"page {number}: {doubt}" for doubt in doubts]
             progress("page", number)
-        return Contents(pages, metadata=[("format", str(image.format))])
+        return Contents(pages, metadata=[("format", str(image.format))], warnings=warnings)
 
 
 @contextmanager
@@ -76,11 +78,12 @@ def _dots_per_inch(frame: Pillow.Image) -> float:
     return dpi if dpi > 0 and 2 <= longest / dpi <= 50 else longest / _LETTER_INCHES
 
 
-def _read_frame(frame: Pillow.Image, options: ParseOptions) -> PageDraft:
+def _read_frame(frame: Pillow.Image, options: ParseOptions) -> tuple[PageDraft, list[str]]:
     picture, scale = frame_picture(frame)
     height, width = picture.shape[:2]
     if options.ocr == "never":
-        return PageDraft((), width * scale, height * scale, "text", "a picture, and OCR is switched off")
+        return PageDraft((), width * scale, height * scale, "text", "a picture, and OCR is switched off"), []
     read = read_picture(picture, scale, options.threads)
     reason = "a picture" if read.fragments else "a picture without readable text"
-    return PageDraft(ocr_lines(read), width * scale, height * scale, "ocr", reason, read.rotation)
+    page = PageDraft(ocr_lines(read), width * scale, height * scale, "ocr", reason, read.rotation)
+    return page, ocr_doubts(read)

@@ -34,7 +34,7 @@ _FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000:
 
 @dataclass(frozen=True, slots=True)
 class OcrPage:
-    """What OCR read: fragments in points, degrees clockwise by which the page was found turned, mean confidence 0..1.
+    """What OCR read: fragments in points, degrees clockwise by which the page was found turned (negative: a slant to the left), mean confidence 0..1.
 
     `unreadable` counts places with something like text that could not be read.
     """
@@ -86,7 +86,7 @@ class Ocr:
             for i in kept
         )
         confidence = float(np.average([scores[i] for i in kept], weights=[len(texts[i]) for i in kept])) if kept else 0
-        return OcrPage(fragments, (90 * quarter + math.degrees(skew)) % 360, confidence, len(texts) - len(kept))
+        return OcrPage(fragments, 90 * quarter + math.degrees(skew), confidence, len(texts) - len(kept))
 
     def _detect(self, image: Image) -> Quads:
         """Find pieces of text; the result is empty when there are none."""
@@ -121,7 +121,7 @@ class Ocr:
     def _looks_upside_down(self, cuts: list[Image]) -> bool:
         """Ask the small classifier; it errs on short text, so its yes is only a reason to look closer."""
         _, found = self._engine.cls_and_rotate(cuts)
-        return 2 * sum(label == "180" for label, _ in found.cls_res) >= len(cuts)
+        return bool(2 * sum(label == "180" for label, _ in found.cls_res) >= len(cuts))
 
     def _is_upside_down(self, cuts: list[Image]) -> bool:
         upright = self._engine.recognize_txt(cuts)

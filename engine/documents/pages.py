@@ -13,6 +13,7 @@ from engine.documents.ocr import Image, OcrPage, load_ocr
 from engine.documents.reading_order import Fragment, Row, arrange, enclosing, join_row
 
 _BLANK_CONTRAST = 24
+_DOUBTFUL = 0.8
 
 
 def read_picture(image: Image, points_per_pixel: float, threads: int) -> OcrPage:
@@ -25,6 +26,16 @@ def read_picture(image: Image, points_per_pixel: float, threads: int) -> OcrPage
 def ocr_lines(read: OcrPage) -> list[LineDraft]:
     """Put what OCR read into lines in reading order."""
     return [_ocr_line(row) for row in arrange(read.fragments)]
+
+
+def ocr_doubts(read: OcrPage) -> list[str]:
+    """Say what a reader should know about a page that OCR read badly."""
+    doubts = []
+    if read.unreadable:
+        doubts.append(f"{read.unreadable} places with possible text could not be read")
+    if read.fragments and read.confidence < _DOUBTFUL:
+        doubts.append(f"the picture is hard to read (mean OCR confidence {read.confidence:.2f}); check its text")
+    return doubts
 
 
 def text_lines(fragments: Iterable[Fragment], rules: Sequence[Box]) -> list[LineDraft]:

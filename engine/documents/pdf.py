@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pymupdf
 
 from engine.documents.document import OutlineEntry, Table
-from engine.documents.drafts import ChildFailure, ChildFile, Contents, PageDraft
-from engine.documents.ocr import Image, OcrPage
+from engine.documents.drafts import ChildFailure, ChildFile, Contents, PageDraft, Progress
+from engine.documents.mupdf import MUPDF_ERRORS, pymupdf
+from engine.documents.ocr import Image
 from engine.documents.ocr_choice import ocr_is_better, reason_for_ocr
 from engine.documents.options import ParseOptions
-from engine.documents.pages import ocr_lines, read_picture, text_lines
+from engine.documents.pages import ocr_doubts, ocr_lines, read_picture, text_lines
 from engine.documents.pdf_tables import find_tables
 from engine.documents.pdf_text import TextLayer, read_text_layer
 from engine.documents.scratch import Scratch
 from engine.errors import DocumentError
 
-Progress = Callable[[str, int], None]
-"""Called with ("pages", count) once and ("page", number) after each page."""
-
 _UNREAD_PICTURE = 0.15
-_MUPDF_ERRORS = (RuntimeError, ValueError, pymupdf.mupdf.FzErrorBase)
 
 
 @dataclass
@@ -77,14 +73,11 @@ def parse_pdf(path: Path, options: ParseOptions, scratch: Scratch, progress: Pro
 @contextmanager
 def open_pdf(path: Path, password: str | None) -> Iterator[Any]:
     """Open a PDF, trying the empty password and then `password`; raise DocumentError (corrupt, encrypted)."""
-    pymupdf.TOOLS.mupdf_display_errors(False)
-    pymupdf.TOOLS.mupdf_display_warnings(False)
-    pymupdf.TOOLS.set_small_glyph_heights(True)
     try:
         pdf = pymupdf.open(path, filetype="pdf")
-    except _MUPDF_ERRORS as error:
+    except MUPDF_ERRORS as error:
         raise DocumentError(
-            f"this is no readable PDF ({_first_line(error)})",
+            "this is no readable PDF: neither its index nor its pages can be found",
             reason="corrupt",
             advice="Ask for the file again; it may have been cut short when it was copied.",
         ) from error
@@ -112,7 +105,7 @@ def render_page(page: Any, dpi: float, max_pixels: int) -> tuple[Image, float]:
 def _page_count(pdf: Any) -> int:
     try:
         count = int(pdf.page_count)
-    except _MUPDF_ERRORS as error:
+    except MUPDF_ERRORS as error:
         raise DocumentError(
             f"the list of its pages is broken ({_first_line(error)})",
             reason="corrupt",
@@ -130,7 +123,7 @@ def _read_page(pdf: Any, number: int, options: ParseOptions, reading: _Reading) 
         layer = read_text_layer(page, has_form=bool(pdf.is_form_pdf))
         draft, warnings = _better_reading(page, layer, options)
         tables = find_tables(page, number, layer) if options.tables and draft.source == "text" else []
-    except _MUPDF_ERRORS as error:
+    except MUPDF_ERRORS as error:
         reading.failed += 1
         reading.warnings.append(f"page {number} could not be read: {_first_line(error)}")
         reading.pages.append(PageDraft((), reason=f"could not be read: {_first_line(error)}"))
@@ -154,7 +147,7 @@ def _better_reading(page: Any, layer: TextLayer, options: ParseOptions) -> tuple
         return PageDraft(lines, width, height, "text", f"text layer, better than OCR ({reason})"), []
     if not read.fragments:
         reason = f"no text found ({reason})"
-    return PageDraft(ocr_lines(read), width, height, "ocr", reason, read.rotation), _unreadable(read)
+    return PageDraft(ocr_lines(read), width, height, "ocr", reason, read.rotation), ocr_doubts(read)
 
 
 def _unread(layer: TextLayer) -> list[str]:
@@ -163,15 +156,11 @@ def _unread(layer: TextLayer) -> list[str]:
     return [f"pictures covering {100 * layer.unread_share:.0f} % of the page were not read; its text layer was"]
 
 
-def _unreadable(read: OcrPage) -> list[str]:
-    return [f"{read.unreadable} places with possible text could not be read"] if read.unreadable else []
-
-
 def _outline(pdf: Any) -> list[OutlineEntry]:
     """Return the outline; entries that point nowhere in the file are left out."""
     try:
         entries = pdf.get_toc(simple=True)
-    except _MUPDF_ERRORS:
+    except MUPDF_ERRORS:
         return []
     return [OutlineEntry(int(level), str(title), int(page)) for level, title, page in entries if page >= 1]
 
@@ -188,9 +177,35 @@ def _attachments(pdf: Any, scratch: Scratch) -> tuple[list[ChildFile], list[Chil
         try:
             info = pdf.embfile_info(name)
             children.append(scratch.write(info.get("filename") or name, pdf.embfile_get(name)))
-        except _MUPDF_ERRORS as error:
-            failures.append(ChildFailure(name, "corrupt", f"the attachment cannot be taken out: {_first_line(error)}"))
+        except MUPDF_ERRORS as error:
+            failures.append(_stuck(name, error))
+    for number, page in enumerate(_pages_with_pins(pdf), 1):
+        for pin in page.annots(types=(pymupdf.PDF_ANNOT_FILE_ATTACHMENT,)):
+            name = f"pinned-{number}"
+            try:
+                name = pin.file_info.get("filename") or name
+                children.append(scratch.write(name, pin.get_file()))
+            except MUPDF_ERRORS as error:
+                failures.append(_stuck(name, error))
     return children, failures
+
+
+def _pages_with_pins(pdf: Any) -> Iterator[Any]:
+    """Yield the pages that have annotations; a page that cannot be loaded was reported when it was read."""
+    for number in range(pdf.page_count):
+        try:
+            page = pdf.load_page(number)
+            annotated = page.first_annot is not None
+        except MUPDF_ERRORS:
+            continue
+        if annotated:
+            yield page
+
+
+def _stuck(name: str, error: BaseException) -> ChildFailure:
+    return ChildFailure(
+        name, "corrupt", f"the attachment cannot be taken out: {_first_line(error)}", "Ask for it as a file of its own."
+    )
 
 
 def _first_line(error: BaseException) -> str:

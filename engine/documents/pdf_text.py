@@ -6,9 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import pymupdf
-
 from engine.documents.document import Box
+from engine.documents.mupdf import pymupdf
 from engine.documents.reading_order import ASKEW, Fragment, turned
 
 FLAGS = pymupdf.TEXT_MEDIABOX_CLIP | pymupdf.TEXT_CID_FOR_UNKNOWN_UNICODE

@@ -82,9 +82,7 @@ def join_row(row: Sequence[Fragment]) -> str:
 def enclosing(boxes: Iterable[Box]) -> Box:
     """Return the smallest box around all of `boxes`, which must not be empty."""
     every = list(boxes)
-    return Box(
-        min(b.x0 for b in every), min(b.y0 for b in every), max(b.x1 for b in every), max(b.y1 for b in every)
-    )
+    return Box(min(b.x0 for b in every), min(b.y0 for b in every), max(b.x1 for b in every), max(b.y1 for b in every))
 
 
 def turned(box: Box, turn: int) -> Box:

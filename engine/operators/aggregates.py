@@ -49,7 +49,10 @@ def _parse(field: str, value: Any) -> Aggregate:
 
 
 def _unique(values: Sequence[Any]) -> list[Any]:
-    return list({canonical_json(v): v for v in reversed(values)}.values())[::-1]
+    found: dict[str, Any] = {}
+    for value in values:
+        found.setdefault(canonical_json(value), value)
+    return list(found.values())
 
 
 def _most_common(values: Sequence[Any]) -> Any:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+import itertools
+from collections.abc import Awaitable, Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, field
 
 from engine.operators.accounting import Failure, attempt_all
@@ -67,50 +68,8 @@ class Comparison:
         for verdict in same:
             self.join(verdict.left, verdict.right, verdict.by, verdict.detail)
 
-    async def apply_model(
-        self,
-        proposals: Sequence[Proposal],
-        compare: Compare,
-        progress: Callable[[int, int], None],
-        limit: int | None = None,
-    ) -> None:
-        """Ask about proposed pairs, best first, until none is left open or `limit` were asked.
-
-        Each round asks at once only about pairs whose answers cannot make each other superfluous: those that, were all
-        answered "same", would each join two clusters. The other pairs wait for the next round.
-        """
-        waiting, asked = list(proposals), 0
-        while waiting:
-            room = len(waiting) if limit is None else limit - asked
-            if room <= 0:
-                for pair in waiting:
-                    self._settle_without_model(pair, f"limit_comparisons {limit} was reached")
-                return
-            chosen, waiting = self._round(waiting, room)
-            done, total = asked, asked + len(chosen) + len(waiting)
-
-            def report(now: int, _: int, done: int = done, total: int = total) -> None:
-                progress(done + now, total)
-
-            answers = await attempt_all(chosen, compare, report)
-            asked += len(chosen)
-            for pair, answer in zip(chosen, answers, strict=True):
-                self._apply_answer(pair, answer)
-
-    def _round(self, pairs: Sequence[Proposal], room: int) -> tuple[list[Proposal], list[Proposal]]:
-        trial = self.clusters.copy()
-        chosen: list[Proposal] = []
-        later: list[Proposal] = []
-        for pair in pairs:
-            if self.clusters.relation(pair.left, pair.right) != "open":
-                self._settle_without_model(pair)
-            elif len(chosen) < room and trial.join(pair.left, pair.right):
-                chosen.append(pair)
-            else:
-                later.append(pair)
-        return chosen, later
-
-    def _settle_without_model(self, pair: Proposal, reason: str = "") -> None:
+    def settle_without_model(self, pair: Proposal, reason: str = "") -> None:
+        """Record a pair that need not, or may not, be asked about."""
         match self.clusters.relation(pair.left, pair.right):
             case "joined":
                 self.record(pair.left, pair.right, "same", "transitivity")
@@ -119,7 +78,8 @@ class Comparison:
             case _:
                 self.record(pair.left, pair.right, "undecided", "limit", reason)
 
-    def _apply_answer(self, pair: Proposal, answer: bool | Failure) -> None:
+    def apply_answer(self, pair: Proposal, answer: bool | Failure) -> None:
+        """Follow what the model said about a pair."""
         if isinstance(answer, Failure):
             self.record(pair.left, pair.right, "undecided", "error", answer.error)
         elif answer:
@@ -130,3 +90,101 @@ class Comparison:
     def _named(self, text: str) -> list[int]:
         wanted = " ".join(text.casefold().split())
         return [i for i, m in enumerate(self.mentions) if " ".join(m.text.casefold().split()) == wanted]
+
+
+@dataclass
+class ModelRounds:
+    """Ask the model about proposed pairs, best first; at most `limit` of them."""
+
+    comparison: Comparison
+    compare: Compare
+    progress: Callable[[int, int], None]
+    limit: int | None = None
+    asked: int = 0
+
+    async def run(self, proposals: Sequence[Proposal]) -> None:
+        """Ask until no pair is open: contested mentions first, then in rounds with the transitivity shortcut.
+
+        Each round asks at once only about pairs whose answers cannot make each other superfluous: those that, were all
+        answered "same", would each join two clusters. The other pairs wait for the next round.
+        """
+        proposals = self._one_per_cluster_pair(proposals)
+        contested = self._contested(proposals)
+        waiting = [p for p in proposals if not {p.left, p.right} & contested]
+        await self._ask_contested([p for p in proposals if {p.left, p.right} & contested], contested, len(waiting))
+        while waiting:
+            chosen, waiting = self._round(waiting)
+            if not chosen and waiting:
+                self._stop(waiting)
+                return
+            for pair, answer in await self._ask(chosen, len(waiting)):
+                self.comparison.apply_answer(pair, answer)
+
+    def _one_per_cluster_pair(self, proposals: Sequence[Proposal]) -> list[Proposal]:
+        """Keep the best pair of any two clusters: what the user or a rule has joined is asked about as one."""
+        find = self.comparison.clusters.find
+        best: dict[frozenset[int], Proposal] = {}
+        for pair in proposals:
+            best.setdefault(frozenset((find(pair.left), find(pair.right))), pair)
+        return list(best.values())
+
+    def _contested(self, proposals: Sequence[Proposal]) -> set[int]:
+        """Find mentions that may be either of two which are kept apart (`Harmon`: Daniel's or Michael's?)."""
+        partners: dict[int, list[int]] = {}
+        for pair in proposals:
+            partners.setdefault(pair.left, []).append(pair.right)
+            partners.setdefault(pair.right, []).append(pair.left)
+        return {mention for mention, others in partners.items() if self._any_apart(others)}
+
+    async def _ask_contested(self, pairs: Sequence[Proposal], contested: Set[int], waiting: int) -> None:
+        """Ask about all partners of a contested mention; "same" to two that are kept apart joins it to neither.
+
+        Joining at the first "same" would make the order of questions decide whose deeds are whose.
+        """
+        room = len(pairs) if self.limit is None else self.limit - self.asked
+        answers = await self._ask(pairs[:room], len(pairs) - room + waiting)
+        claims: dict[int, list[int]] = {}
+        for pair, answer in answers:
+            if answer is True:
+                claims.setdefault(pair.left, []).append(pair.right)
+                claims.setdefault(pair.right, []).append(pair.left)
+        torn = {mention for mention in contested if self._any_apart(claims.get(mention, []))}
+        for pair, answer in answers:
+            if answer is True and {pair.left, pair.right} & torn:
+                detail = "the model says same of several that are kept apart"
+                self.comparison.record(pair.left, pair.right, "undecided", "constraint", detail)
+            else:
+                self.comparison.apply_answer(pair, answer)
+        self._stop(pairs[room:])
+
+    def _any_apart(self, mentions: Sequence[int]) -> bool:
+        relation = self.comparison.clusters.relation
+        return any(relation(a, b) == "forbidden" for a, b in itertools.combinations(mentions, 2))
+
+    def _round(self, pairs: Sequence[Proposal]) -> tuple[list[Proposal], list[Proposal]]:
+        room = len(pairs) if self.limit is None else self.limit - self.asked
+        trial = self.comparison.clusters.copy()
+        chosen: list[Proposal] = []
+        later: list[Proposal] = []
+        for pair in pairs:
+            if self.comparison.clusters.relation(pair.left, pair.right) != "open":
+                self.comparison.settle_without_model(pair)
+            elif len(chosen) < room and trial.join(pair.left, pair.right):
+                chosen.append(pair)
+            else:
+                later.append(pair)
+        return chosen, later
+
+    async def _ask(self, pairs: Sequence[Proposal], waiting: int) -> list[tuple[Proposal, bool | Failure]]:
+        before = self.asked
+
+        def report(done: int, total: int) -> None:
+            self.progress(before + done, before + total + waiting)
+
+        answers = await attempt_all(pairs, self.compare, report)
+        self.asked += len(pairs)
+        return list(zip(pairs, answers, strict=True))
+
+    def _stop(self, pairs: Sequence[Proposal]) -> None:
+        for pair in pairs:
+            self.comparison.settle_without_model(pair, f"limit_comparisons {self.limit} was reached")

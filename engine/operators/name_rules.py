@@ -104,18 +104,16 @@ class _Judge:
         return {_pair(i, best)}
 
     def _bearers(self, i: int) -> list[int]:
-        """Find fuller names in the same documents that mention i may stand for."""
+        """Find fuller names in the same documents that mention i may stand for; those of its rank before others."""
         name = self.names[i]
         there = [j for j in self.alike.get(i, []) if self._share_document(i, j) and self._same_surname(i, j)]
-        if name.has_first_name or any(self._is_rival(name, self.names[j]) for j in there):
+        fuller = [j for j in there if _level(self.names[j]) > _level(name) and self._kind(i, j) != "clash"]
+        of_rank = [j for j in fuller if name.rank and self.names[j].rank == name.rank]
+        if of_rank or name.has_first_name:
+            return [] if name.has_first_name else of_rank
+        if any(self._is_rival(name, self.names[j]) for j in there):
             return []
-        return [
-            j
-            for j in there
-            if _level(self.names[j]) > _level(name)
-            and self._kind(i, j) != "clash"
-            and not _ranks_differ(name, self.names[j])
-        ]
+        return [j for j in fuller if not _ranks_differ(name, self.names[j])]
 
     def _share_document(self, i: int, j: int) -> bool:
         return bool(self.documents[i] & self.documents[j])

@@ -20,10 +20,10 @@ def _set(text: str) -> frozenset[str]:
 
 
 RANKS = _set(
-    "officer officers ofc ofcr off po patrolman patrolwoman patrol police detective det sergeant sgt lieutenant lieut "
-    "lt captain capt cpt chief deputy dep corporal cpl agent inspector insp commander cmdr cdr major maj trooper tpr "
-    "marshal constable sheriff superintendent supt investigator inv supervisor assistant asst senior probationary "
-    "acting retired ret former ex mr mrs ms miss dr the of"
+    "officer officers ofc ofcs ofcr off po patrolman patrolwoman patrol police detective det sergeant sgt lieutenant "
+    "lieut lt captain capt cpt chief deputy dep corporal cpl agent inspector insp commander cmdr cdr major maj trooper "
+    "tpr marshal constable sheriff superintendent supt investigator inv supervisor assistant asst senior probationary "
+    "acting retired ret former formerly ex defendant defendants plaintiff mr mrs ms miss dr the of"
 )
 NO_NAMES = _set("unknown unidentified unnamed undisclosed redacted anonymous none na")
 SUFFIXES = {"jr": "jr", "junior": "jr", "sr": "sr", "ii": "ii", "2nd": "ii", "iii": "iii", "3rd": "iii", "iv": "iv"}
@@ -54,11 +54,11 @@ NICKNAMES = tuple(
     )
 )
 
-_WORD_BEFORE_BADGE = r"(?:badge|shield|star|serial|id)\b\.?(?:\s*(?:number|no|num|nr)\b\.?)?"
+_WORD_BEFORE_BADGE = r"(?:with\s+)?(?:badge|shield|star|serial|id)\b\.?(?:\s*(?:number|no|num|nr)\b\.?)?"
 _BADGE = re.compile(
     rf"[(\[]?\s*(?:{_WORD_BEFORE_BADGE}\s*[:#]*|(?:number|no)\b\.?\s*#?|#)\s*([a-z]{{0,2}}-?\d[\da-z-]*)\s*[)\]]?"
     r"|[(\[]\s*([a-z]{0,2}-?\d{2,}[\da-z-]*)\s*[)\]]"
-    r"|\b(\d{2,})\b",
+    r"|(?:\b|(?<=[a-z]{3}))(\d{3,})\b|\b(\d{2})\b",
     re.IGNORECASE,
 )
 _OCR_DIGITS = str.maketrans("0158", "olsb")
@@ -96,7 +96,7 @@ class PersonName:
 
 @lru_cache(maxsize=50_000)
 def parse_name(text: str) -> PersonName | None:
-    """Read a name; None when nobody is named (`Officer #1`, `unknown`)."""
+    """Read a name; None when nobody is named (`Officer #1`, `unknown`), or several are (`Officers Diaz and Li`)."""
     badge = ""
 
     def take(match: re.Match[str]) -> str:
@@ -106,6 +106,8 @@ def parse_name(text: str) -> PersonName | None:
 
     plain = _plain(_BADGE.sub(take, text))
     parts = [part for part in (_words(p) for p in plain.split(",")) if part]
+    if "&" in plain or any("and" in part for part in parts):
+        return None
     suffix = _take_suffix(parts)
     rank = _take_ranks(parts)
     surname, given = _surname_and_given([part for part in parts if part])
@@ -222,12 +224,12 @@ def _take_ranks(parts: list[list[str]]) -> str:
         others = any(other for other in parts if other is not part)
         while part and part[0].rstrip(".") in RANKS and (len(part) > 1 or others):
             ranks.append(part.pop(0).rstrip("."))
-    return " ".join(sorted({_one_spelling(r) for r in ranks} - {"", "police", "the", "of"}))
+    return " ".join(sorted({_one_spelling(r) for r in ranks} - {""}))
 
 
 def _one_spelling(rank: str) -> str:
     spellings = {
-        "officer": "officer officers ofc ofcr off po patrolman patrolwoman patrol",
+        "officer": "officer officers ofc ofcs ofcr off po patrolman patrolwoman patrol",
         "detective": "detective det",
         "sergeant": "sergeant sgt",
         "lieutenant": "lieutenant lieut lt",
@@ -237,7 +239,7 @@ def _one_spelling(rank: str) -> str:
         "inspector": "inspector insp",
         "commander": "commander cmdr cdr",
         "investigator": "investigator inv",
-        "": "mr mrs ms miss dr",
+        "": "mr mrs ms miss dr police the of retired ret former formerly ex acting defendant defendants plaintiff",
     }
     return next((name for name, forms in spellings.items() if rank in forms.split()), rank)
 
@@ -247,6 +249,8 @@ def _surname_and_given(parts: Sequence[Sequence[str]]) -> tuple[str, tuple[str, 
     if not parts:
         return "", ()
     start = len(parts[0]) - 1 if len(parts) == 1 else 0
+    if start and len(parts[0][-1].rstrip(".")) == 1:
+        return _surname_and_given([parts[0][:-1], parts[0][-1:]])  # `Harmon D` is Harmon, D
     while start > 0 and parts[0][start - 1] in PARTICLES:
         start -= 1
     given = [*parts[0][:start], *(word for part in parts[1:] for word in part)]

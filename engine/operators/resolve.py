@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -12,7 +12,7 @@ from engine.language.templates import Template
 from engine.operators.accounting import Failure, attempt_all, fail, label, require
 from engine.operators.asking import ModelNode, Question, ask, quote_source, texts_of
 from engine.operators.base import Failed, Operator, Outcome, Tools
-from engine.operators.comparing import Comparison
+from engine.operators.comparing import Comparison, ModelRounds
 from engine.operators.mentions import Mention, find_mentions, shown
 from engine.operators.name_rules import judge_names
 from engine.operators.pairs import Proposal, condition_template, in_order, pairs_by_condition, similar_pairs
@@ -187,7 +187,7 @@ async def _compare(node: Resolve, mentions: Sequence[Mention], keys: Sequence[st
             comparison.record(pair.left, pair.right, "undecided", "rule", f"{pair.reason}; no comparison_prompt to ask")
         return comparison
     compare = functools.partial(_ask_same, node, node.comparison_prompt, mentions, tools)
-    await comparison.apply_model(in_order(proposals), compare, tools.progress, node.limit_comparisons)
+    await ModelRounds(comparison, compare, tools.progress, node.limit_comparisons).run(in_order(proposals))
     return comparison
 
 
@@ -235,7 +235,10 @@ async def _canonical(node: Resolve, keys: Sequence[str], tools: Tools, cluster: 
 
 async def _ask_canonical(node: Resolve, cluster: Sequence[Mention], tools: Tools) -> dict[str, Any]:
     assert node.resolution_prompt is not None  # __post_init__
-    inputs = list({shown(list(m.values)): m.row.values for m in reversed(cluster)}.values())[::-1]
+    distinct: dict[str, Mapping[str, Any]] = {}
+    for mention in cluster:
+        distinct.setdefault(shown(list(mention.values)), mention.row.values)
+    inputs = list(distinct.values())
     question = Question(
         prompt=node.resolution_prompt.render(inputs=inputs),
         json_schema=node.asked_schema.json_schema(quote_source(inputs, node.resolution_prompt, "inputs")),

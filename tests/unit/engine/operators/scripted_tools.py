@@ -53,8 +53,8 @@ class ScriptedTools:
 def rows_of(*values, document=None):
     """Make source rows; with `document` all are of that document, else each value may say so in `_document`."""
     rows = []
-    for index, value in enumerate(values):
-        value = dict(value)
+    for index, given in enumerate(values):
+        value = dict(given)
         owner = value.pop("_document", document)
         rows.append(Row.source("test", str(index), value, DocumentId(owner) if owner else None))
     return rows

@@ -78,8 +78,14 @@ async def test_gaps_before_between_and_after_are_counted_in_characters():
     ("side", "lines"),
     [
         # Where head and tail overlap, the one nearer to the main chunk wins: tail before it, head after it.
-        ({"head": {"count": 2, "content_key": "s"}, "tail": {"count": 2}}, ["[Chunk 1 (Summary)] o", "[Chunk 2] two", "[Chunk 3] three"]),
-        ({"head": {"count": 9, "content_key": "s"}, "tail": {"count": 9}}, ["[Chunk 1] one", "[Chunk 2] two", "[Chunk 3] three"]),
+        (
+            {"head": {"count": 2, "content_key": "s"}, "tail": {"count": 2}},
+            ["[Chunk 1 (Summary)] o", "[Chunk 2] two", "[Chunk 3] three"],
+        ),
+        (
+            {"head": {"count": 9, "content_key": "s"}, "tail": {"count": 9}},
+            ["[Chunk 1] one", "[Chunk 2] two", "[Chunk 3] three"],
+        ),
     ],
 )
 async def test_ends_that_overlap_show_a_chunk_once(side, lines):

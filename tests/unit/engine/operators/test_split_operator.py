@@ -75,7 +75,10 @@ async def test_rows_without_the_text_fail_and_the_rest_go_on():
 async def test_delimiter_groups_pieces():
     node = Split(name="cut", split_key="text", method="delimiter", delimiter="\n\n", num_splits_to_group=2)
     outcome = await run(node, rows_of({"text": "p1\n\np2\n\np3"}, document="d1"))
-    assert [(r.values["text_chunk"], r.span) for r in outcome.rows] == [("p1\n\np2\n\n", Span(1, 4)), ("p3", Span(5, 5))]
+    assert [(r.values["text_chunk"], r.span) for r in outcome.rows] == [
+        ("p1\n\np2\n\n", Span(1, 4)),
+        ("p3", Span(5, 5)),
+    ]
 
 
 def test_the_group_size_is_read_beside_method_kwargs_too():

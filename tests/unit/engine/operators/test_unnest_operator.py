@@ -10,7 +10,9 @@ def unnest(**settings):
 
 
 async def test_each_element_becomes_a_row_with_the_other_fields():
-    outcome = await run(unnest(), rows_of({"file": "a", "officers": ["Diaz", "Roe"]}, {"file": "b", "officers": ["Li"]}))
+    outcome = await run(
+        unnest(), rows_of({"file": "a", "officers": ["Diaz", "Roe"]}, {"file": "b", "officers": ["Li"]})
+    )
     assert values_of(outcome) == [
         {"file": "a", "officers": "Diaz"},
         {"file": "a", "officers": "Roe"},
@@ -46,9 +48,7 @@ async def test_elements_stay_whole_without_expand_fields():
 
 async def test_a_dictionary_is_kept_and_its_fields_are_lifted():
     outcome = await run(unnest(), rows_of({"officers": {"name": "Diaz", "act": "shoved"}}))
-    assert values_of(outcome) == [
-        {"officers": {"name": "Diaz", "act": "shoved"}, "name": "Diaz", "act": "shoved"}
-    ]
+    assert values_of(outcome) == [{"officers": {"name": "Diaz", "act": "shoved"}, "name": "Diaz", "act": "shoved"}]
     some = await run(unnest(expand_fields=("name",)), rows_of({"officers": {"name": "Diaz", "act": "shoved"}}))
     assert values_of(some) == [{"officers": {"name": "Diaz", "act": "shoved"}, "name": "Diaz"}]
 

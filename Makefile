@@ -1,0 +1,44 @@
+# `make demo` and `make test` each stand alone: both set up what is missing first, and nothing twice.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help demo test setup lint eval-demo bench clean
+
+# Nothing is fetched from a model hub, ever.
+export HF_HUB_OFFLINE := 1
+export TRANSFORMERS_OFFLINE := 1
+
+BIN := .venv/bin
+
+help:
+	@echo "make demo       set up, then run the main job on the sample records and show the table"
+	@echo "make test       set up, then check style, types, layers and run all tests"
+	@echo "make setup      set up only (REBUILD=1 builds the inference runtime again)"
+	@echo "make lint       style, types and layers only"
+	@echo "make eval-demo  measure the sample case against its gold answers"
+	@echo "make bench      run the benchmarks of tests/bench"
+	@echo "make clean      remove .venv, caches and what the demo wrote (models stay in the per-user cache)"
+
+setup:
+	@bash packaging/setup.sh
+
+demo: setup
+	@$(BIN)/redwell run examples/police/officers.yaml --input examples/police/records --case demo.redwell --out officers.csv
+
+test: lint
+	$(BIN)/python -m pytest
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+eval-demo: setup
+	@$(BIN)/redwell eval examples/police
+
+bench: setup
+	$(BIN)/python -m pytest tests/bench -o python_files='bench_*.py' -s
+
+clean:
+	rm -rf .venv build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -f demo.redwell demo.redwell-shm demo.redwell-wal officers.csv

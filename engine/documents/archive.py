@@ -1,0 +1,87 @@
+"""Take files out of a ZIP, which may be hostile."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from pathlib import Path
+
+from engine.documents.drafts import ChildFailure, ChildFile, Contents
+from engine.documents.options import ParseOptions
+from engine.documents.scratch import Scratch, safe_name
+from engine.errors import DocumentError
+
+_BLOCK = 1024 * 1024
+_ALWAYS_ALLOWED = 16 * _BLOCK
+_MEMBER_ERRORS = (zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError, RuntimeError, ValueError)
+"""Wrong password is RuntimeError, an unknown compression NotImplementedError."""
+
+
+def parse_zip(path: Path, options: ParseOptions, scratch: Scratch) -> Contents:
+    """Take out the members of a ZIP; raise DocumentError (too_large, corrupt, empty) for the archive as a whole.
+
+    Hidden members (`.x`, `__MACOSX`) are counted as skipped; a member that cannot be taken out is a failure of its
+    own.
+    """
+    with zipfile.ZipFile(path) as archive:
+        members = [info for info in archive.infolist() if not info.is_dir()]
+        if not members:
+            raise DocumentError("the ZIP holds no files", reason="empty")
+        visible = [info for info in members if not _is_hidden(info.filename)]
+        check_bomb(members, options)
+        children: list[ChildFile] = []
+        failures: list[ChildFailure] = []
+        for info in visible:
+            taken = _take_out(archive, info, options, scratch)
+            (children if isinstance(taken, ChildFile) else failures).append(taken)  # type: ignore[arg-type]
+        return Contents(None, children=children, failures=failures, skipped=len(members) - len(visible))
+
+
+def check_bomb(members: list[zipfile.ZipInfo], options: ParseOptions) -> None:
+    """Raise DocumentError (too_large) when the directory of a ZIP promises more than the limits allow."""
+    if len(members) > options.max_members:
+        raise _too_large(f"the ZIP holds {len(members)} files; the limit is {options.max_members}")
+    total = sum(info.file_size for info in members)
+    if total > options.max_unpacked_bytes:
+        raise _too_large(f"the ZIP unpacks to {total} bytes; the limit is {options.max_unpacked_bytes}")
+    for info in members:
+        ratio = info.file_size / max(info.compress_size, 1)
+        if info.file_size > _ALWAYS_ALLOWED and ratio > options.max_compression_ratio:
+            raise _too_large(
+                f"{safe_name(info.filename)} unpacks to {ratio:.0f} times its size;"
+                f" the limit is {options.max_compression_ratio:.0f}"
+            )
+
+
+def _take_out(
+    archive: zipfile.ZipFile, info: zipfile.ZipInfo, options: ParseOptions, scratch: Scratch
+) -> ChildFile | ChildFailure:
+    name = safe_name(info.filename)
+    password = options.password.encode() if options.password and info.flag_bits & 1 else None
+    if info.flag_bits & 1 and password is None:
+        return ChildFailure(name, "encrypted", "the file in the ZIP needs a password", "Give the password.")
+    target = scratch.new_path()
+    try:
+        with archive.open(info, pwd=password) as source, target.open("wb") as out:
+            written = 0
+            while block := source.read(_BLOCK):
+                written += len(block)
+                if written > info.file_size:
+                    raise zipfile.BadZipFile("it unpacks to more than the directory says")
+                out.write(block)
+    except _MEMBER_ERRORS as error:
+        target.unlink(missing_ok=True)
+        reason = "encrypted" if "assword" in str(error) else "corrupt"
+        return ChildFailure(name, reason, f"the file cannot be taken out of the ZIP ({error})", "Ask for it again.")
+    return ChildFile(name, target)
+
+
+def _is_hidden(name: str) -> bool:
+    parts = safe_name(name).split("/")
+    return any(part.startswith(".") or part == "__MACOSX" for part in parts)
+
+
+def _too_large(message: str) -> DocumentError:
+    return DocumentError(
+        message, reason="too_large", advice="Unpack it yourself and drop the folder, or raise the limit."
+    )

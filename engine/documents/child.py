@@ -1,0 +1,141 @@
+"""The process in which files are parsed: `python -m engine.documents.child`.
+
+It reads one JSON command a line on stdin and answers with JSON lines on stdout: `{"pages": n}` when a file is open,
+`{"page": i}` after each page, then `{"done": true}` (the result is in `result.json` in the scratch folder) or
+`{"error": {...}}`. It ends when stdin closes or the parent dies. Nothing it runs may open a socket.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import queue
+import signal
+import sys
+import threading
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, TextIO
+
+from engine.documents.codec import box_from_json, document_to_json
+from engine.documents.launch import RESULT
+from engine.documents.options import ParseOptions
+from engine.documents.parse import parse_file
+from engine.errors import DocumentError
+
+_PR_SET_PDEATHSIG = 1
+_ADDRESS_SPACE_FACTOR = 4
+
+
+def main() -> None:
+    """Serve commands until stdin closes."""
+    answers = _take_stdout()
+    _die_with_parent()
+    sys.addaudithook(_forbid_sockets)
+    commands: queue.SimpleQueue[str] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(commands,), daemon=True).start()
+    while True:
+        _serve(json.loads(commands.get()), answers)
+
+
+def _serve(command: dict[str, Any], answers: TextIO) -> None:
+    def answer(message: dict[str, Any]) -> None:
+        answers.write(json.dumps(message) + "\n")
+        answers.flush()
+
+    try:
+        options = ParseOptions.from_json(command["options"])
+        _limit_memory(options.memory_bytes)
+        if command["do"] == "parse":
+            _parse(command, options, lambda what, number: answer({what: number}))
+        else:
+            _render(command, options)
+        answer({"done": True})
+    except DocumentError as error:
+        answer({"error": {"reason": error.reason, "message": str(error), "advice": error.advice}})
+    except MemoryError:
+        answer({"error": {"reason": "out_of_memory", "message": "reading it takes more memory than allowed"}})
+    except RecursionError:
+        answer({"error": {"reason": "corrupt", "message": "its parts are nested too deeply"}})
+    except Exception as error:  # noqa: BLE001 - the per-file guard: what a parser did not foresee fails one file
+        answer({"error": {"reason": "corrupt", "message": f"it could not be read ({type(error).__name__}: {error})"}})
+
+
+def _parse(command: dict[str, Any], options: ParseOptions, progress: Any) -> None:
+    scratch = Path(command["scratch"])
+    parsed = parse_file(
+        Path(command["path"]), options, name=command["name"], scratch=scratch / "children", progress=progress
+    )
+    result = {
+        "kind": parsed.kind,
+        "document": document_to_json(parsed.document) if parsed.document else None,
+        "children": [[child.name, str(child.path)] for child in parsed.children],
+        "failures": [asdict(failure) for failure in parsed.failures],
+        "skipped": parsed.skipped,
+    }
+    (scratch / RESULT).write_text(json.dumps(result), encoding="utf-8")
+
+
+def _render(command: dict[str, Any], options: ParseOptions) -> None:
+    from engine.documents.drawing import draw_page  # noqa: PLC0415 - pulls in the PDF and picture libraries
+
+    boxes = [box for value in command["boxes"] if (box := box_from_json(value)) is not None]
+    draw_page(
+        Path(command["path"]),
+        command["page"],
+        boxes=boxes,
+        dpi=command["dpi"],
+        out=Path(command["out"]),
+        member=command["member"],
+        scratch=Path(command["scratch"]),
+        options=options,
+    )
+
+
+def _listen(commands: queue.SimpleQueue[str]) -> None:
+    """Pass commands on; when the parent closes stdin or is gone, stop at once, even in the middle of a page."""
+    for line in sys.stdin:
+        commands.put(line)
+    os._exit(0)
+
+
+def _take_stdout() -> TextIO:
+    """Keep stdout for answers; whatever a library prints goes to stderr."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    return answers
+
+
+def _die_with_parent() -> None:
+    """Ask Linux to kill this process with its parent; elsewhere the closed stdin does it."""
+    if sys.platform != "linux":
+        return
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def _limit_memory(memory_bytes: int) -> None:
+    """Bound the address space well above the resident limit, which the parent watches.
+
+    Libraries reserve much more than they use, so this only stops a single huge allocation at once.
+    """
+    if sys.platform != "linux":
+        return
+    import resource  # noqa: PLC0415 - does not exist on Windows
+
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    wanted = memory_bytes * _ADDRESS_SPACE_FACTOR
+    soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _forbid_sockets(event: str, arguments: tuple[Any, ...]) -> None:
+    if event.startswith("socket."):
+        raise PermissionError("a process that parses files may not use the network")
+
+
+if __name__ == "__main__":
+    main()

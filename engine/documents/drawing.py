@@ -1,0 +1,92 @@
+"""Draw a page with boxes on it. Runs in a child process."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from PIL import Image as Pillow
+from PIL import ImageDraw, ImageSequence
+
+from engine.documents.document import Box
+from engine.documents.images import frame_picture, open_image
+from engine.documents.kinds import recognise
+from engine.documents.ocr import Image
+from engine.documents.options import ParseOptions
+from engine.documents.parse import parse_file
+from engine.documents.pdf import open_pdf, render_page
+from engine.errors import DocumentError
+
+_FILL = (255, 214, 0, 80)
+_EDGE = (200, 30, 30, 255)
+_MARGIN_POINTS = 1.5
+
+
+def draw_page(
+    path: Path,
+    page: int,
+    *,
+    boxes: Sequence[Box],
+    dpi: int,
+    out: Path,
+    member: str,
+    scratch: Path,
+    options: ParseOptions,
+) -> None:
+    """Write page `page` (from 1) as a PNG to `out`; `member` names a file inside `path`, empty for the file itself."""
+    file = _member(path, member, scratch, options) if member else path
+    kind = recognise(file, Path(member or path.name).name).kind
+    if kind == "pdf":
+        picture, points_per_pixel = _pdf_picture(file, page, dpi, options)
+    elif kind == "image":
+        picture, points_per_pixel = _frame_picture(file, page, options)
+    else:
+        raise DocumentError(
+            f"a file of kind {kind} has no pages to show as a picture",
+            reason="no_page_image",
+            advice="Show its lines instead.",
+        )
+    _with_boxes(picture, boxes, points_per_pixel).save(out, format="PNG")
+
+
+def _member(path: Path, member: str, scratch: Path, options: ParseOptions) -> Path:
+    """Take a file out of a mail, PDF or ZIP; names of nested members are joined by slashes."""
+    folder = Path(tempfile.mkdtemp(dir=scratch))
+    bare = replace(options, ocr="never", tables=False)
+    for child in parse_file(path, bare, scratch=folder).children:
+        if child.name == member:
+            return child.path
+        if member.startswith(child.name + "/"):
+            return _member(child.path, member.removeprefix(child.name + "/"), scratch, options)
+    raise DocumentError(f"{path.name} has no {member!r} in it", reason="unreadable", advice="Ingest the file again.")
+
+
+def _pdf_picture(path: Path, page: int, dpi: int, options: ParseOptions) -> tuple[Image, float]:
+    with open_pdf(path, options.password) as pdf:
+        _check_page(page, pdf.page_count)
+        return render_page(pdf.load_page(page - 1), dpi, options.max_pixels)
+
+
+def _frame_picture(path: Path, page: int, options: ParseOptions) -> tuple[Image, float]:
+    with open_image(path, options.max_pixels) as image:
+        _check_page(page, int(getattr(image, "n_frames", 1)))
+        return frame_picture(ImageSequence.Iterator(image)[page - 1])
+
+
+def _check_page(page: int, count: int) -> None:
+    if not 1 <= page <= count:
+        raise DocumentError(
+            f"there is no page {page}; the file has {count}", reason="no_page_image", advice="Give another page."
+        )
+
+
+def _with_boxes(picture: Image, boxes: Sequence[Box], points_per_pixel: float) -> Pillow.Image:
+    base = Pillow.fromarray(picture[:, :, ::-1].copy()).convert("RGBA")
+    layer = Pillow.new("RGBA", base.size, (0, 0, 0, 0))
+    draw = ImageDraw.Draw(layer)
+    for box in boxes:
+        corners = (box.x0 - _MARGIN_POINTS, box.y0 - _MARGIN_POINTS, box.x1 + _MARGIN_POINTS, box.y1 + _MARGIN_POINTS)
+        draw.rectangle([c / points_per_pixel for c in corners], fill=_FILL, outline=_EDGE, width=2)
+    return Pillow.alpha_composite(base, layer).convert("RGB")

@@ -1,0 +1,67 @@
+"""Find the encoding of text files."""
+
+from __future__ import annotations
+
+import codecs
+
+from charset_normalizer import from_bytes
+
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_SAMPLE = 256 * 1024
+
+
+def decode(data: bytes) -> tuple[str, str, list[str]]:
+    """Decode a text file; return text, the encoding's name and warnings.
+
+    A byte-order mark decides, then the zero bytes of UTF-16, then UTF-8 where it fits, then statistics. Bytes that
+    fit nowhere become U+FFFD, with a warning.
+    """
+    for mark, name in _BOMS:
+        if data.startswith(mark):
+            return _lenient(data, name)
+    if b"\0" in data[:4096] and (wide := _wide_encoding(data)):
+        return _lenient(data, wide)
+    try:
+        return data.decode("utf-8"), "utf-8", []
+    except UnicodeDecodeError:
+        return _lenient(data, _guess(data))
+
+
+def looks_like_text(data: bytes) -> bool:
+    """Say whether these first bytes of a file are text in some encoding."""
+    if any(data.startswith(mark) for mark, _ in _BOMS):
+        return True
+    if b"\0" in data:
+        return _wide_encoding(data) is not None
+    control = sum(1 for byte in data if byte < 32 and byte not in b"\t\n\r\f\v\b\x1b")
+    return control <= 0.01 * len(data)
+
+
+def _guess(data: bytes) -> str:
+    best = from_bytes(data[:_SAMPLE]).best()
+    return best.encoding if best is not None else "cp1252"
+
+
+def _wide_encoding(data: bytes) -> str | None:
+    """Recognise UTF-16 without a mark: in Western text every other byte is zero."""
+    even, odd = data[0:4096:2], data[1:4096:2]
+    if not odd:
+        return None
+    if odd.count(0) > 0.4 * len(odd) and even.count(0) < 0.05 * len(even):
+        return "utf-16-le"
+    if even.count(0) > 0.4 * len(even) and odd.count(0) < 0.05 * len(odd):
+        return "utf-16-be"
+    return None
+
+
+def _lenient(data: bytes, name: str) -> tuple[str, str, list[str]]:
+    text = data.decode(name, errors="replace")
+    lost = text.count("\ufffd")
+    warnings = [f"{lost} characters could not be decoded as {name}"] if lost else []
+    return text, name, warnings

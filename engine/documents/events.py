@@ -1,0 +1,88 @@
+"""What ingesting a folder tells its caller."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.documents.document import Document
+from engine.rows import DocumentId
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The walk is done: so many files will be looked at. Hidden files and folders are only counted."""
+
+    files: int
+    hidden: int
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A new document. `path` of a file inside another continues the path of the outer: `in/mail.eml/scan.pdf`.
+
+    The files inside a document come before it, so a document that is stored has all its children stored. Its
+    metadata has a list `children` of `{"name", "id"}`, or `{"name", "reason", "message", "advice"}` for one that
+    failed.
+    """
+
+    document: Document
+    path: str
+    parent_id: DocumentId | None
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A file whose document the caller already has."""
+
+    id: DocumentId
+    path: str
+    parent_id: DocumentId | None
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """The bytes of a file that had an event before in this run; its document has one more path."""
+
+    id: DocumentId
+    path: str
+    parent_id: DocumentId | None
+
+
+@dataclass(frozen=True, slots=True)
+class Unpacked:
+    """A ZIP, which has no text of its own: its `members` had their events before, `hidden` ones were passed over."""
+
+    id: DocumentId
+    path: str
+    parent_id: DocumentId | None
+    members: int
+    hidden: int
+
+
+@dataclass(frozen=True, slots=True)
+class FileFailed:
+    """A file that could not be read; `sha256` is None when not even its bytes could be. `reason`: DocumentError."""
+
+    path: str
+    sha256: DocumentId | None
+    reason: str
+    message: str
+    advice: str
+    parent_id: DocumentId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """All is done; how many events of each kind there were."""
+
+    parsed: int
+    known: int
+    duplicates: int
+    unpacked: int
+    failed: int
+
+
+FileEvent = Parsed | Known | Duplicate | Unpacked | FileFailed
+"""The event of one file."""
+IngestEvent = Found | FileEvent | Finished

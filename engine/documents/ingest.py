@@ -1,0 +1,238 @@
+"""Read folders into documents, in children, each file once."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+from collections import Counter, deque
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from engine.documents.drafts import ParsedFile
+from engine.documents.events import (
+    Duplicate,
+    FileEvent,
+    FileFailed,
+    Finished,
+    Found,
+    IngestEvent,
+    Known,
+    Parsed,
+    Unpacked,
+)
+from engine.documents.options import ParseOptions
+from engine.documents.parse import digest, unreadable
+from engine.documents.pool import ParserPool
+from engine.documents.walk import walk
+from engine.errors import DocumentError
+from engine.rows import DocumentId
+
+KnownChildren = Callable[[DocumentId], Sequence[dict[str, Any]]]
+"""The `children` entry of a known document's metadata; empty when it has none."""
+
+_LOOK_AHEAD = 4
+
+
+async def ingest_folder(
+    paths: Sequence[Path],
+    *,
+    known: Callable[[DocumentId], bool],
+    options: ParseOptions,
+    workers: int,
+    known_children: KnownChildren = lambda id: (),
+) -> AsyncIterator[IngestEvent]:
+    """Read files and folders; yield one event per file in order of path, whatever the timing of the workers.
+
+    The same bytes are parsed once. A file that `known` says yes to is not parsed; with `known_children` the files
+    inside it get their events again too, failures included. Files inside a file come before it (see Parsed).
+    """
+    found = walk(paths)
+    entries = list(found.in_order())
+    yield Found(len(entries), found.hidden)
+    counts: Counter[type] = Counter()
+    with tempfile.TemporaryDirectory(prefix="redwell-", ignore_cleanup_errors=True) as scratch:
+        async with ParserPool(workers, options) as pool:
+            run = _Run(pool, known, known_children, options, Path(scratch))
+            try:
+                async with aclosing(run.events(entries, _LOOK_AHEAD * workers)) as events:
+                    async for event in events:
+                        counts[type(event)] += 1
+                        yield event
+            finally:
+                await run.cancel()
+    yield Finished(counts[Parsed], counts[Known], counts[Duplicate], counts[Unpacked], counts[FileFailed])
+
+
+@dataclass(eq=False)
+class _Outcome:
+    """What became of some bytes: one of known, error or parsed. `nodes` are the files inside."""
+
+    is_known: bool = False
+    error: DocumentError | None = None
+    parsed: ParsedFile | None = None
+    nodes: list[_Node] = field(default_factory=list)
+    folder: Path | None = None
+
+
+@dataclass(eq=False)
+class _Node:
+    """One path to some bytes. `name` is its name within its parent; `error` when there are no bytes to read."""
+
+    path: str
+    name: str
+    id: DocumentId | None = None
+    error: DocumentError | None = None
+    outcome: asyncio.Task[_Outcome] | None = None
+
+
+@dataclass(eq=False)
+class _Run:
+    """One pass over a folder. Bytes are worked on in tasks, one per digest; events are made in order."""
+
+    pool: ParserPool
+    known: Callable[[DocumentId], bool]
+    known_children: KnownChildren
+    options: ParseOptions
+    scratch: Path
+    tasks: dict[DocumentId, asyncio.Task[_Outcome]] = field(default_factory=dict)
+    told: set[DocumentId] = field(default_factory=set)
+
+    async def events(
+        self, entries: Sequence[tuple[Path, DocumentError | None]], look_ahead: int
+    ) -> AsyncGenerator[FileEvent, None]:
+        """Yield the events of all files, working on at most `look_ahead` files beyond the one that is reported."""
+        waiting: deque[_Node] = deque()
+        coming = iter(entries)
+        while True:
+            while len(waiting) <= look_ahead and (entry := next(coming, None)) is not None:
+                path, error = entry
+                node = _Node(str(path), path.name, error=error)
+                waiting.append(node if error else await self._visit(node, path, depth=0))
+            if not waiting:
+                return
+            async for event in self._report(waiting.popleft(), None):
+                yield event
+
+    async def cancel(self) -> None:
+        """Stop what is still being worked on."""
+        for task in self.tasks.values():
+            task.cancel()
+        await asyncio.gather(*self.tasks.values(), return_exceptions=True)
+
+    async def _visit(self, node: _Node, file: Path, *, depth: int) -> _Node:
+        """Take the digest of a file and set somebody to work on its bytes, unless somebody is already."""
+        if depth > self.options.max_depth:
+            node.error = DocumentError(
+                f"it lies {depth} files deep inside other files; the limit is {self.options.max_depth}",
+                reason="too_large",
+                advice="Take it out yourself and drop it on its own.",
+            )
+            return node
+        try:
+            node.id = await asyncio.to_thread(digest, file)
+        except OSError as error:
+            node.error = unreadable(error)
+            return node
+        if node.id not in self.tasks:
+            self.tasks[node.id] = asyncio.create_task(self._work(node.id, node, file, depth))
+        node.outcome = self.tasks[node.id]
+        return node
+
+    async def _work(self, id: DocumentId, node: _Node, file: Path, depth: int) -> _Outcome:
+        """Parse some bytes and set off work on the files inside; their outcomes are not waited for here.
+
+        Waiting here could wait for itself: a ZIP can be made that holds a copy of itself.
+        """
+        if self.known(id):
+            return _Outcome(is_known=True)
+        folder = Path(tempfile.mkdtemp(dir=self.scratch))
+        try:
+            parsed = await self.pool.parse(file, name=node.name, scratch=folder)
+        except DocumentError as error:
+            return _Outcome(error=error, folder=folder)
+        outcome = _Outcome(parsed=parsed, folder=folder)
+        for child in parsed.children:
+            inner = _Node(f"{node.path}/{child.name}", child.name)
+            outcome.nodes.append(await self._visit(inner, child.path, depth=depth + 1))
+        for failure in parsed.failures:
+            stuck = DocumentError(failure.message, reason=failure.reason, advice=failure.advice)
+            outcome.nodes.append(_Node(f"{node.path}/{failure.name}", failure.name, error=stuck))
+        return outcome
+
+    async def _report(self, node: _Node, parent: DocumentId | None) -> AsyncIterator[FileEvent]:
+        """Yield the events of a file, those of the files inside it first."""
+        if node.id is None or node.outcome is None:
+            yield _failed(node, node.error, parent)
+            return
+        outcome = await node.outcome
+        if outcome.error is not None:
+            yield _failed(node, outcome.error, parent)
+        elif node.id in self.told:
+            yield Duplicate(node.id, node.path, parent)
+        elif outcome.is_known:
+            for event in self._report_known(node.id, node.path, parent):
+                yield event
+        else:
+            self.told.add(node.id)
+            async for event in self._report_parsed(node, node.id, outcome, parent):
+                yield event
+        self._forget(outcome)
+
+    async def _report_parsed(
+        self, node: _Node, id: DocumentId, outcome: _Outcome, parent: DocumentId | None
+    ) -> AsyncIterator[FileEvent]:
+        parsed = outcome.parsed
+        if parsed is None:
+            raise RuntimeError(f"{node.path} was neither parsed nor known")
+        owner = parent if parsed.document is None else id
+        children: list[dict[str, Any]] = []
+        for inner in outcome.nodes:
+            async for event in self._report(inner, owner):
+                if event.parent_id == id and not isinstance(event, Unpacked):
+                    children.append(_child_entry(event, node.path))
+                yield event
+        if parsed.document is None:
+            yield Unpacked(id, node.path, parent, len(outcome.nodes), parsed.skipped)
+            return
+        metadata = (*parsed.document.metadata, *((("children", children),) if children else ()))
+        yield Parsed(replace(parsed.document, metadata=metadata), node.path, parent, parsed.seconds)
+
+    def _report_known(self, id: DocumentId, path: str, parent: DocumentId | None) -> Iterator[FileEvent]:
+        self.told.add(id)
+        for child in self.known_children(id):
+            inner = f"{path}/{child['name']}"
+            if "reason" in child:
+                reason, message, advice = child["reason"], child["message"], child["advice"]
+                yield FileFailed(inner, child.get("id"), reason, message, advice, id)
+            elif DocumentId(child["id"]) in self.told:
+                yield Duplicate(DocumentId(child["id"]), inner, id)
+            else:
+                yield from self._report_known(DocumentId(child["id"]), inner, id)
+        yield Known(id, path, parent)
+
+    def _forget(self, outcome: _Outcome) -> None:
+        """Free what a reported file held: its lines, and the files taken out of it."""
+        if outcome.parsed is not None:
+            outcome.parsed = replace(outcome.parsed, document=None)
+        if outcome.folder is not None:
+            shutil.rmtree(outcome.folder, ignore_errors=True)
+            outcome.folder = None
+
+
+def _failed(node: _Node, error: DocumentError | None, parent: DocumentId | None) -> FileFailed:
+    if error is None:
+        raise RuntimeError(f"{node.path} has neither an outcome nor an error")
+    return FileFailed(node.path, node.id, error.reason, str(error), error.advice, parent)
+
+
+def _child_entry(event: FileEvent, path: str) -> dict[str, Any]:
+    """Describe a file directly inside the document at `path` (those in a ZIP in it count as such)."""
+    name = event.path.removeprefix(path + "/")
+    if isinstance(event, FileFailed):
+        failure = {"reason": event.reason, "message": event.message, "advice": event.advice}
+        return {"name": name, **({"id": event.sha256} if event.sha256 else {}), **failure}
+    return {"name": name, "id": event.document.id if isinstance(event, Parsed) else event.id}

@@ -1,0 +1,224 @@
+"""Decide what a file is: by its content first, by its name second."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.documents.encoding import decode, looks_like_text
+from engine.errors import DocumentError
+
+HEAD_BYTES = 8192
+
+SUFFIXES = {
+    ".pdf": "pdf",
+    ".png": "image",
+    ".jpg": "image",
+    ".jpeg": "image",
+    ".tif": "image",
+    ".tiff": "image",
+    ".bmp": "image",
+    ".gif": "image",
+    ".webp": "image",
+    ".docx": "docx",
+    ".docm": "docx",
+    ".txt": "text",
+    ".text": "text",
+    ".log": "text",
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".html": "html",
+    ".htm": "html",
+    ".xhtml": "html",
+    ".eml": "mail",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".zip": "zip",
+}
+"""The kinds of file that can be read, by the end of the name."""
+
+_MAGIC = (
+    (b"\x89PNG\r\n\x1a\n", "image"),
+    (b"\xff\xd8\xff", "image"),
+    (b"II*\0", "image"),
+    (b"MM\0*", "image"),
+    (b"II+\0", "image"),
+    (b"GIF8", "image"),
+    (b"BM", "image"),
+)
+_UNSUPPORTED_MAGIC = (
+    (b"{\\rtf", "RTF document"),
+    (b"7z\xbc\xaf\x27\x1c", "7-Zip archive"),
+    (b"Rar!\x1a\x07", "RAR archive"),
+    (b"\x1f\x8b", "gzip file"),
+    (b"BZh", "bzip2 file"),
+    (b"\xfd7zXZ\0", "xz file"),
+    (b"\x7fELF", "program"),
+    (b"MZ", "program"),
+    (b"%!PS", "PostScript file"),
+    (b"ID3", "sound file"),
+    (b"OggS", "sound file"),
+    (b"SQLite format 3\0", "SQLite database"),
+)
+_OFFICE = {
+    "word/document.xml": "docx",
+    "xl/workbook.xml": "Excel workbook",
+    "xl/workbook.bin": "Excel workbook",
+    "ppt/presentation.xml": "PowerPoint presentation",
+}
+_ENCRYPTED_OFFICE = "EncryptedPackage".encode("utf-16-le")
+_ADVICE = {
+    "RTF document": "Save it as DOCX or PDF.",
+    "Excel workbook": "Save each sheet as CSV.",
+    "PowerPoint presentation": "Save it as PDF.",
+    "OpenDocument file": "Save it as DOCX or PDF.",
+    "EPUB book": "Save it as HTML or PDF.",
+    "HEIC picture": "Save it as JPEG or PNG.",
+    "old Office or Outlook file": "Save it as DOCX, PDF or EML.",
+    "signature": "Ask the sender for the file without a separate signature.",
+}
+_HTML = re.compile(r"^\s*(<\?xml[^>]*>\s*)?(<!--.*?-->\s*)*<(!doctype\s+html|html|head|body)\b", re.I | re.S)
+_MAIL_HEADER = re.compile(
+    r"^(From|To|Cc|Subject|Date|Received|Message-ID|MIME-Version|Return-Path|Delivered-To):", re.I
+)
+_HEADER = re.compile(r"^([!-9;-~]+:|[ \t]|From )")
+_SIGNED_BLOB = b"-----BEGIN PKCS7"
+
+
+@dataclass(frozen=True, slots=True)
+class Recognised:
+    """What a file is, with a warning when its name says otherwise."""
+
+    kind: str
+    warnings: tuple[str, ...] = ()
+
+
+def recognise(path: Path, name: str) -> Recognised:
+    """Return the kind of a file; raise DocumentError (empty, unsupported, wrong_type, encrypted, corrupt)."""
+    with path.open("rb") as stream:
+        head = stream.read(HEAD_BYTES)
+    if not head:
+        raise DocumentError("the file has no bytes", reason="empty", advice="Ask for the file again.")
+    suffix = Path(name).suffix.lower()
+    expected = SUFFIXES.get(suffix)
+    kind = _by_content(path, head, expected, suffix)
+    if expected is None or kind == expected or {kind, expected} <= {"text", "markdown"}:
+        return Recognised(kind)
+    return Recognised(kind, (f"the name ends in {suffix}, but the content is {kind}; it was read as {kind}",))
+
+
+def _by_content(path: Path, head: bytes, expected: str | None, suffix: str) -> str:
+    if b"%PDF-" in head[:1024]:
+        return "pdf"
+    if head.startswith(b"PK\x03\x04") or head.startswith(b"PK\x05\x06"):
+        return _kind_of_zip(path, expected)
+    if head.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
+        raise _office_error(path)
+    if head.startswith(b"RIFF") and head[8:12] == b"WEBP":
+        return "image"
+    if head[4:8] == b"ftyp":
+        heic = head[8:12] in (b"heic", b"heix", b"hevc", b"mif1", b"msf1", b"heim", b"avif")
+        raise unsupported("HEIC picture" if heic else "film", expected)
+    for magic, kind in _MAGIC:
+        if head.startswith(magic):
+            return kind
+    for magic, what in _UNSUPPORTED_MAGIC:
+        if head.startswith(magic):
+            raise unsupported(what, expected)
+    return _kind_of_text(head, expected, suffix)
+
+
+def _kind_of_text(head: bytes, expected: str | None, suffix: str) -> str:
+    if expected == "pdf" and (b" obj" in head or b"startxref" in head or b"%%EOF" in head):
+        return "pdf"  # the header is lost, the rest may be repaired
+    if not looks_like_text(head):
+        raise _garbage(expected, suffix)
+    if suffix in (".p7s", ".p7m") or head.startswith(_SIGNED_BLOB):
+        raise unsupported("signature", expected)
+    text = decode(head)[0]
+    if expected in ("csv", "json", "jsonl", "markdown"):
+        return expected
+    if expected == "mail" or _is_mail(text):
+        return "mail"
+    if expected == "html" or _HTML.match(text):
+        return "html"
+    return "text"
+
+
+def _is_mail(text: str) -> bool:
+    """Say whether the text starts with a block of mail headers, at least three of them well known."""
+    headers = []
+    for line in text.splitlines():
+        if not line.strip():
+            break
+        if not _HEADER.match(line):
+            return False
+        headers.append(line)
+    known = {match[1].lower() for line in headers if (match := _MAIL_HEADER.match(line))}
+    return len(known) >= 3 and bool(known & {"message-id", "mime-version", "received", "date"})
+
+
+def _kind_of_zip(path: Path, expected: str | None) -> str:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = set(archive.namelist())
+            mimetype = archive.read("mimetype")[:60] if "mimetype" in names else b""
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, RuntimeError, EOFError) as error:
+        raise DocumentError(
+            f"the ZIP container is damaged ({error})", reason="corrupt", advice="Ask for the file again."
+        ) from error
+    for member, kind in _OFFICE.items():
+        if member in names:
+            if kind == "docx":
+                return "docx"
+            raise unsupported(kind, expected)
+    if mimetype.startswith(b"application/epub"):
+        raise unsupported("EPUB book", expected)
+    if mimetype.startswith(b"application/vnd.oasis"):
+        raise unsupported("OpenDocument file", expected)
+    if expected == "docx":
+        raise DocumentError(
+            "the ZIP container holds no Word document", reason="corrupt", advice="Ask for the file again."
+        )
+    return "zip"
+
+
+def _office_error(path: Path) -> DocumentError:
+    """Tell a password-protected Office file from the old formats that share its container."""
+    data = path.read_bytes() if path.stat().st_size <= 64 * 1024 * 1024 else b""
+    if _ENCRYPTED_OFFICE in data:
+        return DocumentError(
+            "the Office file is protected by a password",
+            reason="encrypted",
+            advice="Open it in Office and save a copy without a password.",
+        )
+    return unsupported("old Office or Outlook file", None)
+
+
+def unsupported(what: str, expected: str | None) -> DocumentError:
+    """Make the error for a known kind that cannot be read; `expected` is the kind its name promises, if readable."""
+    advice = _ADVICE.get(what, "Turn it into a PDF or a text file first.")
+    if expected is not None:
+        message = f"the name says {expected}, but the content is a {what}, which cannot be read"
+        return DocumentError(message, reason="wrong_type", advice=advice)
+    return DocumentError(f"files of the kind {what} cannot be read", reason="unsupported", advice=advice)
+
+
+def _garbage(expected: str | None, suffix: str) -> DocumentError:
+    if expected is not None:
+        return DocumentError(
+            f"the name ends in {suffix}, but the content is nothing of that kind",
+            reason="corrupt",
+            advice="Ask for the file again; it may be damaged or scrambled.",
+        )
+    readable = ", ".join(sorted(SUFFIXES))
+    return DocumentError(
+        f"the content is of no known kind{f' (the name ends in {suffix})' if suffix else ''}",
+        reason="unsupported",
+        advice=f"Readable are {readable}.",
+    )

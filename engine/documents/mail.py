@@ -1,0 +1,177 @@
+"""Read e-mails: header lines, then the body; attachments become files of their own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from email import policy
+from email.message import Message
+from email.parser import BytesParser
+
+from engine.documents.drafts import ChildFailure, ChildFile, Contents, text_page
+from engine.documents.encoding import decode
+from engine.documents.scratch import Scratch
+from engine.documents.web import visible_text
+from engine.errors import DocumentError
+
+_HEADERS = ("From", "To", "Cc", "Bcc", "Date", "Subject")
+_WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_HEAD_BYTES = 256
+_HEADER_ERRORS = (ValueError, IndexError, KeyError, AttributeError, TypeError, LookupError)
+"""What the standard library's header parser raises on malformed headers."""
+_EXTENSIONS = {
+    "text/plain": ".txt",
+    "text/html": ".html",
+    "message/rfc822": ".eml",
+    "application/pdf": ".pdf",
+    "image/jpeg": ".jpg",
+    "image/png": ".png",
+}
+
+
+@dataclass
+class _Parts:
+    """The parts of a mail: readings of the body, and the rest."""
+
+    bodies: list[Message] = field(default_factory=list)
+    attachments: list[Message] = field(default_factory=list)
+
+
+def parse_mail(data: bytes, scratch: Scratch) -> Contents:
+    """Read an e-mail; raise DocumentError (encrypted, corrupt)."""
+    if data.startswith(_WIDE_MARKS) or b"\0" in data[:_HEAD_BYTES]:
+        data = decode(data)[0].encode()
+    message = BytesParser(policy=policy.default).parsebytes(data)
+    if message.get_content_type() in ("application/pkcs7-mime", "application/x-pkcs7-mime", "multipart/encrypted"):
+        raise DocumentError(
+            "the e-mail is encrypted", reason="encrypted", advice="Decrypt it in the mail program and export it again."
+        )
+    headers = [(name, value) for name in _HEADERS for value in _header_values(message, name)]
+    if not headers and not message.keys():
+        raise DocumentError("the file has no e-mail headers", reason="corrupt", advice="Export the e-mail again.")
+    parts = _Parts()
+    _sort_parts(message, parts)
+    warnings: list[str] = []
+    body = "\n\n".join(text for part in parts.bodies if (text := _body_text(part, warnings)).strip())
+    children, failures = _take_out(parts.attachments, scratch)
+    lines = [f"{name}: {value}" for name, value in headers]
+    if children or failures:
+        lines.append("Attachments: " + ", ".join([*(c.name for c in children), *(f.name for f in failures)]))
+    text = "\n".join([*lines, "", body.strip("\r\n")]) if body.strip() else "\n".join(lines)
+    metadata = [(name.lower(), value) for name, value in _single(headers)]
+    metadata += [("message-id", value) for value in _header_values(message, "Message-ID")[:1]]
+    return Contents(
+        [text_page(text, "e-mail")], metadata=metadata, warnings=warnings, children=children, failures=failures
+    )
+
+
+def _single(headers: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Join headers that occur more than once, since metadata has one value per key."""
+    for name in dict(headers):
+        yield name, "; ".join(value for key, value in headers if key == name)
+
+
+def _header_values(message: Message, name: str) -> list[str]:
+    """Return the values of a header; one that cannot be parsed is given raw."""
+    try:
+        values = [str(value) for value in message.get_all(name, [])]
+    except _HEADER_ERRORS:
+        values = [str(value) for key, value in message.raw_items() if key.lower() == name.lower()]
+    clean = (" ".join(value.split()) for value in values)
+    return [value for value in clean if value]
+
+
+def _sort_parts(part: Message, parts: _Parts) -> None:
+    kind = part.get_content_type()
+    if kind == "multipart/alternative":
+        _sort_alternatives([p for p in part.get_payload() if isinstance(p, Message)], parts)
+    elif part.is_multipart() and kind != "message/rfc822":
+        for inner in part.get_payload():
+            if isinstance(inner, Message):
+                _sort_parts(inner, parts)
+    elif _is_attachment(part):
+        parts.attachments.append(part)
+    else:
+        parts.bodies.append(part)
+
+
+def _sort_alternatives(choices: list[Message], parts: _Parts) -> None:
+    """Keep the plain reading of a body if it has text, else the first; pictures and files in any of them stay."""
+    sorted_choices = []
+    for choice in choices:
+        inner = _Parts()
+        _sort_parts(choice, inner)
+        sorted_choices.append(inner)
+        parts.attachments += inner.attachments
+    readings = [inner.bodies for inner in sorted_choices if inner.bodies]
+    readings.sort(
+        key=lambda bodies: (not _body_text(bodies[0], []).strip(), bodies[0].get_content_type() != "text/plain")
+    )
+    parts.bodies += readings[0] if readings else []
+
+
+def _is_attachment(part: Message) -> bool:
+    if part.get_content_type() not in ("text/plain", "text/html"):
+        return True
+    return part.get_content_disposition() == "attachment" or bool(_filename(part))
+
+
+def _filename(part: Message) -> str:
+    try:
+        return part.get_filename() or ""
+    except _HEADER_ERRORS:
+        return ""
+
+
+def _body_text(part: Message, warnings: list[str]) -> str:
+    text = _decoded(part, warnings)
+    return visible_text(text) if part.get_content_type() == "text/html" else text
+
+
+def _decoded(part: Message, warnings: list[str]) -> str:
+    """Decode a text part as it declares when that fits, else as any text."""
+    data = _bytes(part)
+    charset = str(part.get_content_charset() or "utf-8")
+    try:
+        return data.decode(charset)
+    except (LookupError, UnicodeDecodeError):
+        text, encoding, lost = decode(data)
+        warnings.append(f"a part of the body declares {charset}, which it is not; read as {encoding}")
+        warnings.extend(lost)
+        return text
+
+
+def _bytes(part: Message) -> bytes:
+    payload = part.get_payload(decode=True)
+    return payload if isinstance(payload, bytes) else b""
+
+
+def _take_out(attachments: list[Message], scratch: Scratch) -> tuple[list[ChildFile], list[ChildFailure]]:
+    children: list[ChildFile] = []
+    failures: list[ChildFailure] = []
+    for number, part in enumerate(attachments, 1):
+        name = _filename(part) or _invented_name(part, number)
+        data = _attached_bytes(part)
+        if data:
+            children.append(scratch.write(name, data))
+        else:
+            failures.append(ChildFailure(name, "empty", "the attachment has no bytes", "Ask the sender for it."))
+    return children, failures
+
+
+def _attached_bytes(part: Message) -> bytes:
+    if part.get_content_type() != "message/rfc822":
+        return _bytes(part)
+    inner = part.get_payload(0) if part.is_multipart() else None
+    return inner.as_bytes(policy=policy.compat32) if isinstance(inner, Message) else _bytes(part)
+
+
+def _invented_name(part: Message, number: int) -> str:
+    kind = part.get_content_type()
+    if kind == "message/rfc822" and part.is_multipart():
+        inner = part.get_payload(0)
+        subject = _header_values(inner, "Subject") if isinstance(inner, Message) else []
+        if subject:
+            return re.sub(r"[^\w .-]+", "_", subject[0])[:80] + ".eml"
+    return f"attachment-{number}{_EXTENSIONS.get(kind, '')}"

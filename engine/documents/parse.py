@@ -1,0 +1,151 @@
+"""Read one file of any kind. Pure: runs in a child process, opens no socket, asks nobody."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from engine.documents.drafts import Contents, ParsedFile, Progress, make_document
+from engine.documents.kinds import recognise
+from engine.documents.options import ParseOptions
+from engine.documents.scratch import Scratch
+from engine.errors import DocumentError
+from engine.rows import DocumentId
+
+
+def parse_file(
+    path: Path,
+    options: ParseOptions,
+    *,
+    name: str | None = None,
+    scratch: Path | None = None,
+    progress: Progress = lambda what, number: None,
+) -> ParsedFile:
+    """Read a file into a document and the files inside it; raise DocumentError with its reason.
+
+    `name` is what the file is called where it came from (default: the path's name). Attachments and ZIP members are
+    written below `scratch` (default: a new temporary folder, which the caller removes).
+    """
+    name = name or path.name
+    try:
+        size = path.stat().st_size
+        if size > options.max_bytes:
+            raise DocumentError(
+                f"the file has {size} bytes; the limit is {options.max_bytes}",
+                reason="too_large",
+                advice="Split the file, or raise the limit.",
+            )
+        id = digest(path)
+        found = recognise(path, name)
+        folder = Scratch(scratch or Path(tempfile.mkdtemp(prefix="redwell-")))
+        contents = _PARSERS[found.kind](_Job(path, name, found.kind, options, folder, progress))
+    except OSError as error:
+        raise unreadable(error) from error
+    except MemoryError as error:
+        raise DocumentError(
+            "reading it takes more memory than allowed", reason="out_of_memory", advice="Raise the memory limit."
+        ) from error
+    parts = (tuple(contents.children), tuple(contents.failures), contents.skipped)
+    if contents.pages is None:
+        return ParsedFile(None, found.kind, *parts)
+    contents = replace(contents, warnings=[*found.warnings, *contents.warnings])
+    document = make_document(contents, id=id, filename=Path(name).name, kind=found.kind, size_bytes=size)
+    return ParsedFile(document, found.kind, *parts)
+
+
+def digest(path: Path) -> DocumentId:
+    """Return the SHA-256 of a file, read in blocks."""
+    with path.open("rb") as stream:
+        return DocumentId(hashlib.file_digest(stream, "sha256").hexdigest())
+
+
+def unreadable(error: OSError) -> DocumentError:
+    """Make the error for a file the system does not let us read."""
+    return DocumentError(
+        f"the file cannot be opened: {error.strerror or error}",
+        reason="unreadable",
+        advice="Check that you may read it and that it is still there.",
+    )
+
+
+Parser = Callable[["_Job"], Contents]
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    path: Path
+    name: str
+    kind: str
+    options: ParseOptions
+    scratch: Scratch
+    progress: Progress
+
+
+# Each imports its parser only when called, so a text file loads no PDF library.
+# ruff: noqa: PLC0415
+
+
+def _pdf(job: _Job) -> Contents:
+    from engine.documents.pdf import parse_pdf
+
+    return parse_pdf(job.path, job.options, job.scratch, job.progress)
+
+
+def _image(job: _Job) -> Contents:
+    from engine.documents.images import parse_image
+
+    return parse_image(job.path, job.options, job.progress)
+
+
+def _docx(job: _Job) -> Contents:
+    from engine.documents.word import parse_docx
+
+    return parse_docx(job.path, job.options)
+
+
+def _mail(job: _Job) -> Contents:
+    from engine.documents.mail import parse_mail
+
+    return parse_mail(job.path.read_bytes(), job.scratch)
+
+
+def _html(job: _Job) -> Contents:
+    from engine.documents.web import parse_html
+
+    return parse_html(job.path.read_bytes())
+
+
+def _zip(job: _Job) -> Contents:
+    from engine.documents.archive import parse_zip
+
+    return parse_zip(job.path, job.options, job.scratch)
+
+
+def _records(job: _Job) -> Contents:
+    from engine.documents.records import parse_records
+
+    return parse_records(job.path, job.name, job.kind)
+
+
+def _text(job: _Job) -> Contents:
+    from engine.documents.text_files import parse_text
+
+    return parse_text(job.path.read_bytes())
+
+
+_PARSERS: dict[str, Parser] = {
+    "pdf": _pdf,
+    "image": _image,
+    "docx": _docx,
+    "mail": _mail,
+    "html": _html,
+    "zip": _zip,
+    "csv": _records,
+    "json": _records,
+    "jsonl": _records,
+    "text": _text,
+    "markdown": _text,
+}

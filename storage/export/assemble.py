@@ -1,0 +1,62 @@
+"""Make the table of a run from its case: results, evidence with the quoted lines, ledger."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from storage.case import Case
+from storage.errors import ExportError
+from storage.evidence import EvidenceRecord
+from storage.export.table import Citation, ResultRow, ResultTable
+
+
+def result_table(
+    case: Case, run_id: str, *, columns: Sequence[str] | None = None, notes: Sequence[str] = ()
+) -> ResultTable:
+    """Read the results of a run, with `columns` in place of those it saved if given; raises ExportError, NotInCase."""
+    results = case.results(run_id)
+    if results is None:
+        raise ExportError(
+            f"run {run_id} of {case.path} has delivered no results yet", advice="Resume the run, then export again."
+        )
+    chosen = tuple(results.columns if columns is None else columns)
+    files = file_names(case)
+    rows = tuple(_result_row(case, run_id, row_id, chosen, files) for row_id in results.row_ids)
+    return ResultTable(chosen, rows, case.ledger(run_id), tuple(notes))
+
+
+def _result_row(case: Case, run_id: str, row_id: str, columns: Sequence[str], files: Mapping[str, str]) -> ResultRow:
+    citations: dict[str, tuple[Citation, ...]] = {}
+    for record in case.evidence(run_id, row_id):
+        if record.column in columns:
+            citations[record.column] = (*citations.get(record.column, ()), citation_of(case, record, files))
+    return ResultRow(row_id, case.row(run_id, row_id).values, citations)
+
+
+def citation_of(case: Case, record: EvidenceRecord, files: Mapping[str, str]) -> Citation:
+    """Turn a record of evidence into a citation that quotes its lines, joined by line breaks."""
+    if record.document_id is None or record.first_line is None or record.last_line is None:
+        return Citation(None, method=record.method, path=record.path, score=record.score)
+    lines = case.lines(record.document_id, record.first_line, record.last_line)
+    return Citation(
+        files[record.document_id],
+        record.page,
+        record.first_line,
+        record.last_line,
+        "\n".join(line.text for line in lines),
+        record.method,
+        record.path,
+        record.score,
+    )
+
+
+def file_names(case: Case) -> dict[str, str]:
+    """Name each document, by id: its file name, or its path where several documents share the name."""
+    entries = case.documents()
+    counts = Counter(entry.filename for entry in entries)
+    names = {}
+    for entry in entries:
+        paths = case.paths(entry.id) if counts[entry.filename] > 1 else []
+        names[entry.id] = paths[0].path if paths else entry.filename
+    return names

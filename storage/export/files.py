@@ -1,0 +1,46 @@
+"""Export by file name: the suffix names the format."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from storage.errors import ExportError
+from storage.export.csv import CsvOptions, write_csv
+from storage.export.jsonl import write_jsonl
+from storage.export.table import ResultTable
+
+SUFFIXES = (".csv", ".xlsx", ".jsonl")
+
+
+def write_table(
+    table: ResultTable,
+    target: str | os.PathLike[str],
+    *,
+    csv_options: CsvOptions = CsvOptions(),  # noqa: B008
+) -> tuple[str, ...]:
+    """Write the table in the format that the suffix of `target` names; return notes a person should see.
+
+    Raises ExportError for an unknown suffix, a table that does not fit, or a file that cannot be written.
+    """
+    suffix = check_suffix(target)
+    if suffix == ".csv":
+        write_csv(table, target, csv_options)
+    elif suffix == ".jsonl":
+        write_jsonl(table, target)
+    else:
+        from storage.export.xlsx import XlsxOptions, write_xlsx  # noqa: PLC0415  loads a library of its own
+
+        return write_xlsx(table, target, XlsxOptions(lists="joined" if csv_options.lists == "joined" else "json"))
+    return table.notes
+
+
+def check_suffix(target: str | os.PathLike[str]) -> str:
+    """Return the suffix in small letters; raise ExportError if it names no format. Call it before a long run."""
+    suffix = Path(target).suffix.lower()
+    if suffix not in SUFFIXES:
+        raise ExportError(
+            f"{target}: the suffix {suffix or '(none)'} names no export format",
+            advice=f"Use one of {', '.join(SUFFIXES)}.",
+        )
+    return suffix

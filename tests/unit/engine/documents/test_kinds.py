@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from engine.documents.kinds import recognise
+from engine.errors import DocumentError
+
+MAIL = b"From: a@example.org\nTo: b@example.org\nDate: Fri, 5 Mar 2021 10:00:00 -0500\nSubject: Hi\n\nText\n"
+
+
+def write(tmp_path: Path, name: str, data: bytes) -> Path:
+    path = tmp_path / name
+    path.write_bytes(data)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "kind"),
+    [
+        ("a.pdf", b"%PDF-1.7\n", "pdf"),
+        ("a.txt", b"hello", "text"),
+        ("README", b"hello", "text"),
+        ("a.md", b"# hello", "markdown"),
+        ("a.htm", b"<!DOCTYPE html><p>x", "html"),
+        ("a.eml", MAIL, "mail"),
+        ("a.csv", b"a,b\n1,2\n", "csv"),
+        ("a.jsonl", b"{}\n", "jsonl"),
+        ("a.txt", "\ufeffwide".encode("utf-16-le"), "text"),
+    ],
+)
+def test_right_names_give_no_warning(tmp_path: Path, name: str, data: bytes, kind: str) -> None:
+    found = recognise(write(tmp_path, name, data), name)
+    assert (found.kind, found.warnings) == (kind, ())
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "kind"),
+    [("a.txt", b"%PDF-1.7\n", "pdf"), ("a.pdf", b"plain words", "text"), ("a.txt", MAIL, "mail")],
+)
+def test_content_wins_over_the_name_with_a_warning(tmp_path: Path, name: str, data: bytes, kind: str) -> None:
+    found = recognise(write(tmp_path, name, data), name)
+    assert found.kind == kind
+    assert name[1:] in found.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "reason"),
+    [
+        ("a.pdf", b"", "empty"),
+        ("a.pdf", bytes(range(256)) * 8, "corrupt"),
+        ("a.xyz", bytes(range(256)) * 8, "unsupported"),
+        ("a.rtf", b"{\\rtf1 x}", "unsupported"),
+        ("a.pdf", b"{\\rtf1 x}", "wrong_type"),
+        ("a.heic", b"\0\0\0\x18ftypheic\0\0\0\0", "unsupported"),
+        ("a.docx", b"PK\x03\x04 cut short", "corrupt"),
+        ("a.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 600, "unsupported"),
+        ("a.xlsx", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "EncryptedPackage".encode("utf-16-le"), "encrypted"),
+    ],
+)
+def test_reasons(tmp_path: Path, name: str, data: bytes, reason: str) -> None:
+    with pytest.raises(DocumentError) as caught:
+        recognise(write(tmp_path, name, data), name)
+    assert caught.value.reason == reason
+    assert reason == "empty" or caught.value.advice
+
+
+def test_a_workbook_is_no_archive(tmp_path: Path) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("xl/workbook.xml", "<x/>")
+    with pytest.raises(DocumentError, match="Excel"):
+        recognise(path, "a.zip")

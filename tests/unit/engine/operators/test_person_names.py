@@ -1,0 +1,187 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from engine.operators.name_rules import judge_names
+from engine.operators.person_names import PersonName, compare_names, completeness, parse_name, surnames_alike
+
+OFFICERS = Path(__file__).parents[5] / "shared/data/entity_resolution/officers"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Sgt. D. Harmon", PersonName("harmon", ("d",), rank="sergeant")),
+        ("HARMON, DANIEL J.", PersonName("harmon", ("daniel", "j"))),
+        ("Officer Harmon (Badge No. 1234)", PersonName("harmon", badge="1234", rank="officer")),
+        ("Harmon #01234", PersonName("harmon", badge="1234")),
+        ("Det. Daniel Harmon 4411", PersonName("harmon", ("daniel",), badge="4411", rank="detective")),
+        ("Ofc. HARM0N", PersonName("harmon", rank="officer")),
+        ("P.O. Harmon, D", PersonName("harmon", ("d",), rank="officer")),
+        ("James P. Bailey, Jr.", PersonName("bailey", ("james", "p"), suffix="jr")),
+        ("Bailey Jr, James", PersonName("bailey", ("james",), suffix="jr")),
+        ("Harmon, Daniel, Sergeant", PersonName("harmon", ("daniel",), rank="sergeant")),
+        ("Chief of Police Maria de la Cruz", PersonName("delacruz", ("maria",), rank="chief")),
+        ("Daniel F O'Shea", PersonName("oshea", ("daniel", "f"))),
+        ("Daniel F O Shea", PersonName("oshea", ("daniel", "f"))),
+        ("J. O. Smith", PersonName("smith", ("j", "o"))),
+        ("José Peña", PersonName("pena", ("jose",))),
+        ("Officer Major", PersonName("major", rank="officer")),
+        ("OFC VARRICK C", PersonName("varrick", ("c",), rank="officer")),
+        ("VARRICK,C     4417", PersonName("varrick", ("c",), badge="4417")),
+        ("OMBAKU3650", PersonName("ombaku", badge="3650")),
+        ("Officer Varrick with badge 4417", PersonName("varrick", badge="4417", rank="officer")),
+        (
+            "VARRICK, DESM0ND R., formerly Sergeant, #2217",
+            PersonName("varrick", ("desmond", "r"), "", "2217", "sergeant"),
+        ),
+        ("defendant Brandmoor", PersonName("brandmoor")),
+    ],
+)
+def test_names_are_read_in_all_the_ways_records_write_them(text, expected):
+    assert parse_name(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["", "Officer #1", "Unknown", "unidentified officer", "the officer", "1234", "Sgt.", "Officers Diaz and Li"]
+)
+def test_nobody_is_named(text):
+    assert parse_name(text) is None
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "likeness"),
+    [
+        ("HARMON, DANIEL", "Sgt. Daniel Harmon", "identical"),
+        ("D. Harmon", "HARMON, D", "identical"),
+        ("Daniel Harmon #12", "Harmon #12", "identical"),
+        ("Robert Smith #12", "Bob Smith, badge 12", "identical"),
+        ("Daniel Harmon", "Daniel J. Harmon", "full_name"),
+        ("Harmon", "Daniel Harmon", "open"),
+        ("D. Harmon", "Daniel Harmon", "open"),
+        ("Dan Harmon", "Daniel Harmon", "open"),
+        ("Mike Harmon", "Michael Harmon", "open"),
+        ("J. Daniel Harmon", "Daniel Harmon", "open"),
+        ("Danlel Harmon", "Daniel Harmon", "open"),
+        ("Daniel Harmon", "Daniel Harrnon", "open"),
+        ("James Bailey", "James Bailey Jr.", "open"),
+        ("Officer Harmon", "Sergeant Harmon", "open"),
+        ("Harmon #12", "Keller #12", "open"),
+        ("D. Harmon", "Michael Harmon", "clash"),
+        ("Daniel Harmon", "David Harmon", "clash"),
+        ("Michael J White", "Michael R White", "clash"),
+        ("James Bailey Sr.", "James Bailey Jr.", "clash"),
+        ("Daniel Harmon #12", "Daniel Harmon #13", "clash"),
+        ("Daniel Harmon", "Daniel Keller", "unlike"),
+        ("Li", "Lo", "unlike"),
+    ],
+)
+def test_two_names_are_compared_by_form(left, right, likeness):
+    assert compare_names(parse_name(left), parse_name(right))[0] == likeness
+    assert compare_names(parse_name(right), parse_name(left))[0] == likeness
+
+
+def test_surnames_may_differ_by_a_misread_letter():
+    assert surnames_alike("harmon", "harrnon")
+    assert surnames_alike("castellano", "castelllan0".replace("0", "o"))
+    assert not surnames_alike("harmon", "harper")
+    assert not surnames_alike("lee", "lea")
+
+
+def test_the_fullest_form_is_in_natural_order_and_mixed_case():
+    forms = ["Harmon", "HARMON, DANIEL", "D. Harmon", "Daniel Harmon", "DANIEL HARMON"]
+    assert max(forms, key=completeness) == "Daniel Harmon"
+
+
+def verdicts(*mentions):
+    """Judge (name, documents) pairs; return same, different and candidate pairs of names."""
+    texts = [name for name, _ in mentions]
+    found = judge_names(texts, [frozenset(d.split()) for _, d in mentions])
+    return (
+        {(texts[v.left], texts[v.right], v.by) for v in found.same},
+        {(texts[v.left], texts[v.right]) for v in found.different},
+        {(texts[c.left], texts[c.right]) for c in found.candidates},
+    )
+
+
+def test_a_surname_alone_is_the_one_bearer_in_its_document():
+    same, different, candidates = verdicts(
+        ("Daniel Harmon", "d1"), ("Harmon", "d1"), ("D. Harmon", "d1"), ("Michael Harmon", "d2")
+    )
+    assert same == {
+        ("Daniel Harmon", "Harmon", "only_bearer_in_document"),
+        ("Daniel Harmon", "D. Harmon", "only_bearer_in_document"),
+    }
+    assert ("Daniel Harmon", "Michael Harmon") in different
+    assert candidates == set()
+
+
+def test_a_surname_alone_is_kept_apart_from_two_bearers_in_its_document():
+    same, different, candidates = verdicts(("Daniel Harmon", "d1"), ("Michael Harmon", "d1"), ("Harmon", "d1"))
+    assert same == candidates == set()
+    assert different == {
+        ("Daniel Harmon", "Michael Harmon"),
+        ("Daniel Harmon", "Harmon"),
+        ("Michael Harmon", "Harmon"),
+    }
+
+
+def test_a_surname_alone_in_another_document_is_left_to_the_model():
+    same, different, candidates = verdicts(("Daniel Harmon", "d1"), ("Harmon", "d2"), ("Harmon", "d3"))
+    assert same == different == set()
+    assert candidates == {("Daniel Harmon", "Harmon"), ("Harmon", "Harmon")}
+
+
+def test_two_ranks_of_one_surname_in_a_document_are_left_to_the_model():
+    same, different, candidates = verdicts(("Officer Reyes", "d1"), ("Sgt. Reyes", "d1"), ("Ana Reyes", "d1"))
+    assert same == different == set()
+    assert len(candidates) == 3
+
+
+def test_a_rank_that_contradicts_the_bearers_is_left_to_the_model():
+    same, _, candidates = verdicts(("Sgt. Ana Reyes", "d1"), ("Officer Reyes", "d1"))
+    assert (same, candidates) == (set(), {("Sgt. Ana Reyes", "Officer Reyes")})
+
+
+def test_a_name_that_fits_two_namesakes_is_left_to_the_model():
+    same, different, candidates = verdicts(("Michael J White", ""), ("Michael R White", ""), ("Michael White", ""))
+    assert same == set()
+    assert different == {("Michael J White", "Michael R White")}
+    assert candidates == {("Michael J White", "Michael White"), ("Michael R White", "Michael White")}
+
+
+def test_initials_in_two_documents_are_one_person_unless_two_fit():
+    assert verdicts(("D. Harmon", "d1"), ("HARMON, D.", "d2"))[0] == {("D. Harmon", "HARMON, D.", "identical")}
+    same, _, candidates = verdicts(
+        ("D. Harmon", "d1"), ("HARMON, D.", "d2"), ("Daniel Harmon", "d3"), ("David Harmon", "d4")
+    )
+    assert same == set()
+    assert ("D. Harmon", "HARMON, D.") in candidates
+
+
+def test_unlike_surnames_are_not_proposed_and_nobody_is_compared_with_no_one():
+    assert verdicts(("Daniel Harmon", "d1"), ("Daniel Keller", "d1"), ("Officer #1", "d1"), ("unknown", "d1")) == (
+        set(),
+        set(),
+        set(),
+    )
+
+
+def test_on_a_real_roster_rules_join_no_two_officers_and_lose_no_gold_pair_but_changed_surnames():
+    if not OFFICERS.exists():
+        pytest.skip("the shared data (entity_resolution/officers) is not beside the repository")
+    roster, mentions, gold = (
+        [json.loads(line) for line in (OFFICERS / f"{name}.jsonl").read_text("utf-8").splitlines()]
+        for name in ("roster", "complaint_mentions", "gold_pairs")
+    )
+    people = roster + mentions
+    position = {person["id"]: i for i, person in enumerate(people)}
+    pairs = {tuple(sorted((position[g["left"]], position[g["right"]]))) for g in gold}
+    found = judge_names([p["name"] for p in people], [frozenset()] * len(people))
+    linked = {(v.left, v.right) for v in found.same if v.left < len(roster) <= v.right}
+    open_ = {(c.left, c.right) for c in found.candidates}
+    apart = {(v.left, v.right) for v in found.different}
+    assert not pairs & apart
+    assert len(linked & pairs) / len(linked) == 1.0
+    assert len(pairs & (linked | open_)) >= len(pairs) - 1

@@ -1,0 +1,61 @@
+"""The doctor: each check says what it found, and what to do if that is not good."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from models import doctor
+from models.hardware import inspect_hardware
+from models.selftest import SelfTest
+
+
+@pytest.fixture
+def empty_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("REDWELL_CACHE", str(tmp_path))
+    return tmp_path
+
+
+def test_an_empty_cache_asks_for_the_models(empty_cache):
+    model, embedding, runtime = (
+        doctor.check_default_model(),
+        doctor.check_embedding_model(),
+        doctor.check_runtime(),
+    )
+    assert not model.ok
+    assert "redwell models install qwen2.5-coder-1.5b" in model.advice
+    assert not embedding.ok
+    assert "redwell models install all-minilm-l6-v2" in embedding.advice
+    assert not runtime.ok
+    assert runtime.advice
+
+
+def test_a_crash_of_the_runtime_advises_another_build(empty_cache, monkeypatch):
+    (empty_cache / "models").mkdir()
+    (empty_cache / "models" / "own.gguf").write_bytes(b"weights")
+    crash = SelfTest(False, "the runtime crashed on this CPU (SIGSEGV)", 0.5, crashed=True)
+    monkeypatch.setattr(doctor, "run_selftest", lambda path: crash)
+    found = doctor.check_runtime()
+    assert not found.ok
+    assert "SIGSEGV" in found.detail
+    assert "REBUILD=1" in found.advice
+
+
+def test_a_processor_without_avx2_is_slow_not_hidden():
+    hardware = replace(inspect_hardware(), machine="x86_64", cpu_features=frozenset({"sse4_2"}))
+    assert not doctor.check_cpu(hardware).ok
+    assert doctor.check_cpu(replace(hardware, cpu_features=frozenset({"avx2"}))).ok
+    assert doctor.check_cpu(replace(hardware, machine="arm64")).ok
+
+
+def test_a_full_disk_is_said(empty_cache, monkeypatch):
+    assert "free" in doctor.check_disk().detail
+    monkeypatch.setattr(doctor, "LEAST_FREE_BYTES", 2**62)
+    assert "REDWELL_CACHE" in doctor.check_disk().advice
+
+
+def test_good_checks_carry_no_advice(empty_cache):
+    for check in (doctor.check_python(), doctor.check_memory()):
+        assert check.ok == (not check.advice)
+        assert check.detail

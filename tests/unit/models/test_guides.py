@@ -1,0 +1,229 @@
+"""Token masks, on a vocabulary of the 256 bytes and a few longer tokens: no model file needed."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from llguidance import LLTokenizer, TokenizerWrapper
+
+from models.errors import InvalidSchema
+from models.fits import find_misfit
+from models.guides import GuideCompiler, TokenGuide
+
+LONGER = [b'{"', b'":', b'","', b'"}', b"true", b"null", b"the", b"\\n", b"\xc3\xa9", b" a", b"[]", b"}]"]
+END = 256 + len(LONGER)
+
+
+class ByteVocabulary:
+    """What llguidance asks of a tokenizer: greedy, longest token first."""
+
+    eos_token_id = END
+    bos_token_id = END + 1
+    tokens = [*(bytes([b]) for b in range(256)), *LONGER, b"<|end|>", b"<|begin|>"]
+    special_token_ids = [END, END + 1]
+
+    def __call__(self, text: bytes) -> list[int]:
+        tokens, at = [], 0
+        while at < len(text):
+            fitting = [i for i, t in enumerate(LONGER) if text.startswith(t, at)]
+            best = max(fitting, key=lambda i: len(LONGER[i]), default=None)
+            tokens.append(text[at] if best is None else 256 + best)
+            at += 1 if best is None else len(LONGER[best])
+        return tokens
+
+
+@pytest.fixture(scope="module")
+def compiler() -> GuideCompiler:
+    return GuideCompiler(LLTokenizer(TokenizerWrapper(ByteVocabulary())))
+
+
+@pytest.fixture(scope="module")
+def separators(compiler: GuideCompiler) -> tuple[str, str]:
+    """Read off the one form in which the guide writes JSON: (between items, after a key)."""
+    text = compiler.decode(compiler.compile(json.dumps(record(a={"type": "null"}, b={"type": "null"}))).take_forced())
+    found = re.fullmatch(r'\{"a"(: ?)null(, ?)"b"\1null\}', text)
+    assert found, text
+    return found[2], found[1]
+
+
+def record(**properties: Any) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def can_write(compiler: GuideCompiler, schema: dict[str, Any], text: str) -> bool:
+    """Follow the mask along a text, longest token first; say whether it allows all of it and lets it end there."""
+    guide = compiler.compile(json.dumps(schema))
+    rest = text.encode()
+    while rest:
+        tokens = guide.take_forced()
+        if not tokens:
+            fitting = [t for t in guide.allowed().tolist() if t < END and rest.startswith(ByteVocabulary.tokens[t])]
+            if not fitting:
+                return False
+            tokens = [max(fitting, key=lambda t: len(ByteVocabulary.tokens[t]))]
+            guide.accept(tokens[0])
+        written = b"".join(ByteVocabulary.tokens[t] for t in tokens)
+        if not rest.startswith(written):
+            return False
+        rest = rest[len(written) :]
+    return guide.finished or END in guide.allowed()
+
+
+def walk(compiler: GuideCompiler, schema: dict[str, Any], seed: int, most: int = 3000) -> str:
+    """Write a random reply under the mask; structure is preferred after a while, so that it ends."""
+    guide: TokenGuide = compiler.compile(json.dumps(schema))
+    chance = random.Random(seed)
+    written = guide.take_forced()
+    while not guide.finished and len(written) < most:
+        allowed = guide.allowed().tolist()
+        closing = [t for t in (ord('"'), ord("]"), ord("}"), END) if t in allowed]
+        token = closing[0] if closing and (len(written) > 200 or chance.random() < 0.2) else chance.choice(allowed)
+        guide.accept(token)
+        written += [token, *guide.take_forced()]
+    assert guide.finished
+    return compiler.decode(written)
+
+
+def test_keys_come_in_the_order_written_not_sorted(compiler: GuideCompiler, separators: tuple[str, str]) -> None:
+    schema = record(zulu={"type": "integer"}, alpha={"type": "integer"}, mike={"type": "boolean"})
+    in_order = {"zulu": 1, "alpha": 2, "mike": True}
+    assert can_write(compiler, schema, json.dumps(in_order, separators=separators))
+    assert not can_write(compiler, schema, json.dumps(in_order, separators=separators, sort_keys=True))
+    guide = compiler.compile(json.dumps(schema))
+    assert compiler.decode(guide.take_forced()).startswith('{"zulu":')
+
+
+def test_no_free_white_space_no_missing_and_no_further_keys(
+    compiler: GuideCompiler, separators: tuple[str, str]
+) -> None:
+    schema = record(a={"type": "string"}, b={"type": "integer"})
+    good = json.dumps({"a": "x", "b": 1}, separators=separators)
+    assert can_write(compiler, schema, good)
+    for bad in ({"a": "x"}, {"a": "x", "b": 1, "c": 2}, {"a": "x", "b": "1"}):
+        assert not can_write(compiler, schema, json.dumps(bad, separators=separators))
+    for spaced in (good.replace("{", "{ "), good.replace(":", ":  "), good.replace("}", "\n}")):
+        assert not can_write(compiler, schema, spaced)
+
+
+CHOICES = [
+    'He said "stop" twice',
+    "first line\nsecond line",
+    "tab\tand return\r",
+    "back\\slash \\n is not a newline",
+    "naïve café – “quoted” 日本 🚓",
+    "control \x01 and \x7f",
+    "",
+    " ",
+    "prefix",
+    "prefix and more",
+    "</script><|im_end|>",
+    "\u2028 separator",
+]
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_every_alternative_can_be_written_exactly(
+    compiler: GuideCompiler, separators: tuple[str, str], choice: str
+) -> None:
+    schema = record(q={"type": "string", "enum": CHOICES})
+    assert can_write(compiler, schema, json.dumps({"q": choice}, ensure_ascii=False, separators=separators))
+
+
+def test_nothing_but_the_alternatives_is_written(compiler: GuideCompiler) -> None:
+    schema = record(q={"type": "string", "enum": CHOICES})
+    for seed in range(40):
+        assert json.loads(walk(compiler, schema, seed))["q"] in CHOICES
+
+
+def test_three_thousand_alternatives(compiler: GuideCompiler) -> None:
+    sentences = [f'On day {i} Officer "{i * 7919 % 3001}" wrote:\n\tnothing of note – é {i % 7}' for i in range(3000)]
+    schema = record(quotes={"type": "array", "items": record(quote={"type": "string", "enum": sentences})})
+    found = [q["quote"] for seed in range(8) for q in json.loads(walk(compiler, schema, seed))["quotes"]]
+    assert found
+    assert set(found) <= set(sentences)
+
+
+def test_nested_lists(compiler: GuideCompiler, separators: tuple[str, str]) -> None:
+    matrix = {"type": "array", "items": {"type": "array", "items": {"type": "integer"}, "maxItems": 2}}
+    for value, fits in (([[1, 2], [], [-3]], True), ([], True), ([[1, 2, 3]], False), ([1], False)):
+        assert can_write(compiler, record(m=matrix), json.dumps({"m": value}, separators=separators)) is fits
+
+
+def test_a_value_fixed_by_the_schema_is_forced_whole(compiler: GuideCompiler) -> None:
+    guide = compiler.compile('{"const":{"a":["x",1]}}')
+    assert json.loads(compiler.decode(guide.take_forced())) == {"a": ["x", 1]}
+    assert guide.finished
+
+
+def test_a_number_at_the_top_is_ended_by_the_model_and_decodes_without_its_end(compiler: GuideCompiler) -> None:
+    guide = compiler.compile('{"type":"integer"}')
+    for token in (ord("4"), ord("2"), END):
+        assert not guide.finished
+        assert token in guide.allowed()
+        guide.accept(token)
+    assert guide.finished
+    assert compiler.decode([ord("4"), ord("2"), END]) == "42"
+
+
+def test_guides_of_one_schema_do_not_share_their_state(compiler: GuideCompiler) -> None:
+    schema = json.dumps(record(a={"type": "string", "enum": ["x", "yy"]}))
+    first, second = compiler.compile(schema), compiler.compile(schema)
+    first.take_forced()
+    first.accept(ord("x"))
+    assert re.fullmatch(r'\{"a": ?"', compiler.decode(second.take_forced()))
+    assert second.allowed().tolist() == [ord("x"), ord("y")]
+
+
+def test_a_token_the_mask_forbids_is_an_error(compiler: GuideCompiler) -> None:
+    guide = compiler.compile('{"type":"integer"}')
+    with pytest.raises(InvalidSchema):
+        guide.accept(ord("x"))
+
+
+@pytest.mark.parametrize(
+    "schema",
+    ['{"type":"text"}', '{"enum":[]}', '{"type":"string","pattern":"("}', "[1]", "not json", '{"oneOf":3}'],
+)
+def test_a_schema_that_cannot_be_compiled_is_named_as_such(compiler: GuideCompiler, schema: str) -> None:
+    with pytest.raises(InvalidSchema, match="schema") as caught:
+        compiler.compile(schema)
+    assert caught.value.advice
+
+
+WORDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
+SCALARS = st.one_of(
+    st.sampled_from([{"type": t} for t in ("string", "integer", "number", "boolean")]),
+    st.lists(WORDS, min_size=1, max_size=5, unique=True).map(lambda w: {"type": "string", "enum": w}),
+    st.just({"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}),
+)
+
+
+def deeper(inner: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dict[str, Any]]:
+    return st.one_of(
+        inner.map(lambda s: {"type": "array", "items": s, "maxItems": 4}),
+        inner.map(lambda s: {"anyOf": [s, {"type": "null"}]}),
+        st.dictionaries(WORDS, inner, min_size=1, max_size=4).map(lambda p: record(**p)),
+    )
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.dictionaries(WORDS, st.recursive(SCALARS, deeper, max_leaves=6), min_size=1, max_size=4), st.integers(0, 999))
+def test_a_random_walk_under_the_mask_fits_its_schema(
+    compiler: GuideCompiler, properties: dict[str, Any], seed: int
+) -> None:
+    schema = record(**properties)
+    # A number may be written that no float holds (1e999); the backend refuses such a reply.
+    value = json.loads(walk(compiler, schema, seed), parse_float=lambda t: min(float(t), 1e308))
+    assert find_misfit(value, schema) is None
+    assert list(value) == list(properties)

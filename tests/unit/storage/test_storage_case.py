@@ -1,0 +1,184 @@
+import os
+import sqlite3
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from storage.case import Case
+from storage.errors import (
+    BadRecord,
+    CaseLocked,
+    CaseMissing,
+    CaseReadOnly,
+    NotACase,
+    StorageError,
+    WrongThread,
+)
+from storage.lock import WriterLock, lock_file, writer_of
+from storage.migrations import APPLICATION_ID, SCHEMA_VERSION, case_migrations
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def pragma(path: Path, name: str) -> object:
+    connection = sqlite3.connect(path)
+    value = connection.execute(f"PRAGMA {name}").fetchone()[0]
+    connection.close()
+    return value
+
+
+def test_a_new_case_names_itself_and_its_schema(tmp_path: Path) -> None:
+    path = tmp_path / "new.redwell"
+    with Case(path) as case:
+        assert case.path == path
+        assert not case.read_only
+    assert pragma(path, "application_id") == APPLICATION_ID
+    assert pragma(path, "user_version") == SCHEMA_VERSION == len(case_migrations._migrations)
+    assert pragma(path, "journal_mode") == "wal"
+    assert names(tmp_path) == ["new.redwell"]
+
+
+def test_a_reader_sees_what_the_writer_committed(tmp_path: Path) -> None:
+    path = tmp_path / "c.redwell"
+    with Case(path) as writer, Case(path, read_only=True) as reader:
+        writer.save_cached("k", "1", [1])
+        assert reader.cached("k", "1") == [1]
+        with writer.transaction():
+            writer.save_cached("k", "1", [2])
+            assert reader.cached("k", "1") == [1]
+        assert reader.cached("k", "1") == [2]
+        with pytest.raises(CaseReadOnly, match="for reading only"):
+            reader.save_cached("k", "1", [3])
+
+
+def test_a_transaction_is_all_or_nothing_and_may_nest(tmp_path: Path) -> None:
+    with Case(tmp_path / "c.redwell") as case:
+        with pytest.raises(ZeroDivisionError), case.transaction():
+            case.save_cached("k", "1", "lost")
+            raise ZeroDivisionError
+        assert case.cached("k", "1") is None
+        with case.transaction():
+            case.save_cached("k", "outer", "kept")
+            with pytest.raises(ZeroDivisionError), case.transaction():
+                case.save_cached("k", "inner", "lost")
+                raise ZeroDivisionError
+        assert (case.cached("k", "outer"), case.cached("k", "inner")) == ("kept", None)
+
+
+def test_a_second_writer_in_this_process_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "c.redwell"
+    with Case(path) as case:
+        assert case.writer_pid == os.getpid()
+        with pytest.raises(CaseLocked, match="already open for writing in this process"):
+            Case(path)
+        case.save_cached("k", "1", 1)
+    assert writer_of(path) is None
+    Case(path).close()
+
+
+def test_closing_twice_is_harmless_and_frees_the_case(tmp_path: Path) -> None:
+    case = Case(tmp_path / "c.redwell")
+    case.close()
+    case.close()
+    assert not lock_file(case.path).exists()
+
+
+def test_another_thread_gets_a_clear_error(tmp_path: Path) -> None:
+    caught: list[StorageError] = []
+
+    def use() -> None:
+        try:
+            case.documents()
+        except StorageError as error:
+            caught.append(error)
+
+    with Case(tmp_path / "c.redwell") as case:
+        thread = threading.Thread(target=use)
+        thread.start()
+        thread.join()
+        assert case.documents() == []
+    assert isinstance(caught[0], WrongThread)
+    assert "another thread" in str(caught[0])
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_child_neither_uses_nor_unlocks_the_case(tmp_path: Path) -> None:
+    path = tmp_path / "c.redwell"
+    script = f"""
+import os, sys
+from storage.case import Case
+from storage.errors import WrongThread, CaseLocked
+case = Case({str(path)!r})
+child = os.fork()
+if child == 0:
+    try:
+        case.documents()
+    except WrongThread:
+        case.close()
+        try:
+            Case({str(path)!r})
+        except CaseLocked as error:
+            os._exit(0 if error.pid == os.getppid() else 3)
+    os._exit(4)
+status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+case.save_cached("k", "1", 1)
+case.close()
+sys.exit(status)
+"""
+    assert subprocess.run([sys.executable, "-c", script], check=False, timeout=60).returncode == 0
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+def test_what_is_no_case_is_refused_and_left_as_it_was(tmp_path: Path, read_only: bool) -> None:
+    text = tmp_path / "text.redwell"
+    text.write_bytes(b"Dear Sir or Madam, this is not a database. " * 40)
+    foreign = tmp_path / "foreign.db"
+    connection = sqlite3.connect(foreign)
+    connection.execute("CREATE TABLE moz_places (id)")
+    connection.commit()
+    connection.close()
+    before = foreign.read_bytes()
+    for path in (text, foreign, tmp_path):
+        with pytest.raises(NotACase):
+            Case(path, read_only=read_only)
+    assert foreign.read_bytes() == before
+    assert names(tmp_path) == ["foreign.db", "text.redwell"]
+
+
+def test_missing_files_and_folders(tmp_path: Path) -> None:
+    for options in ({"read_only": True}, {"create": False}):
+        with pytest.raises(CaseMissing, match="no case at"):
+            Case(tmp_path / "none.redwell", **options)
+    with pytest.raises(CaseMissing, match="no folder"):
+        Case(tmp_path / "none" / "c.redwell")
+    with pytest.raises(CaseMissing, match="cannot be a case file"):
+        Case(tmp_path / ("n" * 300))
+    assert names(tmp_path) == []
+
+
+def test_an_empty_file_becomes_a_case_only_for_a_writer(tmp_path: Path) -> None:
+    path = tmp_path / "c.redwell"
+    path.touch()
+    with pytest.raises(NotACase, match="an empty file"):
+        Case(path, read_only=True)
+    Case(path).close()
+    Case(path, read_only=True).close()
+
+
+def test_a_number_beyond_64_bits_is_a_clear_error(tmp_path: Path) -> None:
+    with Case(tmp_path / "c.redwell") as case, pytest.raises(BadRecord, match="64 bits"):
+        case.save_document("a", filename="f", kind="k", size_bytes=2**70, page_count=1, body={}, lines=[])
+
+
+def test_a_lock_is_seen_and_given_back(tmp_path: Path) -> None:
+    path = tmp_path / "c.redwell"
+    lock = WriterLock(path)
+    assert writer_of(path) == os.getpid()
+    lock.release()
+    lock.release()
+    assert writer_of(path) is None

@@ -1,0 +1,160 @@
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from storage.case import Case
+from storage.documents import DocumentPath, LineRecord
+from storage.errors import BadRecord, NotInCase
+from storage.search import HIT_END, HIT_START, match_expression
+
+
+def test_a_document_comes_back_as_it_was_saved(case: Case, letter: str) -> None:
+    stored = case.document(letter)
+    assert stored.body == {"pages": [1, 2]}
+    entry = stored.entry
+    assert (entry.id, entry.filename, entry.kind, entry.size_bytes) == (letter, "letter.pdf", "pdf", 123)
+    assert (entry.page_count, entry.line_count) == (2, 5)
+    assert case.documents() == [entry]
+    assert case.has_document(letter)
+    assert not case.has_document("b" * 64)
+
+
+def test_line_ranges_are_inclusive_and_end_where_the_document_ends(case: Case, letter: str) -> None:
+    case.save_document(
+        "b" * 64, filename="b", kind="txt", size_bytes=1, page_count=1, body={}, lines=[LineRecord(1, 1, "next")]
+    )
+    assert [line.number for line in case.lines(letter, 2, 3)] == [2, 3]
+    assert case.lines(letter, 4)[0] == LineRecord(4, 2, "The officer's report says otherwise.")
+    assert [line.number for line in case.lines(letter, -5, 99)] == [1, 2, 3, 4, 5]
+    assert case.lines(letter, 6, 9) == []
+    assert [line.text for line in case.lines("b" * 64)] == ["next"]
+
+
+def test_saving_again_replaces_lines_and_search(case: Case, letter: str) -> None:
+    case.save_document(
+        letter,
+        filename="letter.pdf",
+        kind="pdf",
+        size_bytes=123,
+        page_count=1,
+        body={"parser": 2},
+        lines=[LineRecord(1, 1, "Reparsed by newer code")],
+    )
+    assert [line.text for line in case.lines(letter)] == ["Reparsed by newer code"]
+    assert case.search("ramirez") == []
+    assert len(case.search("reparsed")) == 1
+    assert len(case.documents()) == 1
+
+
+def test_lines_must_be_numbered_from_one_without_gaps(case: Case) -> None:
+    with pytest.raises(BadRecord, match="line 3 stands where line 2 belongs"):
+        case.save_document(
+            "c" * 64,
+            filename="c",
+            kind="txt",
+            size_bytes=1,
+            page_count=1,
+            body={},
+            lines=[LineRecord(1, 1, "a"), LineRecord(3, 1, "b")],
+        )
+    assert not case.has_document("c" * 64)
+
+
+def test_the_same_file_twice_is_one_document_with_two_paths(case: Case, letter: str) -> None:
+    case.add_path(letter, "in/letter.pdf")
+    case.add_path(letter, "in/copy.pdf")
+    case.add_path(letter, "in/letter.pdf")
+    assert case.paths(letter) == [DocumentPath("in/letter.pdf", None), DocumentPath("in/copy.pdf", None)]
+
+
+def test_an_attachment_knows_its_mail(case: Case, letter: str) -> None:
+    case.save_document("d" * 64, filename="m.eml", kind="eml", size_bytes=9, page_count=1, body={}, lines=[])
+    case.add_path(letter, "in/m.eml/letter.pdf", parent_id="d" * 64)
+    assert case.paths(letter) == [DocumentPath("in/m.eml/letter.pdf", "d" * 64)]
+
+
+def test_an_unknown_document_is_named(case: Case) -> None:
+    with pytest.raises(NotInCase, match="no document ffff"):
+        case.document("ffff")
+    with pytest.raises(NotInCase, match="no document ffff"):
+        case.add_path("ffff", "x.pdf")
+
+
+def test_a_failure_stays_until_the_path_is_read(case: Case, letter: str) -> None:
+    case.save_failure("in/bad.pdf", None, "unreadable", "permission denied", "Change its permissions.")
+    case.save_failure("in/bad.pdf", "e" * 64, "encrypted", "needs a password", "Remove the password.")
+    (failure,) = case.failures()
+    assert (failure.path, failure.sha256, failure.reason) == ("in/bad.pdf", "e" * 64, "encrypted")
+    assert (failure.message, failure.advice) == ("needs a password", "Remove the password.")
+    case.add_path(letter, "in/bad.pdf")
+    assert case.failures() == []
+
+
+def test_file_names_that_are_not_utf8_survive(case: Case, letter: str) -> None:
+    path = b"in/caf\xe9.pdf".decode("utf-8", "surrogateescape")
+    case.add_path(letter, path)
+    case.save_failure(path + "2", None, "empty", path)
+    assert case.paths(letter)[0].path == path
+    assert case.failures()[0].message == path
+
+
+@given(st.lists(st.text(max_size=40), max_size=8))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+def test_any_text_is_kept_line_for_line(case: Case, texts: list[str]) -> None:
+    lines = [LineRecord(n, 1, text) for n, text in enumerate(texts, 1)]
+    case.save_document("9" * 64, filename="x", kind="txt", size_bytes=1, page_count=1, body={"t": texts}, lines=lines)
+    assert case.lines("9" * 64) == lines
+    assert case.document("9" * 64).body == {"t": texts}
+
+
+def test_search_ignores_case_and_accents_and_marks_its_hits(case: Case, letter: str) -> None:
+    (hit,) = case.search("ramirez")
+    assert (hit.document_id, hit.line, hit.page) == (letter, 2, 1)
+    assert f"{HIT_START}RAMÍREZ{HIT_END}" in hit.snippet
+    assert hit.text == "Officer RAMÍREZ, J. (badge #4471) struck the man."
+
+
+@pytest.mark.parametrize(
+    ("query", "lines"),
+    [
+        ("officer", [2, 4]),
+        ("officer struck", [2]),
+        ('"internal affairs"', [1]),
+        ('"affairs internal"', []),
+        ("offic*", [2, 4]),
+        ("offic", []),
+        ('"internal aff"*', [1]),
+        ("officer's", [4]),
+        ("#4471", [2]),
+        ("3/4/2019", [3]),
+        ("=HYPERLINK", [5]),
+        ("officer NOT struck", []),
+        ("text:officer", []),
+        ("(badge", [2]),
+        ("badge AND", []),
+        ('"', []),
+        ("*", []),
+        ("", []),
+        ('" - "', []),
+    ],
+)
+def test_punctuation_and_operators_are_plain_text(case: Case, letter: str, query: str, lines: list[int]) -> None:
+    assert sorted(hit.line for hit in case.search(query)) == lines
+
+
+def test_search_as_you_type(case: Case, letter: str) -> None:
+    assert [hit.line for hit in case.search("the man offi", prefix=True)] == [2]
+    assert len(case.search("officer", limit=1)) == 1
+    assert case.search("officer", limit=0) == []
+
+
+@given(st.text(max_size=30) | st.text(alphabet='"*()-+:^{}AND OR NOT NEAR\x00\ud800é', max_size=20))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
+def test_no_query_is_an_error(case: Case, query: str) -> None:
+    assert isinstance(case.search(query), list)
+    assert isinstance(case.search(query, prefix=True), list)
+
+
+def test_match_expression() -> None:
+    assert match_expression('(Ramirez) "use of force" offic*') == '"(Ramirez)" AND "use of force" AND "offic" *'
+    assert match_expression("-- *") == ""
