@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from functools import lru_cache
 from typing import Any, Protocol
 
@@ -60,7 +61,9 @@ class GuideCompiler:
         """Read the vocabulary from llama.cpp; about a second."""
         from llguidance.llamacpp import lltokenizer_from_vocab  # noqa: PLC0415 - it imports the runtime
 
-        return cls(lltokenizer_from_vocab(vocabulary))
+        with warnings.catch_warnings():  # it calls functions that the runtime has renamed
+            warnings.simplefilter("ignore", DeprecationWarning)
+            return cls(lltokenizer_from_vocab(vocabulary))
 
     def compile(self, schema_json: str) -> TokenGuide:
         """Return a fresh guide; raises InvalidSchema naming what the schema language cannot express."""

@@ -13,7 +13,7 @@ from PIL import ImageOps, ImageSequence
 from engine.documents.drafts import Contents, PageDraft, Progress
 from engine.documents.ocr import Image
 from engine.documents.options import ParseOptions
-from engine.documents.pages import ocr_doubts, ocr_lines, read_picture
+from engine.documents.pages import ocr_doubts, page_lines, read_picture
 from engine.errors import DocumentError
 
 FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "GIF", "WEBP")
@@ -85,5 +85,5 @@ def _read_frame(frame: Pillow.Image, options: ParseOptions) -> tuple[PageDraft, 
         return PageDraft((), width * scale, height * scale, "text", "a picture, and OCR is switched off"), []
     read = read_picture(picture, scale, options.threads)
     reason = "a picture" if read.fragments else "a picture without readable text"
-    page = PageDraft(ocr_lines(read), width * scale, height * scale, "ocr", reason, read.rotation)
+    page = PageDraft(page_lines(read.fragments), width * scale, height * scale, "ocr", reason, read.rotation)
     return page, ocr_doubts(read)

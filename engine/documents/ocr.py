@@ -34,8 +34,9 @@ _FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000:
 
 @dataclass(frozen=True, slots=True)
 class OcrPage:
-    """What OCR read: fragments in points, degrees clockwise by which the page was found turned (negative: a slant to the left), mean confidence 0..1.
+    """What OCR read: fragments in points and their mean confidence, 0..1.
 
+    `rotation` is how far the page was found turned, in degrees clockwise; negative for a slight slant the other way.
     `unreadable` counts places with something like text that could not be read.
     """
 

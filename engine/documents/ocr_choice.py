@@ -1,26 +1,47 @@
-"""Decide per page between the text layer and OCR, and keep the better of the two."""
+"""Decide per page between the text layer and OCR, and keep the better of the two, or both."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.documents.document import Box
 from engine.documents.ocr import OcrPage
 from engine.documents.options import ParseOptions
 from engine.documents.pdf_text import TextLayer
 from engine.documents.quality import garbling, plausible_characters
+from engine.documents.reading_order import Fragment
 
 _PICTURE_PAGE = 0.5
 _FEW_CHARACTERS = 200
 _UNREAD_PICTURE = 0.25
 _LEAST_CONFIDENCE = 0.6
+_AGREEMENT = 0.4
+_COVERED = 0.5
+_WORD = re.compile(r"\w{3,}")
 
 
-def reason_for_ocr(layer: TextLayer, options: ParseOptions) -> str | None:
+@dataclass(frozen=True, slots=True)
+class OcrNeed:
+    """Why a page goes to OCR, and whether OCR may `replace` its text layer or only `add` to it."""
+
+    reason: str
+    use: Literal["replace", "add"]
+
+
+def need_of_ocr(layer: TextLayer, options: ParseOptions) -> OcrNeed | None:
     """Say why a page should go to OCR, or return None when its text layer will do."""
     if options.ocr == "never":
         return None
     if options.ocr == "always":
-        return "OCR was asked for"
+        return OcrNeed("OCR was asked for", "replace")
     fault = garbling(layer.text)
-    return f"garbled text layer: {fault}" if fault is not None else _missing_text(layer)
+    if fault is not None:
+        return OcrNeed(f"garbled text layer: {fault}", "replace")
+    reason = _missing_text(layer)
+    return OcrNeed(reason, "add") if reason is not None else None
 
 
 def _missing_text(layer: TextLayer) -> str | None:
@@ -36,13 +57,40 @@ def _missing_text(layer: TextLayer) -> str | None:
 
 
 def ocr_is_better(layer: TextLayer, read: OcrPage) -> bool:
-    """Compare the two readings by how many characters of plausible words each has."""
+    """Compare the two readings of the whole page."""
     if not layer.text.strip():
         return True
     if not read.fragments:
         return False
-    by_ocr = plausible_characters("\n".join(f.text for f in read.fragments))
-    if garbling(layer.text) is not None:
+    text = "\n".join(f.text for f in read.fragments)
+    by_ocr, by_layer = plausible_characters(text), plausible_characters(layer.text)
+    if garbling(layer.text) is not None and _agreement(layer.text, text) < _AGREEMENT:
         # Broken encodings can look like words by chance; a confident reading of the picture wins over them.
-        return read.confidence >= _LEAST_CONFIDENCE and by_ocr > 0.3 * plausible_characters(layer.text)
-    return by_ocr > 1.1 * plausible_characters(layer.text)
+        return read.confidence >= _LEAST_CONFIDENCE and by_ocr > 0.3 * by_layer
+    return by_ocr > 1.1 * by_layer
+
+
+def added_by_ocr(layer: TextLayer, read: OcrPage) -> tuple[Fragment, ...]:
+    """Return what OCR read in places where the text layer has nothing.
+
+    A page that OCR found turned a quarter adds nothing to a layer with text: the two have no common lines.
+    """
+    if layer.fragments and abs(read.rotation) > 45:
+        return ()
+    boxes = [fragment.box for fragment in layer.fragments]
+    return tuple(f for f in read.fragments if _covered_share(f.box, boxes) < _COVERED)
+
+
+def _agreement(layer: str, ocr: str) -> float:
+    """Return the share of the layer's words that OCR read too: high when odd letters really stand on the page."""
+    words = set(_WORD.findall(layer.lower()))
+    return len(words & set(_WORD.findall(ocr.lower()))) / max(len(words), 1)
+
+
+def _covered_share(box: Box, others: Sequence[Box]) -> float:
+    shared = 0.0
+    for other in others:
+        width = min(box.x1, other.x1) - max(box.x0, other.x0)
+        height = min(box.y1, other.y1) - max(box.y0, other.y0)
+        shared += max(width, 0.0) * max(height, 0.0)
+    return shared / max((box.x1 - box.x0) * (box.y1 - box.y0), 1e-9)

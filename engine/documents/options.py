@@ -27,7 +27,7 @@ class ParseOptions:
     max_pages: int = 5000
     max_pixels: int = 60_000_000
     memory_bytes: int = 3072 * MEBIBYTE
-    step_seconds: float = 120.0
+    step_seconds: float = 180.0
     max_members: int = 10_000
     max_unpacked_bytes: int = 2048 * MEBIBYTE
     max_compression_ratio: float = 200.0

@@ -23,9 +23,17 @@ def read_picture(image: Image, points_per_pixel: float, threads: int) -> OcrPage
     return load_ocr(threads).read(np.ascontiguousarray(image), points_per_pixel)
 
 
-def ocr_lines(read: OcrPage) -> list[LineDraft]:
-    """Put what OCR read into lines in reading order."""
-    return [_ocr_line(row) for row in arrange(read.fragments)]
+def page_lines(fragments: Iterable[Fragment], rules: Sequence[Box] = ()) -> list[LineDraft]:
+    """Put the fragments of a page, from its text layer or from OCR, into lines in reading order."""
+    return [_line(row) for row in arrange(fragments, rules)]
+
+
+def mostly_ocr(lines: Iterable[LineDraft]) -> bool:
+    """Say whether more characters come from OCR than from a text layer."""
+    count = {"text": 0, "ocr": 0}
+    for line in lines:
+        count[line.source] += len(line.text)
+    return count["ocr"] > count["text"]
 
 
 def ocr_doubts(read: OcrPage) -> list[str]:
@@ -38,11 +46,10 @@ def ocr_doubts(read: OcrPage) -> list[str]:
     return doubts
 
 
-def text_lines(fragments: Iterable[Fragment], rules: Sequence[Box]) -> list[LineDraft]:
-    """Put a text layer into lines in reading order."""
-    return [LineDraft(join_row(row), enclosing(f.box for f in row)) for row in arrange(fragments, rules)]
-
-
-def _ocr_line(row: Row) -> LineDraft:
-    confidence = round(fmean(f.confidence or 0.0 for f in row), 3)
-    return LineDraft(join_row(row), enclosing(f.box for f in row), "ocr", confidence)
+def _line(row: Row) -> LineDraft:
+    """Make one line; it counts as OCR when most of its characters are."""
+    read = [f for f in row if f.confidence is not None]
+    box, text = enclosing(f.box for f in row), join_row(row)
+    if 2 * sum(len(f.text) for f in read) <= sum(len(f.text) for f in row):
+        return LineDraft(text, box)
+    return LineDraft(text, box, "ocr", round(fmean(f.confidence or 0.0 for f in read), 3))

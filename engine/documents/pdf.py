@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,16 +11,18 @@ from typing import Any
 import numpy as np
 
 from engine.documents.document import OutlineEntry, Table
-from engine.documents.drafts import ChildFailure, ChildFile, Contents, PageDraft, Progress
+from engine.documents.drafts import ChildFailure, ChildFile, Contents, LineDraft, PageDraft, Progress
 from engine.documents.mupdf import MUPDF_ERRORS, pymupdf
-from engine.documents.ocr import Image
-from engine.documents.ocr_choice import ocr_is_better, reason_for_ocr
+from engine.documents.ocr import Image, OcrPage
+from engine.documents.ocr_choice import added_by_ocr, need_of_ocr, ocr_is_better
 from engine.documents.options import ParseOptions
-from engine.documents.pages import ocr_doubts, ocr_lines, read_picture, text_lines
+from engine.documents.pages import mostly_ocr, ocr_doubts, page_lines, read_picture
 from engine.documents.pdf_tables import find_tables
 from engine.documents.pdf_text import TextLayer, read_text_layer
 from engine.documents.scratch import Scratch
 from engine.errors import DocumentError
+
+Size = tuple[float, float]
 
 _UNREAD_PICTURE = 0.15
 
@@ -120,7 +122,7 @@ def _read_page(pdf: Any, number: int, options: ParseOptions, reading: _Reading) 
     """Read one page into `reading`; a page that cannot be read is kept, empty, with a warning."""
     try:
         page = pdf.load_page(number - 1)
-        layer = read_text_layer(page, has_form=bool(pdf.is_form_pdf))
+        layer = read_text_layer(page)
         draft, warnings = _better_reading(page, layer, options)
         tables = find_tables(page, number, layer) if options.tables and draft.source == "text" else []
     except MUPDF_ERRORS as error:
@@ -135,19 +137,36 @@ def _read_page(pdf: Any, number: int, options: ParseOptions, reading: _Reading) 
 
 def _better_reading(page: Any, layer: TextLayer, options: ParseOptions) -> tuple[PageDraft, list[str]]:
     """Read the page by text layer or OCR; return it with warnings about what neither could read."""
-    width, height = float(page.rect.width), float(page.rect.height)
-    reason = reason_for_ocr(layer, options)
-    if reason is None:
-        lines = text_lines(layer.fragments, layer.rules)
-        return PageDraft(lines, width, height, "text", "text layer" if lines else "blank page"), _unread(layer)
+    size = float(page.rect.width), float(page.rect.height)
+    need = need_of_ocr(layer, options)
+    if need is None:
+        lines = page_lines(layer.fragments, layer.rules)
+        return PageDraft(lines, *size, "text", "text layer" if lines else "blank page"), _unread(layer)
     picture, scale = render_page(page, options.ocr_dpi, options.max_pixels)
     read = read_picture(picture, scale, options.threads)
-    if not ocr_is_better(layer, read):
-        lines = text_lines(layer.fragments, layer.rules)
-        return PageDraft(lines, width, height, "text", f"text layer, better than OCR ({reason})"), []
-    if not read.fragments:
-        reason = f"no text found ({reason})"
-    return PageDraft(ocr_lines(read), width, height, "ocr", reason, read.rotation), ocr_doubts(read)
+    choose = _replaced if need.use == "replace" else _extended
+    return choose(layer, read, need.reason, size)
+
+
+def _replaced(layer: TextLayer, read: OcrPage, reason: str, size: Size) -> tuple[PageDraft, list[str]]:
+    if ocr_is_better(layer, read):
+        lines = page_lines(read.fragments)
+        return PageDraft(lines, *size, "ocr", _found(reason, lines), read.rotation), ocr_doubts(read)
+    lines = page_lines(layer.fragments, layer.rules)
+    return PageDraft(lines, *size, "text", f"text layer, better than OCR ({reason})"), []
+
+
+def _extended(layer: TextLayer, read: OcrPage, reason: str, size: Size) -> tuple[PageDraft, list[str]]:
+    added = added_by_ocr(layer, read)
+    lines = page_lines([*layer.fragments, *added], layer.rules)
+    if layer.fragments and not mostly_ocr(lines):
+        how = "text layer, and OCR of its pictures" if added else "text layer; OCR found nothing more"
+        return PageDraft(lines, *size, "text", f"{how} ({reason})"), ocr_doubts(read) if added else []
+    return PageDraft(lines, *size, "ocr", _found(reason, lines), read.rotation), ocr_doubts(read)
+
+
+def _found(reason: str, lines: Sequence[LineDraft]) -> str:
+    return reason if lines else f"no text found ({reason})"
 
 
 def _unread(layer: TextLayer) -> list[str]:

@@ -38,7 +38,7 @@ class TextLayer:
         return "\n".join(fragment.text for fragment in self.fragments)
 
 
-def read_text_layer(page: Any, *, has_form: bool) -> TextLayer:
+def read_text_layer(page: Any) -> TextLayer:
     """Read the text layer of a page; the page keeps its rotation."""
     matrix = page.rotation_matrix
     fragments = [
@@ -47,7 +47,7 @@ def read_text_layer(page: Any, *, has_form: bool) -> TextLayer:
         for line in block.get("lines", ())
         if (fragment := _fragment(line, matrix)) is not None
     ]
-    if has_form:
+    if page.first_widget is not None:
         fragments = _with_buttons(page, fragments, matrix)
     paths = page.get_cdrawings()
     images = [_box(pymupdf.Rect(info["bbox"]) * matrix & page.rect) for info in page.get_image_info()]

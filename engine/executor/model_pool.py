@@ -46,10 +46,14 @@ class ModelPool:
 
     async def model(self, name: str) -> ModelBackend:
         """Return the model, loading it on the first call; raises EnvironmentMissing if it cannot be."""
+        self.prefetch(name)
+        return await asyncio.shield(self._loading[self._override or name])
+
+    def prefetch(self, name: str) -> None:
+        """Begin to load the model; whether that succeeds is told by `model`."""
         name = self._override or name
         if name not in self._loading:
             self._loading[name] = asyncio.create_task(self._load(name))
-        return await asyncio.shield(self._loading[name])
 
     def embedder(self) -> TextEmbedder:
         """Return the embedding model."""

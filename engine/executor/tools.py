@@ -115,7 +115,9 @@ class OperatorTools:
     @property
     def _model(self) -> ModelBackend:
         if self._backend is None:
-            raise RedwellError(f"operator {self._progress.operator!r} asked for a model but declares that it needs none")
+            raise RedwellError(
+                f"operator {self._progress.operator!r} asked for a model but declares that it needs none"
+            )
         return self._backend
 
     def _stored_vector(self, embedder: TextEmbedder, text: str) -> NDArray[np.float32] | None:

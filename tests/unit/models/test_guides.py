@@ -137,7 +137,8 @@ def test_every_alternative_can_be_written_exactly(
     compiler: GuideCompiler, separators: tuple[str, str], choice: str
 ) -> None:
     schema = record(q={"type": "string", "enum": CHOICES})
-    assert can_write(compiler, schema, json.dumps({"q": choice}, ensure_ascii=False, separators=separators))
+    text = json.dumps({"q": choice}, ensure_ascii=False, separators=separators)
+    assert can_write(compiler, schema, text.replace("\x7f", "\\u007f"))  # the guide escapes DEL, Python does not
 
 
 def test_nothing_but_the_alternatives_is_written(compiler: GuideCompiler) -> None:

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import codecs
-
 import pytest
 
 from engine.documents.quality import garbling, plausible_characters
@@ -19,7 +17,7 @@ def test_prose_is_fine() -> None:
         PROSE[:40] + "\ufffd" * 20,
         "(cid:12)(cid:44)(cid:3) and more (cid:9)",
         "".join(chr(0xF000 + ord(c)) for c in PROSE),
-        codecs.encode(PROSE, "rot13"),
+        "".join(chr((ord(c) - 94) % 26 + 97) if c.islower() else c for c in PROSE),
         PROSE.translate(str.maketrans("aeiou", "bcdfg")),
     ],
 )

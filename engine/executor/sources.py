@@ -1,0 +1,198 @@
+"""Datasets into rows: folders are read into the case as documents, data files item by item."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from engine.documents.codec import document_from_json, document_to_json
+from engine.documents.document import Document
+from engine.documents.events import Duplicate, FileEvent, FileFailed, Found, IngestEvent, Known, Parsed
+from engine.documents.ingest import ingest_folder
+from engine.documents.options import ParseOptions
+from engine.documents.records import read_rows
+from engine.errors import UsageError
+from engine.executor.events import DocumentFailed, DocumentRead, Emit, FilesFound
+from engine.plan.plan import Dataset
+from engine.rows import DocumentId, Row
+from storage.case import Case
+from storage.documents import LineRecord
+from storage.ledger import DocumentRecord
+
+NO_TEXT = "no text was found in this document"
+
+
+@dataclass
+class Ingested:
+    """What a folder gave: its documents in order of path, each once, and the fate of every file."""
+
+    documents: dict[DocumentId, str] = field(default_factory=dict)
+    """Document -> the first path it was found at, relative to the folder."""
+    fates: list[DocumentRecord] = field(default_factory=list)
+
+    @property
+    def failed(self) -> int:
+        """Count the files that could not be read."""
+        return sum(record.fate == "failed" for record in self.fates)
+
+
+async def ingest(
+    folder: Path, case: Case, emit: Emit, *, dataset: str, options: ParseOptions, workers: int
+) -> Ingested:
+    """Read a folder (or one file) into the case; files that are in it already are not parsed again.
+
+    Raises UsageError when there is nothing at `folder`, or no file in it.
+    """
+    if not folder.exists():
+        raise UsageError(f"dataset {dataset!r}: there is nothing at {folder}", advice="Give an existing folder.")
+    ingestion = _Ingestion(folder, case, emit, dataset)
+    events = ingest_folder(
+        [folder],
+        known=case.has_document,
+        options=options,
+        workers=workers,
+        known_children=lambda document: _children(case, document),
+    )
+    async with aclosing(events) as stream:  # type: ignore[type-var]
+        async for event in stream:
+            ingestion.take(event)
+    if not ingestion.result.fates:
+        raise UsageError(
+            f"dataset {dataset!r}: there are no files in {folder}", advice="Give a folder that holds documents."
+        )
+    return ingestion.result
+
+
+def _children(case: Case, document: DocumentId) -> Sequence[dict[str, Any]]:
+    metadata = case.document(document).body["metadata"]
+    children: Sequence[dict[str, Any]] = metadata.get("children", ())
+    return children
+
+
+class _Ingestion:
+    """One pass over a folder: each event goes to the case, to whoever watches, and into the result."""
+
+    def __init__(self, folder: Path, case: Case, emit: Emit, dataset: str) -> None:
+        self.result = Ingested()
+        self._root = folder if folder.is_dir() else folder.parent
+        self._case = case
+        self._emit = emit
+        self._dataset = dataset
+        self._total = 0
+        self._done = 0
+        self._waiting: dict[DocumentId, list[tuple[DocumentId, str]]] = {}
+
+    def take(self, event: IngestEvent) -> None:
+        """Record one event."""
+        match event:
+            case Found(files=files):
+                self._total = files
+                self._emit(FilesFound(self._dataset, files))
+            case FileFailed():
+                self._count(event)
+                self._failed(event)
+            case Parsed(document=document):
+                self._count(event)
+                save_document(self._case, document)
+                self._read(event, document.id, "parsed", document, event.seconds)
+            case Known(id=known):
+                self._count(event)
+                self._read(event, known, "known", load_document(self._case, known), 0.0)
+            case Duplicate(id=known):
+                self._count(event)
+                self._read(event, known, "duplicate", load_document(self._case, known), 0.0)
+
+    def _count(self, event: FileEvent) -> None:
+        """Count the files of the folder; those inside other files come on top of what was found."""
+        if event.parent_id is not None:
+            self._total += 1
+        self._done += 1
+
+    def _read(self, event: FileEvent, id: DocumentId, status: str, document: Document, seconds: float) -> None:
+        self._keep_path(id, event)
+        path = self._relative(event.path)
+        first = id not in self.result.documents
+        self.result.documents.setdefault(id, path)
+        self.result.fates.append(DocumentRecord(event.path, "parsed" if first else "duplicate", id))
+        self._emit(
+            DocumentRead(
+                dataset=self._dataset,
+                path=path,
+                document_id=id,
+                status=status,
+                pages=len(document.pages),
+                ocr_pages=sum(page.source == "ocr" for page in document.pages),
+                seconds=seconds,
+                done=self._done,
+                total=self._total,
+            )
+        )
+
+    def _keep_path(self, id: DocumentId, event: FileEvent) -> None:
+        """Keep where a document was found. Files inside a file come before it, so their paths wait for it."""
+        if event.parent_id is not None and not self._case.has_document(event.parent_id):
+            self._waiting.setdefault(event.parent_id, []).append((id, event.path))
+            return
+        self._case.add_path(id, event.path, event.parent_id)
+        for child, path in self._waiting.pop(id, []):
+            self._case.add_path(child, path, id)
+
+    def _failed(self, event: FileFailed) -> None:
+        self._case.save_failure(event.path, event.sha256, event.reason, event.message, event.advice)
+        self.result.fates.append(
+            DocumentRecord(event.path, "failed", event.sha256, event.reason, event.message, event.advice)
+        )
+        self._emit(
+            DocumentFailed(
+                dataset=self._dataset,
+                path=self._relative(event.path),
+                reason=event.reason,
+                message=event.message,
+                advice=event.advice,
+                done=self._done,
+                total=self._total,
+            )
+        )
+
+    def _relative(self, path: str) -> str:
+        return Path(os.path.relpath(path, self._root)).as_posix()
+
+
+def save_document(case: Case, document: Document) -> None:
+    """Put a parsed document and its lines into the case."""
+    case.save_document(
+        document.id,
+        filename=document.filename,
+        kind=document.kind,
+        size_bytes=document.size_bytes,
+        page_count=len(document.pages),
+        body=document_to_json(document),
+        lines=(LineRecord(line.number, line.page, line.text) for line in document.lines),
+    )
+
+
+def load_document(case: Case, id: DocumentId) -> Document:
+    """Read a document of the case; raises storage.errors.NotInCase."""
+    return document_from_json(case.document(id).body)
+
+
+def document_row(dataset: Dataset, document: Document, path: str) -> Row:
+    """Make the row of a document: the fields of engine.plan.sources.DOCUMENT_FIELDS."""
+    values = {
+        "filename": document.filename,
+        "path": path,
+        "text": document.text,
+        "pages": len(document.pages),
+        "kind": document.kind,
+    }
+    return Row.source(dataset.name, document.id, values, document.id)
+
+
+def data_rows(dataset: Dataset, file: Path) -> Iterator[Row]:
+    """Make a row of each item of a .json, .jsonl or .csv file; raises DocumentError where it cannot be read."""
+    for number, values in enumerate(read_rows(file)):
+        yield Row.source(dataset.name, str(number), values)

@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import hashlib
+import os
+import zipfile
+from collections.abc import Callable
+from email.message import EmailMessage
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.documents.events import Duplicate, FileFailed, Finished, Found, Known, Parsed, Unpacked
+from engine.documents.options import ParseOptions
+
+Ingest = Callable[..., list[Any]]
+
+
+def sha(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def mail(*attachments: tuple[str, bytes]) -> bytes:
+    message = EmailMessage()
+    message["From"], message["Subject"] = "a@example.org", "s"
+    message.set_content("body")
+    for name, data in attachments:
+        message.add_attachment(data, maintype="application", subtype="octet-stream", filename=name)
+    return message.as_bytes()
+
+
+def names(events: list[Any], folder: Path) -> list[str]:
+    return [Path(e.path).relative_to(folder).as_posix() for e in events[1:-1]]
+
+
+def test_files_come_in_order_of_path_and_hidden_ones_are_counted(tmp_path: Path, ingest: Ingest) -> None:
+    for name in ("b.txt", "a/z.txt", "a/.hidden", ".git/x.txt", "c.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(name)
+    events = ingest(tmp_path)
+    assert events[0] == Found(files=3, hidden=2)
+    assert names(events, tmp_path) == ["a/z.txt", "b.txt", "c.txt"]
+    assert events[-1] == Finished(parsed=3, known=0, duplicates=0, unpacked=0, failed=0)
+    first = events[1]
+    assert first.document.id == sha(b"a/z.txt")
+    assert first.document.filename == "z.txt"
+
+
+def test_the_same_bytes_are_one_document_with_two_paths(tmp_path: Path, ingest: Ingest) -> None:
+    (tmp_path / "a.txt").write_text("same")
+    (tmp_path / "b.txt").write_text("same")
+    events = ingest(tmp_path)
+    assert [type(e) for e in events[1:-1]] == [Parsed, Duplicate]
+    assert events[2] == Duplicate(events[1].document.id, str(tmp_path / "b.txt"), None)
+
+
+def test_known_files_are_not_parsed(tmp_path: Path, ingest: Ingest) -> None:
+    (tmp_path / "a.pdf").write_text("would be parsed with a warning")
+    (event,) = ingest(tmp_path, known=lambda id: True)[1:-1]
+    assert event == Known(sha(b"would be parsed with a warning"), str(tmp_path / "a.pdf"), None)
+
+
+def test_children_come_before_their_mail_and_are_listed_in_it(tmp_path: Path, ingest: Ingest) -> None:
+    inner = mail(("deep.txt", b"deep"))
+    outer = mail(("note.txt", b"note"), ("inner.eml", inner), ("bad.pdf", b"\x00\x01\x02" * 99))
+    (tmp_path / "m.eml").write_bytes(outer)
+    (tmp_path / "note.txt").write_bytes(b"note")
+    events = ingest(tmp_path)
+    assert names(events, tmp_path) == [
+        "m.eml/note.txt",
+        "m.eml/inner.eml/deep.txt",
+        "m.eml/inner.eml",
+        "m.eml/bad.pdf",
+        "m.eml",
+        "note.txt",
+    ]
+    note, deep, middle, bad, whole, again = events[1:-1]
+    assert deep.parent_id == middle.document.id
+    assert note.parent_id == middle.parent_id == bad.parent_id == whole.document.id == sha(outer)
+    assert bad.reason == "corrupt"
+    assert isinstance(again, Duplicate)
+    children = dict(whole.document.metadata)["children"]
+    assert children[0] == {"name": "note.txt", "id": sha(b"note")}
+    assert children[2]["reason"] == "corrupt"
+
+
+def test_children_of_a_known_mail_are_told_again(tmp_path: Path, ingest: Ingest) -> None:
+    inner = mail(("deep.txt", b"deep"))
+    (tmp_path / "m.eml").write_bytes(mail(("inner.eml", inner), ("bad.pdf", b"\x00\x01\x02" * 99)))
+    first = ingest(tmp_path)
+    stored = {e.document.id: dict(e.document.metadata).get("children", []) for e in first if isinstance(e, Parsed)}
+    second = ingest(tmp_path, known=stored.__contains__, known_children=stored.__getitem__)
+    assert names(second, tmp_path) == names(first, tmp_path)
+    assert [type(e) for e in second[1:-1]] == [Known, Known, FileFailed, Known]
+    assert second[3] == first[3]
+
+
+def test_zip_is_a_folder(tmp_path: Path, ingest: Ingest) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("sub/a.txt", "a")
+        archive.writestr("sub/.hidden", "a")
+    events = ingest(tmp_path)
+    assert names(events, tmp_path) == ["a.zip/sub/a.txt", "a.zip"]
+    assert events[1].parent_id is None
+    assert isinstance(events[2], Unpacked)
+    assert (events[2].members, events[2].hidden) == (1, 1)
+
+
+def test_nesting_has_a_limit(tmp_path: Path, ingest: Ingest) -> None:
+    data = b"bottom"
+    for level in range(4):
+        data = mail((f"{level}.eml" if level else "bottom.txt", data))
+    (tmp_path / "m.eml").write_bytes(data)
+    events = ingest(tmp_path, options=ParseOptions(ocr="never", max_depth=2))
+    assert [e.reason for e in events if isinstance(e, FileFailed)] == ["too_large"]
+    assert events[-1].parsed == 3
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_order_does_not_depend_on_timing(tmp_path: Path, ingest: Ingest, workers: int) -> None:
+    for number in range(12):
+        (tmp_path / f"{number:02}.txt").write_text("x " * 10 ** (5 - number % 5))
+    events = ingest(tmp_path, workers=workers)
+    assert names(events, tmp_path) == [f"{n:02}.txt" for n in range(12) if n < 5 or n >= 5]
+
+
+def test_pipes_links_and_missing_files_fail_without_being_opened(tmp_path: Path, ingest: Ingest) -> None:
+    os.mkfifo(tmp_path / "pipe.txt")
+    (tmp_path / "broken.txt").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "real").mkdir()
+    (tmp_path / "loop").symlink_to(tmp_path)
+    events = ingest(tmp_path, tmp_path / "missing.pdf")
+    reasons = {Path(e.path).name: e.reason for e in events if isinstance(e, FileFailed)}
+    assert reasons == {
+        "pipe.txt": "unsupported",
+        "broken.txt": "unreadable",
+        "loop": "unsupported",
+        "missing.pdf": "unreadable",
+    }
+    assert all(e.advice and e.sha256 is None for e in events if isinstance(e, FileFailed))
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
+def test_file_without_permission(tmp_path: Path, ingest: Ingest) -> None:
+    (tmp_path / "a.txt").write_text("x")
+    (tmp_path / "a.txt").chmod(0)
+    (event,) = ingest(tmp_path)[1:-1]
+    assert event.reason == "unreadable"

@@ -1,0 +1,126 @@
+"""OCR with the real models of the wheel, on pictures drawn here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pymupdf
+import pytest
+from PIL import Image
+
+from engine.documents.document import Document
+from engine.documents.options import ParseOptions
+from engine.documents.parse import parse_file
+
+LINES = [
+    "Officer Delgado stopped the vehicle at 10:42 PM.",
+    "The driver was asked to step out and refused twice.",
+    "Badge number 4417 was written on the report form.",
+    "No further action was taken by the supervisor.",
+]
+
+
+@pytest.fixture
+def scan(make_pdf: Callable[..., Path], tmp_path: Path) -> Callable[[int, float], Path]:
+    """Print LINES at 8 points, take a 200 dpi picture, turn it clockwise and save it as a PNG."""
+
+    def make(quarter_turns: int, slant: float = 0.0) -> Path:
+        with pymupdf.open() as pdf:
+            page = pdf.new_page(width=300, height=160)
+            for number, text in enumerate(LINES):
+                page.insert_text((40, 40 + 20 * number), text, fontsize=8)
+            pixmap = page.get_pixmap(dpi=200)
+        image = Image.frombytes("RGB", (pixmap.width, pixmap.height), pixmap.samples)
+        image = image.rotate(-slant, fillcolor="white", resample=Image.Resampling.BICUBIC)
+        path = tmp_path / f"scan{quarter_turns}.png"
+        image.rotate(-90 * quarter_turns, expand=True).save(path, dpi=(200, 200))
+        return path
+
+    return make
+
+
+def read(path: Path) -> Document:
+    document = parse_file(path, ParseOptions()).document
+    assert document is not None
+    return document
+
+
+@pytest.mark.parametrize("turns", [0, 1, 2, 3])
+def test_small_print_is_read_whichever_way_up(scan: Callable[..., Path], turns: int) -> None:
+    document = read(scan(turns))
+    assert [line.text for line in document.lines] == LINES
+    page = document.pages[0]
+    assert page.source == "ocr"
+    assert page.rotation % 360 == pytest.approx(90 * turns, abs=1) or turns == 0
+    assert (round(page.width), round(page.height)) == ((300, 160) if turns % 2 == 0 else (160, 300))
+
+
+def test_boxes_are_points_of_the_picture_as_it_is(scan: Callable[..., Path]) -> None:
+    """Line one has its baseline at 40 and its left end at 40; a quarter turn moves that to the right edge."""
+    upright, turned = read(scan(0)).lines[0], read(scan(1)).lines[0]
+    assert upright.box is not None
+    assert turned.box is not None
+    assert upright.box.x0 == pytest.approx(40, abs=4)
+    assert upright.box.y1 == pytest.approx(41, abs=4)
+    assert turned.box.x0 == pytest.approx(160 - 41, abs=4)
+    assert turned.box.y0 == pytest.approx(40, abs=4)
+    assert upright.confidence is not None
+    assert upright.confidence > 0.9
+
+
+def test_a_slanted_page_keeps_its_lines(scan: Callable[..., Path]) -> None:
+    document = read(scan(0, 3.0))
+    assert [line.text for line in document.lines] == LINES
+    assert document.pages[0].rotation == pytest.approx(3, abs=1)
+
+
+def test_scanned_page_in_a_pdf_goes_to_ocr_and_text_page_does_not(scan: Callable[..., Path], tmp_path: Path) -> None:
+    path = tmp_path / "mixed.pdf"
+    with pymupdf.open() as pdf:
+        pdf.new_page().insert_text((72, 72), "a text page")
+        page = pdf.new_page(width=300, height=160)
+        page.insert_image(page.rect, filename=scan(0))
+        page.insert_text((5, 155), "Filed 3/5/21", fontsize=5)  # a stamp of the court's filing system
+        pdf.new_page()
+        pdf.save(path)
+    document = read(path)
+    assert [page.source for page in document.pages] == ["text", "ocr", "text"]
+    assert "only 11 characters" in document.pages[1].reason
+    assert LINES[0] in document.text
+
+
+def test_garbled_text_layer_is_replaced(tmp_path: Path) -> None:
+    """The page shows readable text; its text layer (invisible) is in the private-use area, as broken fonts give."""
+    path = tmp_path / "garbled.pdf"
+    with pymupdf.open() as pdf:
+        page = pdf.new_page(width=300, height=160)
+        shape = page.new_shape()
+        with pymupdf.open() as other:
+            source = other.new_page(width=300, height=160)
+            for number, text in enumerate(LINES):
+                source.insert_text((40, 40 + 20 * number), text, fontsize=9)
+            page.insert_image(page.rect, pixmap=source.get_pixmap(dpi=250))
+        shape.commit()
+        page.insert_text((40, 40), "\ufffd" * 300, fontsize=2, render_mode=3, fontname="china-s")
+        pdf.save(path)
+    document = read(path)
+    assert document.pages[0].source == "ocr"
+    assert document.lines[0].text == LINES[0]
+
+
+def test_tiff_with_two_frames(scan: Callable[..., Path], tmp_path: Path) -> None:
+    first, second = Image.open(scan(0)), Image.new("L", (400, 300), "white")
+    path = tmp_path / "two.tiff"
+    first.save(path, save_all=True, append_images=[second], compression="tiff_lzw", dpi=(200, 200))
+    first.close()
+    document = read(path)
+    assert len(document.pages) == 2
+    assert document.pages[1].lines is None
+    assert [line.text for line in document.lines] == LINES
+
+
+def test_blank_and_cut_pictures(tmp_path: Path) -> None:
+    path = tmp_path / "blank.png"
+    Image.new("RGB", (600, 800), "white").save(path)
+    assert read(path).lines == ()

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from email.message import EmailMessage
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from engine.documents.document import Box
+from engine.documents.render import render_page
+from engine.errors import DocumentError
+
+
+def edge_at(path: Path, x: float, y: float) -> bool:
+    """Say whether the picture (72 dpi) is red at this point."""
+    with Image.open(path) as image:
+        red, green, blue = image.convert("RGB").getpixel((x, y))  # type: ignore[misc]
+    return red > 150 and green < 90 and blue < 90
+
+
+def test_pdf_page_with_a_box(make_pdf: Callable[..., Path], tmp_path: Path) -> None:
+    path = make_pdf("a.pdf", [[], [(72, 100, "text")]], rotation=90)
+    out = tmp_path / "page.png"
+    render_page(path, 2, boxes=[Box(100, 200, 300, 250)], dpi=72, out=out)
+    with Image.open(out) as image:
+        assert image.size == (792, 612)
+    assert edge_at(out, 200, 198.5)
+    assert not edge_at(out, 200, 225)
+
+
+def test_attachment_of_a_mail(make_pdf: Callable[..., Path], tmp_path: Path) -> None:
+    mail = EmailMessage()
+    mail["From"] = "a@example.org"
+    mail.set_content("x")
+    data = make_pdf("a.pdf", [[(72, 100, "text")]]).read_bytes()
+    mail.add_attachment(data, maintype="application", subtype="pdf", filename="a.pdf")
+    path = tmp_path / "m.eml"
+    path.write_bytes(mail.as_bytes())
+    out = tmp_path / "page.png"
+    render_page(path, 1, boxes=[], dpi=36, out=out, member="a.pdf")
+    with Image.open(out) as image:
+        assert image.size == (306, 396)
+
+
+def test_what_has_no_picture(make_pdf: Callable[..., Path], tmp_path: Path) -> None:
+    text = tmp_path / "a.txt"
+    text.write_text("x")
+    for path, page in ((text, 1), (make_pdf("a.pdf", [[]]), 2)):
+        with pytest.raises(DocumentError) as caught:
+            render_page(path, page, boxes=[], out=tmp_path / "page.png")
+        assert caught.value.reason == "no_page_image"

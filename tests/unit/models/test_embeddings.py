@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from models.embeddings import Embedder, ScriptedEmbedder
+from models.errors import ModelMissing
+
+FILES = ("modules.json", "config.json", "tokenizer.json", "model.safetensors")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in FILES:
+        (tmp_path / name).write_text("{}", encoding="utf-8")
+    return tmp_path
+
+
+def test_importing_the_module_loads_no_runtime() -> None:
+    code = "import sys, models.embeddings; print([m for m in ('sentence_transformers', 'torch') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_missing_files_are_named(tmp_path: Path, folder: Path) -> None:
+    (folder / "config.json").unlink()
+    with pytest.raises(ModelMissing, match=r"config\.json not found"):
+        Embedder(folder)
+    with pytest.raises(ModelMissing, match=r"modules\.json, config\.json"):
+        Embedder(tmp_path / "nowhere")
+
+
+def test_the_digest_changes_with_contents_and_names_but_not_hidden_files(folder: Path) -> None:
+    before = Embedder(folder).digest
+    (folder / ".gitattributes").write_text("x", encoding="utf-8")
+    assert Embedder(folder).digest == before
+    (folder / "config.json").write_text("[]", encoding="utf-8")
+    changed = Embedder(folder).digest
+    assert changed != before
+    (folder / "extra").mkdir()
+    (folder / "config.json").rename(folder / "extra" / "config.json")
+    (folder / "config.json").write_text("[]", encoding="utf-8")
+    assert Embedder(folder).digest != changed
+
+
+async def test_scripted_vectors_are_unit_rows_alike_for_alike_texts() -> None:
+    embedder = ScriptedEmbedder()
+    texts = ["Officer J. Vega", "OFFICER VEGA, J.", "Sgt. Miller", "", "é\ud800"]
+    vectors = await embedder.embed(texts)
+    assert vectors.shape == (5, 64)
+    assert vectors.dtype == np.float32
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1)
+    assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2]
+    assert np.array_equal(vectors, await embedder.embed(texts))
+    assert (await embedder.embed([])).shape == (0, 64)
