@@ -38,7 +38,8 @@ class Guide(Protocol):
 class GuideCompiler:
     """Compile schemas for one model's vocabulary.
 
-    Compact JSON (no white space), properties in the order written: generation follows the schema's order.
+    JSON in one form only: a space after each comma and colon, none elsewhere; properties in the order written, for
+    generation follows the schema's order.
     """
 
     def __init__(self, tokenizer: LLTokenizer) -> None:

@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from models.catalog import default_entry
 from models.embeddings import Embedder
 from models.errors import WeightsCorrupt
-from models.install import embedding_folder
+from models.install import models_folder
 
-FOLDER = embedding_folder()
+FOLDER = models_folder() / default_entry("embedding").place
 
 pytestmark = [
     pytest.mark.model,
@@ -20,12 +21,14 @@ pytestmark = [
 ]
 
 
-async def test_names_of_one_person_are_nearer_than_others(monkeypatch: pytest.MonkeyPatch, capfd: object) -> None:
+async def test_names_of_one_person_are_nearer_than_others(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     def refuse(*args: object) -> None:
         raise AssertionError("a socket was connected")
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
-    embedder = Embedder(Path(FOLDER), threads=1)
+    embedder = Embedder(FOLDER, threads=1)
     texts = [
         "Officer Juan Vega",
         "Ofc. VEGA, Juan (badge 4471)",
@@ -43,7 +46,7 @@ async def test_names_of_one_person_are_nearer_than_others(monkeypatch: pytest.Mo
     assert np.array_equal(vectors, await embedder.embed(texts))
     assert (await embedder.embed([])).shape == (0, 384)
     assert len(embedder.digest) == 64
-    assert capfd.readouterr() == ("", "")  # type: ignore[attr-defined]
+    assert capfd.readouterr() == ("", "")
 
 
 async def test_a_folder_that_does_not_load_is_corrupt(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from PIL import Image
 from engine.documents.document import Document
 from engine.documents.options import ParseOptions
 from engine.documents.parse import parse_file
+from engine.errors import DocumentError
 
 LINES = [
     "Officer Delgado stopped the vehicle at 10:42 PM.",
@@ -120,7 +121,38 @@ def test_tiff_with_two_frames(scan: Callable[..., Path], tmp_path: Path) -> None
     assert [line.text for line in document.lines] == LINES
 
 
-def test_blank_and_cut_pictures(tmp_path: Path) -> None:
+def test_blank_picture(tmp_path: Path) -> None:
     path = tmp_path / "blank.png"
     Image.new("RGB", (600, 800), "white").save(path)
     assert read(path).lines == ()
+
+
+def test_text_layer_and_ocr_of_its_pictures_are_joined(scan: Callable[..., Path], tmp_path: Path) -> None:
+    path = tmp_path / "hybrid.pdf"
+    with pymupdf.open() as pdf:
+        page = pdf.new_page(width=300, height=400)
+        for number in range(12):
+            page.insert_text((20, 30 + 14 * number), f"Exact text {number} of the layer, page one.", fontsize=9)
+        page.insert_image(pymupdf.Rect(0, 220, 300, 380), filename=scan(0))
+        pdf.save(path)
+    document = read(path)
+    assert [line.text for line in document.lines[12:]] == LINES
+    assert {line.source for line in document.lines[:12]} == {"text"}
+    assert {line.source for line in document.lines[12:]} == {"ocr"}
+    page = document.pages[0]
+    assert page.source == "text"
+    assert "OCR of its pictures" in page.reason
+
+
+def test_cut_picture_is_corrupt(scan: Callable[..., Path]) -> None:
+    path = scan(0)
+    path.write_bytes(path.read_bytes()[:200])
+    with pytest.raises(DocumentError) as caught:
+        parse_file(path, ParseOptions())
+    assert caught.value.reason == "corrupt"
+
+
+def test_picture_beyond_the_limit_is_too_large(scan: Callable[..., Path]) -> None:
+    with pytest.raises(DocumentError) as caught:
+        parse_file(scan(0), ParseOptions(max_pixels=1000))
+    assert caught.value.reason == "too_large"

@@ -91,3 +91,14 @@ def test_missing_and_empty_row_files(tmp_path: Path) -> None:
     with pytest.raises(DocumentError) as caught:
         list(read_rows(tmp_path / "none.csv"))
     assert caught.value.reason == "unreadable"
+
+
+def test_layout_tables_keep_a_line_per_block() -> None:
+    page = "<table><tr><td><div>One</div><div>Two</div></td></tr></table>"
+    assert visible_text(page).splitlines() == ["One", "Two"]
+
+
+def test_unknown_options_are_refused() -> None:
+    assert ParseOptions.from_json(ParseOptions(threads=1).to_json()) == ParseOptions(threads=1)
+    with pytest.raises(ValueError, match="colour"):
+        ParseOptions.from_json({"colour": 1})
