@@ -44,9 +44,7 @@ class Purpose:
 
 @dataclass(frozen=True)
 class Request:
-    """Ask for one JSON value that fits `schema_json` (canonical JSON Schema text).
-
-    """
+    """Ask for one JSON value that fits `schema_json` (canonical JSON Schema text)."""
 
     segments: tuple[Segment, ...]
     schema_json: str

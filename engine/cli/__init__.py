@@ -1,1 +1,1 @@
-"""The redwell command line."""
+"""The command line: `redwell COMMAND`. Draws what the executor reports and decides nothing itself."""

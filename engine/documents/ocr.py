@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.documents.document import Box
+from engine.documents.ocr_spaces import spaced
 from engine.documents.reading_order import Fragment
 
 Image = npt.NDArray[np.uint8]
@@ -27,6 +28,8 @@ Quads = npt.NDArray[np.float32]
 _DETECTION_PIXELS = 1600
 _LEAST_DETECTION = 0.3  # the default 0.5 misses letters that stand alone, such as an initial in a form field
 _SMALLEST_SIDE = 3
+_SIDE_MARGIN = 0.2
+_TOP_MARGIN = 0.15
 _SAMPLE = 8
 _LEAST_CONFIDENCE = 0.5
 _FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20}
@@ -81,7 +84,7 @@ class Ocr:
             Fragment(
                 _plain(texts[i]),
                 _bounds(displayed[i], points_per_pixel),
-                _bounds(upright[i], points_per_pixel),
+                _tightened(_bounds(upright[i], points_per_pixel)),
                 confidence=round(float(scores[i]), 3),
             )
             for i in kept
@@ -105,7 +108,7 @@ class Ocr:
             return (), ()
         read = self._engine.recognize_txt(self._engine.crop_text_regions(image, quads))
         words = read.word_results or [None] * len(read.txts)
-        return [_spaced(text, found) for text, found in zip(read.txts, words, strict=True)], read.scores
+        return [spaced(text, found) for text, found in zip(read.txts, words, strict=True)], read.scores
 
     def _quarter_turns(self, image: Image, quads: Quads) -> int:
         """Return how many quarter turns counter-clockwise bring the text upright, 0 to 3."""
@@ -186,12 +189,11 @@ def _bounds(quad: npt.NDArray[np.float32], scale: float) -> Box:
     return Box(float(x0), float(y0), float(x1), float(y1))
 
 
-def _spaced(text: str, found: Any) -> str:
-    """Put a space where the recogniser saw a gap as wide as a letter and wrote none, as between form fields."""
-    words = ["".join(word) for word in found.words] if found is not None else []
-    if any(ord(c) > 0x2E7F for c in text) or "".join(words) != "".join(text.split()):
-        return text
-    return " ".join(words)
+def _tightened(box: Box) -> Box:
+    """Undo the margin that detection leaves around text, so that gaps between boxes are gaps between words."""
+    height = box.y1 - box.y0
+    x, y = min(_SIDE_MARGIN * height, (box.x1 - box.x0) / 4), _TOP_MARGIN * height
+    return Box(box.x0 + x, box.y0 + y, box.x1 - x, box.y1 - y)
 
 
 def _plain(text: str) -> str:

@@ -24,9 +24,12 @@ ASKEW = -1
 
 _SAME_ROW_OVERLAP = 0.6
 _GUTTER_HEIGHTS = 0.8
+_TALL = 2.0
+_SAME_MIDDLE = 0.4
 _WIDE_GAP_HEIGHTS = 2.0
 _MIN_COLUMN_ROWS = 5
-_MIN_COLUMN_FILL = 0.55
+_MIN_COLUMN_FILL = 0.7
+_MIN_COLUMN_INK = 0.85
 _MIN_COLUMN_CHARACTERS = 20
 _MIN_PITCH_RATIO = 0.6
 _MAX_ROWS_FOR_COLUMNS = 600
@@ -149,8 +152,13 @@ def _belongs(fragment: Fragment, row: Row) -> bool:
     top = median(f.frame.y0 for f in row)
     bottom = median(f.frame.y1 for f in row)
     overlap = min(bottom, fragment.frame.y1) - max(top, fragment.frame.y0)
-    smaller = min(bottom - top, fragment.height)
-    return overlap >= _SAME_ROW_OVERLAP * smaller and not any(_covers(f, fragment) for f in row)
+    smaller, larger = sorted((bottom - top, fragment.height))
+    if larger > _TALL * smaller:
+        # A drop cap or a brace stands beside several rows and belongs to the one at its middle, if to any.
+        together = abs(top + bottom - fragment.frame.y0 - fragment.frame.y1) / 2 <= _SAME_MIDDLE * smaller
+    else:
+        together = overlap >= _SAME_ROW_OVERLAP * smaller
+    return together and not any(_covers(f, fragment) for f in row)
 
 
 def _covers(one: Fragment, other: Fragment) -> bool:
@@ -222,12 +230,22 @@ def _are_columns(rows: Sequence[Row], gap: tuple[float, float], rules: Sequence[
 
 
 def _is_running_text(rows: Sequence[Row]) -> bool:
+    """Say whether rows look like a column of text: enough of them, most nearly full, few holes, some length."""
     if len(rows) < _MIN_COLUMN_ROWS:
         return False
     extent = enclosing(f.frame for row in rows for f in row)
-    widths = [row[-1].frame.x1 - row[0].frame.x0 for row in rows]
+    widths = sorted(_width(row) for row in rows)
+    ink = sum(f.frame.x1 - f.frame.x0 for row in rows for f in row)
     characters = median(sum(len(f.text) for f in row) for row in rows)
-    return characters >= _MIN_COLUMN_CHARACTERS and abs(median(widths)) >= _MIN_COLUMN_FILL * (extent.x1 - extent.x0)
+    return (
+        characters >= _MIN_COLUMN_CHARACTERS
+        and widths[3 * len(widths) // 4] >= _MIN_COLUMN_FILL * (extent.x1 - extent.x0)
+        and ink >= _MIN_COLUMN_INK * sum(widths)
+    )
+
+
+def _width(row: Row) -> float:
+    return max(f.frame.x1 for f in row) - min(f.frame.x0 for f in row)
 
 
 def _pitch(rows: Sequence[Row]) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -26,7 +27,7 @@ class Account:
     decisions: list[Decision] = field(default_factory=list)
 
     def record(self, rows: Sequence[Row], outcome: Outcome) -> None:
-        """Take in one call; raises LostRows if an input row has no fate."""
+        """Take in one call; raises LostRows if an input row has no fate, or an output no origin."""
         check_complete(self.node, rows, outcome)
         self.rows_in += rows
         self.rows_out += outcome.rows
@@ -36,10 +37,28 @@ class Account:
 
 
 def check_complete(node: Node, rows: Sequence[Row], outcome: Outcome) -> None:
-    """Raise LostRows unless each row is a parent of an output row (or passed on), rejected, or failed."""
-    accounted: set[RowId] = {parent for row in outcome.rows for parent in row.parents}
-    accounted |= {row.id for row in outcome.rows}
-    accounted |= {item.row.id for item in outcome.rejected} | {item.row.id for item in outcome.failed}
-    lost = [row.id for row in rows if row.id not in accounted]
+    """Raise LostRows unless each row is a parent of an output row (or passed on), rejected, or failed.
+
+    Lineage must close the other way too: no output, rejection or failure without an input row behind it.
+    """
+    given = {row.id for row in rows}
+    turned_down = [item.row.id for item in outcome.rejected] + [item.row.id for item in outcome.failed]
+    accounted = {parent for row in outcome.rows for parent in row.parents} | {row.id for row in outcome.rows}
+    lost = [row.id for row in rows if row.id not in accounted and row.id not in turned_down]
     if lost:
-        raise LostRows(f"operator {node.name!r} ({node.kind}) lost {len(lost)} of {len(rows)} rows, first {lost[0]}")
+        raise _bug(node, f"lost {len(lost)} of {len(rows)} rows, first {lost[0]}")
+    strays = [row.id for row in outcome.rows if row.id not in given and not _is_made_of(row, given)]
+    strays += [id for id in turned_down if id not in given]
+    if strays:
+        raise _bug(node, f"told of row {strays[0]}, which does not come from the {len(rows)} rows it was given")
+    twice = [id for id, count in Counter(row.id for row in outcome.rows).items() if count > 1]
+    if twice:
+        raise _bug(node, f"put out row {twice[0]} twice")
+
+
+def _is_made_of(row: Row, given: set[RowId]) -> bool:
+    return bool(row.parents) and given.issuperset(row.parents)
+
+
+def _bug(node: Node, what: str) -> LostRows:
+    return LostRows(f"operator {node.name!r} ({node.kind}) {what}")

@@ -84,7 +84,7 @@ class ModelReady(Event):
 
 @dataclass(frozen=True, slots=True)
 class OperatorStarted(Event):
-    """Rows reach an operator for the first time."""
+    """An operator begins to take rows; those of a row-local chain all begin together."""
 
     operator: str
     kind: str

@@ -65,12 +65,12 @@ class ModelPool:
         return self._embedder
 
     async def close(self) -> None:
-        """Close every model that was loaded."""
-        for task in self._loading.values():
-            results = await asyncio.gather(task, return_exceptions=True)
-            for backend in results:
-                if not isinstance(backend, BaseException):
-                    await backend.close()
+        """Close every model that was loaded; one that is still loading is waited for, for a thread cannot be ended."""
+        loaded = await asyncio.gather(*self._loading.values(), return_exceptions=True)
+        self._loading.clear()
+        for backend in loaded:
+            if not isinstance(backend, BaseException):
+                await backend.close()
 
     async def _load(self, name: str) -> ModelBackend:
         self._emit(ModelLoading(model=name or "default"))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 
-from engine.documents.document import Document
 from engine.errors import UsageError
 from engine.evidence.cells import CellEvidence, locate_row
-from engine.evidence.locate import SourceLine, SourceText, TextIndex
+from engine.evidence.locate import SourceText, TextIndex
 from engine.plan.node import Node
 from engine.plan.plan import Plan, Step
 from engine.plan.sources import DOCUMENT_FIELDS
@@ -16,22 +16,41 @@ from engine.rows import DocumentId, Row, RowId
 SCAFFOLDING_KINDS = frozenset({"split", "gather"})
 """Operators whose fields serve later operators and are not results."""
 
+INDEXES_KEPT = 64
+"""Documents whose lines stay indexed at once: an index is some ten times its text."""
 
-def result_columns(plan: Plan, rows: Sequence[Row], chosen: Sequence[str] = ()) -> list[str]:
+
+def result_columns(
+    plan: Plan, rows: Sequence[Row], chosen: Sequence[str] = (), *, source_fields: Sequence[str] = ()
+) -> list[str]:
     """Choose the columns of the results table, in order.
 
     `chosen` if given (raises UsageError for a field that no row has). Else the file name where rows have it, then
     the fields that operators wrote, in the order in which rows hold them; a document's own text is left out.
+    Without any row the operators tell which fields there would be, given `source_fields` of the datasets.
     """
-    there = list(dict.fromkeys(key for row in rows for key in row.values))
+    nodes = _nodes(plan, plan.steps[-1])
+    there = list(dict.fromkeys(key for row in rows for key in row.values)) or _planned(nodes, source_fields)
     if chosen:
         unknown = [c for c in chosen if c not in there]
         if unknown and rows:
             raise UsageError(f"no result has the column {unknown[0]!r}", advice=f"Columns: {', '.join(there)}.")
         return list(chosen)
-    hidden = set(DOCUMENT_FIELDS) - {"filename"} | _scaffolding(_nodes(plan, plan.steps[-1]))
+    hidden = set(DOCUMENT_FIELDS) - {"filename"} | _scaffolding(nodes)
     shown = [key for key in there if key not in hidden] or there
     return sorted(shown, key=lambda key: key != "filename")
+
+
+def _planned(nodes: Iterable[Node], source_fields: Sequence[str]) -> list[str]:
+    """List the fields that rows would have after the operators, as far as their traits tell."""
+    fields = list(source_fields)
+    for node in nodes:
+        traits = node.traits()
+        kept = [f for f in fields if (traits.keeps_others or f in traits.writes) and f not in traits.removes]
+        schema = getattr(node, "schema", None)
+        written = [*(schema.names if schema else ()), *sorted(traits.writes)]
+        fields = list(dict.fromkeys([*kept, *(f for f in written if f in traits.writes)]))
+    return fields
 
 
 def _nodes(plan: Plan, step: Step) -> list[Node]:
@@ -49,13 +68,12 @@ def _scaffolding(nodes: Iterable[Node]) -> set[str]:
 
 
 class EvidenceFinder:
-    """Finds the evidence of output rows; a document is indexed once, when a row first needs it."""
+    """Finds the evidence of output rows. The indexes of the documents used last are kept, not those of all."""
 
-    def __init__(self, rows: Mapping[RowId, Row], documents: Mapping[DocumentId, Document]) -> None:
-        """`rows` are all rows of the run by id."""
+    def __init__(self, rows: Mapping[RowId, Row], read: Callable[[DocumentId], SourceText]) -> None:
+        """`rows` are all rows of the run by id; `read` gives the numbered lines of a document."""
         self._rows = rows
-        self._documents = documents
-        self._indexes: dict[DocumentId, TextIndex] = {}
+        self._index = lru_cache(INDEXES_KEPT)(lambda document: TextIndex(read(document)))
 
     def evidence(self, row: Row, columns: Sequence[str]) -> list[CellEvidence]:
         """Locate every value of the row's columns."""
@@ -70,10 +88,3 @@ class EvidenceFinder:
             found.update((r.id, r) for r in rows)
             level = [parent for r in rows for parent in r.parents]
         return list(found.values())
-
-    def _index(self, document_id: DocumentId) -> TextIndex:
-        if document_id not in self._indexes:
-            document = self._documents[document_id]
-            lines = tuple(SourceLine(line.number, line.page, line.text) for line in document.lines)
-            self._indexes[document_id] = TextIndex(SourceText(document_id, lines, names=(document.filename,)))
-        return self._indexes[document_id]

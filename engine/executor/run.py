@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import time
@@ -10,31 +11,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from engine.documents.document import Document
 from engine.documents.options import ParseOptions
-from engine.errors import CaseError, EnvironmentMissing, PipelineError, RedwellError, UsageError
-from engine.evidence.cells import CellEvidence
+from engine.errors import PipelineError, RedwellError, UsageError
 from engine.executor.accounts import Account
 from engine.executor.asking import CachedAsk
 from engine.executor.events import Emit, Event, ModelCall, OperatorProgress, RunFinished, RunStarted, Warned
 from engine.executor.model_pool import ModelPool, OpenEmbedder, OpenModel
+from engine.executor.records import decision_records, evidence_records, fate_records, row_records
 from engine.executor.results import EvidenceFinder, result_columns
-from engine.executor.sources import NO_TEXT, Ingested, data_rows, document_row, ingest, load_document
-from engine.executor.stages import StageRunner
+from engine.executor.sources import NO_TEXT, Ingested, data_rows, document_row, ingest, load_document, source_reader
+from engine.executor.stages import StageRunner, named_apart
 from engine.executor.tools import Lent
+from engine.executor.translation import as_redwell_error
 from engine.language.checks import check
 from engine.language.loader import Loaded
 from engine.language.writer import to_yaml
 from engine.plan.node import Node
 from engine.plan.plan import Dataset
-from engine.rows import DocumentId, Row, RowId
-from models.errors import ModelError
+from engine.rows import Row, RowId
 from models.protocol import ModelBackend
 from storage.case import Case
 from storage.errors import StorageError
-from storage.evidence import EvidenceRecord
-from storage.ledger import DecisionRecord, FateRecord
-from storage.rows import RowRecord
+from storage.ledger import FateRecord
 from storage.runs import RunStatus
 
 TRANSIENT_EVENTS = (OperatorProgress, ModelCall)
@@ -81,14 +79,7 @@ async def run_pipeline(
     """
     options = options or RunOptions()
     refuse_problems(loaded)
-    run = _Run(loaded, case, open_model, open_embedder, emit, options)
-    try:
-        return await run.run()
-    except StorageError as error:
-        kind = EnvironmentMissing if error.is_environment else CaseError
-        raise kind(str(error), advice=error.advice) from error
-    except ModelError as error:
-        raise EnvironmentMissing(str(error), advice=error.advice) from error
+    return await _Run(loaded, case, open_model, open_embedder, emit, options).run()
 
 
 def refuse_problems(loaded: Loaded) -> None:
@@ -118,31 +109,40 @@ class _Run:
         self._options = options
         self._run_id = ""
         self._failed_items = 0
+        self._begun = time.perf_counter()
+        self._nodes = named_apart(self._plan)
         self._rows: dict[RowId, Row] = {}
-        self._documents: dict[DocumentId, Document] = {}
+        self._source_fields: dict[str, None] = {}
         self._pool = ModelPool(open_model, open_embedder, self._emit, override=options.model)
 
     async def run(self) -> RunResult:
         """Read the datasets, run the steps, locate the evidence, keep the results."""
-        start = time.perf_counter()
-        self._start()
-        status: RunStatus = "failed"
-        result: RunResult | None = None
-        stopped: RedwellError | None = None
         try:
+            self._start()
             result = await self._work()
-            status = "finished"
-        except asyncio.CancelledError:
-            status = "cancelled"
-            raise
-        except RedwellError as error:
-            stopped = error
-            raise
-        finally:
             await self._pool.close()
-            self._case.finish_run(self._run_id, status)
-            self._emit(_finished(self._run_id, status, result, stopped, time.perf_counter() - start))
+            self._case.finish_run(self._run_id, "finished")
+        except asyncio.CancelledError:
+            await self._stop("cancelled", None)
+            raise
+        except Exception as error:
+            told = as_redwell_error(error)
+            await self._stop("failed", told)
+            if told is error:
+                raise
+            raise told from error
+        self._emit_last(self._finished("finished", result=result))
         return result
+
+    async def _stop(self, status: RunStatus, error: Exception | None) -> None:
+        """End a run that did not finish: release the models, mark the run, tell whoever watches."""
+        try:
+            await self._pool.close()
+        finally:
+            # It may be the case that failed; the next writer then finds the run still open and marks it.
+            with contextlib.suppress(StorageError):
+                self._case.finish_run(self._run_id, status)
+            self._emit_last(self._finished(status, error=error))
 
     def _start(self) -> None:
         earlier = self._case.latest_run(self._plan.digest)
@@ -158,7 +158,7 @@ class _Run:
                 run_id=self._run_id,
                 case=str(self._case.path),
                 model=self._options.model or self._plan.default_model,
-                operators=tuple(node.name for step in self._plan.steps for node in self._plan.nodes(step)),
+                operators=tuple(node.name for nodes in self._nodes.values() for node in nodes),
                 resumed=earlier is not None and earlier.status != "finished",
             )
         )
@@ -173,12 +173,12 @@ class _Run:
                 outputs[dataset.name] = await self._read(dataset)
         runner = StageRunner(self._lent(), self._backend_of, self._emit, self._keep)
         for step in self._plan.steps:
-            outputs[step.name] = await runner.run(list(self._plan.nodes(step)), outputs[step.input])
+            outputs[step.name] = await runner.run(self._nodes[step.name], outputs[step.input])
         return self._deliver(outputs[self._plan.steps[-1].name])
 
     def _load_early(self) -> None:
         """Let the default model load while files are being read."""
-        nodes = [node for step in self._plan.steps for node in self._plan.nodes(step)]
+        nodes = [node for nodes in self._nodes.values() for node in nodes]
         if any(node.traits().calls_model and not getattr(node, "model", None) for node in nodes):
             self._pool.prefetch(self._plan.default_model)
 
@@ -234,16 +234,16 @@ class _Run:
     def _document_rows(self, dataset: Dataset, found: Ingested) -> list[Row]:
         rows = []
         for id, path in found.documents.items():
-            self._documents[id] = load_document(self._case, id)
-            rows.append(document_row(dataset, self._documents[id], path))
+            rows.append(document_row(dataset, load_document(self._case, id), path))
         return rows
 
     def _keep_source(self, name: str, rows: Sequence[Row], empty: Sequence[Row]) -> None:
         """Keep a dataset's rows; documents without text are rejected there, with the reason."""
+        self._source_fields.update(dict.fromkeys(key for row in (*rows, *empty) for key in row.values))
         with self._case.transaction():
             self._save_rows(name, rows)
             fates = [FateRecord(row.id, "output") for row in rows]
-            fates += [FateRecord(row.id, "rejected", NO_TEXT) for row in empty]
+            fates += [FateRecord(row.id, "rejected", f"{NO_TEXT}: {row.values['path']}") for row in empty]
             self._case.save_fates(self._run_id, name, fates, rows_in=len(rows) + len(empty))
 
     # -- operators -----------------------------------------------------------------------------------------------
@@ -254,39 +254,21 @@ class _Run:
         self._failed_items += len(account.failed)
         with self._case.transaction():
             self._save_rows(name, account.rows_out)
-            self._case.save_fates(self._run_id, name, _fates(account), rows_in=len(account.rows_in))
-            self._case.save_decisions(
-                self._run_id,
-                name,
-                (DecisionRecord(d.subject, d.left, d.right, d.verdict, d.by, d.detail) for d in account.decisions),
-            )
+            self._case.save_fates(self._run_id, name, fate_records(account), rows_in=len(account.rows_in))
+            self._case.save_decisions(self._run_id, name, decision_records(account))
 
     def _save_rows(self, operator: str, rows: Sequence[Row]) -> None:
         self._rows.update((row.id, row) for row in rows)
-        self._case.save_rows(
-            self._run_id,
-            operator,
-            [
-                RowRecord(
-                    id=row.id,
-                    values=row.values,
-                    parents=row.parents,
-                    document_id=row.document_id,
-                    first_line=row.span.first if row.span else None,
-                    last_line=row.span.last if row.span else None,
-                )
-                for row in rows
-            ],
-        )
+        self._case.save_rows(self._run_id, operator, row_records(rows))
 
     # -- results -------------------------------------------------------------------------------------------------
 
     def _deliver(self, rows: Sequence[Row]) -> RunResult:
-        columns = result_columns(self._plan, rows, self._options.columns)
-        finder = EvidenceFinder(self._rows, self._documents)
+        columns = result_columns(self._plan, rows, self._options.columns, source_fields=list(self._source_fields))
+        finder = EvidenceFinder(self._rows, source_reader(self._case))
         with self._case.transaction():
             for row in rows:
-                records = [r for cell in finder.evidence(row, columns) for r in _evidence(row.id, cell)]
+                records = [r for cell in finder.evidence(row, columns) for r in evidence_records(row.id, cell)]
                 self._case.save_evidence(self._run_id, records)
             self._case.save_results(self._run_id, columns, [row.id for row in rows])
         return RunResult(self._run_id, tuple(columns), len(rows), self._failed_items, 1 if self._failed_items else 0)
@@ -297,46 +279,24 @@ class _Run:
             self._case.append_event(self._run_id, dict(body))
         self._watcher(event)
 
+    def _emit_last(self, event: RunFinished) -> None:
+        """Tell of the end even where the case can no longer be written: on a full disk it must be told above all."""
+        try:
+            self._emit(event)
+        except StorageError:
+            self._watcher(event)
 
-def _fates(account: Account) -> list[FateRecord]:
-    rejected = {item.row.id: FateRecord(item.row.id, "rejected", item.reason) for item in account.rejected}
-    failed = {
-        item.row.id: FateRecord(item.row.id, "failed", error=item.error, advice=item.advice, raw_reply=item.raw_reply)
-        for item in account.failed
-    }
-    ids = dict.fromkeys(row.id for row in account.rows_in)
-    return [failed.get(id) or rejected.get(id) or FateRecord(id, "output") for id in ids]
-
-
-def _evidence(row_id: RowId, cell: CellEvidence) -> list[EvidenceRecord]:
-    if not cell.located:
-        return [EvidenceRecord.not_located(row_id, cell.column, cell.path)]
-    return [
-        EvidenceRecord(
-            row_id=row_id,
-            column=cell.column,
-            path=cell.path,
-            document_id=place.document_id,
-            page=place.page,
-            first_line=place.first_line,
-            last_line=place.last_line,
-            method=place.method,
-            score=place.score,
+    def _finished(
+        self, status: RunStatus, *, result: RunResult | None = None, error: Exception | None = None
+    ) -> RunFinished:
+        stopped = error.exit_code if isinstance(error, RedwellError) else RedwellError.exit_code
+        return RunFinished(
+            run_id=self._run_id,
+            status=status,
+            rows=result.rows if result else 0,
+            failed_items=self._failed_items,
+            exit_code=result.exit_code if result else stopped,
+            seconds=time.perf_counter() - self._begun,
+            message=f"{error}" if error else "",
+            advice=error.advice if isinstance(error, RedwellError) else "",
         )
-        for place in cell.located
-    ]
-
-
-def _finished(
-    run_id: str, status: str, result: RunResult | None, stopped: RedwellError | None, seconds: float
-) -> RunFinished:
-    return RunFinished(
-        run_id=run_id,
-        status=status,
-        rows=result.rows if result else 0,
-        failed_items=result.failed_items if result else 0,
-        exit_code=result.exit_code if result else (stopped.exit_code if stopped else 2),
-        seconds=seconds,
-        message=str(stopped) if stopped else "",
-        advice=stopped.advice if stopped else "",
-    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +15,8 @@ from engine.documents.events import Duplicate, FileEvent, FileFailed, Found, Ing
 from engine.documents.ingest import ingest_folder
 from engine.documents.options import ParseOptions
 from engine.documents.records import read_rows
-from engine.errors import UsageError
+from engine.errors import DocumentError, UsageError
+from engine.evidence.text_index import SourceLine, SourceText
 from engine.executor.events import DocumentFailed, DocumentRead, Emit, FilesFound
 from engine.plan.plan import Dataset
 from engine.rows import DocumentId, Row
@@ -24,6 +25,7 @@ from storage.documents import LineRecord
 from storage.ledger import DocumentRecord
 
 NO_TEXT = "no text was found in this document"
+"""Why a document is rejected before the first operator; its path follows."""
 
 
 @dataclass
@@ -180,6 +182,17 @@ def load_document(case: Case, id: DocumentId) -> Document:
     return document_from_json(case.document(id).body)
 
 
+def source_reader(case: Case) -> Callable[[DocumentId], SourceText]:
+    """Return what reads the numbered lines of a document from the case, when evidence is looked for in it."""
+    names = {entry.id: entry.filename for entry in case.documents()}
+
+    def read(id: DocumentId) -> SourceText:
+        lines = tuple(SourceLine(line.number, line.page, line.text) for line in case.lines(id))
+        return SourceText(id, lines, names=(names[id],))
+
+    return read
+
+
 def document_row(dataset: Dataset, document: Document, path: str) -> Row:
     """Make the row of a document: the fields of engine.plan.sources.DOCUMENT_FIELDS."""
     values = {
@@ -193,6 +206,10 @@ def document_row(dataset: Dataset, document: Document, path: str) -> Row:
 
 
 def data_rows(dataset: Dataset, file: Path) -> Iterator[Row]:
-    """Make a row of each item of a .json, .jsonl or .csv file; raises DocumentError where it cannot be read."""
-    for number, values in enumerate(read_rows(file)):
-        yield Row.source(dataset.name, str(number), values)
+    """Make a row of each item of a .json, .jsonl or .csv file; raises UsageError where it cannot be read."""
+    try:
+        for number, values in enumerate(read_rows(file)):
+            yield Row.source(dataset.name, str(number), values)
+    except DocumentError as error:
+        # Not the failure of one file among many: without its rows there is nothing to run on.
+        raise UsageError(f"dataset {dataset.name!r}: {error}", advice=error.advice) from error

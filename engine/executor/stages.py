@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import Any, TypeVar
 
@@ -17,6 +18,7 @@ from engine.executor.tools import Lent, OperatorTools, Progress
 from engine.operators.base import Outcome
 from engine.operators.registry import REGISTRY
 from engine.plan.node import Node
+from engine.plan.plan import Plan
 from engine.rows import Row
 from models.protocol import ModelBackend
 
@@ -47,6 +49,24 @@ class StageRunner:
                 call.finish()
                 self._keep(call.account)
         return rows
+
+
+def named_apart(plan: Plan) -> dict[str, list[Node]]:
+    """Return the operators of each step, all under names of their own.
+
+    Events, ledger and lineage go by name. An operator that is used again, or named like a dataset, gets ` (2)`, ` (3)`.
+    """
+    taken = {dataset.name for dataset in plan.datasets}
+
+    def apart(node: Node) -> Node:
+        name, number = node.name, 1
+        while name in taken:
+            number += 1
+            name = f"{node.name} ({number})"
+        taken.add(name)
+        return node if number == 1 else replace(node, name=name)
+
+    return {step.name: [apart(node) for node in plan.nodes(step)] for step in plan.steps}
 
 
 def stages(nodes: Sequence[Node]) -> Iterator[list[Node]]:

@@ -1,0 +1,74 @@
+"""The two streams of the terminal, and text made safe and short for it.
+
+Records and replies are untrusted: they reach a terminal without its control sequences, and never as rich markup.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TextIO
+
+from rich.console import Console
+from rich.text import Text
+
+PIPE_WIDTH = 120
+"""Columns where output goes to a file or pipe and COLUMNS is not set."""
+
+_PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"} | {0x7F: 0x2421}
+_HIDDEN = dict.fromkeys((*range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)), 0xFFFD)
+_VISIBLE = _PICTURES | _HIDDEN
+
+
+def screen() -> Console:
+    """Return stdout: results."""
+    return _console(sys.stdout, stderr=False)
+
+
+def messages() -> Console:
+    """Return stderr: progress, warnings and errors."""
+    return _console(sys.stderr, stderr=True)
+
+
+def visible(text: str) -> str:
+    """Replace control and text-direction characters, which could rewrite the screen, by visible signs."""
+    return text.translate(_VISIBLE)
+
+
+def one_line(text: str) -> str:
+    """Make text visible, on one line."""
+    return " ".join(visible(text).split())
+
+
+def shortened(text: str, characters: int) -> str:
+    """Cut text to so many characters, ending in an ellipsis; for the screen only."""
+    return text if len(text) <= characters else text[: max(characters - 1, 0)].rstrip() + "…"
+
+
+def styled(*parts: str | tuple[str, str]) -> Text:
+    """Join texts, and (text, style) pairs, without reading markup in them."""
+    return Text.assemble(*parts)
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Write a number with its noun: `1 file`, `1,200 files`."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def span_text(seconds: float) -> str:
+    """Write a duration: `0.4 s`, `48 s`, `3 min 20 s`, `1 h 05 min`."""
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes == 0:
+        return f"{rest} s"
+    if minutes < 60:
+        return f"{minutes} min {rest:02d} s"
+    return f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def _console(stream: TextIO, *, stderr: bool) -> Console:
+    is_sized = stream.isatty() or "COLUMNS" in os.environ
+    return Console(
+        stderr=stderr, highlight=False, markup=False, emoji=False, width=None if is_sized else PIPE_WIDTH
+    )

@@ -1,0 +1,102 @@
+"""The program `redwell`: one line per command here, one module each beside it, imported when it is called."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from engine.cli.console import messages
+from engine.cli.failure import INTERRUPTED, USER_ERRORS, exit_code_of, show_error
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One command: `module` holds a Typer `app`; `help` is the line that `redwell --help` shows without loading it."""
+
+    name: str
+    module: str
+    help: str
+
+
+COMMANDS = (
+    Entry("run", "engine.cli.run", "Run a pipeline over a folder of records; show and write the table."),
+    Entry("check", "engine.cli.check", "Check a pipeline without running it: every problem with its line."),
+    Entry("ingest", "engine.cli.ingest", "Read a folder into a case, without a model."),
+    Entry("export", "engine.cli.export", "Write the results of a run again, as CSV, XLSX or JSONL."),
+    Entry("trace", "engine.cli.trace", "Show the lines of the records that a cell of the table comes from."),
+    Entry("ledger", "engine.cli.ledger", "Show what became of every file and every row."),
+    Entry("search", "engine.cli.search", "Find words in the records of a case."),
+    Entry("models", "engine.cli.models", "List, install, add, check and remove the models on this machine."),
+    Entry("doctor", "engine.cli.doctor", "See what works on this machine and what to install."),
+    Entry("worker", "engine.cli.worker", "Serve the desktop app: commands and events as JSON lines."),
+    Entry("bench", "engine.cli.bench", "Run the benchmarks of a source checkout."),
+)
+
+
+class CommandTable(TyperGroup):
+    """Knows every command by its help line and imports a command's module only to run it.
+
+    That keeps the start below half a second, however heavy the commands are.
+    """
+
+    entries: tuple[Entry, ...] = COMMANDS
+
+    def __init__(self, **settings: Any) -> None:
+        settings["commands"] = {entry.name: TyperCommand(entry.name, help=entry.help) for entry in self.entries}
+        super().__init__(**settings)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Load the command that the first argument names."""
+        name, _, rest = super().resolve_command(ctx, args)
+        entry = next(entry for entry in self.entries if entry.name == name)
+        command = typer.main.get_command(importlib.import_module(entry.module).app)
+        command.name = name
+        return name, command, rest
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; what a user can mend is said in two lines, a defect of ours keeps its traceback."""
+        try:
+            return super().invoke(ctx)
+        except USER_ERRORS as error:
+            show_error(error)
+            raise typer.Exit(exit_code_of(error)) from error
+        except KeyboardInterrupt:
+            messages().print("stopped")
+            raise typer.Exit(INTERRUPTED) from None
+
+
+app = typer.Typer(
+    name="redwell",
+    cls=CommandTable,
+    help="Read thousands of sensitive pages on your own machine: a folder of records in, a table out in which "
+    "every cell opens its page.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"redwell {importlib.metadata.version('redwell')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Hold the options that stand before a command."""
+
+
+def run() -> None:
+    """Run the command line and exit with its code: 0 done, 1 some items failed, 2 usage, 3 environment."""
+    app()

@@ -1,0 +1,1 @@
+"""Runs as jobs: checked before they start, and served to the desktop app over a pipe of JSON lines."""
