@@ -69,6 +69,4 @@ def span_text(seconds: float) -> str:
 
 def _console(stream: TextIO, *, stderr: bool) -> Console:
     is_sized = stream.isatty() or "COLUMNS" in os.environ
-    return Console(
-        stderr=stderr, highlight=False, markup=False, emoji=False, width=None if is_sized else PIPE_WIDTH
-    )
+    return Console(stderr=stderr, highlight=False, markup=False, emoji=False, width=None if is_sized else PIPE_WIDTH)

@@ -8,7 +8,7 @@ from pathlib import Path
 from engine.errors import EnvironmentMissing
 from engine.executor.model_pool import TextEmbedder
 from models.catalog import CatalogEntry, catalog, default_entry
-from models.install import find_model, list_models, models_folder
+from models.install import embedding_folder, find_model, list_models, models_folder
 from models.protocol import ModelBackend
 
 
@@ -59,7 +59,6 @@ class LocalModels:
     def open_embedder(self) -> TextEmbedder:
         """Open the embedding model; raises models.errors.ModelError."""
         from models.embeddings import Embedder  # noqa: PLC0415 - numpy
-        from models.install import embedding_folder  # noqa: PLC0415
 
         return Embedder(embedding_folder())
 

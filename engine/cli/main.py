@@ -11,7 +11,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from engine.cli.console import messages
-from engine.cli.failure import INTERRUPTED, USER_ERRORS, exit_code_of, show_error
+from engine.cli.failure import show_error
+from engine.worker.exit_codes import INTERRUPTED, USER_ERRORS, exit_code_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,10 @@ MEBIBYTE = 1024 * 1024
 class ParseOptions:
     """How files are read. All limits hold per file; crossing one fails that file only.
 
-    `step_seconds` is the longest time without progress: opening a file and reading each page are one step each,
-    so a file of n pages gets at most n + 2 times as long. `memory_bytes` is the resident size of one child.
-    `ocr` is `auto` (pages that need it), `never` or `always`; `threads` are the OCR threads of one child.
+    `step_seconds` is the longest processor time without progress: opening a file and reading each page are one step
+    each, so a file of n pages gets at most n + 2 times as long. A child that waits instead of working gets four times
+    as long by the clock. `memory_bytes` is the resident size of one child. `ocr` is `auto` (pages that need it),
+    `never` or `always`; `threads` are the OCR threads of all children together.
     """
 
     password: str | None = None
@@ -27,7 +28,7 @@ class ParseOptions:
     max_pages: int = 5000
     max_pixels: int = 60_000_000
     memory_bytes: int = 3072 * MEBIBYTE
-    step_seconds: float = 180.0
+    step_seconds: float = 120.0
     max_members: int = 10_000
     max_unpacked_bytes: int = 2048 * MEBIBYTE
     max_compression_ratio: float = 200.0

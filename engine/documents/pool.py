@@ -8,7 +8,7 @@ import json
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -24,6 +24,7 @@ from engine.errors import DocumentError
 _WATCH_SECONDS = 0.2
 _GOODBYE_SECONDS = 2.0
 _JOBS_PER_CHILD = 200
+_PATIENCE = 4
 _RETRIED = frozenset(("crashed", "out_of_memory"))
 
 
@@ -37,7 +38,8 @@ class ParserPool:
     def __init__(self, workers: int, options: ParseOptions) -> None:
         if workers < 1:
             raise ValueError(f"a pool needs at least one worker, not {workers}")
-        self._options = options
+        # More OCR threads than cores wait for each other in busy loops: each page then takes ten times as long.
+        self._options = replace(options, threads=max(1, options.threads // workers))
         self._idle: asyncio.LifoQueue[_Child | None] = asyncio.LifoQueue()
         self._children: set[_Child] = set()
         for _ in range(workers):
@@ -133,7 +135,7 @@ class _Child:
     def is_fit(self, options: ParseOptions) -> bool:
         """Say whether the child can take another file."""
         alive = self.process.returncode is None and not self.is_busy
-        return alive and self.jobs < _JOBS_PER_CHILD and self.resident_bytes() < options.memory_bytes / 2
+        return alive and self.jobs < _JOBS_PER_CHILD and self.usage().resident_bytes < options.memory_bytes / 2
 
     async def run(self, command: dict[str, Any], options: ParseOptions) -> None:
         """Send a command and wait for its end within the limits; raise DocumentError."""
@@ -163,12 +165,14 @@ class _Child:
             with contextlib.suppress(BrokenPipeError, ConnectionResetError):
                 await stdin.wait_closed()
 
-    def resident_bytes(self) -> int:
-        """Return the memory the process holds, 0 when it is gone."""
+    def usage(self) -> _Usage:
+        """Return what the process has used; nothing when it is gone."""
         try:
-            return int(psutil.Process(self.process.pid).memory_info().rss)
+            process = psutil.Process(self.process.pid)
+            times = process.cpu_times()
+            return _Usage(int(process.memory_info().rss), times.user + times.system)
         except psutil.Error:
-            return 0
+            return _Usage(0, 0.0)
 
     async def _send(self, command: dict[str, Any]) -> None:
         if self.process.stdin is None:
@@ -179,7 +183,7 @@ class _Child:
 
     async def _follow(self, options: ParseOptions) -> None:
         """Read answers until the last; watch time and memory meanwhile."""
-        watch = _Watch(options)
+        watch = _Watch(options, self.usage())
         if self.process.stdout is None:
             raise RuntimeError("a child is started with a pipe as stdout")
         while True:
@@ -188,13 +192,13 @@ class _Child:
                 while not reading.done():
                     await asyncio.wait([reading], timeout=_WATCH_SECONDS)
                     if not reading.done():
-                        watch.check(self.resident_bytes())
+                        watch.check(self.usage())
             finally:
                 reading.cancel()
             line = reading.result()
             if not line:
                 raise await self._death()
-            if watch.take(json.loads(line)):
+            if watch.take(json.loads(line), self.usage()):
                 return
 
     async def _death(self) -> DocumentError:
@@ -211,38 +215,55 @@ class _Child:
             self.process.kill()
 
 
-class _Watch:
-    """The limits of one file as it is read."""
+@dataclass(frozen=True, slots=True)
+class _Usage:
+    """Resident memory and the processor seconds since the process started."""
 
-    def __init__(self, options: ParseOptions) -> None:
+    resident_bytes: int
+    cpu_seconds: float
+
+
+class _Watch:
+    """The limits of one file as it is read.
+
+    Time is processor time: on a busy machine a page may take minutes by the clock and be fine. A child that sleeps or
+    waits for ever uses none, so the clock is watched too, with four times the limit.
+    """
+
+    def __init__(self, options: ParseOptions, usage: _Usage) -> None:
         self._options = options
-        self._started = self._moved = time.monotonic()
+        self._started = self._moved = (usage.cpu_seconds, time.monotonic())
         self._steps = 2
 
-    def take(self, message: dict[str, Any]) -> bool:
+    def take(self, message: dict[str, Any], usage: _Usage) -> bool:
         """Note an answer of the child; return True for the last; raise the DocumentError it reports."""
-        self._moved = time.monotonic()
+        self._moved = (usage.cpu_seconds, time.monotonic())
         if "pages" in message:
             self._steps += int(message["pages"])
         if (error := message.get("error")) is not None:
             raise ReportedError(error["message"], reason=error["reason"], advice=error.get("advice", ""))
         return "done" in message
 
-    def check(self, resident_bytes: int) -> None:
+    def check(self, usage: _Usage) -> None:
         """Raise DocumentError (timeout, out_of_memory) when a limit is crossed."""
-        now, step = time.monotonic(), self._options.step_seconds
-        if now - self._moved > step or now - self._started > step * self._steps:
+        step = self._options.step_seconds
+        if self._is_over(self._moved, usage, step) or self._is_over(self._started, usage, step * self._steps):
             raise DocumentError(
-                f"reading it took too long: more than {step:.0f} s without progress",
+                f"reading it took too long: more than {step:g} s of work, or {_PATIENCE * step:g} s of waiting,"
+                " without progress",
                 reason="timeout",
                 advice="Raise the time limit, or split the file.",
             )
-        if resident_bytes > self._options.memory_bytes:
+        if usage.resident_bytes > self._options.memory_bytes:
             raise DocumentError(
                 f"reading it took more than {self._options.memory_bytes // 2**20} MiB of memory",
                 reason="out_of_memory",
                 advice="Raise the memory limit, or split the file.",
             )
+
+    def _is_over(self, since: tuple[float, float], usage: _Usage, seconds: float) -> bool:
+        worked, waited = usage.cpu_seconds - since[0], time.monotonic() - since[1]
+        return worked > seconds or waited > _PATIENCE * seconds
 
 
 class ReportedError(DocumentError):

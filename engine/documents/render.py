@@ -60,7 +60,7 @@ def _ask_child(command: dict[str, object], options: ParseOptions) -> str:
         env=child_environment(options.threads),
     ) as child:
         # The child ends when its stdin closes, so stdin stays open until the answer is there or the time is up.
-        alarm = threading.Timer(options.step_seconds, child.kill)
+        alarm = threading.Timer(4 * options.step_seconds, child.kill)
         alarm.start()
         try:
             if child.stdin is None or child.stdout is None:

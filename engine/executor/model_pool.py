@@ -46,14 +46,14 @@ class ModelPool:
 
     async def model(self, name: str) -> ModelBackend:
         """Return the model, loading it on the first call; raises EnvironmentMissing if it cannot be."""
-        self.prefetch(name)
-        return await asyncio.shield(self._loading[self._override or name])
+        return await asyncio.shield(self.prefetch(name))
 
-    def prefetch(self, name: str) -> None:
-        """Begin to load the model; whether that succeeds is told by `model`."""
+    def prefetch(self, name: str) -> asyncio.Task[ModelBackend]:
+        """Begin to load the model; the task raises EnvironmentMissing if it cannot be."""
         name = self._override or name
         if name not in self._loading:
             self._loading[name] = asyncio.create_task(self._load(name))
+        return self._loading[name]
 
     def embedder(self) -> TextEmbedder:
         """Return the embedding model."""
@@ -65,7 +65,22 @@ class ModelPool:
         return self._embedder
 
     async def close(self) -> None:
-        """Close every model that was loaded; one that is still loading is waited for, for a thread cannot be ended."""
+        """Close every model that was loaded; one that is still loading is waited for, for a thread cannot be ended.
+
+        What has begun to close is closed to the end, even if the caller is cancelled (again) meanwhile.
+        """
+        closing = asyncio.ensure_future(self._close())
+        cancelled: asyncio.CancelledError | None = None
+        while not closing.done():
+            try:
+                await asyncio.shield(closing)
+            except asyncio.CancelledError as error:
+                cancelled = error
+        closing.result()
+        if cancelled is not None:
+            raise cancelled
+
+    async def _close(self) -> None:
         loaded = await asyncio.gather(*self._loading.values(), return_exceptions=True)
         self._loading.clear()
         for backend in loaded:

@@ -7,9 +7,10 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, TypeVar
 
 from engine.documents.options import ParseOptions
 from engine.errors import PipelineError, RedwellError, UsageError
@@ -34,6 +35,8 @@ from storage.case import Case
 from storage.errors import StorageError
 from storage.ledger import FateRecord
 from storage.runs import RunStatus
+
+Result = TypeVar("Result")
 
 TRANSIENT_EVENTS = (OperatorProgress, ModelCall)
 """Events that are only worth seeing live; replies are kept in the cache, progress in the ledger."""
@@ -87,7 +90,7 @@ def refuse_problems(loaded: Loaded) -> None:
     problems = [p for p in check(loaded.plan, positions=loaded.positions) if p.severity == "error"]
     if problems:
         more = f" (and {len(problems) - 1} more; see `redwell check`)" if len(problems) > 1 else ""
-        raise PipelineError(f"{problems[0]}{more}")
+        raise PipelineError(f"{problems[0]}{more}", advice=problems[0].advice)
 
 
 class _Run:
@@ -166,21 +169,18 @@ class _Run:
             self._emit(Warned(str(warning)))
 
     async def _work(self) -> RunResult:
-        self._load_early()
-        outputs: dict[str, Sequence[Row]] = {}
-        for dataset in self._plan.datasets:
-            if any(step.input == dataset.name for step in self._plan.steps):
-                outputs[dataset.name] = await self._read(dataset)
+        outputs = await _beside(self._load_early(), self._read_all())
         runner = StageRunner(self._lent(), self._backend_of, self._emit, self._keep)
         for step in self._plan.steps:
             outputs[step.name] = await runner.run(self._nodes[step.name], outputs[step.input])
         return self._deliver(outputs[self._plan.steps[-1].name])
 
-    def _load_early(self) -> None:
-        """Let the default model load while files are being read."""
+    def _load_early(self) -> asyncio.Task[ModelBackend] | None:
+        """Let the default model load while files are being read; None where no operator asks it."""
         nodes = [node for nodes in self._nodes.values() for node in nodes]
         if any(node.traits().calls_model and not getattr(node, "model", None) for node in nodes):
-            self._pool.prefetch(self._plan.default_model)
+            return self._pool.prefetch(self._plan.default_model)
+        return None
 
     def _lent(self) -> Lent:
         prompt = self._plan.system_prompt
@@ -199,6 +199,11 @@ class _Run:
         return await self._pool.model(getattr(node, "model", None) or self._plan.default_model)
 
     # -- datasets ------------------------------------------------------------------------------------------------
+
+    async def _read_all(self) -> dict[str, Sequence[Row]]:
+        """Read the datasets that a step reads; return their rows by name."""
+        used = {step.input for step in self._plan.steps}
+        return {d.name: await self._read(d) for d in self._plan.datasets if d.name in used}
 
     async def _read(self, dataset: Dataset) -> Sequence[Row]:
         location = dataset.location(self._loaded.directory)
@@ -300,3 +305,16 @@ class _Run:
             message=f"{error}" if error else "",
             advice=error.advice if isinstance(error, RedwellError) else "",
         )
+
+
+async def _beside(loading: asyncio.Task[ModelBackend] | None, work: Coroutine[Any, Any, Result]) -> Result:
+    """Work while the model loads. A model that cannot be loaded ends the work at once, not after hours of reading."""
+    task = asyncio.create_task(work)
+    try:
+        await asyncio.wait([task, loading] if loading else [task], return_when=asyncio.FIRST_COMPLETED)
+        if loading and loading.done():
+            loading.result()
+        return await task
+    finally:
+        task.cancel()
+        await asyncio.wait([task])

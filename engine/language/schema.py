@@ -163,9 +163,10 @@ def _compile(kind: Type, quotes: QuoteSource) -> dict[str, Any] | None:
         case Quote(source=source):
             passages = [p for p in dict.fromkeys(quotes(source)) if p]
             return {"type": "string", "enum": passages} if passages else None
-        case ListOf(item=item):
+        case ListOf(item=item, most=most):
             inner = _compile(item, quotes)
-            return {"type": "array", "items": inner} if inner else {"type": "array", "maxItems": 0}
+            bound = {} if most is None else {"maxItems": most}
+            return {"type": "array", "items": inner, **bound} if inner else {"type": "array", "maxItems": 0}
         case Nullable(inner=kept):
             inner = _compile(kept, quotes)
             return {"anyOf": [inner, {"type": "null"}]} if inner else {"type": "null"}
@@ -196,8 +197,8 @@ def _describe(kind: Type) -> str:
             return "one of " + ", ".join(json.dumps(v, ensure_ascii=False) for v in values)
         case Quote(source=source):
             return "a sentence copied from " + ("the text" if source is None else source)
-        case ListOf(item=item):
-            return f"[{_describe(item)}, ...]"
+        case ListOf(item=item, most=most):
+            return f"[{_describe(item)}, ...]" + (f" with at most {most} items" if most is not None else "")
         case Nullable(inner=inner):
             return f"{_describe(inner)} or null"
         case Record(fields=fields):

@@ -41,6 +41,8 @@ _HINTS = {
     "none": "Write T? for a value that may be missing: string?.",
     "any": "A reply needs a definite type.",
 }
+_DIGITS = re.compile(r"[0-9]{1,6}")
+
 _NAMES = (*SYNONYMS, "list", "enum", "quote")
 
 T = TypeVar("T")
@@ -88,8 +90,9 @@ class _Reader:
         name = word.lower()
         if name == "list" and self.take("["):
             item = self.type()
+            most = self.most_items() if self.take(",") else None
             self.need("]")
-            return ListOf(item)
+            return ListOf(item, most)
         if name == "enum" and self.take("["):
             return self.enum(start)
         if name == "quote":
@@ -97,6 +100,15 @@ class _Reader:
         if name in SYNONYMS:
             return Scalar(SYNONYMS[name])
         return self.unknown(word, start)
+
+    def most_items(self) -> int:
+        """Read the bound of `list[T, 8]`."""
+        self.blank()
+        start = self.at
+        digits = self.match(_DIGITS) or ""
+        if not digits or int(digits) < 1:
+            self.fail("after the comma comes the largest number of items, at least 1", at=start)
+        return int(digits)
 
     def unknown(self, word: str, start: int) -> NoReturn:
         hint = _HINTS.get(word.lower())

@@ -63,13 +63,14 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class ListOf:
-    """Any number of `item`, also none."""
+    """Any number of `item`, also none; at most `most`, inclusive, if that is given."""
 
     item: Type
+    most: int | None = None
 
     def text(self) -> str:
         """Write the type."""
-        return f"list[{self.item.text()}]"
+        return f"list[{self.item.text()}]" if self.most is None else f"list[{self.item.text()}, {self.most}]"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from engine.language.position import Where
 from engine.language.schema import Scalar, Schema
 from engine.language.templates import Template
 from engine.operators.accounting import process_rows, require
@@ -15,6 +17,9 @@ from engine.operators.map import row_question
 from engine.plan.node import Traits
 from engine.rows import Row
 
+LONGEST_SHOWN = 80
+"""Characters of a value that a reason shows."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Filter(ModelNode):
@@ -22,28 +27,49 @@ class Filter(ModelNode):
 
     Further fields, such as a quote before the boolean (evidence first), are added to the rows that stay. The boolean
     is true in all of these and left out unless `keep_decision`. `input` lists the fields the prompt may see.
+    With `condition`, an expression of the template language over `input`, code decides and no model is asked:
+    `input.outcome in ["sustained", "admitted"]`.
     """
 
     kind: ClassVar[str] = "filter"
 
-    prompt: Template
-    schema: Schema = field(metadata={"yaml": "output.schema"})
+    prompt: Template | None = None
+    schema: Schema | None = field(default=None, metadata={"yaml": "output.schema"})
+    condition: str | None = None
     input: tuple[str, ...] = ()
     keep_decision: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.condition is not None:
+            require(self, not (self.prompt or self.schema), "a filter has a condition or a prompt, not both")
+            self._test.check(Where(operator=self.name))
+            return
+        require(
+            self,
+            self.prompt is not None and self.schema is not None,
+            "a filter needs prompt and output.schema, or a condition",
+            'For example condition: input.outcome == "sustained".',
+        )
         booleans = self._booleans
         require(
             self,
             len(booleans) == 1,
-            f"a filter's schema needs exactly one boolean field, not {len(booleans)}: {', '.join(self.schema.names)}",
+            f"a filter's schema needs exactly one boolean field, not {len(booleans)}: {', '.join(self._names)}",
             "For example output.schema: {quote: quote, keep: boolean}.",
         )
 
     @property
+    def _names(self) -> tuple[str, ...]:
+        return self.schema.names if self.schema else ()
+
+    @property
     def _booleans(self) -> list[str]:
-        return [f.name for f in self.schema.fields if f.type == Scalar("boolean")]
+        return [f.name for f in self.schema.fields if f.type == Scalar("boolean")] if self.schema else []
+
+    @property
+    def _test(self) -> Template:
+        return Template("{% if " + (self.condition or "true") + " %}1{% endif %}")
 
     @property
     def decision(self) -> str:
@@ -53,15 +79,17 @@ class Filter(ModelNode):
     @property
     def kept(self) -> tuple[str, ...]:
         """Return the answer's fields that stay in the row."""
-        return tuple(n for n in self.schema.names if self.keep_decision or n != self.decision)
+        return tuple(n for n in self._names if self.keep_decision or n not in self._booleans)
 
     def traits(self) -> Traits:
         """Say what it reads and writes."""
+        read = self._test if self.condition is not None else self.prompt
         return Traits(
-            reads=reads_of(self.prompt, "input", self.schema) | frozenset(self.input),
+            reads=reads_of(read, "input", self.schema) | frozenset(self.input),
             writes=frozenset(self.kept),
             cardinality="zero_or_one",
-            reads_unknown=self.prompt.reads_unknown and not self.input,
+            calls_model=self.condition is None,
+            reads_unknown=bool(read and read.reads_unknown) and not self.input,
         )
 
 
@@ -69,6 +97,8 @@ async def run(node: Filter, rows: Sequence[Row], tools: Tools) -> Outcome:
     """Ask about all rows at once; rows that stay keep their order."""
 
     async def decide(row: Row) -> Sequence[Row] | Rejected:
+        if node.prompt is None or node.schema is None:
+            return _by_condition(node, row)
         question = row_question(row, node.prompt, node.schema, visible(row.values, node.input))
         answer = await ask(node, question, tools)
         if not answer[node.decision]:
@@ -78,11 +108,24 @@ async def run(node: Filter, rows: Sequence[Row], tools: Tools) -> Outcome:
     return await process_rows(node, rows, decide, tools)
 
 
+def _by_condition(node: Filter, row: Row) -> Sequence[Row] | Rejected:
+    if node._test.render(input=row.values):
+        return [row.derive(node.name, row.values)]
+    seen = ", ".join(f"{key} = {shown(row.values.get(key))}" for key in sorted(node._test.mentions("input")))
+    return Rejected(row, f"filter {node.name}: {node.condition} does not hold" + (f" ({seen})" if seen else ""))
+
+
 def _reason(node: Filter, answer: Mapping[str, Any]) -> str:
     """Say why a row was turned down: its decision, and the first text the model gave with it."""
-    texts = [answer[n] for n in ("reason", *node.schema.names) if isinstance(answer.get(n), str) and answer[n].strip()]
+    texts = [answer[n] for n in ("reason", *node._names) if isinstance(answer.get(n), str) and answer[n].strip()]
     verdict = f"filter {node.name}: {node.decision} is false"
     return f"{verdict}: {texts[0].strip()}" if texts else verdict
+
+
+def shown(value: Any) -> str:
+    """Write a value as JSON, shortened for a reason."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "…"
 
 
 OPERATOR = Operator(Filter, run)

@@ -142,6 +142,7 @@ class Resolve(ModelNode):
             row_local=False,
             reads_unknown=any(p.reads_unknown for p in (compared, resolved) if p) or bool(self.blocking_conditions),
             calls_model=compared is not None or self.chooses == "model",
+            embeds=self.threshold is not None and compared is not None,
         )
 
 

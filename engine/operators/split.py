@@ -129,9 +129,32 @@ def by_tokens(text: str, limit: int, count_tokens: Callable[[str], int]) -> list
     taken = 0
     while taken < len(pieces):
         size = _fitting(pieces, taken, limit, count_tokens)
+        if taken + size < len(pieces):
+            size = _whole_sentences(pieces, taken, size)
         chunks.append("".join(pieces[taken : taken + size]))
         taken += size
     return chunks or [""]
+
+
+def _whole_sentences(pieces: Sequence[str], start: int, size: int) -> int:
+    """Shorten a chunk to end with a paragraph, else with a sentence, if one ends in its last third.
+
+    Lines of a page end anywhere; a sentence cut in two can neither be quoted nor understood.
+    """
+    ends = range(start + size, start + size - max(1, size // 3), -1)
+    for is_end in (_ends_paragraph, _ends_sentence):
+        found = next((end - start for end in ends if is_end(pieces, end)), None)
+        if found is not None:
+            return found
+    return size
+
+
+def _ends_paragraph(pieces: Sequence[str], end: int) -> bool:
+    return not pieces[end - 1].strip() or not pieces[end].strip()
+
+
+def _ends_sentence(pieces: Sequence[str], end: int) -> bool:
+    return pieces[end - 1].rstrip().endswith((".", "?", "!", ":", '"', "”"))
 
 
 def _fitting(pieces: Sequence[str], start: int, limit: int, count_tokens: Callable[[str], int]) -> int:

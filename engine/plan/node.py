@@ -17,6 +17,7 @@ class Traits:
     `opens`: the node also writes fields whose names are known only at run time (unnest of a
     dictionary), so fields read further down cannot be checked against it.
     `counts_tokens`: it needs the model's tokenizer, though it may ask nothing (split).
+    `embeds`: it needs the embedding model.
     `reads_unknown`: it may read fields beyond `reads` (a prompt with `{{ input }}`), so none may be dropped before it.
     """
 
@@ -29,6 +30,7 @@ class Traits:
     calls_model: bool = True
     opens: bool = False
     counts_tokens: bool = False
+    embeds: bool = False
     reads_unknown: bool = False
 
 

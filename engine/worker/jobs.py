@@ -149,7 +149,9 @@ def _check_writable(out: Path) -> None:
             raise UsageError(f"--out {out}: {path} cannot be written", advice="Choose another place.")
 
 
-def write_outs(case: Case, run_id: str, outs: Sequence[Path], output: OutputOptions) -> tuple[ResultTable, list[Written]]:
+def write_outs(
+    case: Case, run_id: str, outs: Sequence[Path], output: OutputOptions
+) -> tuple[ResultTable, list[Written]]:
     """Write the results of a run to each file; return the table too. Raises ExportError, DiskFull or NotInCase."""
     table = result_table(case, run_id, columns=output.columns or None)
     options = CsvOptions(bom=output.bom, lists=output.lists)

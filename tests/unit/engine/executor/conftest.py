@@ -30,5 +30,7 @@ def quiet_loop(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     """Fail when asyncio complains: a task destroyed while pending, an exception that nobody retrieved."""
     yield
     gc.collect()
-    complaints = [r.getMessage() for r in caplog.get_records("call") if r.name == "asyncio" and r.levelno >= logging.ERROR]
+    complaints = [
+        r.getMessage() for r in caplog.get_records("call") if r.name == "asyncio" and r.levelno >= logging.ERROR
+    ]
     assert complaints == []

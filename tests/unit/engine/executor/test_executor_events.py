@@ -49,9 +49,9 @@ SAMPLES = {
 
 
 def test_every_kind_of_event_has_a_sample_here() -> None:
-    defined = {
-        name for name, thing in vars(events).items() if isinstance(thing, type) and issubclass(thing, Event)
-    } - {"Event"}
+    defined = {name for name, thing in vars(events).items() if isinstance(thing, type) and issubclass(thing, Event)} - {
+        "Event"
+    }
     assert set(KINDS) == defined == set(SAMPLES)
 
 
@@ -101,7 +101,9 @@ def test_a_run_over_a_folder_tells_its_story_in_order(bench, tmp_path) -> None:
     assert [e.reason for e in desk.of(DocumentFailed)] == ["empty"]
     assert {e.status for e in desk.of(DocumentRead)} == {"parsed"}
     assert [e.context_tokens for e in desk.of(ModelReady)] == [scripted.context_tokens]
-    assert told.index("ModelLoading") < told.index("ModelReady") < told.index("OperatorStarted") < told.index("ModelCall")
+    assert (
+        told.index("ModelLoading") < told.index("ModelReady") < told.index("OperatorStarted") < told.index("ModelCall")
+    )
     assert [(e.operator, e.kind) for e in desk.of(OperatorStarted)] == [("list", "map"), ("keep", "filter")]
     assert desk.of(OperatorFinished) == [OperatorFinished("list", 3, 2, 0, 1), OperatorFinished("keep", 2, 1, 1, 0)]
     assert sorted(e.operator for e in desk.of(ModelCall)) == ["keep", "keep", "list", "list"]

@@ -27,6 +27,7 @@ def type_of(text: str) -> object:
         ("date", Scalar("date")),
         ("string?", Nullable(Scalar("string"))),
         ("list[str]", ListOf(Scalar("string"))),
+        ("list[str, 8]", ListOf(Scalar("string"), 8)),
         ("list[ list[int] ]?", Nullable(ListOf(ListOf(Scalar("integer"))))),
         ("enum[Not Sustained, sustained]", Enum(("Not Sustained", "sustained"))),
         ("enum[\"a, b\", 'c]', it's]", Enum(("a, b", "c]", "it's"))),

@@ -1,0 +1,105 @@
+"""The ledger on a screen: the sums of a run, then every file and row that failed or was turned down."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+
+from engine.cli.console import counted, one_line, shortened, styled
+from storage.case import Case
+from storage.errors import NotInCase
+from storage.ledger import DocumentRecord, Ledger, StoredDecision, StoredFate
+
+_NUMBERS = ("in", "output", "rejected", "failed", "rows out")
+_REPLY_CHARACTERS = 400
+
+
+def ledger_view(ledger: Ledger) -> RenderableType:
+    """Draw the sums."""
+    documents = ledger.documents
+    files = (
+        f"{counted(documents.found, 'file')} found: {documents.parsed:,} read, "
+        f"{counted(documents.duplicates, 'duplicate')}, {documents.failed:,} failed"
+    )
+    view = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0))
+    view.add_column("")
+    for name in _NUMBERS:
+        view.add_column(name, justify="right")
+    for sums in ledger.operators:
+        numbers = (sums.rows_in, sums.output, sums.rejected, sums.failed, sums.rows_out)
+        style = "" if sums.adds_up and not sums.failed else "red"
+        view.add_row(styled(one_line(sums.operator)), *(f"{n:,}" for n in numbers), style=style)
+    verdict = ("It adds up.", "green") if ledger.adds_up else ("It does not add up: please report this.", "bold red")
+    return Group(styled(("Ledger  ", "bold"), files if documents.found else "no files", ". ", verdict), view)
+
+
+def failed_files(records: Sequence[DocumentRecord], most: int | None = None) -> RenderableType:
+    """List files that could not be read, each with its reason and advice."""
+    items = [(record.path, f"{record.message} ({record.reason})", record.advice) for record in records]
+    return _problems(f"{counted(len(items), 'file')} failed", items, most)
+
+
+def failed_rows(case: Case, run_id: str, fates: Sequence[StoredFate], most: int | None = None) -> RenderableType:
+    """List rows that an operator could not process, each with its error, advice and the raw reply."""
+    items = []
+    for fate in fates if most is None else fates[:most]:
+        reply = shortened(one_line(fate.record.raw_reply or ""), _REPLY_CHARACTERS)
+        advice = fate.record.advice + (f" The model said: {reply}" if reply else "")
+        items.append((f"{fate.operator}: {row_name(case, run_id, fate.record.row_id)}", fate.record.error, advice))
+    return _problems(f"{counted(len(fates), 'row')} failed", items, None, total=len(fates))
+
+
+def rejected_rows(case: Case, run_id: str, fates: Sequence[StoredFate]) -> RenderableType:
+    """List rows that were turned down, each with the reason."""
+    items = [
+        (f"{fate.operator}: {row_name(case, run_id, fate.record.row_id)}", fate.record.reason, "") for fate in fates
+    ]
+    return _problems(f"{counted(len(items), 'row')} rejected", items, None, style="bold")
+
+
+def decisions_view(decisions: Sequence[StoredDecision]) -> RenderableType:
+    """List the verdicts about pairs and groups."""
+    view = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0))
+    for name in ("operator", "field", "one", "other", "verdict", "by", "because"):
+        view.add_column(name, overflow="fold")
+    for stored in decisions:
+        record = stored.record
+        texts = (record.subject, record.left, record.right, record.verdict, record.by, record.detail)
+        view.add_row(styled(one_line(stored.operator)), *(styled(one_line(text)) for text in texts))
+    title = styled((counted(len(decisions), "decision"), "bold"))
+    return Group(title, view) if decisions else title
+
+
+def row_name(case: Case, run_id: str, row_id: str) -> str:
+    """Name a row for people: its file and lines where it has them, else its id."""
+    try:
+        row = case.row(run_id, row_id)
+    except NotInCase:
+        return f"row {row_id}"
+    if row.document_id is None:
+        return f"row {row_id}"
+    lines = f" l.{row.first_line}-{row.last_line}" if row.first_line is not None else ""
+    return f"{case.document_name(row.document_id)}{lines} (row {row_id})"
+
+
+def _problems(
+    title: str,
+    items: Sequence[tuple[str, str, str]],
+    most: int | None,
+    *,
+    total: int | None = None,
+    style: str = "bold red",
+) -> RenderableType:
+    shown = items if most is None else items[:most]
+    parts: list[RenderableType] = [styled((title, style))]
+    for name, message, advice in shown:
+        parts.append(Padding(styled((one_line(name), "bold"), ": ", one_line(message)), (0, 0, 0, 2)))
+        if advice:
+            parts.append(Padding(styled(("what to do: ", "dim"), one_line(advice)), (0, 0, 0, 4)))
+    if more := (len(items) if total is None else total) - len(shown):
+        parts.append(Padding(styled((f"and {more:,} more", "dim")), (0, 0, 0, 2)))
+    return Group(*parts)

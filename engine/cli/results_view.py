@@ -1,0 +1,87 @@
+"""The results table on a screen: columns fitted to its width, long cells shortened there and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+
+from engine.cli.console import counted, one_line, shortened, styled
+from storage.export.cells import cell_text
+from storage.export.table import ResultTable
+
+MOST_ROWS = 40
+MOST_LINES = 3
+"""Lines of one cell."""
+
+LEAST_WIDTH = 10
+"""A column that needs more is never narrower; columns for which there is no room are left out and named."""
+
+_GAP = 2
+
+
+def results_view(table: ResultTable, width: int) -> RenderableType:
+    """Draw the first rows; `width` is the screen's, in characters. Rows carry the number that `trace` takes."""
+    if not table.rows:
+        return styled(("No rows came out.", "bold"))
+    rows = table.rows[:MOST_ROWS]
+    texts = [[shown_value(row.values.get(column)) for column in table.columns] for row in rows]
+    number_width = len(str(len(rows)))
+    widths = fitted_widths(
+        [max(len(column), *(len(cells[i]) for cells in texts)) for i, column in enumerate(table.columns)],
+        width - number_width - _GAP,
+    )
+    view = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, _GAP, 0, 0), leading=0)
+    view.add_column("", justify="right", style="dim", width=number_width)
+    for column, column_width in zip(table.columns, widths, strict=False):
+        view.add_column(styled(one_line(column)), width=column_width, overflow="fold")
+    for number, cells in enumerate(texts, 1):
+        limits = zip(cells, widths, strict=False)
+        view.add_row(str(number), *(styled(shortened(text, _characters(w))) for text, w in limits))
+    return Group(view, *_notes(table, len(widths)))
+
+
+def shown_value(value: Any) -> str:
+    """Write a JSON value for people: lists joined by `; `, objects as `key: value`, null as nothing."""
+    if isinstance(value, list | tuple):
+        return "; ".join(shown_value(item) for item in value)
+    if isinstance(value, dict):
+        return ", ".join(f"{key}: {shown_value(item)}" for key, item in value.items())
+    return one_line(cell_text(value))
+
+
+def fitted_widths(wanted: Sequence[int], room: int) -> list[int]:
+    """Share `room` characters among columns: small ones get what they want, the others equal parts of the rest.
+
+    Columns at the end for which there is no room at all are left out; the first always stays.
+
+    >>> fitted_widths([4, 90, 50], 60)
+    [4, 25, 25]
+    """
+    shown = list(wanted)
+    while len(shown) > 1 and sum(min(w, LEAST_WIDTH) + _GAP for w in shown) > room:
+        shown.pop()
+    widths = [0] * len(shown)
+    left = room - _GAP * len(shown)
+    by_size = sorted(range(len(shown)), key=lambda i: shown[i])
+    for place, index in enumerate(by_size):
+        widths[index] = max(1, min(shown[index], left // (len(shown) - place)))
+        left -= widths[index]
+    return widths
+
+
+def _characters(width: int) -> int:
+    """Return how many characters fit MOST_LINES lines, allowing for the ends of lines that words leave empty."""
+    return width if width < LEAST_WIDTH else width * MOST_LINES - width // 2
+
+
+def _notes(table: ResultTable, columns_shown: int) -> list[RenderableType]:
+    notes = []
+    if more := len(table.rows) - MOST_ROWS:
+        notes += [f"and {counted(more, 'row')} more"] if more > 0 else []
+    if hidden := table.columns[columns_shown:]:
+        notes.append(f"columns without room here: {', '.join(one_line(c) for c in hidden)}")
+    return [styled((note, "dim")) for note in notes]

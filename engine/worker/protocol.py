@@ -1,0 +1,181 @@
+"""The worker's language: one JSON object a line, commands in and events out.
+
+    {"command": "run", "pipeline": "officers.yaml", "input": "records", "case": "a.redwell", "out": "officers.csv"}
+    {"command": "ingest", "folder": "records", "case": "a.redwell"}
+    {"command": "pause"}    {"command": "resume"}    {"command": "cancel"}
+
+`input` and `out` may be lists, and each command may carry an `id`, which the answers repeat.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+from engine.documents.options import ParseOptions
+from engine.errors import UsageError
+from engine.executor.events import Event
+from engine.language.position import did_you_mean
+from engine.worker.jobs import OutputOptions, RunJob, default_case
+from storage.export.cells import Lists
+
+_TEXTS = {"input", "out", "columns"}
+_PARSING = ("ocr", "password", "workers")
+_KEYS: Mapping[str, tuple[str, ...]] = {
+    "run": ("pipeline", "input", "case", "out", "model", "columns", "bom", "lists", *_PARSING),
+    "ingest": ("folder", "case", *_PARSING),
+    "cancel": (),
+    "pause": (),
+    "resume": (),
+}
+_REQUIRED = {"run": ("pipeline",), "ingest": ("folder", "case")}
+_KINDS: Mapping[str, type] = {"bom": bool, "workers": int}
+
+COMMANDS = tuple(_KEYS)
+"""The commands there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerReady(Event):
+    """The worker listens; `commands` are those it knows."""
+
+    commands: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CommandAccepted(Event):
+    """A command was read; a run or an ingest goes on until CommandFinished or CommandFailed."""
+
+    id: str
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class CommandFinished(Event):
+    """A run or an ingest came to its end. `exit_code` is as on the command line: 1 some items failed, 130 cancelled."""
+
+    id: str
+    command: str
+    exit_code: int
+
+
+@dataclass(frozen=True, slots=True)
+class CommandFailed(Event):
+    """A line was no command, or a command could not be carried out. The worker goes on."""
+
+    id: str
+    command: str
+    message: str
+    advice: str
+    exit_code: int
+
+
+@dataclass(frozen=True, slots=True)
+class ResultsWritten(Event):
+    """A results file is there."""
+
+    path: str
+    rows: int
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command as it came. `given` holds what it says, checked; `id` may be empty."""
+
+    name: str
+    id: str
+    given: Mapping[str, Any]
+
+
+class BadCommand(UsageError):
+    """A line that is no command; `id` and `command` as far as they could be read."""
+
+    def __init__(self, message: str, *, advice: str = "", id: str = "", command: str = "") -> None:
+        super().__init__(message, advice=advice)
+        self.id = id
+        self.command = command
+
+
+def read_command(line: str) -> Command:
+    """Read one line; raises BadCommand naming what is wrong and what would be right."""
+    try:
+        body = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise BadCommand(f"this line is not JSON: {error}", advice="Write one JSON object a line.") from error
+    if not isinstance(body, dict):
+        raise BadCommand("a command is a JSON object", advice='Write {"command": "run", ...}.')
+    id, name = str(body.pop("id", "")), body.pop("command", None)
+    if not isinstance(name, str) or name not in _KEYS:
+        raise BadCommand(
+            f"unknown command {name!r}", advice=did_you_mean(str(name), COMMANDS), id=id, command=str(name or "")
+        )
+    try:
+        return Command(name, id, _checked(name, body))
+    except UsageError as error:
+        raise BadCommand(str(error), advice=error.advice, id=id, command=name) from error
+
+
+def run_job(given: Mapping[str, Any]) -> RunJob:
+    """Make the job of a `run` command; raises UsageError."""
+    pipeline = Path(given["pipeline"]).expanduser()
+    lists = given.get("lists", "json")
+    if lists not in get_args(Lists):
+        raise UsageError(f"lists is {lists!r}", advice=f"Write one of {', '.join(get_args(Lists))}.")
+    return RunJob(
+        pipeline=pipeline,
+        case=Path(given["case"]).expanduser() if "case" in given else default_case(pipeline),
+        inputs=_texts(given, "input"),
+        outs=tuple(Path(out).expanduser() for out in _texts(given, "out")),
+        model=given.get("model", ""),
+        workers=workers_of(given),
+        output=OutputOptions(_texts(given, "columns"), given.get("bom", False), lists),
+        parse=parse_options(given),
+    )
+
+
+def parse_options(given: Mapping[str, Any]) -> ParseOptions:
+    """Make the options for reading files; raises UsageError."""
+    ocr = given.get("ocr", "auto")
+    if ocr not in ("auto", "never", "always"):
+        raise UsageError(f"ocr is {ocr!r}", advice="Write one of auto, never, always.")
+    return ParseOptions(ocr=ocr, password=given.get("password"))
+
+
+def workers_of(given: Mapping[str, Any]) -> int | None:
+    """Return how many files are read at once, None for the usual number; raises UsageError."""
+    workers: int | None = given.get("workers")
+    if workers is not None and workers < 1:
+        raise UsageError(f"workers is {workers}", advice="Write a whole number from 1.")
+    return workers
+
+
+def _texts(given: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    value = given.get(key, ())
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+def _checked(name: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
+    valid = _KEYS[name]
+    for key in body:
+        if key not in valid:
+            raise UsageError(f"{name}: unknown key {key!r}", advice=did_you_mean(key, valid) or "It takes none.")
+    for key in _REQUIRED.get(name, ()):
+        if key not in body:
+            raise UsageError(f"{name}: the key {key!r} is missing", advice=f"Keys: {', '.join(valid)}.")
+    given = {key: value for key, value in body.items() if value is not None}
+    for key, value in given.items():
+        _check_kind(name, key, value)
+    return given
+
+
+def _check_kind(name: str, key: str, value: Any) -> None:
+    kind = _KINDS.get(key, str)
+    is_list = key in _TEXTS and isinstance(value, list) and all(isinstance(item, str) for item in value)
+    is_kind = isinstance(value, kind) and not (kind is int and isinstance(value, bool))
+    if not (is_list or is_kind):
+        wanted = {str: "text", int: "a whole number", bool: "true or false"}[kind]
+        raise UsageError(f"{name}: {key} must be {wanted}{' or a list of texts' if key in _TEXTS else ''}")

@@ -1,0 +1,190 @@
+"""The reply cache in front of the model: kept before it is handed on, one call for equal requests in flight."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from engine.executor.asking import CachedAsk, reply_key
+from engine.executor.events import ModelCall
+from models.errors import ModelCrashed, PromptTooLong
+from models.protocol import Purpose, Request, Sampling, Segment
+from models.scripted import ScriptedBackend
+from storage.errors import DiskFull
+
+SCHEMA = '{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"],"additionalProperties":false}'
+
+
+def request(text: str = "x", row: str = "r", **more) -> Request:
+    more = {"schema_json": SCHEMA, **more}
+    return Request((Segment("user", text),), purpose=Purpose("op", row), **more)
+
+
+class SlowBackend(ScriptedBackend):
+    """Replies when told to; counts what was asked, finished and cancelled."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda request: {"n": 1})
+        self.gate = asyncio.Event()
+        self.error: Exception | None = None
+        self.cancelled = 0
+
+    async def ask(self, request):
+        self.requests.append(request)
+        try:
+            await self.gate.wait()
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+        if self.error:
+            raise self.error
+        self.requests.pop()
+        return await super().ask(request)
+
+
+@pytest.fixture
+def desk(bench):
+    made = bench()
+    run = made.case.start_run(pipeline_yaml="", pipeline_digest="", model_name="", model_digest="")
+    made.door = CachedAsk(made.case, run, made._emit)
+    made.run_id = run
+    return made
+
+
+async def started(backend: SlowBackend, count: int = 1) -> None:
+    while len(backend.requests) < count:
+        await asyncio.sleep(0)
+
+
+async def test_a_reply_is_committed_before_it_is_handed_on(desk) -> None:
+    backend = ScriptedBackend(lambda r: {"n": 5})
+    reply = await desk.door.ask(backend, request())
+    assert reply.value == {"n": 5}
+    assert desk.case.reply(reply_key(backend, request()))["value"] == {"n": 5}
+    again = await desk.door.ask(backend, request(row="other"))
+    assert (again.value, again.from_cache, again.sampled_tokens) == ({"n": 5}, True, reply.sampled_tokens)
+    assert [(e.row_id, e.from_cache) for e in desk.of(ModelCall)] == [("r", False), ("other", True)]
+    assert len(backend.requests) == 1
+    assert desk.case.calls_of_run(desk.run_id) == {"op": 1}
+
+
+async def test_the_case_holds_the_reply_when_the_event_is_told(desk) -> None:
+    counts = []
+    desk.watch = lambda event: counts.append(desk.case.count_replies())
+    await desk.door.ask(ScriptedBackend(lambda r: {"n": 5}), request())
+    assert counts == [1]
+
+
+async def test_equal_requests_in_flight_are_one_call(desk) -> None:
+    backend = SlowBackend()
+    askers = [asyncio.create_task(desk.door.ask(backend, request(row=str(i)))) for i in range(4)]
+    await started(backend)
+    backend.gate.set()
+    replies = await asyncio.gather(*askers)
+    assert [r.value for r in replies] == [{"n": 1}] * 4
+    assert [r.from_cache for r in replies] == [False, True, True, True]
+    assert len(backend.requests) == 1
+    assert [e.from_cache for e in desk.of(ModelCall)] == [False, True, True, True]
+    assert desk.door._in_flight == {}
+
+
+@pytest.mark.parametrize("leaver", [0, 1, 2])
+async def test_an_asker_that_is_cancelled_takes_nothing_from_its_twins(desk, leaver) -> None:
+    backend = SlowBackend()
+    askers = [asyncio.create_task(desk.door.ask(backend, request(row=str(i)))) for i in range(3)]
+    await started(backend)
+    askers[leaver].cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await askers[leaver]
+    backend.gate.set()
+    stayed = [asker for i, asker in enumerate(askers) if i != leaver]
+    assert [(await asker).value for asker in stayed] == [{"n": 1}] * 2
+    assert (backend.cancelled, len(backend.requests)) == (0, 1)
+    # The call itself is told once, whoever began it.
+    assert sum(not e.from_cache for e in desk.of(ModelCall)) == 1
+
+
+async def test_a_call_that_nobody_waits_for_is_ended_and_forgotten(desk) -> None:
+    backend = SlowBackend()
+    askers = [asyncio.create_task(desk.door.ask(backend, request(row=str(i)))) for i in range(2)]
+    await started(backend)
+    for asker in askers:
+        asker.cancel()
+    ended = await asyncio.gather(*askers, return_exceptions=True)
+    assert all(isinstance(e, asyncio.CancelledError) for e in ended)
+    assert (backend.cancelled, desk.door._in_flight) == (1, {})
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+    backend.gate.set()
+    assert (await desk.door.ask(backend, request())).value == {"n": 1}
+
+
+async def test_a_call_cancelled_before_it_began_leaves_no_trace(desk) -> None:
+    backend = SlowBackend()
+    asker = asyncio.create_task(desk.door.ask(backend, request()))
+    await asyncio.sleep(0)
+    asker.cancel()
+    await asyncio.gather(asker, return_exceptions=True)
+    assert desk.door._in_flight == {}
+    backend.gate.set()
+    assert (await desk.door.ask(backend, request())).value == {"n": 1}
+
+
+async def test_a_failing_call_fails_all_that_wait_for_it_and_no_later_one(desk) -> None:
+    backend = SlowBackend()
+    backend.error = ModelCrashed("it fell over")
+    askers = [asyncio.create_task(desk.door.ask(backend, request(row=str(i)))) for i in range(3)]
+    await started(backend)
+    backend.gate.set()
+    ended = await asyncio.gather(*askers, return_exceptions=True)
+    assert [str(e) for e in ended] == ["it fell over"] * 3
+    assert (desk.door._in_flight, desk.case.count_replies(), desk.of(ModelCall)) == ({}, 0, [])
+    backend.error = None
+    assert (await desk.door.ask(backend, request())).value == {"n": 1}
+
+
+async def test_a_failure_that_nobody_waits_for_is_not_complained_about(desk) -> None:
+    """The loop would log `exception was never retrieved`; the fixture quiet_loop fails the test on that."""
+    backend = SlowBackend()
+    backend.error = ModelCrashed("it fell over")
+    asker = asyncio.create_task(desk.door.ask(backend, request()))
+    await started(backend)
+    backend.gate.set()
+    asker.cancel()
+    await asyncio.gather(asker, return_exceptions=True)
+
+
+async def test_an_error_of_the_model_is_raised_as_it_is(desk) -> None:
+    tiny = ScriptedBackend(lambda r: {"n": 1}, context_tokens=10)
+    with pytest.raises(PromptTooLong) as caught:
+        await desk.door.ask(tiny, request("word " * 50))
+    assert (caught.value.prompt_tokens, caught.value.context_tokens) == (50, 10)
+    assert desk.case.count_replies() == 0
+
+
+async def test_a_reply_that_cannot_be_kept_is_not_handed_on(desk, monkeypatch) -> None:
+    def refuse(*arguments, **more):
+        raise DiskFull("no space")
+
+    monkeypatch.setattr(desk.case, "save_reply", refuse)
+    with pytest.raises(DiskFull):
+        await desk.door.ask(ScriptedBackend(lambda r: {"n": 1}), request())
+    assert desk.of(ModelCall) == []
+
+
+def test_the_key_is_made_of_all_that_decides_a_reply() -> None:
+    one, other = ScriptedBackend(lambda r: {}, name="a"), ScriptedBackend(lambda r: {}, name="b")
+    base = reply_key(one, request())
+    assert base == reply_key(one, request(row="another row"))
+    assert base != reply_key(other, request())
+    changed = [
+        request("y"),
+        request(seed=1),
+        request(sampling=Sampling(temperature=0.5)),
+        request(sampling=Sampling(max_tokens=7)),
+        request(schema_json=SCHEMA.replace('"n"', '"m"')),
+    ]
+    keys = {reply_key(one, r) for r in changed}
+    assert len(keys) == len(changed)
+    assert base not in keys
+    assert all(len(key) == 64 and int(key, 16) >= 0 for key in keys)

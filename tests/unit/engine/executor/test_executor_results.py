@@ -1,0 +1,152 @@
+"""Which columns a person sees, and the evidence behind them."""
+
+from __future__ import annotations
+
+import pytest
+from scripted_run import pipeline, prompt_of, write_jsonl, write_texts
+
+from engine.errors import UsageError
+from engine.evidence.text_index import SourceLine, SourceText
+from engine.executor.results import INDEXES_KEPT, EvidenceFinder, result_columns
+from engine.executor.run import RunOptions
+from engine.rows import DocumentId, Row
+
+LIST = """
+  - {name: list, type: map, prompt: "{{ input.text }}", output: {schema: {zeta: string, alpha: string}}}
+"""
+SPLIT = """
+  - {name: cut, type: split, split_key: text, method: delimiter, method_kwargs: {delimiter: ";"}}
+  - {name: see, type: map, prompt: "{{ input.text_chunk }}", output: {schema: {found: string}}}
+"""
+
+
+@pytest.fixture
+def plan(tmp_path):
+    def make(operations, *, folder=True, **more):
+        source = write_texts(tmp_path / "in", {"a.txt": "x"}) if folder else write_jsonl(tmp_path / "in.jsonl", [{}])
+        return pipeline(source, operations, **more).plan
+
+    return make
+
+
+def row(**values) -> Row:
+    return Row.source("records", "0", values)
+
+
+DOCUMENT = {"filename": "a.txt", "path": "a.txt", "text": "x", "pages": 1, "kind": "text"}
+
+
+def test_the_file_name_comes_first_and_the_document_itself_is_left_out(plan) -> None:
+    columns = result_columns(plan(LIST), [row(zeta="z", **DOCUMENT, alpha="a")])
+    assert columns == ["filename", "zeta", "alpha"]
+
+
+def test_chosen_columns_are_taken_in_the_order_given(plan) -> None:
+    rows = [row(**DOCUMENT, zeta="z"), row(alpha="a")]
+    assert result_columns(plan(LIST), rows, ("alpha", "text")) == ["alpha", "text"]
+
+
+def test_a_chosen_column_that_no_row_has_is_refused_with_those_there_are(plan) -> None:
+    with pytest.raises(UsageError, match="no result has the column 'beta'") as caught:
+        result_columns(plan(LIST), [row(zeta="z", alpha="a")], ("zeta", "beta"))
+    assert "zeta, alpha" in caught.value.advice
+    assert caught.value.exit_code == 2
+
+
+def test_what_split_and_gather_write_is_no_result_unless_an_operator_wrote_it_again(plan) -> None:
+    plain = plan(SPLIT)
+    written = plain.operators[0].traits().writes
+    assert "text_chunk" in written
+    values = {**DOCUMENT, **dict.fromkeys(sorted(written), 1), "found": "y"}
+    assert result_columns(plain, [row(**values)]) == ["filename", "found"]
+    again = SPLIT + '  - {name: over, type: map, prompt: "{{ input.found }}", output: {schema: {text_chunk: string}}}\n'
+    assert set(result_columns(plan(again), [row(**values)])) == {"filename", "found", "text_chunk"}
+
+
+def test_split_in_an_earlier_step_is_scaffolding_too(plan) -> None:
+    steps = "[{name: one, input: records, operations: [cut]}, {name: two, input: one, operations: [see]}]"
+    shown = result_columns(plan(SPLIT, steps=steps), [row(filename="a", text_chunk="x", found="y")])
+    assert shown == ["filename", "found"]
+
+
+def test_rows_with_nothing_but_the_document_show_it(plan) -> None:
+    values = {"text": "x", "pages": 1}
+    assert result_columns(plan("  - {name: keep, type: map, drop_keys: [kind]}"), [row(**values)]) == ["text", "pages"]
+
+
+def test_without_rows_the_operators_tell_the_columns(plan) -> None:
+    fields = list(DOCUMENT)
+    assert result_columns(plan(LIST), [], source_fields=fields) == ["filename", "zeta", "alpha"]
+    grouped = (
+        LIST + "  - {name: group, type: reduce, reduce_key: alpha,\n"
+        "     aggregate: {n: {count: zeta}, files: {collect: filename}}}\n"
+    )
+    assert result_columns(plan(grouped), [], source_fields=fields) == ["alpha", "files", "n"]
+    dropped = LIST + "  - {name: less, type: map, drop_keys: [zeta]}\n"
+    assert result_columns(plan(dropped), [], source_fields=fields) == ["filename", "alpha"]
+    assert result_columns(plan(LIST), [], ("alpha",), source_fields=fields) == ["alpha"]
+
+
+def test_a_run_whose_rows_are_all_rejected_exports_a_table_with_a_header(bench, tmp_path) -> None:
+    file = write_jsonl(tmp_path / "in.jsonl", [{"text": "x", "page": 4}])
+    desk = bench(lambda request: {"why": "no", "keep": False})
+    operations = (
+        '  - {name: keep, type: filter, prompt: "{{ input.text }}", output: {schema: {why: string, keep: boolean}}}'
+    )
+    result = desk.run_again(pipeline(file, operations))
+    assert (result.rows, result.exit_code, result.columns) == (0, 0, ("page", "why"))
+    assert desk.csv(result) == "page,why,page_source,why_source\r\n"
+
+
+def test_evidence_leads_through_reduce_back_to_the_lines(bench, tmp_path) -> None:
+    texts = {"a.txt": "A memo.\nSgt. Varrick struck the man.\nEnd.", "b.txt": "First line.\nAgain Sgt. Varrick lied.\n"}
+    folder = write_texts(tmp_path / "in", texts)
+    desk = bench(lambda r: {"who": "Sgt. Varrick", "what": "struck" if "struck" in prompt_of(r) else "lied"})
+    operations = """
+  - {name: list, type: map, prompt: "{{ input.text }}", output: {schema: {who: string, what: string}}}
+  - {name: group, type: reduce, reduce_key: who, aggregate: {acts: {collect: what}, made_up: {count: what}}}
+"""
+    result = desk.run_again(pipeline(folder, operations))
+    assert result.columns == ("who", "acts", "made_up")
+    (id,) = desk.case.results(result.run_id).row_ids
+    names = {entry.id: entry.filename for entry in desk.case.documents()}
+    places = {
+        (e.column, names.get(e.document_id), e.first_line, e.last_line) for e in desk.case.evidence(result.run_id, id)
+    }
+    assert {("who", "a.txt", 2, 2), ("who", "b.txt", 2, 2), ("acts", "a.txt", 2, 2), ("acts", "b.txt", 2, 2)} <= places
+
+
+def test_a_column_that_was_not_asked_for_is_not_searched(bench, tmp_path) -> None:
+    folder = write_texts(tmp_path / "in", {"a.txt": "Sgt. Varrick struck the man."})
+    desk = bench(lambda r: {"zeta": "Varrick", "alpha": "struck"})
+    desk.options = RunOptions(columns=("alpha",), parse=desk.options.parse)
+    result = desk.run_again(pipeline(folder, LIST))
+    (id,) = desk.case.results(result.run_id).row_ids
+    assert {e.column for e in desk.case.evidence(result.run_id, id)} == {"alpha"}
+
+
+def test_the_finder_keeps_the_lines_of_few_documents() -> None:
+    count = INDEXES_KEPT + 10
+    rows = [Row.source("d", str(n), {"filename": str(n), "word": f"word{n}"}, DocumentId(str(n))) for n in range(count)]
+    made = [r.derive("list", r.values) for r in rows]
+    read: list[str] = []
+
+    def read_source(document: DocumentId) -> SourceText:
+        read.append(document)
+        return SourceText(document, (SourceLine(1, 1, f"the word{document} here"),))
+
+    finder = EvidenceFinder({r.id: r for r in rows}, read_source)
+    for one in [*made, *made[-INDEXES_KEPT:]]:
+        (cell,) = finder.evidence(one, ["word"])
+        assert [place.document_id for place in cell.located] == [one.document_id]
+    assert read == [r.document_id for r in rows]
+    assert finder._index.cache_info().currsize == INDEXES_KEPT
+
+
+def test_ancestors_are_listed_nearest_first_and_once() -> None:
+    top = Row.source("d", "0", {})
+    left, right = top.derive("l", {}), top.derive("r", {})
+    both = Row.combine("j", [left, right], {})
+    end = both.derive("m", {})
+    finder = EvidenceFinder({r.id: r for r in (top, left, right, both)}, lambda id: pytest.fail("nothing to read"))
+    assert finder.ancestors(end) == [both, left, right, top]

@@ -1,0 +1,187 @@
+"""Folders and data files into rows: what is in the case, what the ledger says of every file."""
+
+from __future__ import annotations
+
+import email.message
+import gc
+import zipfile
+from pathlib import Path
+
+import pymupdf
+import pytest
+from scripted_run import pipeline, prompt_of, write_jsonl, write_texts
+
+from engine.documents.document import Document
+from engine.executor.events import DocumentFailed, DocumentRead, FilesFound, OperatorStarted
+from engine.executor.sources import NO_TEXT
+from engine.plan.sources import DOCUMENT_FIELDS
+
+LIST = '  - {name: list, type: map, prompt: "{{ input.text }}", output: {schema: {word: string}}}\n'
+
+
+def first_word(request):
+    return {"word": prompt_of(request).split()[0]}
+
+
+def mail(subject: str, attachments: dict[str, bytes]) -> bytes:
+    message = email.message.EmailMessage()
+    message["Subject"], message["From"], message["To"] = subject, "a@example.org", "b@example.org"
+    message.set_content("See what is attached.\n")
+    for name, data in attachments.items():
+        message.add_attachment(data, maintype="text", subtype="plain", filename=name)
+    return message.as_bytes()
+
+
+def blank_pdf(file: Path) -> Path:
+    with pymupdf.open() as pdf:
+        pdf.new_page()
+        pdf.save(file)
+    return file
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return write_texts(tmp_path / "in", {"a.txt": "alpha\nsecond line", "b.txt": "beta"})
+
+
+def words(desk, result):
+    return [(row["path"], row["word"]) for row in desk.values(result)]
+
+
+def test_a_document_row_has_the_documented_fields(bench, folder) -> None:
+    desk = bench(first_word)
+    result = desk.run_again(pipeline(folder, LIST))
+    row = desk.case.rows(result.run_id, "records")[0]
+    assert tuple(row.values) == DOCUMENT_FIELDS
+    assert dict(row.values) == {
+        "filename": "a.txt",
+        "path": "a.txt",
+        "text": "alpha\nsecond line",
+        "pages": 1,
+        "kind": "text",
+    }
+    assert (row.document_id, row.parents) == (desk.case.documents()[0].id, ())
+
+
+def test_a_document_without_text_is_rejected_with_reason_and_path(bench, folder) -> None:
+    blank_pdf(folder / "blank.pdf")
+    desk = bench(first_word)
+    result = desk.run_again(pipeline(folder, LIST))
+    assert words(desk, result) == [("a.txt", "alpha"), ("b.txt", "beta")]
+    (fate,) = [f.record for f in desk.case.fates(result.run_id, "records", "rejected")]
+    assert fate.reason == f"{NO_TEXT}: blank.pdf"
+    ledger = desk.case.ledger(result.run_id)
+    assert (ledger.operators[0].rows_in, ledger.operators[0].rejected, ledger.operators[0].rows_out) == (3, 1, 2)
+    assert ledger.adds_up
+    # Being without text is no failure: the file could be read.
+    assert (result.exit_code, ledger.documents.parsed, ledger.documents.failed) == (0, 3, 0)
+
+
+def test_files_inside_a_mail_are_documents_of_their_own(bench, tmp_path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "m.eml").write_bytes(mail("Memo", {"one.txt": b"attached one", "empty.txt": b"  "}))
+    desk = bench(first_word)
+    result = desk.run_again(pipeline(folder, LIST))
+    assert sorted(path for path, _ in words(desk, result)) == ["m.eml", "m.eml/one.txt"]
+    documents = {d.filename: d.id for d in desk.case.documents()}
+    (path,) = desk.case.paths(documents["one.txt"])
+    assert path.parent_id == documents["m.eml"]
+    assert [e.path for e in desk.of(DocumentFailed)] == ["m.eml/empty.txt"]
+    assert desk.of(FilesFound)[0].total == 1
+    # One file was found, two came out of it: the last event has done == total.
+    told = desk.of(DocumentRead, DocumentFailed)
+    assert [(e.done, e.total) for e in told][-1] == (3, 3)
+    sums = desk.case.ledger(result.run_id).documents
+    assert (sums.found, sums.parsed, sums.failed) == (3, 2, 1)
+    assert (result.failed_items, result.exit_code) == (1, 1)
+
+    again = desk.run_again(pipeline(folder, LIST))
+    assert {e.status for e in desk.of(DocumentRead)} == {"known"}
+    assert desk.case.ledger(again.run_id).documents == sums
+    assert desk.csv(again) == desk.csv(result)
+    assert desk.calls == []
+
+
+def test_the_same_file_twice_is_one_document_with_two_paths(bench, folder) -> None:
+    (folder / "sub").mkdir()
+    (folder / "sub" / "copy.txt").write_bytes((folder / "a.txt").read_bytes())
+    with zipfile.ZipFile(folder / "z.zip", "w") as archive:
+        archive.write(folder / "b.txt", "inner.txt")
+    desk = bench(first_word)
+    result = desk.run_again(pipeline(folder, LIST))
+    assert [word for _, word in words(desk, result)] == ["alpha", "beta"]
+    assert [(e.path, e.status) for e in desk.of(DocumentRead)] == [
+        ("a.txt", "parsed"),
+        ("b.txt", "parsed"),
+        ("sub/copy.txt", "duplicate"),
+        ("z.zip/inner.txt", "duplicate"),
+    ]
+    sums = desk.case.ledger(result.run_id).documents
+    assert (sums.found, sums.parsed, sums.duplicates, sums.adds_up) == (4, 2, 2, True)
+    first = desk.case.documents()[0].id
+    assert [Path(p.path).name for p in desk.case.paths(first)] == ["a.txt", "copy.txt"]
+    assert result.exit_code == 0
+
+
+def test_each_bad_file_is_named_with_a_reason_and_the_good_ones_go_on(bench, folder) -> None:
+    (folder / "empty.pdf").write_bytes(b"")
+    (folder / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing else")
+    (folder / "what.xyz").write_bytes(bytes(range(256)) * 4)
+    desk = bench(first_word)
+    result = desk.run_again(pipeline(folder, LIST))
+    assert [path for path, _ in words(desk, result)] == ["a.txt", "b.txt"]
+    failed = {Path(r.path).name: r for r in desk.case.run_documents(result.run_id, "failed")}
+    assert set(failed) == {"empty.pdf", "broken.pdf", "what.xyz"}
+    assert all(r.reason and r.message for r in failed.values())
+    assert (result.failed_items, result.exit_code) == (3, 1)
+    assert desk.case.ledger(result.run_id).adds_up
+
+
+def test_a_file_that_is_mended_is_read_the_next_time(bench, folder) -> None:
+    (folder / "c.txt").write_bytes(b"")
+    desk = bench(first_word)
+    assert desk.run_again(pipeline(folder, LIST)).exit_code == 1
+    (folder / "c.txt").write_text("gamma")
+    result = desk.run_again(pipeline(folder, LIST))
+    assert (words(desk, result)[-1], result.exit_code) == (("c.txt", "gamma"), 0)
+    assert desk.case.failures() == []
+
+
+def test_a_single_file_is_a_folder_of_one(bench, folder) -> None:
+    from engine.language.loader import parse_pipeline
+
+    loaded = parse_pipeline(
+        f"datasets: {{records: {{type: folder, path: {folder / 'a.txt'}}}}}\noperations:\n{LIST}"
+        "pipeline: {steps: [{name: s, input: records, operations: [list]}]}\n"
+    )
+    desk = bench(first_word)
+    assert words(desk, desk.run_again(loaded)) == [("a.txt", "alpha")]
+
+
+def test_items_of_a_data_file_are_rows(bench, tmp_path) -> None:
+    file = write_jsonl(tmp_path / "in.jsonl", [{"text": "x y", "n": 1}, {"text": "x y", "n": 1}])
+    desk = bench(first_word)
+    result = desk.run_again(pipeline(file, LIST))
+    assert desk.values(result) == [{"text": "x y", "n": 1, "word": "x"}] * 2
+    sums = desk.case.ledger(result.run_id)
+    assert (sums.operators[0].rows_in, sums.adds_up, sums.documents.found) == (2, True, 0)
+
+
+def test_documents_are_not_held_while_operators_run(bench, tmp_path) -> None:
+    """Ten thousand documents with all their boxes would not fit; rows hold their text alone."""
+    folder = write_texts(tmp_path / "in", {f"{n}.txt": f"word {n}\n" * 5 for n in range(25)})
+    desk = bench(first_word)
+    most = {}
+
+    def count(event):
+        if isinstance(event, OperatorStarted | DocumentRead):
+            alive = sum(isinstance(thing, Document) for thing in gc.get_objects())
+            most[type(event)] = max(alive, most.get(type(event), 0))
+
+    desk.watch = count
+    result = desk.run_again(pipeline(folder, LIST))
+    assert result.rows == 25
+    # While files are read, those that are read ahead may be held (four per worker), but never all.
+    assert most[OperatorStarted] <= 1
+    assert most[DocumentRead] <= 8
