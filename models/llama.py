@@ -44,8 +44,8 @@ class LlamaSettings:
     """How much of the machine to use. `context_tokens` None means the model's own."""
 
     context_tokens: int | None = None
-    running: int = 24
-    kept: int = 40
+    running: int = 10
+    kept: int = 14
     threads: int | None = None
     batch_tokens: int = 512
     gpu_layers: int = 0

@@ -6,7 +6,9 @@ Records and replies are untrusted: they reach a terminal without its control seq
 from __future__ import annotations
 
 import os
+import shlex
 import sys
+from pathlib import Path
 from typing import TextIO
 
 from rich.console import Console
@@ -20,7 +22,7 @@ _HIDDEN = dict.fromkeys((*range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x20
 _VISIBLE = _PICTURES | _HIDDEN
 
 
-def screen() -> Console:
+def output() -> Console:
     """Return stdout: results."""
     return _console(sys.stdout, stderr=False)
 
@@ -31,7 +33,7 @@ def messages() -> Console:
 
 
 def visible(text: str) -> str:
-    """Replace control and text-direction characters, which could rewrite the screen, by visible signs."""
+    """Replace control and text-direction characters, which could rewrite the output, by visible signs."""
     return text.translate(_VISIBLE)
 
 
@@ -65,6 +67,13 @@ def span_text(seconds: float) -> str:
     if minutes < 60:
         return f"{minutes} min {rest:02d} s"
     return f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def shell_word(word: str | Path) -> str:
+    """Write a word as it must be typed; a path relative to the current folder where it is below it."""
+    if isinstance(word, Path) and word.is_relative_to(Path.cwd()):
+        word = word.relative_to(Path.cwd())
+    return shlex.quote(visible(str(word)))
 
 
 def _console(stream: TextIO, *, stderr: bool) -> Console:

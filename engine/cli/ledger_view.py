@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 from rich import box
 from rich.console import Group, RenderableType
@@ -12,6 +13,7 @@ from rich.table import Table
 from engine.cli.console import counted, one_line, shortened, styled
 from storage.case import Case
 from storage.errors import NotInCase
+from storage.export.assemble import file_names
 from storage.ledger import DocumentRecord, Ledger, StoredDecision, StoredFate
 
 _NUMBERS = ("in", "output", "rejected", "failed", "rows out")
@@ -45,19 +47,19 @@ def failed_files(records: Sequence[DocumentRecord], most: int | None = None) -> 
 
 def failed_rows(case: Case, run_id: str, fates: Sequence[StoredFate], most: int | None = None) -> RenderableType:
     """List rows that an operator could not process, each with its error, advice and the raw reply."""
+    name = RowNames(case, run_id)
     items = []
     for fate in fates if most is None else fates[:most]:
         reply = shortened(one_line(fate.record.raw_reply or ""), _REPLY_CHARACTERS)
         advice = fate.record.advice + (f" The model said: {reply}" if reply else "")
-        items.append((f"{fate.operator}: {row_name(case, run_id, fate.record.row_id)}", fate.record.error, advice))
+        items.append((f"{fate.operator}: {name(fate.record.row_id)}", fate.record.error, advice))
     return _problems(f"{counted(len(fates), 'row')} failed", items, None, total=len(fates))
 
 
 def rejected_rows(case: Case, run_id: str, fates: Sequence[StoredFate]) -> RenderableType:
     """List rows that were turned down, each with the reason."""
-    items = [
-        (f"{fate.operator}: {row_name(case, run_id, fate.record.row_id)}", fate.record.reason, "") for fate in fates
-    ]
+    name = RowNames(case, run_id)
+    items = [(f"{fate.operator}: {name(fate.record.row_id)}", fate.record.reason, "") for fate in fates]
     return _problems(f"{counted(len(items), 'row')} rejected", items, None, style="bold")
 
 
@@ -74,16 +76,27 @@ def decisions_view(decisions: Sequence[StoredDecision]) -> RenderableType:
     return Group(title, view) if decisions else title
 
 
-def row_name(case: Case, run_id: str, row_id: str) -> str:
-    """Name a row for people: its file and lines where it has them, else its id."""
-    try:
-        row = case.row(run_id, row_id)
-    except NotInCase:
-        return f"row {row_id}"
-    if row.document_id is None:
-        return f"row {row_id}"
-    lines = f" l.{row.first_line}-{row.last_line}" if row.first_line is not None else ""
-    return f"{case.document_name(row.document_id)}{lines} (row {row_id})"
+class RowNames:
+    """Names the rows of a run for people."""
+
+    def __init__(self, case: Case, run_id: str) -> None:
+        self._case = case
+        self._run_id = run_id
+
+    def __call__(self, row_id: str) -> str:
+        """Name a row: its file and lines where it has them, and its id."""
+        try:
+            row = self._case.row(self._run_id, row_id)
+        except NotInCase:
+            return f"row {row_id}"
+        if row.document_id is None:
+            return f"row {row_id}"
+        lines = f" l.{row.first_line}-{row.last_line}" if row.first_line is not None else ""
+        return f"{self._files[row.document_id]}{lines} (row {row_id})"
+
+    @cached_property
+    def _files(self) -> dict[str, str]:
+        return file_names(self._case)
 
 
 def _problems(

@@ -63,6 +63,18 @@ class LocalModels:
         return Embedder(embedding_folder())
 
 
+def open_model(name: str) -> ModelBackend:
+    """Load one model by itself, or its stand-in; raises EnvironmentMissing or models.errors.ModelError."""
+    models = LocalModels()
+    models.stand_in(name, is_chosen=False)
+    return models.open_model(name)
+
+
+def open_embedder() -> TextEmbedder:
+    """Open the embedding model; raises models.errors.ModelError."""
+    return LocalModels().open_embedder()
+
+
 def is_here(name: str) -> bool:
     """Say whether a name is that of an installed model or of a file; "" is the default model."""
     entry = _known(name)

@@ -12,6 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from engine.cli.console import messages
 from engine.cli.failure import show_error
+from engine.cli.settings import COMMAND_SETTINGS
 from engine.worker.exit_codes import INTERRUPTED, USER_ERRORS, exit_code_of
 
 
@@ -35,6 +36,7 @@ COMMANDS = (
     Entry("models", "engine.cli.models", "List, install, add, check and remove the models on this machine."),
     Entry("doctor", "engine.cli.doctor", "See what works on this machine and what to install."),
     Entry("worker", "engine.cli.worker", "Serve the desktop app: commands and events as JSON lines."),
+    Entry("eval", "engine.cli.evaluate", "Measure the pipelines of a sample case against its gold answers."),
     Entry("bench", "engine.cli.bench", "Run the benchmarks of a source checkout."),
 )
 
@@ -77,16 +79,22 @@ app = typer.Typer(
     help="Read thousands of sensitive pages on your own machine: a folder of records in, a table out in which "
     "every cell opens its page.",
     no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
+    **COMMAND_SETTINGS,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"redwell {importlib.metadata.version('redwell')}")
+        typer.echo(f"redwell {_version()}")
         raise typer.Exit
+
+
+def _version() -> str:
+    try:
+        return importlib.metadata.version("redwell")
+    except importlib.metadata.PackageNotFoundError:
+        return "(a source checkout that is not installed)"
 
 
 @app.callback()
@@ -100,4 +108,4 @@ def _options(
 
 def run() -> None:
     """Run the command line and exit with its code: 0 done, 1 some items failed, 2 usage, 3 environment."""
-    app()
+    app(prog_name="redwell")

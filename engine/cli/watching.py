@@ -81,9 +81,7 @@ class LiveWatch(Watch):
     def __init__(self, state: RunState | None = None) -> None:
         super().__init__(state)
         self._console = messages()
-        self._live = Live(
-            console=self._console, get_renderable=self._picture, refresh_per_second=5, transient=True
-        )
+        self._live = Live(console=self._console, get_renderable=self._picture, refresh_per_second=5, transient=True)
 
     def __enter__(self) -> Self:
         self._live.start()
@@ -206,25 +204,27 @@ def _fitted(parts: list[str], width: int) -> str:
 
 
 def _line(event: Event) -> str:
+    """Write what a log should have of an event; empty for one that is only progress."""
+    text = ""
     match event:
         case RunStarted(resumed=resumed):
             again = ", going on where an earlier run stopped" if resumed else ""
-            return f"run {event.run_id} of {event.case}{again}"
+            text = f"run {event.run_id} of {event.case}{again}"
         case FilesFound():
-            return f"{event.dataset}: {counted(event.total, 'file')}"
+            text = f"{event.dataset}: {counted(event.total, 'file')}"
         case DocumentFailed():
-            return one_line(f"failed: {event.path}: {event.message}")
+            text = f"failed: {event.path}: {event.message}"
         case ModelLoading():
-            return one_line(f"loading the model {event.model}")
+            text = f"loading the model {event.model}"
         case ModelReady():
-            return one_line(f"{event.model} is ready after {span_text(event.seconds)}")
+            text = f"{event.model} is ready after {span_text(event.seconds)}"
         case OperatorStarted():
-            return f"{event.operator} ({event.kind}) begins"
+            text = f"{event.operator} ({event.kind}) begins"
         case OperatorFinished():
-            return f"{event.operator}: {_end_text(event)}"
+            text = f"{event.operator}: {_end_text(event)}"
         case RunFinished():
-            return f"{event.status} after {span_text(event.seconds)}"
-    return ""
+            text = f"{event.status} after {span_text(event.seconds)}"
+    return one_line(text)
 
 
 def _progress_line(state: RunState) -> str:

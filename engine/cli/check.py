@@ -1,0 +1,65 @@
+"""`redwell check`: every problem of a pipeline, without running it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from engine.cli.console import counted, output, styled, visible
+from engine.cli.options import InputOption
+from engine.cli.settings import COMMAND_SETTINGS
+from engine.errors import PipelineError
+from engine.language.checks import check as find_problems
+from engine.language.problems import Problem
+from engine.worker.jobs import load_with_inputs
+
+app = typer.Typer(**COMMAND_SETTINGS)
+
+
+@app.command()
+def check(
+    pipeline: Annotated[Path, typer.Argument(metavar="PIPELINE", help="The pipeline file (YAML).", show_default=False)],
+    input: InputOption = None,
+) -> None:
+    """Check a pipeline without running it: every problem with its line.
+
+    Ends with 0 if it can run (warnings are no hindrance), else with 2.
+    """
+    problems = all_problems(pipeline, input or [])
+    console = output()
+    for problem in problems:
+        style = "bold red" if problem.severity == "error" else "bold yellow"
+        console.print(styled((_place(problem), style), visible(problem.message)), soft_wrap=True)
+        if problem.advice:
+            console.print(styled("    ", visible(problem.advice)), soft_wrap=True)
+    errors = sum(problem.severity == "error" for problem in problems)
+    warnings = len(problems) - errors
+    verdict = f"{counted(errors, 'error')}, {counted(warnings, 'warning')}"
+    console.print(styled((f"{pipeline}: {verdict if problems else 'no problems'}", "bold")), soft_wrap=True)
+    raise typer.Exit(2 if errors else 0)
+
+
+def all_problems(pipeline: Path, inputs: list[str]) -> list[Problem]:
+    """List errors and warnings; a file that cannot be loaded has one error. Raises UsageError for a wrong input."""
+    try:
+        loaded = load_with_inputs(pipeline, inputs)
+    except PipelineError as error:
+        return [
+            Problem(
+                error.args[0],
+                error.advice,
+                operator=error.operator,
+                file=error.file or str(pipeline),
+                line=error.line,
+                column=error.column,
+            )
+        ]
+    return [*find_problems(loaded.plan, positions=loaded.positions), *loaded.warnings]
+
+
+def _place(problem: Problem) -> str:
+    place = ":".join(str(part) for part in (problem.file, problem.line, problem.column) if part)
+    operator = f" operator {problem.operator!r}:" if problem.operator else ""
+    return visible(f"{place}: {problem.severity}:{operator} ")

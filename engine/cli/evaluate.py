@@ -1,0 +1,76 @@
+"""`redwell eval`: run the pipelines of a sample case and score them against its gold answers."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from engine.cli.local_models import open_embedder, open_model
+from engine.cli.settings import COMMAND_SETTINGS
+from engine.errors import UsageError
+from engine.evaluation.officers import Gold, Located, Score, located, predicted_pairs, score
+from engine.executor.run import RunOptions, run_pipeline
+from engine.executor.translation import open_case
+from engine.language.loader import load_pipeline
+
+app = typer.Typer(**COMMAND_SETTINGS)
+
+
+@app.command()
+def evaluate(
+    folder: Annotated[Path, typer.Argument(help="A sample case: pipelines (*.yaml), records and gold.json.")],
+    case: Annotated[Path | None, typer.Option(help="Keep the case here and use the replies it holds.")] = None,
+    model: Annotated[str, typer.Option(help="A model in place of the pipelines' own.")] = "",
+) -> None:
+    """Run every pipeline of the sample case and print how well each does."""
+    from engine.cli.console import messages, output  # noqa: PLC0415 - late, for a quick start
+
+    gold = Gold.read(folder / "gold.json")
+    pipelines = sorted(folder.glob("*.yaml"))
+    if not pipelines:
+        raise UsageError(f"there is no pipeline in {folder}", advice="Give a folder with a .yaml file.")
+    table = Table("pipeline", "precision", "recall", "F1", "located", "on gold page", "seconds", "failed")
+    with tempfile.TemporaryDirectory() as scratch:
+        for path in pipelines:
+            messages().print(f"running {path}")
+            start = time.perf_counter()
+            kept = case or Path(scratch) / "eval.redwell"
+            result, places, failed = _run(path, kept, gold, model)
+            table.add_row(path.stem, *_figures(result, places), f"{time.perf_counter() - start:.0f}", str(failed))
+            for name, pairs in (("wrong", result.wrong), ("missing", result.missing)):
+                for file, officer in pairs:
+                    messages().print(f"  {name}: {officer} in {file}")
+    output().print(table)
+
+
+def _run(path: Path, case_path: Path, gold: Gold, model: str) -> tuple[Score, Located, int]:
+    with open_case(case_path) as case:
+        result = asyncio.run(
+            run_pipeline(
+                load_pipeline(path),
+                case,
+                open_model=open_model,
+                open_embedder=open_embedder,
+                emit=lambda event: None,
+                options=RunOptions(model=model),
+            )
+        )
+        predicted = predicted_pairs(case, result.run_id, gold)
+        places = located(case, result.run_id, gold, predicted)
+        return score(predicted, gold.pairs), places, result.failed_items
+
+
+def _figures(result: Score, places: Located) -> list[str]:
+    return [
+        f"{result.precision:.2f}",
+        f"{result.recall:.2f}",
+        f"{result.f1:.2f}",
+        f"{places.located} of {places.values}",
+        f"{places.on_gold_page} of {places.judged}",
+    ]

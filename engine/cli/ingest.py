@@ -1,0 +1,73 @@
+"""`redwell ingest`: records into a case, without a model."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from engine.cli.console import counted, messages, output, shell_word, styled
+from engine.cli.ledger_view import failed_files
+from engine.cli.options import OcrOption, PasswordOption, QuietOption, WorkersOption
+from engine.cli.settings import COMMAND_SETTINGS
+from engine.cli.watching import choose_watch
+from engine.documents.options import ParseOptions
+from engine.executor.run import RunOptions
+from engine.executor.sources import Ingested
+from engine.executor.sources import ingest as ingest_folder
+from engine.worker.exit_codes import INTERRUPTED
+from storage.case import Case
+
+app = typer.Typer(**COMMAND_SETTINGS)
+
+
+@app.command()
+def ingest(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A folder of records, or one file.")],
+    case: Annotated[Path, typer.Option("--case", metavar="FILE", help="The case file; made if it is not there.")],
+    ocr: OcrOption = "auto",
+    workers: WorkersOption = None,
+    password: PasswordOption = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Read a folder into a case, without a model.
+
+    Files that are in the case already are not read again. Ends with 1 if some files could not be read.
+    """
+    watch = choose_watch(quiet=quiet, json_events=False)
+    folder = folder.expanduser().resolve()
+    with Case(case) as opened:
+        try:
+            with watch:
+                work = ingest_folder(
+                    folder,
+                    opened,
+                    watch.take,
+                    dataset=folder.name,
+                    options=ParseOptions(ocr=ocr, password=password),
+                    workers=workers or RunOptions().workers,
+                )
+                found = asyncio.run(work)
+        except KeyboardInterrupt:
+            messages().print("Stopped. Files read so far are kept; the same command goes on from there.")
+            raise typer.Exit(INTERRUPTED) from None
+        _report(opened, found, quiet=quiet)
+    raise typer.Exit(1 if found.failed else 0)
+
+
+def _report(case: Case, found: Ingested, *, quiet: bool) -> None:
+    if not quiet:
+        sums = Counter(record.fate for record in found.fates)
+        parts = (
+            f"{counted(len(found.fates), 'file')}: {sums['parsed']:,} read, {counted(sums['duplicate'], 'duplicate')}"
+        )
+        output().print(styled((parts, "bold"), f", {sums['failed']:,} failed"))
+        entries = [entry for entry in case.documents() if entry.id in found.documents]
+        pages, lines = sum(entry.page_count for entry in entries), sum(entry.line_count for entry in entries)
+        output().print(f"{counted(pages, 'page')}, {counted(lines, 'line')} in {case.path.name}")
+        output().print(styled("Search them: ", (f"redwell search {shell_word(case.path)} WORDS", "bold cyan")))
+    if found.failed:
+        messages().print(failed_files([record for record in found.fates if record.fate == "failed"]))

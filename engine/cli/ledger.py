@@ -1,0 +1,74 @@
+"""`redwell ledger`: what became of every file and every row."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from engine.cli.console import output, styled
+from engine.cli.ledger_view import decisions_view, failed_files, failed_rows, ledger_view, rejected_rows
+from engine.cli.options import CaseArgument, RunOption, find_run
+from engine.cli.settings import COMMAND_SETTINGS
+from storage.case import Case
+from storage.runs import StoredRun
+
+app = typer.Typer(**COMMAND_SETTINGS)
+
+
+@app.command()
+def ledger(
+    case: CaseArgument,
+    run: RunOption = "",
+    failed: Annotated[
+        bool, typer.Option("--failed", help="List files and rows that failed, with the reasons.")
+    ] = False,
+    rejected: Annotated[bool, typer.Option("--rejected", help="List rows that were turned down.")] = False,
+    decisions: Annotated[bool, typer.Option("--decisions", help="List verdicts about pairs and names.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Write everything as one JSON object.")] = False,
+) -> None:
+    """Show what became of every file and every row of a run."""
+    with Case(case, read_only=True) as opened:
+        chosen = find_run(opened, run, with_results=False)
+        if as_json:
+            json.dump(everything(opened, chosen), sys.stdout, ensure_ascii=False, indent=1)
+            sys.stdout.write("\n")
+            return
+        console = output()
+        console.print(styled((f"Run {chosen.id}", "bold"), f" of {opened.path.name}: {_when(chosen)}"))
+        console.print(ledger_view(opened.ledger(chosen.id)))
+        if failed:
+            console.print(failed_files(opened.run_documents(chosen.id, "failed")))
+            console.print(failed_rows(opened, chosen.id, opened.fates(chosen.id, fate="failed")))
+        if rejected:
+            console.print(rejected_rows(opened, chosen.id, opened.fates(chosen.id, fate="rejected")))
+        if decisions:
+            console.print(decisions_view(opened.decisions(chosen.id)))
+
+
+def everything(case: Case, run: StoredRun) -> dict[str, Any]:
+    """Return the whole ledger of a run as JSON values."""
+    sums = case.ledger(run.id)
+    return {
+        "run": {"id": run.id, "status": run.status, "started_at": run.started_at, "finished_at": run.finished_at},
+        "model": run.model_name,
+        "adds_up": sums.adds_up,
+        "failed": sums.failed,
+        "documents": dataclasses.asdict(sums.documents),
+        "operators": [dataclasses.asdict(operator) for operator in sums.operators],
+        "files": [dataclasses.asdict(record) for record in case.run_documents(run.id)],
+        "rows": [
+            {"operator": fate.operator, **dataclasses.asdict(fate.record)}
+            for fate in case.fates(run.id)
+            if fate.record.fate != "output"
+        ],
+        "decisions": [{"operator": d.operator, **dataclasses.asdict(d.record)} for d in case.decisions(run.id)],
+        "model_calls": case.calls_of_run(run.id),
+    }
+
+
+def _when(run: StoredRun) -> str:
+    return f"{run.status}, started {run.started_at}" + (f", ended {run.finished_at}" if run.finished_at else "")

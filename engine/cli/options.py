@@ -1,0 +1,76 @@
+"""Options and arguments that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from engine.errors import UsageError
+from storage.case import Case
+from storage.errors import ExportError
+from storage.runs import StoredRun
+
+CaseArgument = Annotated[Path, typer.Argument(metavar="CASE", help="The case file.", show_default=False)]
+RunOption = Annotated[
+    str, typer.Option("--run", metavar="ID", help="Which run of the case; the latest with results if not given.")
+]
+InputOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--input", "-i", metavar="[NAME=]PATH", help="A folder or file in place of a dataset of the pipeline."
+    ),
+]
+OutOption = Annotated[
+    list[Path] | None,
+    typer.Option("--out", "-o", metavar="FILE", help="Write the results: .csv, .xlsx or .jsonl. May be repeated."),
+]
+ColumnsOption = Annotated[str, typer.Option("--columns", metavar="A,B", help="Columns of the table, in order.")]
+BomOption = Annotated[bool, typer.Option("--bom", help="Begin CSV with a byte order mark, which Excel likes.")]
+ListsOption = Annotated[
+    Literal["json", "joined"], typer.Option("--lists", help="Write lists as JSON, or joined by `; `.")
+]
+OcrOption = Annotated[
+    Literal["auto", "never", "always"], typer.Option("--ocr", help="Read pages by OCR: those that need it, none, all.")
+]
+WorkersOption = Annotated[
+    int | None, typer.Option("--workers", min=1, metavar="N", help="Files read at once; half the cores if not given.")
+]
+PasswordOption = Annotated[
+    str | None, typer.Option("--password", metavar="P", help="Opens encrypted PDFs.", envvar="REDWELL_PASSWORD")
+]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show problems only.")]
+
+
+def split_columns(text: str) -> tuple[str, ...]:
+    """Split `a,b`; empty for no choice. Raises UsageError for a column named twice."""
+    columns = tuple(part.strip() for part in text.split(",") if part.strip())
+    if len(set(columns)) < len(columns):
+        raise UsageError(f"--columns {text} names a column twice", advice="Name each column once.")
+    return columns
+
+
+def find_run(case: Case, run_id: str, *, with_results: bool = True) -> StoredRun:
+    """Find the run a command is about: the one named, else the latest (with results, if that is asked for).
+
+    Raises UsageError listing the runs there are.
+    """
+    runs = case.runs()
+    if run_id:
+        return _named(case, run_id, runs)
+    fit = [run for run in runs if not with_results or case.results(run.id) is not None]
+    if not fit and not runs:
+        raise UsageError(f"no pipeline has run in {case.path}", advice="Run one: `redwell run PIPELINE --case FILE`.")
+    if not fit:
+        raise ExportError(f"no run of {case.path} has delivered results yet", advice="Repeat the run; it resumes.")
+    return fit[-1]
+
+
+def _named(case: Case, run_id: str, runs: Sequence[StoredRun]) -> StoredRun:
+    found = next((run for run in runs if run.id == run_id), None)
+    if found is None:
+        ids = ", ".join(run.id for run in runs) or "none"
+        raise UsageError(f"{case.path} has no run {run_id!r}", advice=f"Runs: {ids}.")
+    return found

@@ -1,0 +1,190 @@
+"""`redwell run`: the main job."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from engine.cli.console import counted, messages, output, shell_word, styled
+from engine.cli.ledger_view import failed_files, failed_rows, ledger_view
+from engine.cli.local_models import LocalModels
+from engine.cli.options import (
+    BomOption,
+    ColumnsOption,
+    InputOption,
+    ListsOption,
+    OcrOption,
+    OutOption,
+    PasswordOption,
+    QuietOption,
+    WorkersOption,
+    split_columns,
+)
+from engine.cli.results_view import results_view
+from engine.cli.run_state import CallState
+from engine.cli.settings import COMMAND_SETTINGS
+from engine.cli.watching import SHOWN_PROBLEMS, Watch, choose_watch
+from engine.documents.options import ParseOptions
+from engine.executor.run import run_pipeline
+from engine.worker.exit_codes import INTERRUPTED
+from engine.worker.jobs import (
+    Models,
+    NewModels,
+    OutputOptions,
+    ReadyRun,
+    RunJob,
+    Written,
+    default_case,
+    make_ready,
+    write_outs,
+)
+from storage.case import Case
+from storage.evidence import NOT_LOCATED
+from storage.export.table import ResultTable
+
+app = typer.Typer(**COMMAND_SETTINGS)
+
+new_models: NewModels = LocalModels
+"""Makes the models of a run; tests put scripted ones here."""
+
+
+@app.command()
+def run(  # noqa: PLR0913, PLR0917 - one parameter per option
+    pipeline: Annotated[Path, typer.Argument(metavar="PIPELINE", help="The pipeline file (YAML).", show_default=False)],
+    input: InputOption = None,
+    case: Annotated[
+        Path | None,
+        typer.Option("--case", metavar="FILE", help="The case file; PIPELINE's name with .redwell if not given."),
+    ] = None,
+    out: OutOption = None,
+    model: Annotated[
+        str, typer.Option("--model", metavar="NAME", help="A model of `redwell models list`, or a GGUF file.")
+    ] = "",
+    columns: ColumnsOption = "",
+    bom: BomOption = False,
+    lists: ListsOption = "json",
+    ocr: OcrOption = "auto",
+    workers: WorkersOption = None,
+    password: PasswordOption = None,
+    quiet: QuietOption = False,
+    json_events: Annotated[
+        bool, typer.Option("--json-events", help="Write events to stdout as JSON lines, in place of the table.")
+    ] = False,
+) -> None:
+    """Run a pipeline over a folder of records; show and write the table.
+
+    Everything is kept in the case file, so the same command resumes after a stop and asks the model nothing twice.
+    Ends with 0 if every row was output or rejected, 1 if some files or rows failed, 2 for a wrong command or
+    pipeline, 3 if something is missing on this machine.
+    """
+    job = RunJob(
+        pipeline=pipeline,
+        case=case or default_case(pipeline),
+        inputs=tuple(input or ()),
+        outs=tuple(out or ()),
+        model=model,
+        workers=workers,
+        output=OutputOptions(split_columns(columns), bom, lists),
+        parse=ParseOptions(ocr=ocr, password=password),
+    )
+    models = new_models()
+    ready = make_ready(job, models)
+    watch = choose_watch(quiet=quiet, json_events=json_events)
+    with Case(job.case) as opened:
+        code = _run(job, ready, models, opened, watch, silent=quiet or json_events)
+    raise typer.Exit(code)
+
+
+def _run(job: RunJob, ready: ReadyRun, models: Models, case: Case, watch: Watch, *, silent: bool) -> int:
+    try:
+        with watch:
+            result = asyncio.run(
+                run_pipeline(
+                    ready.loaded,
+                    case,
+                    open_model=models.open_model,
+                    open_embedder=models.open_embedder,
+                    emit=watch.take,
+                    options=ready.options,
+                )
+            )
+    except KeyboardInterrupt:
+        _say_stopped(case)
+        return INTERRUPTED
+    table, written = write_outs(case, result.run_id, ready.outs, job.output)
+    if not silent:
+        report(case, result.run_id, table, watch.state.calls)
+        _say_written(written)
+        _say_evidence(case, result.run_id, table)
+    elif result.failed_items:
+        _show_failed(case, result.run_id)
+    return result.exit_code
+
+
+def report(case: Case, run_id: str, table: ResultTable, calls: CallState) -> None:
+    """Print the table, the ledger, the model calls and all that failed."""
+    console = output()
+    console.print(styled((f"{counted(len(table.rows), 'result')}", "bold"), f" (run {run_id} of {case.path.name})"))
+    console.print(results_view(table, console.width))
+    console.print()
+    console.print(ledger_view(case.ledger(run_id)))
+    console.print()
+    console.print(styled(("Model   ", "bold"), calls_text(calls)))
+    _show_failed(case, run_id)
+
+
+def calls_text(calls: CallState) -> str:
+    """Sum up the model calls of a run."""
+    if not calls.made:
+        cached = counted(calls.from_cache, "reply", "replies")
+        return f"no calls; all {cached} came from the case." if calls.from_cache else "no calls."
+    tokens = (
+        f"{calls.prompt_tokens:,} prompt tokens ({calls.reused_tokens:,} reused), {calls.sampled_tokens:,} tokens "
+        f"sampled, {calls.forced_tokens:,} forced by the schema"
+    )
+    return f"{counted(calls.made, 'call')} made, {calls.from_cache:,} from the case. {tokens}."
+
+
+def _show_failed(case: Case, run_id: str) -> None:
+    """List what failed; to stderr, so that it is seen when the table goes to a file."""
+    console = messages()
+    files, rows = case.run_documents(run_id, "failed"), case.fates(run_id, fate="failed")
+    if files:
+        console.print()
+        console.print(failed_files(files, SHOWN_PROBLEMS))
+    if rows:
+        console.print()
+        console.print(failed_rows(case, run_id, rows, SHOWN_PROBLEMS))
+    if max(len(files), len(rows)) > SHOWN_PROBLEMS:
+        console.print(styled("all of them: ", (f"redwell ledger {shell_word(case.path)} --failed", "bold")))
+
+
+def _say_written(written: list[Written]) -> None:
+    console = output()
+    if written:
+        console.print()
+    for file in written:
+        console.print(styled(("Written ", "bold"), f"{file.path}, {counted(file.rows, 'row')}"), soft_wrap=True)
+        for note in file.notes:
+            console.print(f"        {note}", soft_wrap=True)
+
+
+def _say_evidence(case: Case, run_id: str, table: ResultTable) -> None:
+    """Name the command that opens the evidence of a cell which has some."""
+    for number, row in enumerate(table.rows, 1):
+        for column in table.columns:
+            found = [c for c in row.citations.get(column, ()) if c.method != NOT_LOCATED]
+            if found and column not in ("filename", "path"):
+                command = f"redwell trace {shell_word(case.path)} {number} {shell_word(column)}"
+                output().print(styled(("Evidence", "bold"), " of a cell: ", (command, "bold cyan")), soft_wrap=True)
+                return
+
+
+def _say_stopped(case: Case) -> None:
+    run = case.latest_run()
+    kept = sum(case.calls_of_run(run.id).values()) if run else 0
+    replies = f"{counted(kept, 'reply', 'replies')} of the model and all parsed files are kept in {case.path.name}"
+    messages().print(styled(("Stopped. ", "bold"), f"{replies}. Run the same command again to go on from there."))

@@ -1,0 +1,24 @@
+"""`redwell worker`: the engine behind the desktop app, a child process that speaks JSON lines."""
+
+from __future__ import annotations
+
+import typer
+
+from engine.cli.local_models import LocalModels
+from engine.cli.settings import COMMAND_SETTINGS
+from engine.worker.jobs import NewModels
+from engine.worker.session import serve
+
+app = typer.Typer(**COMMAND_SETTINGS)
+
+new_models: NewModels = LocalModels
+"""Makes the models of a run; tests put scripted ones here."""
+
+
+@app.command()
+def worker() -> None:
+    """Serve the desktop app: commands on stdin and events on stdout, one JSON object a line.
+
+    Commands: run, ingest, cancel, pause, resume. It ends when stdin does.
+    """
+    raise typer.Exit(serve(new_models))

@@ -1,0 +1,1 @@
+"""Score a finished run against gold answers."""

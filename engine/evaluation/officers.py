@@ -1,0 +1,174 @@
+"""Score a table of officers against gold: (record, officer) pairs, and where its cells are located.
+
+The gold file (examples/police/README.md) lists officers with the forms under which each file names them, and the
+findings: which officer committed misconduct in which record.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rapidfuzz import fuzz
+
+from engine.errors import UsageError
+from engine.evidence.names import PersonName, parse_name
+from storage.case import Case
+from storage.rows import RowRecord
+
+Pair = tuple[str, str]
+"""(file name of the record, officer id); the id of an officer whom gold does not know is his name with a `?`."""
+
+ALIKE = 85
+"""RapidFuzz ratio (0..100) from which two surnames are one, OCR slips considered."""
+
+
+@dataclass(frozen=True)
+class Gold:
+    """The gold answers of one sample case."""
+
+    officers: tuple[Mapping[str, Any], ...]
+    pairs: frozenset[Pair]
+    pages: Mapping[Pair, frozenset[int]]
+
+    @classmethod
+    def read(cls, path: Path) -> Gold:
+        """Read `gold.json`; raises UsageError when it is not there or not such a file."""
+        try:
+            body = json.loads(path.read_text(encoding="utf-8"))
+            findings = body["findings"]
+            pages: dict[Pair, set[int]] = {}
+            for item in findings:
+                pages.setdefault((item["file"], item["officer_id"]), set()).add(item["page"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise UsageError(f"{path} holds no gold answers: {error}", advice="Give a folder with gold.json.") from error
+        return cls(tuple(body["officers"]), frozenset(pages), {k: frozenset(v) for k, v in pages.items()})
+
+    def officer(self, name: str, files: Iterable[str]) -> str:
+        """Find the officer a name means in the table, given the records it was found in; `name?` when nobody fits."""
+        badge = re.search(r"\b\d{4}\b", name)
+        by_badge = [o["id"] for o in self.officers if badge and o["badge"] == badge[0]]
+        if by_badge:
+            return str(by_badge[0])
+        parsed = parse_name(name)
+        fitting = [o for o in self.officers if parsed and _fits(parsed, o)]
+        there = set(files)
+        best = max(fitting, key=lambda o: len(there & set(o["forms"])), default=None)
+        return str(best["id"]) if best else f"{name}?"
+
+
+def _fits(name: PersonName, officer: Mapping[str, Any]) -> bool:
+    known = [parse_name(form) for form in [officer["name"], *(f for forms in officer["forms"].values() for f in forms)]]
+    return any(
+        fuzz.ratio(name.surname, other.surname) >= ALIKE and _given_agree(name.given, other.given)
+        for other in known
+        if other
+    )
+
+
+def _given_agree(left: Sequence[str], right: Sequence[str]) -> bool:
+    return not left or not right or left[0].startswith(right[0]) or right[0].startswith(left[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Precision, recall and F1 of predicted pairs, with the pairs that are wrong or missing."""
+
+    right: int
+    wrong: tuple[Pair, ...]
+    missing: tuple[Pair, ...]
+
+    @property
+    def precision(self) -> float:
+        """Return the share of predicted pairs that are right; 1 when nothing was predicted."""
+        predicted = self.right + len(self.wrong)
+        return self.right / predicted if predicted else 1.0
+
+    @property
+    def recall(self) -> float:
+        """Return the share of gold pairs that were predicted."""
+        return self.right / (self.right + len(self.missing)) if self.right or self.missing else 1.0
+
+    @property
+    def f1(self) -> float:
+        """Return the harmonic mean of precision and recall."""
+        total = self.precision + self.recall
+        return 2 * self.precision * self.recall / total if total else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """Values of the exported cells: all, those located, those located on a page that gold names for the pair.
+
+    `judged` are the located values of right pairs in records with more than one page, the only ones where a page
+    can be wrong.
+    """
+
+    values: int
+    located: int
+    judged: int
+    on_gold_page: int
+
+
+def predicted_pairs(case: Case, run_id: str, gold: Gold, column: str = "officer") -> dict[Pair, list[RowRecord]]:
+    """Read the pairs that the results claim, each with its output rows.
+
+    A row claims its officer for every record among the rows it was made from; attachments count as their mail.
+    """
+    results = case.results(run_id)
+    if results is None:
+        raise UsageError(f"run {run_id} has no results", advice="Run the pipeline to its end first.")
+    files = _files(case)
+    pairs: dict[Pair, list[RowRecord]] = {}
+    for row_id in results.row_ids:
+        row = case.row(run_id, row_id)
+        documents = {r.document_id for r in case.ancestors(run_id, row_id)} | {row.document_id}
+        names = sorted({files[d] for d in documents if d is not None})
+        values = row.values.get(column)
+        for name in values if isinstance(values, list) else [values]:
+            officer = gold.officer(str(name), names)
+            for file in names:
+                pairs.setdefault((file, officer), []).append(row)
+    return pairs
+
+
+def score(predicted: Iterable[Pair], gold: frozenset[Pair]) -> Score:
+    """Compare predicted pairs with gold."""
+    found = set(predicted)
+    return Score(len(found & gold), tuple(sorted(found - gold)), tuple(sorted(gold - found)))
+
+
+def located(case: Case, run_id: str, gold: Gold, predicted: Mapping[Pair, Sequence[RowRecord]]) -> Located:
+    """Count where the values of the results stand.
+
+    A page is right when it is one that gold names for a finding about this officer in this record.
+    """
+    files = _files(case)
+    results = case.results(run_id)
+    records = [r for row in (results.row_ids if results else ()) for r in case.evidence(run_id, row)]
+    values = {(r.row_id, r.path or r.column): r.document_id is not None for r in records}
+    pages = {entry.id: entry.page_count for entry in case.documents()}
+    officers = {row.id: officer for (_, officer), rows in predicted.items() for row in rows}
+    judged = on_page = 0
+    for record in records:
+        if record.document_id is None or pages[record.document_id] < 2 or record.method == "document":
+            continue
+        right = gold.pages.get((files[record.document_id], officers.get(record.row_id, "")))
+        if right:
+            judged += 1
+            on_page += record.page in right
+    return Located(len(values), sum(values.values()), judged, on_page)
+
+
+def _files(case: Case) -> dict[str, str]:
+    """Name each document by its file, an attachment by the mail that holds it."""
+    names = {}
+    for entry in case.documents():
+        path = case.paths(entry.id)[0]
+        parent = path.parent_id
+        names[entry.id] = entry.filename if parent is None else Path(case.paths(parent)[0].path).name
+    return names
