@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from engine.cli.console import messages, output
 from engine.cli.local_models import open_embedder, open_model
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.errors import UsageError
@@ -29,8 +30,6 @@ def evaluate(
     model: Annotated[str, typer.Option(help="A model in place of the pipelines' own.")] = "",
 ) -> None:
     """Run every pipeline of the sample case and print how well each does."""
-    from engine.cli.console import messages, output  # noqa: PLC0415 - late, for a quick start
-
     gold = Gold.read(folder / "gold.json")
     pipelines = sorted(folder.glob("*.yaml"))
     if not pipelines:

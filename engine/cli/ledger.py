@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
+from datetime import datetime
 from typing import Annotated, Any
 
 import typer
@@ -40,13 +41,24 @@ def ledger(
         console = output()
         console.print(styled((f"Run {chosen.id}", "bold"), f" of {opened.path.name}: {_when(chosen)}"))
         console.print(ledger_view(opened.ledger(chosen.id)))
+        if failed or rejected or decisions:
+            console.print()
         if failed:
-            console.print(failed_files(opened.run_documents(chosen.id, "failed")))
-            console.print(failed_rows(opened, chosen.id, opened.fates(chosen.id, fate="failed")))
+            _show_failed(opened, chosen.id)
         if rejected:
             console.print(rejected_rows(opened, chosen.id, opened.fates(chosen.id, fate="rejected")))
         if decisions:
             console.print(decisions_view(opened.decisions(chosen.id)))
+
+
+def _show_failed(case: Case, run_id: str) -> None:
+    files, rows = case.run_documents(run_id, "failed"), case.fates(run_id, fate="failed")
+    if files:
+        output().print(failed_files(files))
+    if rows:
+        output().print(failed_rows(case, run_id, rows))
+    if not files and not rows:
+        output().print("Nothing failed.")
 
 
 def everything(case: Case, run: StoredRun) -> dict[str, Any]:
@@ -71,4 +83,10 @@ def everything(case: Case, run: StoredRun) -> dict[str, Any]:
 
 
 def _when(run: StoredRun) -> str:
-    return f"{run.status}, started {run.started_at}" + (f", ended {run.finished_at}" if run.finished_at else "")
+    ended = f", ended {_time(run.finished_at)}" if run.finished_at else ""
+    return f"{run.status}, started {_time(run.started_at)}{ended}"
+
+
+def _time(stored: str) -> str:
+    """Write a stored time (UTC) in the zone of this machine."""
+    return datetime.fromisoformat(stored).astimezone().strftime("%Y-%m-%d %H:%M:%S")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -18,6 +19,8 @@ from storage.ledger import DocumentRecord, Ledger, StoredDecision, StoredFate
 
 _NUMBERS = ("in", "output", "rejected", "failed", "rows out")
 _REPLY_CHARACTERS = 400
+_REASON_CHARACTERS = 160
+_REASONS = 5
 
 
 def ledger_view(ledger: Ledger) -> RenderableType:
@@ -61,6 +64,20 @@ def rejected_rows(case: Case, run_id: str, fates: Sequence[StoredFate]) -> Rende
     name = RowNames(case, run_id)
     items = [(f"{fate.operator}: {name(fate.record.row_id)}", fate.record.reason, "") for fate in fates]
     return _problems(f"{counted(len(items), 'row')} rejected", items, None, style="bold")
+
+
+def rejections_view(fates: Sequence[StoredFate]) -> RenderableType:
+    """Sum up why rows were turned down: a line per operator and reason, the commonest first."""
+    counts = Counter((fate.operator, fate.record.reason) for fate in fates)
+    parts: list[RenderableType] = [styled((f"{counted(len(fates), 'row')} rejected", "bold"))]
+    for (operator, reason), count in counts.most_common(_REASONS):
+        line = styled(
+            f"{count:,} by ", (one_line(operator), "bold"), ": ", shortened(one_line(reason), _REASON_CHARACTERS)
+        )
+        parts.append(Padding(line, (0, 0, 0, 2)))
+    if more := len(counts) - _REASONS:
+        parts += [Padding(styled((f"and {counted(more, 'reason')} more", "dim")), (0, 0, 0, 2))] if more > 0 else []
+    return Group(*parts)
 
 
 def decisions_view(decisions: Sequence[StoredDecision]) -> RenderableType:

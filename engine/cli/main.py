@@ -37,6 +37,7 @@ COMMANDS = (
     Entry("doctor", "engine.cli.doctor", "See what works on this machine and what to install."),
     Entry("worker", "engine.cli.worker", "Serve the desktop app: commands and events as JSON lines."),
     Entry("eval", "engine.cli.evaluate", "Measure the pipelines of a sample case against its gold answers."),
+    Entry("eval", "engine.cli.evaluate", "Run the pipelines of a sample case and score them against its gold answers."),
     Entry("bench", "engine.cli.bench", "Run the benchmarks of a source checkout."),
 )
 

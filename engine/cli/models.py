@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich import box
+from rich.padding import Padding
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
+from rich.text import Text
 
 from engine.cli.console import messages, one_line, output, styled
 from engine.cli.failure import show_error
@@ -36,14 +36,11 @@ def _models() -> None:
 @app.command("list")
 def show() -> None:
     """List the models of the catalogue and your own: what is installed, and what fits in memory now."""
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0))
-    for name, justify in (("model", "left"), ("installed", "left"), ("size", "right"), ("memory", "right")):
-        table.add_column(name, justify="right" if justify == "right" else "left", no_wrap=True)
-    table.add_column("licence", overflow="fold")
-    table.add_column("for", overflow="fold")
+    console = output()
     for status in list_models():
-        table.add_row(*_row(status))
-    output().print(table)
+        console.print(_title(status))
+        console.print(Padding(styled(one_line(_needs(status))), (0, 0, 0, 4)))
+        console.print(Padding(styled((one_line(status.purpose), "dim")), (0, 0, 1, 4)))
     output().print(styled((f"kept in {weights.models_folder()}", "dim")), soft_wrap=True)
 
 
@@ -105,12 +102,19 @@ def _known(ids: list[str]) -> list[str]:
     return ids
 
 
-def _row(status: ModelStatus) -> tuple[str, ...]:
-    name = status.id + (" (default)" if status.is_default else "")
-    fits = "" if status.memory.fits else ", too much now"
-    memory = f"{_size(status.memory.needed_bytes)}{fits}" if status.kind == "language" else ""
-    installed = "yes" if status.installed else "no"
-    return tuple(one_line(t) for t in (name, installed, _size(status.bytes), memory, status.licence, status.purpose))
+def _title(status: ModelStatus) -> Text:
+    installed = ("installed", "green") if status.installed else ("not installed", "yellow")
+    is_default = ", the default" if status.is_default else ""
+    return styled((one_line(status.id), "bold"), "  ", installed, is_default)
+
+
+def _needs(status: ModelStatus) -> str:
+    """Say what a model takes: on the disk, in memory, in rights."""
+    memory = ""
+    if status.kind == "language":
+        fits = "fits" if status.memory.fits else f"does not fit: {_size(status.memory.available_bytes)} free"
+        memory = f", {_size(status.memory.needed_bytes)} of memory ({fits})"
+    return f"{status.title}, {_size(status.bytes)}{memory}, licence {status.licence}"
 
 
 def _size(count: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
 
-from engine.cli.console import counted, one_line, shortened, styled
+from engine.cli.console import counted, one_line, styled
 from storage.export.cells import cell_text
 from storage.export.table import ResultTable
 
@@ -19,6 +20,9 @@ MOST_LINES = 3
 
 LEAST_WIDTH = 10
 """A column that needs more is never narrower; columns for which there is no room are left out and named."""
+
+LONGEST_WORD = 36
+"""Words up to this are kept whole where there is room."""
 
 _GAP = 2
 
@@ -32,6 +36,10 @@ def results_view(table: ResultTable, width: int) -> RenderableType:
     number_width = len(str(len(rows)))
     widths = fitted_widths(
         [max(len(column), *(len(cells[i]) for cells in texts)) for i, column in enumerate(table.columns)],
+        [
+            max(_longest_word(column), *(_longest_word(cells[i]) for cells in texts))
+            for i, column in enumerate(table.columns)
+        ],
         width - number_width - _GAP,
     )
     view = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, _GAP, 0, 0), leading=0)
@@ -40,7 +48,7 @@ def results_view(table: ResultTable, width: int) -> RenderableType:
         view.add_column(styled(one_line(column)), width=column_width, overflow="fold")
     for number, cells in enumerate(texts, 1):
         limits = zip(cells, widths, strict=False)
-        view.add_row(str(number), *(styled(shortened(text, _characters(w))) for text, w in limits))
+        view.add_row(str(number), *(styled(wrapped(text, w)) for text, w in limits))
     return Group(view, *_notes(table, len(widths)))
 
 
@@ -53,29 +61,34 @@ def shown_value(value: Any) -> str:
     return one_line(cell_text(value))
 
 
-def fitted_widths(wanted: Sequence[int], room: int) -> list[int]:
+def fitted_widths(wanted: Sequence[int], words: Sequence[int], room: int) -> list[int]:
     """Share `room` characters among columns: small ones get what they want, the others equal parts of the rest.
 
-    Columns at the end for which there is no room at all are left out; the first always stays.
+    `words` are the longest words of each column; where there is room for them they are not broken. Columns at the
+    end for which there is no room at all are left out; the first always stays.
 
-    >>> fitted_widths([4, 90, 50], 60)
-    [4, 25, 25]
+    >>> fitted_widths([4, 90, 50], [4, 9, 28], 60)
+    [4, 22, 28]
     """
     shown = list(wanted)
     while len(shown) > 1 and sum(min(w, LEAST_WIDTH) + _GAP for w in shown) > room:
         shown.pop()
-    widths = [0] * len(shown)
     left = room - _GAP * len(shown)
-    by_size = sorted(range(len(shown)), key=lambda i: shown[i])
-    for place, index in enumerate(by_size):
-        widths[index] = max(1, min(shown[index], left // (len(shown) - place)))
-        left -= widths[index]
-    return widths
+    whole = [min(word, LONGEST_WORD) for word in words[: len(shown)]]
+    widths = whole if sum(whole) <= left else [min(w, LEAST_WIDTH) for w in shown]
+    while sum(widths) < left and (narrow := [i for i, w in enumerate(shown) if widths[i] < w]):
+        widths[min(narrow, key=lambda i: widths[i])] += 1
+    return [max(1, width) for width in widths]
 
 
-def _characters(width: int) -> int:
-    """Return how many characters fit MOST_LINES lines, allowing for the ends of lines that words leave empty."""
-    return width if width < LEAST_WIDTH else width * MOST_LINES - width // 2
+def _longest_word(text: str) -> int:
+    return max((len(word) for word in text.split()), default=0)
+
+
+def wrapped(text: str, width: int) -> str:
+    """Break text into at most MOST_LINES lines of `width` characters, ending in an ellipsis where it is cut."""
+    lines = textwrap.wrap(text, width, max_lines=MOST_LINES, placeholder="…", break_on_hyphens=False)
+    return "\n".join(lines)
 
 
 def _notes(table: ResultTable, columns_shown: int) -> list[RenderableType]:

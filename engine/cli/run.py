@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from engine.cli.console import counted, messages, output, shell_word, styled
-from engine.cli.ledger_view import failed_files, failed_rows, ledger_view
+from engine.cli.ledger_view import failed_files, failed_rows, ledger_view, rejections_view
 from engine.cli.local_models import LocalModels
 from engine.cli.options import (
     BomOption,
@@ -131,6 +131,9 @@ def report(case: Case, run_id: str, table: ResultTable, calls: CallState) -> Non
     console.print(results_view(table, console.width))
     console.print()
     console.print(ledger_view(case.ledger(run_id)))
+    if rejected := case.fates(run_id, fate="rejected"):
+        console.print()
+        console.print(rejections_view(rejected))
     console.print()
     console.print(styled(("Model   ", "bold"), calls_text(calls)))
     _show_failed(case, run_id)

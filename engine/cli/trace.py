@@ -26,6 +26,18 @@ app = typer.Typer(**COMMAND_SETTINGS)
 
 SHOWN_FILES = 6
 
+METHODS = {
+    "exact": "exact",
+    "normalised": "normalised: but for spaces, case, hyphens or quotation marks",
+    "date": "by value: this date",
+    "number": "by value: this number",
+    "name": "by value: a form of this name",
+    "fuzzy": "fuzzy",
+    "quote": "not itself in the text: the quote it was drawn from",
+    "document": "the file itself",
+}
+"""How a value was found (engine.evidence.locate.Method), in words."""
+
 
 @app.command()
 def trace(
@@ -33,7 +45,7 @@ def trace(
     row: Annotated[
         str, typer.Argument(metavar="ROW", help="The row's number in the table, its id, or the beginning of its id.")
     ],
-    column: Annotated[str, typer.Argument(metavar="[COLUMN]", help="A column; all if not given.")] = "",
+    column: Annotated[str, typer.Argument(metavar="COLUMN", help="A column; all if not given.")] = "",
     run: RunOption = "",
     replies: Annotated[
         bool, typer.Option("--replies", "--decisions", help="Show the verdicts about the names in this row.")
@@ -92,7 +104,7 @@ def _show_place(traced: TracedRow, place: EvidenceRecord) -> None:
         console.print(styled("  ", ("not located in the records", "bold yellow")))
         return
     console.print(styled("  ", (visible(traced.citation(place)), "bold"), (f"  {_method(place)}", "dim")))
-    lines = traced.lines(place)
+    lines = traced.lines(place) if place.method != "document" else []
     width = len(str(lines[-1].number)) if lines else 0
     for line in lines:
         style = "dim" if line.is_context else ""
@@ -102,8 +114,8 @@ def _show_place(traced: TracedRow, place: EvidenceRecord) -> None:
 
 
 def _method(place: EvidenceRecord) -> str:
-    score = f" {place.score:.2f}" if place.score is not None and place.score < 1 else ""
-    return f"{place.method}{score}"
+    score = f", score {place.score:.2f}" if place.score is not None and place.score < 1 else ""
+    return METHODS.get(place.method, place.method) + score
 
 
 def _show_lineage(generations: Sequence[Generation]) -> None:

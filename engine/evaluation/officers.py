@@ -45,7 +45,9 @@ class Gold:
             for item in findings:
                 pages.setdefault((item["file"], item["officer_id"]), set()).add(item["page"])
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise UsageError(f"{path} holds no gold answers: {error}", advice="Give a folder with gold.json.") from error
+            raise UsageError(
+                f"{path} holds no gold answers: {error}", advice="Give a folder with gold.json."
+            ) from error
         return cls(tuple(body["officers"]), frozenset(pages), {k: frozenset(v) for k, v in pages.items()})
 
     def officer(self, name: str, files: Iterable[str]) -> str:
@@ -62,12 +64,12 @@ class Gold:
 
 
 def _fits(name: PersonName, officer: Mapping[str, Any]) -> bool:
-    known = [parse_name(form) for form in [officer["name"], *(f for forms in officer["forms"].values() for f in forms)]]
-    return any(
-        fuzz.ratio(name.surname, other.surname) >= ALIKE and _given_agree(name.given, other.given)
-        for other in known
-        if other
-    )
+    """Say whether a surname the officer bears anywhere fits, and the given name does not contradict the true one."""
+    forms = [officer["name"], *(form for forms in officer["forms"].values() for form in forms)]
+    surnames = {parsed.surname for parsed in map(parse_name, forms) if parsed}
+    true = parse_name(officer["name"])
+    alike = any(fuzz.ratio(name.surname, surname) >= ALIKE for surname in surnames)
+    return alike and (true is None or _given_agree(name.given, true.given))
 
 
 def _given_agree(left: Sequence[str], right: Sequence[str]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
@@ -107,16 +107,20 @@ def make_ready(job: RunJob, models: Models) -> ReadyRun:
     outs, notes = _outs(job, loaded)
     check_outs(outs, case=job.case)
     _check_columns(loaded.plan, job.output.columns)
+    stand_ins = {} if job.model else _settle_models(loaded, models)
+    if job.model:
+        _settle_chosen(loaded.plan, job.model, models)
     warnings = [
         *loaded.warnings,
         *(p for p in check(loaded.plan, positions=loaded.positions) if p.severity == "warning"),
         *notes,
-        *_settle_models(loaded, job.model, models),
+        *_stand_in_warnings(loaded, stand_ins),
     ]
+    plan = replace(loaded.plan, default_model=stand_ins.get(loaded.plan.default_model, loaded.plan.default_model))
     options = RunOptions(model=job.model, columns=job.output.columns, parse=job.parse)
     if job.workers is not None:
         options = replace(options, workers=job.workers)
-    return ReadyRun(replace(loaded, warnings=tuple(warnings)), options, outs)
+    return ReadyRun(replace(loaded, plan=plan, warnings=tuple(warnings)), options, outs)
 
 
 def load_with_inputs(pipeline: Path, inputs: Sequence[str]) -> Loaded:
@@ -179,30 +183,44 @@ def _check_columns(plan: Plan, columns: Sequence[str]) -> None:
         raise UsageError(f"no result has the column {unknown[0]!r}", advice=f"Columns: {', '.join(sorted(fields))}.")
 
 
-def _settle_models(loaded: Loaded, chosen: str, models: Models) -> Iterator[Problem]:
-    """Check that each model is there; a name that cannot be here gets a stand-in and a warning."""
-    nodes = list(_nodes(loaded.plan))
-    if any(node.traits().embeds for node in nodes):
-        models.need_embedder()
-    asking = [node for node in nodes if node.traits().calls_model or node.traits().counts_tokens]
-    if chosen and asking:
+def _settle_models(loaded: Loaded, models: Models) -> dict[str, str]:
+    """Check that each model of the pipeline is there; return what stands in for names that cannot be here."""
+    _settle_embedder(loaded.plan, models)
+    stand_ins = {name: models.stand_in(name, is_chosen=False) for name in _model_names(loaded)}
+    return {name: other for name, other in stand_ins.items() if other}
+
+
+def _settle_chosen(plan: Plan, chosen: str, models: Models) -> None:
+    """Check that the model the user named is there, if the pipeline asks any."""
+    _settle_embedder(plan, models)
+    if any(_asks(node) for node in _nodes(plan)):
         models.stand_in(chosen, is_chosen=True)
-        return
-    for name, position in _model_names(loaded, asking).items():
-        if other := models.stand_in(name, is_chosen=False):
-            message = f"the pipeline names {name}, which is not on this machine; the default model {other} is used"
-            yield _warning(loaded, message, position)
 
 
-def _model_names(loaded: Loaded, nodes: Iterable[Node]) -> dict[str, Position | None]:
-    """List the models that the nodes ask, each with the first place that names it."""
+def _settle_embedder(plan: Plan, models: Models) -> None:
+    if any(node.traits().embeds for node in _nodes(plan)):
+        models.need_embedder()
+
+
+def _stand_in_warnings(loaded: Loaded, stand_ins: Mapping[str, str]) -> Iterator[Problem]:
+    for name, other in stand_ins.items():
+        message = f"the pipeline names {name}, which is not on this machine; the default model {other} is used"
+        yield _warning(loaded, message, _model_names(loaded)[name])
+
+
+def _model_names(loaded: Loaded) -> dict[str, Position | None]:
+    """List the models that the pipeline asks, each with the first place that names it."""
     names: dict[str, Position | None] = {}
-    for node in nodes:
+    for node in _nodes(loaded.plan):
         if own := getattr(node, "model", None):
             names.setdefault(own, loaded.positions.operator(node.name, "model"))
-        else:
+        elif _asks(node):
             names.setdefault(loaded.plan.default_model, loaded.positions.nearest(("default_model",)))
     return names
+
+
+def _asks(node: Node) -> bool:
+    return node.traits().calls_model or node.traits().counts_tokens
 
 
 def _nodes(plan: Plan) -> Iterator[Node]:

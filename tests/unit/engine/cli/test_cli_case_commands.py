@@ -1,0 +1,191 @@
+"""What reads a case: trace, ledger, search, export; and ingest and check."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+from scripted_cases import PIPELINE
+
+CASE = "officers.redwell"
+
+
+@pytest.fixture
+def case(redwell: Any, pipeline: Path) -> str:
+    assert redwell("run", pipeline).exit_code == 0
+    return CASE
+
+
+def test_trace_shows_the_lines_and_the_lines_around(redwell: Any, case: str) -> None:
+    result = redwell("trace", case, 1, "quote")
+    assert result.exit_code == 0
+    assert "alpha.txt p.1 l.2  exact" in result.stdout
+    lines = result.stdout.splitlines()
+    at = next(i for i, line in enumerate(lines) if "│ 2  Sgt. Varrick struck" in line)
+    assert lines[at - 1].split() == ["1", *"Report of May 3, 2021.".split()]
+    assert lines[at + 1].split() == ["3", *"The charge was sustained.".split()]
+    assert "records: 1 row from alpha.txt" in result.stdout
+
+
+def test_trace_says_what_was_not_located(redwell: Any, pipeline: Path, models: Any) -> None:
+    good = models.reply
+    models.reply = lambda request: good(request) | {"count": 987654}
+    redwell("run", pipeline)
+    result = redwell("trace", CASE, 1)
+    assert "count  987654" in result.stdout
+
+
+def test_trace_takes_an_id_or_its_beginning(redwell: Any, case: str) -> None:
+    first = redwell("trace", case, 2).stdout
+    row_id = first.split("id ")[1].split()[0]
+    for wanted in (row_id, row_id[:6] + row_id[6:9]):
+        assert redwell("trace", case, wanted).stdout == first
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["3"], "Rows: 1 to 2"),
+        (["0"], "Rows: 1 to 2"),
+        (["1", "nope"], "Columns: filename, officer, quote, count"),
+        (["1", "--run", "9"], "Runs: 1"),
+        (["1", "--image", "x.jpg"], "Name it FILE.png"),
+    ],
+)
+def test_trace_names_what_there_is(redwell: Any, case: str, arguments: list[str], told: str) -> None:
+    result = redwell("trace", case, *arguments)
+    assert result.exit_code == 2
+    assert told in result.stderr
+
+
+def test_trace_of_text_has_no_picture(redwell: Any, case: str) -> None:
+    result = redwell("trace", case, 1, "quote", "--image", "x.png")
+    assert result.exit_code == 1
+    assert "has no pages to show" in result.stderr
+    assert not Path("x.png").exists()
+
+
+def test_trace_draws_the_page_of_a_pdf(redwell: Any, pipeline: Path) -> None:
+    import pymupdf
+
+    records = pipeline.parent / "pdfs"
+    records.mkdir()
+    with pymupdf.open() as pdf:
+        page = pdf.new_page(width=300, height=200)
+        for number, text in enumerate(("Report of May 3", "Sgt. Varrick struck a man", "sustained")):
+            page.insert_text((20, 40 + 30 * number), text)
+        pdf.save(records / "a.pdf")
+    assert redwell("run", pipeline, "--input", records).exit_code == 0
+    result = redwell("trace", CASE, 1, "quote", "--image", "x.png")
+    assert result.exit_code == 0, result.output
+    assert "a.pdf p.1 l." in result.stdout
+    with Image.open("x.png") as picture:
+        assert picture.size == (625, 417)  # 300 x 200 points at 150 DPI
+        colours = picture.convert("RGB").getcolors(maxcolors=1 << 24) or []
+    assert any(red > 150 and green < 80 for _, (red, green, _) in colours)
+    (records / "a.pdf").write_bytes(b"other bytes")
+    changed = redwell("trace", CASE, 1, "quote", "--image", "y.png")
+    assert changed.exit_code == 1
+    assert "has changed since it was read" in changed.stderr
+
+
+def test_ledger_counts_and_lists(redwell: Any, case: str) -> None:
+    result = redwell("ledger", case, "--failed", "--rejected", "--decisions")
+    assert result.exit_code == 0
+    assert "3 files found: 3 read, 0 duplicates, 0 failed. It adds up." in result.stdout
+    assert "Nothing failed." in result.stdout
+    assert "keep: gamma.txt" in result.stdout
+    assert "0 decisions" in result.stdout
+
+
+def test_ledger_as_json(redwell: Any, case: str) -> None:
+    body = json.loads(redwell("ledger", case, "--json").stdout)
+    assert body["adds_up"] is True
+    assert body["documents"] == {"found": 3, "parsed": 3, "duplicates": 0, "failed": 0}
+    keep = next(sums for sums in body["operators"] if sums["operator"] == "keep")
+    assert (keep["rows_in"], keep["output"], keep["rejected"], keep["failed"]) == (3, 2, 1, 0)
+    assert body["model_calls"] == {"find": 3}
+
+
+def test_ledger_of_no_case_ends_with_2(redwell: Any, pipeline: Path) -> None:
+    result = redwell("ledger", "nowhere.redwell")
+    assert result.exit_code == 2
+    assert "there is no case at" in result.stderr
+
+
+def test_search_finds_lines(redwell: Any, case: str) -> None:
+    result = redwell("search", case, "varrick", "noon")
+    assert "gamma.txt p.1 l.2  Sgt. Varrick signed out at noon." in result.stdout
+    assert "1 line" in result.stdout
+    assert "0 lines" in redwell("search", case, "zebra").stdout
+    found = [json.loads(line) for line in redwell("search", case, "Varrick", "--json").stdout.splitlines()]
+    assert {hit["file"] for hit in found} == {"alpha.txt", "beta.txt", "gamma.txt"}
+    assert "there are more" in redwell("search", case, "Varrick", "--limit", 1).stdout
+
+
+def test_search_takes_a_phrase_from_the_shell(redwell: Any, case: str) -> None:
+    assert "1 line" in redwell("search", case, "was cleared", "Szabados").stdout
+    assert "0 lines" in redwell("search", case, "cleared was", "Szabados").stdout
+
+
+def test_export_writes_an_earlier_run(redwell: Any, case: str) -> None:
+    result = redwell("export", case, "-o", "a.csv", "-o", "a.jsonl", "--columns", "officer", "--run", 1)
+    assert result.exit_code == 0, result.output
+    assert Path("a.csv").read_text(encoding="utf-8").splitlines()[0] == "officer,officer_source"
+    assert len(Path("a.jsonl").read_text().splitlines()) == 2
+    assert "Columns:" in redwell("export", case, "-o", "a.csv", "--columns", "nope").stderr
+    assert redwell("export", case).exit_code == 2
+
+
+def test_export_of_a_case_without_runs_ends_with_2(redwell: Any, pipeline: Path) -> None:
+    assert redwell("ingest", "records", "--case", "b.redwell").exit_code == 0
+    result = redwell("export", "b.redwell", "-o", "a.csv")
+    assert result.exit_code == 2
+    assert "no pipeline has run" in result.stderr
+
+
+def test_ingest_reads_once(redwell: Any, pipeline: Path) -> None:
+    (pipeline.parent / "records" / "copy.txt").write_bytes((pipeline.parent / "records" / "beta.txt").read_bytes())
+    first = redwell("ingest", "records", "--case", "b.redwell")
+    assert first.exit_code == 0
+    assert "4 files: 3 read, 1 duplicate, 0 failed" in first.stdout
+    assert "beta.txt" in redwell("search", "b.redwell", "Szabados").stdout
+    (pipeline.parent / "records" / "bad.pdf").write_bytes(b"")
+    second = redwell("ingest", "records", "--case", "b.redwell")
+    assert second.exit_code == 1
+    assert "bad.pdf" in second.stderr
+    assert redwell("ingest", "nowhere", "--case", "b.redwell").exit_code == 2
+
+
+def test_check_passes_a_good_pipeline(redwell: Any, pipeline: Path) -> None:
+    result = redwell("check", pipeline, "--input", "records")
+    assert (result.exit_code, "no problems" in result.stdout) == (0, True)
+
+
+def test_check_lists_every_mistake_with_its_place(redwell: Any, pipeline: Path) -> None:
+    wrong = PIPELINE.replace("input.text", "input.txet").replace("input.filename", "input.flename")
+    pipeline.write_text(wrong, encoding="utf-8")
+    result = redwell("check", pipeline)
+    assert result.exit_code == 2
+    assert f"{pipeline}:7:" in result.stdout
+    assert f"{pipeline}:11:" in result.stdout
+    assert "'txet'" in result.stdout
+    assert "2 errors, 0 warnings" in result.stdout
+
+
+def test_check_of_a_file_that_cannot_be_loaded(redwell: Any, pipeline: Path) -> None:
+    pipeline.write_text(PIPELINE.replace("type: filter", "type: fliter"), encoding="utf-8")
+    result = redwell("check", pipeline)
+    assert result.exit_code == 2
+    assert f"{pipeline}:10:" in result.stdout
+    assert "Did you mean 'filter'" in result.stdout
+    assert redwell("check", "nowhere.yaml").exit_code == 2
+
+
+def test_an_unknown_command_suggests_one(redwell: Any) -> None:
+    result = redwell("rnu")
+    assert result.exit_code == 2
+    assert "Did you mean 'run'" in result.stderr

@@ -1,0 +1,72 @@
+"""The scores are checked against numbers worked out by hand."""
+
+from pathlib import Path
+
+import pytest
+
+from engine.errors import UsageError
+from engine.evaluation.officers import Gold, Score, located, predicted_pairs, score
+from storage.case import Case
+from storage.documents import LineRecord
+from storage.evidence import EvidenceRecord
+from storage.rows import RowRecord
+
+POLICE = Path(__file__).parents[4] / "examples" / "police" / "gold.json"
+
+
+def test_the_sample_case_has_fifteen_pairs() -> None:
+    gold = Gold.read(POLICE)
+    assert len(gold.pairs) == 15
+    assert gold.pages[("01_opr_findings_2022-0147.pdf", "brandmoor")]
+
+
+@pytest.mark.parametrize(
+    ("name", "files", "officer"),
+    [
+        ("Sgt. D. Varrick", ["01_opr_findings_2022-0147.pdf"], "varrick-d"),
+        ("VARRICK, CORINNE", ["01_opr_findings_2022-0147.pdf"], "varrick-c"),
+        ("Officer Varrick #4417", ["04_incident_report_22-008831.pdf"], "varrick-c"),
+        ("Leah Prentisse", ["05_suspension_notice_2019.pdf"], "ombaku"),
+        ("Ambrose Teller", ["06_complaint_disposition_2020-118.pdf"], "Ambrose Teller?"),
+        ("Whitlock", ["06_complaint_disposition_2020-118.pdf"], "whitlocke"),
+    ],
+)
+def test_a_name_means_the_officer_who_bears_it(name: str, files: list[str], officer: str) -> None:
+    assert Gold.read(POLICE).officer(name, files) == officer
+
+
+def test_a_score_counts_right_wrong_and_missing() -> None:
+    result = score([("a", "x"), ("a", "y"), ("b", "x")], frozenset({("a", "x"), ("b", "x"), ("c", "z"), ("d", "z")}))
+    assert result == Score(2, (("a", "y"),), (("c", "z"), ("d", "z")))
+    assert (result.precision, result.recall) == (pytest.approx(2 / 3), pytest.approx(1 / 2))
+    assert result.f1 == pytest.approx(4 / 7)
+
+
+def test_no_prediction_is_precise_and_recalls_nothing() -> None:
+    result = score([], frozenset({("a", "x")}))
+    assert (result.precision, result.recall, result.f1) == (1.0, 0.0, 0.0)
+
+
+def test_pairs_and_places_are_read_from_a_case(tmp_path: Path) -> None:
+    gold = Gold.read(POLICE)
+    file = "01_opr_findings_2022-0147.pdf"
+    with Case(tmp_path / "a.redwell") as case:
+        case.save_document(
+            "d" * 64, filename=file, kind="pdf", size_bytes=1, page_count=3, body={}, lines=[LineRecord(1, 1, "x")]
+        )
+        case.add_path("d" * 64, f"/records/{file}")
+        run = case.start_run(pipeline_yaml="", pipeline_digest="p", model_name="", model_digest="")
+        case.save_rows(run, "made", [RowRecord("r0", {}, document_id="d" * 64)])
+        case.save_rows(run, "grouped", [RowRecord("r1", {"officer": "Officer K. Brandmoor"}, ("r0",))])
+        case.save_results(run, ["officer"], ["r1"])
+        page = next(iter(gold.pages[(file, "brandmoor")]))
+        case.save_evidence(run, [EvidenceRecord("r1", "officer", "officer", "d" * 64, page, 1, 1, "exact", 1.0)])
+        predicted = predicted_pairs(case, run, gold)
+        assert set(predicted) == {(file, "brandmoor")}
+        places = located(case, run, gold, predicted)
+        assert (places.values, places.located, places.judged, places.on_gold_page) == (1, 1, 1, 1)
+
+
+def test_a_folder_without_gold_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no gold answers"):
+        Gold.read(tmp_path / "gold.json")
