@@ -25,6 +25,7 @@ LONGEST_WORD = 36
 """Words up to this are kept whole where there is room."""
 
 _GAP = 2
+"""Between columns: one blank of padding and one that the box draws."""
 
 
 def results_view(table: ResultTable, width: int) -> RenderableType:
@@ -42,7 +43,7 @@ def results_view(table: ResultTable, width: int) -> RenderableType:
         ],
         width - number_width - _GAP,
     )
-    view = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, _GAP, 0, 0), leading=0)
+    view = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     view.add_column("", justify="right", style="dim", width=number_width)
     for column, column_width in zip(table.columns, widths, strict=False):
         view.add_column(styled(one_line(column)), width=column_width, overflow="fold")
@@ -75,7 +76,7 @@ def fitted_widths(wanted: Sequence[int], words: Sequence[int], room: int) -> lis
         shown.pop()
     left = room - _GAP * len(shown)
     whole = [min(word, LONGEST_WORD) for word in words[: len(shown)]]
-    widths = whole if sum(whole) <= left else [min(w, LEAST_WIDTH) for w in shown]
+    widths = whole if sum(whole) <= left else [min(w, LEAST_WIDTH, left) for w in shown]
     while sum(widths) < left and (narrow := [i for i, w in enumerate(shown) if widths[i] < w]):
         widths[min(narrow, key=lambda i: widths[i])] += 1
     return [max(1, width) for width in widths]

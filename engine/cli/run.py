@@ -190,4 +190,6 @@ def _say_stopped(case: Case) -> None:
     run = case.latest_run()
     kept = sum(case.calls_of_run(run.id).values()) if run else 0
     replies = f"{counted(kept, 'reply', 'replies')} of the model and all parsed files are kept in {case.path.name}"
-    messages().print(styled(("Stopped. ", "bold"), f"{replies}. Run the same command again to go on from there."))
+    console = messages()
+    text = styled(("Stopped. ", "bold"), f"{replies}. Run the same command again to go on from there.")
+    console.print(text, soft_wrap=not console.is_terminal)

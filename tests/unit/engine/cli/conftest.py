@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 FIXTURES = str(Path(__file__).resolve().parents[3] / "fixtures")
 if FIXTURES not in sys.path:
     sys.path.insert(0, FIXTURES)
 
-from collections.abc import Callable
+import pytest  # noqa: E402
+from scripted_cases import make_folder  # noqa: E402
+from scripted_redwell import ScriptedModels  # noqa: E402
+from typer.testing import CliRunner, Result  # noqa: E402
 
-import pytest
-from scripted_cases import make_folder
-from scripted_redwell import ScriptedModels
-from typer.testing import CliRunner, Result
-
-import engine.cli.run
-import engine.cli.worker
-from engine.cli.main import app
+import engine.cli.run  # noqa: E402
+import engine.cli.worker  # noqa: E402
+from engine.cli.main import app  # noqa: E402
 
 Redwell = Callable[..., Result]
 

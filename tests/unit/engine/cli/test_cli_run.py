@@ -105,7 +105,7 @@ def test_rows_that_fail_are_listed_with_the_error(redwell: Any, pipeline: Path, 
         (["--columns", "officer,nope"], "no result has the column 'nope'"),
         (["--columns", "officer,officer"], "twice"),
         (["--ocr", "maybe"], "maybe"),
-        (["--workers", "0"], "0"),
+        (["--workers", "0"], "--workers"),
     ],
 )
 def test_mistakes_are_found_before_anything_is_read(

@@ -1,0 +1,61 @@
+"""Ctrl-C, on a process of its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from scripted_cases import RECORDS
+
+from storage.case import Case
+
+SCRIPTED = Path(__file__).resolve().parents[3] / "fixtures" / "scripted_redwell.py"
+
+
+def start(pipeline: Path, calls: Path, seconds: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, str(SCRIPTED), "run", pipeline.name, "--out", "o.csv"],
+        cwd=pipeline.parent,
+        env={**os.environ, "REDWELL_TEST_CALLS": str(calls), "REDWELL_TEST_SECONDS": seconds},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def wait_for_calls(calls: Path, wanted: int, process: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and process.poll() is None:
+        if calls.exists() and len(calls.read_text().splitlines()) >= wanted:
+            return
+        time.sleep(0.02)
+    raise AssertionError(f"no {wanted} calls came; the process ended with {process.poll()}")
+
+
+def test_ctrl_c_stops_cleanly_and_the_same_command_goes_on(pipeline: Path, tmp_path: Path) -> None:
+    calls = tmp_path / "calls.txt"
+    with start(pipeline, calls, "2") as process:  # replies come after 2, 4 and 6 seconds
+        wait_for_calls(calls, 1, process)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert "Run the same command again to go on from there." in errors
+    assert "Traceback" not in errors
+    assert not (tmp_path / "o.csv").exists()
+    first = calls.read_text().splitlines()
+    with Case(tmp_path / "officers.redwell", read_only=True) as case:
+        assert [run.status for run in case.runs()] == ["cancelled"]
+        assert 1 <= case.count_replies() <= len(first) < len(RECORDS)
+        kept = case.count_replies()
+    with start(pipeline, calls, "0") as process:
+        out, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    assert f"{len(RECORDS) - kept} call" in out
+    assert "going on where an earlier run stopped" in errors
+    second = calls.read_text().splitlines()[len(first) :]
+    assert len(second) == len(RECORDS) - kept
+    assert not set(second) & set(first[:kept])

@@ -1,0 +1,170 @@
+"""Commands about the machine: models, doctor, bench, version; and the names of local models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import engine.cli.bench
+import engine.cli.doctor
+import engine.cli.models
+from engine.cli.local_models import LocalModels, is_here
+from engine.errors import EnvironmentMissing
+from models.catalog import default_entry
+from models.doctor import Check
+from models.errors import WeightsCorrupt
+from models.install import models_folder
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("REDWELL_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "cache" / "models").mkdir(parents=True)
+    return tmp_path / "cache" / "models"
+
+
+def put_default(cache: Path) -> None:
+    (cache / default_entry().place).write_bytes(b"not weights, but a file of that name")
+
+
+def test_models_list_says_what_is_there(redwell: Any, cache: Path) -> None:
+    put_default(cache)
+    lines = redwell("models", "list").stdout.splitlines()
+    assert f"{default_entry().id}  installed, the default" in lines
+    assert "all-minilm-l6-v2  not installed, the default" in lines
+    assert any("licence Apache-2.0" in line for line in lines)
+    assert f"kept in {cache}" in lines
+
+
+def test_models_install_reports_and_verifies(redwell: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def install(model_id: str, *, progress: Any) -> Path:
+        asked.append(model_id)
+        progress(engine.cli.models.InstallProgress("download", 1, 2))
+        return models_folder() / model_id
+
+    monkeypatch.setattr(engine.cli.models.weights, "install", install)
+    result = redwell("models", "install")
+    assert result.exit_code == 0
+    assert asked == [default_entry().id, default_entry("embedding").id]
+    assert f"{default_entry().id}: verified" in result.stdout
+
+
+def test_an_unknown_model_is_a_wrong_command(redwell: Any) -> None:
+    result = redwell("models", "install", "gpt-4o-mini")
+    assert result.exit_code == 2
+    assert default_entry().id in result.stderr
+
+
+def test_models_check_ends_with_3_for_wrong_weights(redwell: Any, cache: Path) -> None:
+    put_default(cache)
+    result = redwell("models", "check")
+    assert result.exit_code == 3
+    assert "SHA-256" in result.stderr
+    assert "what to do" in result.stderr
+
+
+def test_models_remove_frees_the_disk(redwell: Any, cache: Path) -> None:
+    put_default(cache)
+    assert "removed" in redwell("models", "remove", default_entry().id).stdout
+    assert not list(cache.glob("*.gguf"))
+    assert redwell("models", "remove", default_entry().id).exit_code == 3
+
+
+def test_models_add_refuses_what_is_no_model(redwell: Any, tmp_path: Path) -> None:
+    (tmp_path / "x.gguf").write_bytes(b"nothing of the kind")
+    result = redwell("models", "add", tmp_path / "x.gguf")
+    assert result.exit_code == 3
+    assert "x.gguf" in result.stderr
+
+
+def test_a_name_no_local_model_can_have_gets_the_default(cache: Path) -> None:
+    with pytest.raises(EnvironmentMissing, match=default_entry().id) as caught:
+        LocalModels().stand_in("gpt-4o-mini", is_chosen=False)
+    assert f"redwell models install {default_entry().id}" in caught.value.advice
+    put_default(cache)
+    assert LocalModels().stand_in("gpt-4o-mini", is_chosen=False) == default_entry().id
+    assert LocalModels().stand_in("azure/gpt-4o", is_chosen=False) == default_entry().id
+    assert LocalModels().stand_in("", is_chosen=False) == ""
+    assert LocalModels().stand_in(default_entry().title, is_chosen=False) == ""
+
+
+def test_a_model_the_user_chose_has_no_stand_in(cache: Path) -> None:
+    put_default(cache)
+    with pytest.raises(EnvironmentMissing, match="gpt-4o-mini") as caught:
+        LocalModels().stand_in("gpt-4o-mini", is_chosen=True)
+    assert default_entry().id in caught.value.advice
+
+
+def test_a_model_of_the_catalogue_that_is_not_installed_has_no_stand_in(cache: Path) -> None:
+    put_default(cache)
+    with pytest.raises(EnvironmentMissing, match="not installed") as caught:
+        LocalModels().stand_in("smollm2-135m", is_chosen=False)
+    assert "redwell models install smollm2-135m" in caught.value.advice
+    with pytest.raises(EnvironmentMissing, match="own.gguf"):
+        LocalModels().stand_in("own.gguf", is_chosen=False)
+
+
+def test_own_files_are_here_by_name_and_by_path(cache: Path, tmp_path: Path) -> None:
+    (cache / "mine.gguf").touch()
+    (tmp_path / "other.gguf").touch()
+    assert is_here("mine")
+    assert is_here("mine.gguf")
+    assert is_here(str(tmp_path / "other.gguf"))
+    assert not is_here("other")
+
+
+def test_a_missing_embedding_model_is_found_early() -> None:
+    with pytest.raises(EnvironmentMissing, match="all-minilm-l6-v2"):
+        LocalModels().need_embedder()
+
+
+def test_opening_a_damaged_model_tells_so(cache: Path) -> None:
+    put_default(cache)
+    with pytest.raises(WeightsCorrupt):
+        LocalModels().open_model("")
+
+
+def test_doctor_ends_with_3_when_something_needed_is_missing(redwell: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [Check("Default model", False, "not installed", "Install it."), Check("Memory", False, "little", "Close.")]
+    monkeypatch.setattr(engine.cli.doctor, "model_checks", lambda: found)
+    monkeypatch.setattr(engine.cli.doctor, "check_ocr", lambda: Check("OCR", True, "reads"))
+    result = redwell("doctor")
+    assert result.exit_code == 3
+    assert "1 needed: Default model" in result.stdout
+    assert "Install it." in result.stdout
+    found.pop(0)
+    assert redwell("doctor").exit_code == 0  # too little memory now is a note
+
+
+def test_ocr_is_tried_on_a_picture() -> None:
+    check = engine.cli.doctor.check_ocr()
+    assert check.ok, check.detail
+
+
+def test_bench_runs_pytest_in_the_checkout(redwell: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "tests" / "bench").mkdir(parents=True)
+    (tmp_path / "tests" / "bench" / "bench_one.py").write_text("def test_one(): assert True\n")
+    monkeypatch.setattr(engine.cli.bench, "CHECKOUT", tmp_path)
+    assert redwell("bench").exit_code == 0
+    assert redwell("bench", "nothing_of_that_name").exit_code == 5  # pytest: no test was collected
+    monkeypatch.setattr(engine.cli.bench, "CHECKOUT", tmp_path / "installed")
+    assert redwell("bench").exit_code == 2
+
+
+def test_version_and_help(redwell: Any) -> None:
+    assert redwell("--version").stdout.startswith("redwell ")
+    text = redwell("--help").stdout
+    for name in ("run", "check", "ingest", "export", "trace", "ledger", "search", "models", "doctor", "worker", "eval"):
+        assert f" {name} " in text
+
+
+@pytest.mark.parametrize("name", ["run", "check", "ingest", "export", "trace", "ledger", "search", "models", "doctor"])
+def test_each_command_explains_itself(redwell: Any, name: str) -> None:
+    result = redwell(name, "--help")
+    assert result.exit_code == 0
+    assert "Usage: redwell" in result.stdout
+    assert "completion" not in result.stdout

@@ -1,0 +1,181 @@
+"""What is drawn, without a run."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console, RenderableType
+
+from engine.cli.console import counted, shortened, span_text, visible
+from engine.cli.results_view import MOST_ROWS, fitted_widths, results_view, shown_value, wrapped
+from engine.cli.run_state import RunState
+from engine.cli.watching import PlainWatch, picture
+from engine.executor.events import (
+    DocumentFailed,
+    DocumentRead,
+    Event,
+    FilesFound,
+    ModelCall,
+    ModelLoading,
+    ModelReady,
+    OperatorFinished,
+    OperatorProgress,
+    OperatorStarted,
+    RunStarted,
+    Warned,
+)
+from storage.export.table import ResultRow, ResultTable
+
+
+def drawn(view: RenderableType, width: int = 80) -> str:
+    console = Console(file=io.StringIO(), width=width, markup=False, highlight=False)
+    console.print(view)
+    return console.file.getvalue()  # type: ignore[attr-defined]
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def call(*, read: int = 100, reused: int = 0, written: int = 10, cached: bool = False) -> ModelCall:
+    return ModelCall("find", "r", read, reused, written, 0, 1.0, cached)
+
+
+def table(rows: int, columns: tuple[str, ...] = ("name",), value: object = "x") -> ResultTable:
+    return ResultTable(columns, tuple(ResultRow(str(i), dict.fromkeys(columns, value)) for i in range(rows)))
+
+
+def test_control_characters_become_visible_signs() -> None:
+    assert visible("a\x1b[2J\x00\x7f\x9b\u202eb\n\t") == "a␛[2J␀␡\ufffd\ufffdb\n\t"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.44, "0.4 s"), (9.96, "10 s"), (59.4, "59 s"), (59.6, "1 min 00 s"), (200, "3 min 20 s"), (3900, "1 h 05 min")],
+)
+def test_durations(seconds: float, text: str) -> None:
+    assert span_text(seconds) == text
+
+
+def test_counts_and_cuts() -> None:
+    assert [counted(1, "reply", "replies"), counted(1200, "file")] == ["1 reply", "1,200 files"]
+    assert [shortened("abcdef", 4), shortened("abcd", 4)] == ["abc…", "abcd"]
+
+
+def test_values_are_shown_without_python_or_json_signs() -> None:
+    value = {"officer": "Vega", "acts": ["a", "b"], "badge": None, "guilty": True, "n": 2}
+    assert shown_value(value) == "officer: Vega, acts: a; b, badge: , guilty: true, n: 2"
+
+
+def test_small_columns_get_what_they_want_and_the_others_equal_parts() -> None:
+    assert fitted_widths([4, 90, 50], [4, 9, 9], 60) == [4, 25, 25]
+
+
+def test_columns_without_room_are_left_out_but_the_first_stays() -> None:
+    assert len(fitted_widths([50] * 9, [5] * 9, 40)) == 3
+    assert fitted_widths([50, 50], [50, 50], 5) == [3]
+
+
+def test_words_are_kept_whole_where_there_is_room() -> None:
+    assert fitted_widths([90, 30], [9, 30], 64)[1] == 30
+
+
+def test_long_cells_end_in_an_ellipsis() -> None:
+    assert wrapped("one two three four five six seven", 9) == "one two\nthree\nfour…"
+    assert wrapped("", 9) == ""
+
+
+def test_the_table_tells_how_many_rows_and_columns_it_leaves_out() -> None:
+    many = drawn(results_view(table(MOST_ROWS + 2), 80))
+    assert "and 2 rows more" in many
+    wide = drawn(results_view(table(1, tuple(f"column_{i}" for i in range(12)), "y" * 40), 80))
+    assert "columns without room here: " in wide
+    assert "column_11" in wide.splitlines()[-1]
+    assert all(len(line) <= 80 for line in wide.splitlines())
+    assert "No rows came out." in drawn(results_view(table(0), 80))
+
+
+def test_no_markup_is_read_in_cells() -> None:
+    assert "[bold]x[/bold]" in drawn(results_view(table(1, value="[bold]x[/bold]"), 80))
+
+
+def state_after(*events: Event, clock: Clock | None = None) -> RunState:
+    state = RunState(clock or Clock())
+    for event in events:
+        state.take(event)
+    return state
+
+
+START = (
+    RunStarted("1", "a.redwell", "m", ("find", "keep"), False),
+    FilesFound("records", 3),
+    DocumentRead("records", "a.pdf", "d", "parsed", 4, 1, 0.1, 1, 3),
+    DocumentFailed("records", "b.pdf", "empty", "no bytes", "ask", 2, 3),
+    ModelLoading("m"),
+)
+
+
+def test_the_picture_shows_files_operators_and_the_model() -> None:
+    text = drawn(picture(state_after(*START), Console(width=80)))
+    assert "2/3" in text
+    assert "4 pages, 1 by OCR, 1 failed" in text
+    assert text.count("waiting") == 2
+    assert "loading the model m" in text
+
+
+def test_the_picture_fits_narrow_screens() -> None:
+    ready = ModelReady("a-model-with-a-rather-long-name", 8192, 1.0)
+    events = (*START, ready, call(), OperatorStarted("find", "map"), OperatorProgress("find", 1, 9))
+    text = drawn(picture(state_after(*events), Console(width=40)), 40)
+    assert all(len(line) <= 40 for line in text.splitlines())
+
+
+def test_time_left_follows_the_pace() -> None:
+    clock = Clock()
+    state = state_after(*START, OperatorStarted("find", "map"), OperatorProgress("find", 0, 40), clock=clock)
+    assert state.operators["find"].seconds_left(clock.now) is None
+    clock.now += 10
+    state.take(OperatorProgress("find", 20, 40))
+    assert state.operators["find"].seconds_left(clock.now) == pytest.approx(10)  # 2 a second, 20 to go
+    assert "about 10 s left" in drawn(picture(state, Console(width=80)))
+
+
+def test_a_burst_of_cached_replies_is_forgotten_after_a_minute() -> None:
+    clock = Clock()
+    state = state_after(OperatorStarted("find", "map"), OperatorProgress("find", 0, 1000), clock=clock)
+    clock.now += 1
+    state.take(OperatorProgress("find", 900, 1000))
+    for _ in range(10):
+        clock.now += 10
+        state.take(OperatorProgress("find", state.operators["find"].done + 1, 1000))
+    assert state.operators["find"].seconds_left(clock.now) == pytest.approx(900)  # 0.1 a second, 90 to go
+
+
+def test_speed_counts_only_calls_that_were_made_lately() -> None:
+    clock = Clock()
+    state = state_after(call(read=300, reused=60, written=30), call(cached=True), clock=clock)
+    assert state.calls.speeds(clock.now) == (8.0, 1.0)  # 240 and 30 tokens over 30 seconds
+    assert (state.calls.made, state.calls.from_cache) == (1, 1)
+    clock.now += 31
+    assert state.calls.speeds(clock.now) == (0.0, 0.0)
+
+
+def test_a_log_gets_lines_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Clock()
+    watch = PlainWatch(RunState(clock))
+    for event in (*START, Warned("p.yaml:1:2: warning: odd"), OperatorStarted("find", "map")):
+        watch.take(event)
+    for done in range(1, 31):
+        clock.now += 1
+        watch.take(OperatorProgress("find", done, 40))
+    watch.take(OperatorFinished("find", 3, 2, 1, 0))
+    lines = capsys.readouterr().err.splitlines()
+    assert "failed: b.pdf: no bytes" in lines
+    assert "warning: p.yaml:1:2: odd" in lines
+    assert sum("find 15/40" in line or "find 30/40" in line for line in lines) == 2
+    assert lines[-1] == "find: 3 rows in, 2 out, 1 rejected"

@@ -1,0 +1,47 @@
+"""`import engine` and `redwell --help` stay light: what is heavy is imported when it is used."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {
+    *("llama_cpp", "llguidance", "vllm", "outlines", "torch", "sentence_transformers", "transformers", "onnxruntime"),
+    *("rapidocr", "cv2", "pymupdf", "fitz", "PySide6", "numpy", "sqlite_utils", "openpyxl", "docx", "PIL"),
+}
+
+
+def modules_after(code: str) -> set[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\nimport sys\nprint('MODULES', *sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return {name.split(".")[0] for name in done.stdout.split("MODULES")[-1].split()}
+
+
+HELP = """
+from typer.testing import CliRunner
+from engine.cli.main import app
+assert CliRunner().invoke(app, ["--help"]).exit_code == 0
+"""
+
+LOADING = """
+from engine.language.loader import parse_pipeline
+from engine.language.checks import check
+import engine.executor.run, engine.worker.jobs, engine.cli.local_models, engine.cli.run
+"""
+
+RUNTIMES = HEAVY - {"numpy", "sqlite_utils", "openpyxl", "docx", "PIL"}
+
+
+@pytest.mark.parametrize("code", ["import engine", "import engine.cli.main", HELP])
+def test_the_start_imports_nothing_heavy(code: str) -> None:
+    assert not modules_after(code) & HEAVY
+
+
+def test_a_pipeline_is_checked_and_a_run_made_ready_without_any_runtime() -> None:
+    assert not modules_after(LOADING) & RUNTIMES

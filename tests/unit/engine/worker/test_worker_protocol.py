@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.worker.jobs import OutputOptions
+from engine.worker.protocol import COMMANDS, BadCommand, read_command, run_job
+
+
+def test_a_run_command_becomes_a_job() -> None:
+    command = read_command(
+        '{"command": "run", "id": 7, "pipeline": "p.yaml",'
+        ' "input": ["a", "b=c"], "case": "x.redwell", "out": "o.csv",'
+        ' "model": "m", "columns": ["n"], "bom": true, "lists": "joined", "ocr": "never", "password": "s",'
+        ' "workers": 2}'
+    )
+    job = run_job(command.given)
+    assert (command.name, command.id) == ("run", "7")
+    assert (job.pipeline, job.case, job.outs) == (Path("p.yaml"), Path("x.redwell"), (Path("o.csv"),))
+    assert (job.inputs, job.model, job.workers) == (("a", "b=c"), "m", 2)
+    assert job.output == OutputOptions(("n",), True, "joined")
+    assert (job.parse.ocr, job.parse.password) == ("never", "s")
+
+
+def test_what_is_not_said_is_the_usual(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    job = run_job(read_command('{"command": "run", "pipeline": "a/p.yaml", "model": null}').given)
+    assert (job.case, job.outs, job.inputs, job.model) == (tmp_path / "p.redwell", (), (), "")
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("{", "not JSON"),
+        ("[" * 100_000, "not JSON"),
+        ("[]", "a JSON object"),
+        ("{}", "unknown command None"),
+        ('{"command": "build"}', "unknown command 'build'"),
+        ('{"command": ["run"]}', "unknown command"),
+        ('{"command": "run"}', "'pipeline' is missing"),
+        ('{"command": "run", "pipeline": 3}', "pipeline must be text"),
+        ('{"command": "run", "pipeline": "p", "input": [1]}', "input must be text or a list of texts"),
+        ('{"command": "run", "pipeline": "p", "workers": true}', "workers must be a whole number"),
+        ('{"command": "run", "pipeline": "p", "pipe": "q"}', "unknown key 'pipe'"),
+        ('{"command": "cancel", "now": true}', "unknown key 'now'"),
+        ('{"command": "ingest", "folder": "f"}', "'case' is missing"),
+    ],
+)
+def test_bad_lines_are_refused_with_the_reason(line: str, told: str) -> None:
+    with pytest.raises(BadCommand) as caught:
+        read_command(line)
+    assert told in str(caught.value)
+
+
+def test_an_unknown_command_names_those_there_are() -> None:
+    with pytest.raises(BadCommand) as caught:
+        read_command('{"command": "rnu", "id": "a"}')
+    assert "Did you mean 'run'" in caught.value.advice
+    assert all(name in caught.value.advice for name in COMMANDS)
+    assert caught.value.id == "a"
