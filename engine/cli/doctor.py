@@ -9,7 +9,6 @@ from pathlib import Path
 
 import typer
 from PIL import Image, ImageDraw, ImageFont
-from rich import box
 from rich.table import Table
 from rich.text import Text
 
@@ -39,9 +38,9 @@ def doctor() -> None:
     console = output()
     with messages().status("looking at this machine …"):
         found = [*model_checks(), check_cache(), check_ocr(), check_network()]
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0))
-    for name in ("", "", ""):
-        table.add_column(name, overflow="fold")
+    table = Table.grid(padding=(0, 2, 0, 0))
+    for _ in range(3):
+        table.add_column(overflow="fold")
     for check in found:
         table.add_row(*_row(check))
     console.print(table)

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+import engine
+
 HEAVY = {
     *("llama_cpp", "llguidance", "vllm", "outlines", "torch", "sentence_transformers", "transformers", "onnxruntime"),
     *("rapidocr", "cv2", "pymupdf", "fitz", "PySide6", "numpy", "sqlite_utils", "openpyxl", "docx", "PIL"),
@@ -45,3 +47,10 @@ def test_the_start_imports_nothing_heavy(code: str) -> None:
 
 def test_a_pipeline_is_checked_and_a_run_made_ready_without_any_runtime() -> None:
     assert not modules_after(LOADING) & RUNTIMES
+
+
+def test_the_names_of_the_package_are_there() -> None:
+    for name in engine.__all__:
+        assert getattr(engine, name).__name__ == name
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = engine.nothing
