@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from engine.cli.console import counted, messages, output, shell_word, styled
+from engine.cli.interrupting import run_interruptible
 from engine.cli.ledger_view import failed_files, failed_rows, ledger_view, rejections_view
 from engine.cli.local_models import LocalModels
 from engine.cli.options import (
@@ -101,7 +101,7 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter per option
 def _run(job: RunJob, ready: ReadyRun, models: Models, case: Case, watch: Watch, *, silent: bool) -> int:
     try:
         with watch:
-            result = asyncio.run(
+            result = run_interruptible(
                 run_pipeline(
                     ready.loaded,
                     case,

@@ -59,3 +59,16 @@ def test_ctrl_c_stops_cleanly_and_the_same_command_goes_on(pipeline: Path, tmp_p
     second = calls.read_text().splitlines()[len(first) :]
     assert len(second) == len(RECORDS) - kept
     assert not set(second) & set(first[:kept])
+
+
+def test_a_second_ctrl_c_leaves_at_once_and_loses_no_reply(pipeline: Path, tmp_path: Path) -> None:
+    calls = tmp_path / "calls.txt"
+    with start(pipeline, calls, "2") as process:
+        wait_for_calls(calls, 1, process)
+        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    with start(pipeline, calls, "0") as process:
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors

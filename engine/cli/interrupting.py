@@ -1,0 +1,47 @@
+"""Ctrl-C: the first stops a run in order, the second at once."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from engine.worker.exit_codes import INTERRUPTED
+
+Result = TypeVar("Result")
+
+
+def run_interruptible(work: Coroutine[Any, Any, Result]) -> Result:
+    """Run a coroutine to its end; raises KeyboardInterrupt when it was stopped by Ctrl-C.
+
+    Asyncio's own handling raises KeyboardInterrupt inside the event loop at the second Ctrl-C, which can lose a
+    callback and leave the loop waiting for ever. Replies are committed as they come, so leaving at once loses nothing.
+    """
+    try:
+        return asyncio.run(_stoppable(work))
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
+
+
+async def _stoppable(work: Coroutine[Any, Any, Result]) -> Result:
+    task = asyncio.ensure_future(work)
+    presses = 0
+
+    def stop() -> None:
+        nonlocal presses
+        presses += 1
+        if presses > 1:
+            os._exit(INTERRUPTED)
+        task.cancel()
+
+    loop = asyncio.get_running_loop()
+    try:
+        loop.add_signal_handler(signal.SIGINT, stop)
+    except (NotImplementedError, ValueError, RuntimeError):
+        return await task  # Windows, or not the main thread: asyncio's own handling has to do
+    try:
+        return await task
+    finally:
+        loop.remove_signal_handler(signal.SIGINT)
