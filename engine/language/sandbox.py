@@ -17,6 +17,9 @@ from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.visitor import NodeTransformer
 
+from engine.evidence.names import NameFinder, parse_name
+from engine.evidence.normalise import plain
+
 MAX_OUTPUT = 20_000_000
 """Characters a prompt, or any text made on the way to it, may have."""
 MAX_STEPS = 300_000
@@ -45,6 +48,15 @@ class FieldUndefined(StrictUndefined):
         return super()._undefined_message
 
 
+def names_person(text: Any, person: Any) -> bool:
+    """Say whether a text names a person under any form: `{{ input.quote | names_person(input.officer) }}`.
+
+    False when `person` is no person's name. See engine.evidence.names for the forms.
+    """
+    name = parse_name(str(person))
+    return name is not None and bool(NameFinder(plain(str(text)), misread=True).find(name))
+
+
 class PromptEnvironment(ImmutableSandboxedEnvironment):
     """Jinja2 without loaders, with strict fields, JSON output and bounds."""
 
@@ -59,6 +71,7 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
         self.filters = {name: _guard(function) for name, function in self.filters.items()}
         self.filters["tojson"] = to_json
         self.filters[JOIN] = _join
+        self.filters["names_person"] = names_person
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         """Read a field; a field wins over a method of the same name (`input.items`)."""

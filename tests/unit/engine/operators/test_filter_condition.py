@@ -1,0 +1,78 @@
+"""filter with a condition: code decides, nothing is asked, nothing is lost."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.errors import PipelineError
+from engine.language.loader import parse_pipeline
+from engine.language.templates import Template
+from engine.operators.filter import Filter, run
+from engine.rows import Row
+
+
+class NoTools:
+    def progress(self, done: int, total: int) -> None:
+        """Take progress and forget it."""
+
+
+def row(**values: object) -> Row:
+    return Row.source("d", repr(sorted(values.items())), values)
+
+
+async def test_rows_for_which_it_holds_stay_and_the_others_are_rejected_with_the_values_it_read() -> None:
+    node = Filter(name="found", condition='input.outcome in ["sustained", "admitted"]')
+    rows = [row(outcome="sustained"), row(outcome="cleared"), row(outcome="admitted")]
+    outcome = await run(node, rows, NoTools())  # type: ignore[arg-type]
+    assert [r.values["outcome"] for r in outcome.rows] == ["sustained", "admitted"]
+    assert [r.parents for r in outcome.rows] == [(rows[0].id,), (rows[2].id,)]
+    assert [item.row for item in outcome.rejected] == [rows[1]]
+    assert 'outcome = "cleared"' in outcome.rejected[0].reason
+
+
+async def test_a_field_that_is_not_there_fails_the_row() -> None:
+    outcome = await run(Filter(name="f", condition="input.missing == 1"), [row(a=1)], NoTools())  # type: ignore[arg-type]
+    assert "missing" in outcome.failed[0].error
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"), [("input.a ==", "not a valid template"), ("nobody.a", "nothing provides")]
+)
+def test_a_wrong_condition_is_found_before_the_run(condition: str, message: str) -> None:
+    with pytest.raises(PipelineError, match=message):
+        Filter(name="f", condition=condition)
+
+
+def test_a_condition_and_a_prompt_exclude_each_other() -> None:
+    with pytest.raises(PipelineError, match="not both"):
+        Filter(name="f", condition="true", prompt=Template.parse("{{ input.a }}"))
+
+
+def test_it_declares_what_it_reads_and_asks_no_model() -> None:
+    traits = Filter(name="f", condition="input.a > input.b").traits()
+    assert traits.reads == {"a", "b"}
+    assert not traits.calls_model
+
+
+@pytest.mark.parametrize(
+    ("text", "person", "expected"),
+    [
+        ("Ofc. K. Brandmoor did not switch it on.", "Officer Kelvin T. Brandmoor", "true"),
+        ("VARRICK, DESMOND R. struck him.", "Sgt. D. Varrick", "true"),
+        ("Officer Corinne Varrick saw it.", "Sgt. Desmond Varrick", "false"),
+        ("The charge is sustained.", "Officer Brandmoor", "false"),
+        ("He was late.", "the employee", "false"),
+    ],
+)
+def test_names_person_knows_the_forms_of_a_name(text: str, person: str, expected: str) -> None:
+    template = Template.parse("{{ input.text | names_person(input.person) }}")
+    assert template.render(input={"text": text, "person": person}) == expected
+
+
+def test_the_yaml_form() -> None:
+    loaded = parse_pipeline(
+        "datasets: {d: {type: folder, path: x}}\n"
+        "operations: [{name: f, type: filter, condition: input.pages > 2}]\n"
+        "pipeline: {steps: [{name: s, input: d, operations: [f]}]}\n"
+    )
+    assert loaded.plan.operator("f") == Filter(name="f", condition="input.pages > 2")
