@@ -49,7 +49,7 @@ class FieldUndefined(StrictUndefined):
 
 
 def names_person(text: Any, person: Any) -> bool:
-    """Say whether a text names a person under any form: `{{ input.quote | names_person(input.officer) }}`.
+    """Say whether a text names a person under any form; the filter of that name in templates and conditions.
 
     False when `person` is no person's name. See engine.evidence.names for the forms.
     """

@@ -176,7 +176,7 @@ def test_documents_are_not_held_while_operators_run(bench, tmp_path) -> None:
 
     def count(event):
         if isinstance(event, OperatorStarted | DocumentRead):
-            alive = sum(isinstance(thing, Document) for thing in gc.get_objects())
+            alive = sum(type(thing) is Document for thing in gc.get_objects())
             most[type(event)] = max(alive, most.get(type(event), 0))
 
     desk.watch = count
