@@ -116,14 +116,21 @@ class Located:
     on_gold_page: int
 
 
-def predicted_pairs(case: Case, run_id: str, gold: Gold, column: str = "officer") -> dict[Pair, list[RowRecord]]:
+def predicted_pairs(case: Case, run_id: str, gold: Gold) -> dict[Pair, list[RowRecord]]:
     """Read the pairs that the results claim, each with its output rows.
 
-    A row claims its officer for every record among the rows it was made from; attachments count as their mail.
+    A row claims its officer (the field `officer` or `officers`) for every record among the rows it was made from;
+    attachments count as their mail. Raises UsageError when there are no results or no such field.
     """
     results = case.results(run_id)
     if results is None:
         raise UsageError(f"run {run_id} has no results", advice="Run the pipeline to its end first.")
+    column = next((name for name in ("officer", "officers") if name in results.columns), None)
+    if column is None:
+        raise UsageError(
+            f"the results have no field officer to score, only {', '.join(results.columns)}",
+            advice="Let the pipeline write the field officer.",
+        )
     files = _files(case)
     pairs: dict[Pair, list[RowRecord]] = {}
     for row_id in results.row_ids:

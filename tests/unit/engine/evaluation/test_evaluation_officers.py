@@ -70,3 +70,11 @@ def test_pairs_and_places_are_read_from_a_case(tmp_path: Path) -> None:
 def test_a_folder_without_gold_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no gold answers"):
         Gold.read(tmp_path / "gold.json")
+
+
+def test_a_table_without_officers_is_refused(tmp_path: Path) -> None:
+    with Case(tmp_path / "a.redwell") as case:
+        run = case.start_run(pipeline_yaml="", pipeline_digest="p", model_name="", model_digest="")
+        case.save_results(run, ["name"], [])
+        with pytest.raises(UsageError, match="no field officer"):
+            predicted_pairs(case, run, Gold.read(POLICE))
