@@ -24,6 +24,7 @@ from engine.documents.events import (
     Parsed,
     Unpacked,
 )
+from engine.documents.leftovers import scratch_folder
 from engine.documents.options import ParseOptions
 from engine.documents.parse import digest, unreadable
 from engine.documents.pool import ParserPool
@@ -54,9 +55,9 @@ async def ingest_folder(
     entries = list(found.in_order())
     yield Found(len(entries), found.hidden)
     counts: Counter[type] = Counter()
-    with tempfile.TemporaryDirectory(prefix="redwell-", ignore_cleanup_errors=True) as scratch:
+    with scratch_folder() as scratch:
         async with ParserPool(workers, options) as pool:
-            run = _Run(pool, known, known_children, options, Path(scratch))
+            run = _Run(pool, known, known_children, options, scratch)
             try:
                 async with aclosing(run.events(entries, _LOOK_AHEAD * workers)) as events:
                     async for event in events:

@@ -1,0 +1,52 @@
+"""Scratch folders: gone after use, and gone after a kill as soon as somebody reads files again."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from engine.documents.leftovers import PREFIX, remove_leftovers, scratch_folder
+
+OWNER = """
+import sys, time
+from engine.documents.leftovers import scratch_folder
+with scratch_folder() as folder:
+    (folder / "secret.txt").write_text("x")
+    print(folder, flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.fixture(autouse=True)
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    return tmp_path
+
+
+def test_the_folder_is_private_and_gone_afterwards(temporary: Path) -> None:
+    with scratch_folder() as folder:
+        assert not any(folder.iterdir())
+        assert folder.parent.stat().st_mode & 0o077 == 0
+        assert remove_leftovers() == 0
+        assert folder.is_dir()
+    assert not list(temporary.glob(f"{PREFIX}*"))
+
+
+def test_the_folder_of_a_killed_process_goes_and_that_of_a_living_one_stays() -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    owner = subprocess.Popen([sys.executable, "-c", OWNER], stdout=subprocess.PIPE, text=True, env=environment)
+    with owner:
+        assert owner.stdout is not None
+        folder = Path(owner.stdout.readline().strip())
+        assert remove_leftovers() == 0
+        assert (folder / "secret.txt").is_file()
+        owner.send_signal(signal.SIGKILL)
+    assert remove_leftovers() == 1
+    assert not folder.exists()
