@@ -98,6 +98,10 @@ class GuideCompiler:
         written = [token for token in tokens if token not in self._ends]
         return self._tokenizer.decode_bytes(written).decode("utf-8", errors="replace")
 
+    def token_bytes(self, token: int) -> bytes:
+        """Return the bytes a token stands for; none for the tokens that end a reply."""
+        return b"" if token in self._ends else bytes(self._tokenizer.decode_bytes([token]))
+
 
 class TokenGuide:
     """One reply's guide over an LLMatcher."""

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.chat import render_chat
+from models.choices import choice_probabilities
 from models.errors import ModelCrashed, ModelError, OutOfTokens, PromptTooLong
 from models.guides import GuideCompiler
 from models.llama_runtime import LlamaRuntime, RuntimeSettings
@@ -156,6 +157,7 @@ class LlamaBackend:
             sampling=replace(request.sampling, max_tokens=self._reply_limit(request, prompt.size)),
             seed=request.seed,
             deliver=deliver,
+            keep_steps=request.probabilities,
         )
         self._send(job)
         try:
@@ -211,9 +213,9 @@ class LlamaBackend:
                     f"The prompt of {job.prompt.size} tokens leaves no more of the context of {self.context_tokens}: "
                     "shorten or split it, or ask for less per call."
                 )
-        return error or self._reply(job)
+        return error or self._reply(job, request)
 
-    def _reply(self, job: Job) -> Reply | ModelError:
+    def _reply(self, job: Job, request: Request) -> Reply | ModelError:
         text = self._guides.decode(job.reply)
         try:
             value = json.loads(text, parse_float=_finite_float)
@@ -232,7 +234,13 @@ class LlamaBackend:
             forced_tokens=job.forced,
             queue_seconds=started - job.submitted,
             seconds=now - started,
+            probabilities=self._probabilities(job, request),
         )
+
+    def _probabilities(self, job: Job, request: Request) -> dict[str, float]:
+        if not request.probabilities:
+            return {}
+        return choice_probabilities(job.reply, job.steps, request.schema, self._guides.token_bytes)
 
     def _serve(self) -> None:
         """Run the scheduler until closed. However the thread ends, no request is left waiting."""

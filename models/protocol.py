@@ -44,12 +44,16 @@ class Purpose:
 
 @dataclass(frozen=True)
 class Request:
-    """Ask for one JSON value that fits `schema_json` (canonical JSON Schema text)."""
+    """Ask for one JSON value that fits `schema_json` (canonical JSON Schema text).
+
+    With `probabilities`, the reply says how sure the model was of each choice (Reply.probabilities).
+    """
 
     segments: tuple[Segment, ...]
     schema_json: str
     sampling: Sampling = Sampling()
     seed: int = 0
+    probabilities: bool = False
     purpose: Purpose = field(default=Purpose(), compare=False)
 
     @property
@@ -66,6 +70,7 @@ class Request:
             "schema": self.schema_json,
             "sampling": [self.sampling.temperature, self.sampling.max_tokens],
             "seed": self.seed,
+            **({"probabilities": True} if self.probabilities else {}),
         }
         return hashlib.sha256(canonical_json(body).encode()).hexdigest()
 
@@ -76,7 +81,9 @@ class Reply:
 
     Token counts: `prompt_tokens` is the whole prompt, of which `reused_tokens` came from the prefix
     cache; `sampled_tokens` were chosen by the model, `forced_tokens` were fixed by the schema.
-    Times are seconds. `from_cache` is set when the reply was read from the case file.
+    Times are seconds. `from_cache` is set when the reply was read from the case file. `probabilities` maps the JSON
+    pointer of each choice (enum, boolean, null or not) to the probability of what was chosen, among what the schema
+    allows; empty unless the request asked for it (models.choices).
     """
 
     value: Any
@@ -88,6 +95,7 @@ class Reply:
     queue_seconds: float = 0.0
     seconds: float = 0.0
     from_cache: bool = False
+    probabilities: Mapping[str, float] = field(default_factory=dict)
 
 
 @runtime_checkable

@@ -18,6 +18,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from models.choices import Step
 from models.errors import ModelError, OutOfTokens, PromptTooLong
 from models.guides import Guide
 from models.protocol import Sampling
@@ -36,6 +37,17 @@ REPLY_RESERVE = 64
 """Cells left free per running reply when another is admitted: pushing back a request that was read is dear."""
 
 
+WORKING_CELLS = 8192
+"""Occupied cells slow down every token that is written (docs/decisions/0003), so a prompt that shares nothing waits
+while the texts being worked on hold so many; idle prefixes beyond them are dropped."""
+
+FEWEST_RUNNING = 4
+"""With fewer replies at once the cores idle, which costs more than occupied cells do."""
+
+RECENT_STEPS = 3
+"""A prefix released so few steps ago is likely to be asked about again: the next requests are on their way."""
+
+
 class Evaluator(Protocol):
     """The part of a runtime that the scheduler needs (models.llama_runtime.LlamaRuntime)."""
 
@@ -51,16 +63,21 @@ class Evaluator(Protocol):
 
 @dataclass(eq=False)
 class Job:
-    """One request on its way: its prompt, its guide and what has been written of the reply."""
+    """One request on its way: its prompt, its guide and what has been written of the reply.
+
+    With `keep_steps`, the probabilities of the tokens among which each choice was made are kept in `steps`.
+    """
 
     prompt: NDArray[np.int32]
     guide: Guide
     sampling: Sampling
     seed: int
     deliver: Callable[[Job, ModelError | None], None]
+    keep_steps: bool = False
     submitted: float = field(default_factory=time.perf_counter)
     started: float | None = None
     reply: list[int] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
     slot: Slot | None = None
     reused: int = 0
     sampled: int = 0
@@ -100,6 +117,7 @@ class Scheduler:
         self._batch_tokens = batch_tokens
         self._waiting: deque[Job] = deque()
         self._running: list[Job] = []
+        self._steps = 0
         self._full = False  # the best waiting job did not fit, and nothing was released since
         self.counters = Counters()
 
@@ -150,6 +168,7 @@ class Scheduler:
 
     def step(self) -> None:
         """Admit what fits, evaluate one batch, and choose the next token of each reply that got its logits."""
+        self._steps += 1
         self._drop_cancelled()
         self._admit()
         batch, waiting_for_logits = self._fill_batch()
@@ -170,11 +189,21 @@ class Scheduler:
             self._full = False
 
     def _admit(self) -> None:
+        """Start waiting jobs, but none while the running ones have a whole batch left to read.
+
+        To start it would not read it sooner. It would take a slot from prefixes that are still wanted, and choose
+        before the jobs are known that will follow on what is being read (the questions about a document just listed).
+        """
         while self._waiting and not self._full and len(self._running) < self._most_running:
+            if self._unread_tokens() >= self._batch_tokens:
+                return
             choice = self._choose_waiting()
             if choice is None:
                 return
             job, source, length = choice
+            if self._would_crowd(job.prompt.size - length):
+                return
+            self._drop_idle_beyond(WORKING_CELLS - (job.prompt.size - length), keep=source)
             self._full = not self._start(job, source, length)
 
     def _choose_waiting(self) -> tuple[Job, Slot | None, int] | None:
@@ -214,6 +243,25 @@ class Scheduler:
         self._running.append(job)
         return True
 
+    def _would_crowd(self, new_cells: int) -> bool:
+        """Say whether a prompt had better wait until texts that are being worked on are done with."""
+        if new_cells < WORTH_WAITING_TOKENS or len(self._running) < FEWEST_RUNNING:
+            return False
+        return self._table.cells_held(self._is_wanted) + new_cells > WORKING_CELLS
+
+    def _is_wanted(self, slot: Slot) -> bool:
+        return slot.busy or self._steps - slot.released <= RECENT_STEPS
+
+    def _drop_idle_beyond(self, cells: int, keep: Slot | None) -> None:
+        while self._table.used_cells > cells:
+            slot = self._table.oldest_idle(keep)
+            if slot is None or self._is_wanted(slot):
+                return
+            self._evict(slot)
+
+    def _unread_tokens(self) -> int:
+        return sum(j.slot.tokens.size - j.slot.evaluated for j in self._running if j.slot is not None)
+
     def _promised_cells(self) -> int:
         """Count the cells that running jobs have yet to fill, with a reserve for each reply and the new job's.
 
@@ -221,7 +269,7 @@ class Scheduler:
         """
         if not self._running:
             return 0
-        ahead = sum(j.slot.tokens.size - j.slot.evaluated for j in self._running if j.slot is not None)
+        ahead = self._unread_tokens()
         replies = sum(min(REPLY_RESERVE, j.sampling.max_tokens - len(j.reply)) for j in self._running)
         return int(ahead) + replies + REPLY_RESERVE
 
@@ -317,6 +365,7 @@ class Scheduler:
         self._evaluator.forget(slot.number, keep)
         self._table.truncate(slot, keep)
         slot.busy = False
+        slot.released = self._steps
         job.slot = None
 
     # -- replies -------------------------------------------------------------------------------------------------
@@ -359,6 +408,8 @@ class Scheduler:
         if allowed.size == 0:
             raise ModelError("the schema allows no token here", advice="Report this: it is a defect of the guide.")
         scores = logits[allowed]
+        if job.keep_steps:
+            job.steps.append(Step.of(len(job.reply), allowed, scores))
         if job.sampling.temperature <= 0:
             return int(allowed[int(scores.argmax())])
         weights = np.exp((scores - scores.max()).astype(np.float64) / job.sampling.temperature)

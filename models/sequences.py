@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,7 +15,8 @@ class Slot:
     """One sequence of the context.
 
     `tokens` are all tokens planned for it, of which the first `evaluated` are in the cache. `cells` names the cache
-    cell of each evaluated token; a cell shared by a copied prefix has the same name in both slots.
+    cell of each evaluated token; a cell shared by a copied prefix has the same name in both slots. `released` is the
+    scheduler's step at which it was last let go.
     """
 
     number: int
@@ -23,6 +25,7 @@ class Slot:
     cells: list[int] = field(default_factory=list)
     last_used: int = 0
     busy: bool = False
+    released: int = 0
 
 
 def common_prefix(left: NDArray[np.int32], right: NDArray[np.int32]) -> int:
@@ -79,11 +82,15 @@ class SlotTable:
 
     def reclaimable_cells(self, keep: Slot | None = None) -> int:
         """Count the cells that would be free if every idle slot other than `keep` were emptied."""
+        return self.capacity - self.cells_held(lambda slot: slot.busy or slot is keep)
+
+    def cells_held(self, chosen: Callable[[Slot], bool]) -> int:
+        """Count the cells that the chosen slots hold together."""
         held: set[int] = set()
         for slot in self.slots:
-            if slot.busy or slot is keep:
+            if chosen(slot):
                 held.update(slot.cells)
-        return self.capacity - len(held)
+        return len(held)
 
     def share(self, source: Slot, target: Slot, length: int) -> None:
         """Let an empty `target` hold the first `length` cells of `source`."""

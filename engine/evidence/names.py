@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,6 +18,9 @@ _TOKEN = re.compile(r"[^\W\d_][\w'’-]*\.?")
 _BADGE = re.compile(
     r"(?:\(?\s*(?:badge|star|shield|id|serial)?\s*(?:no\.?|number)?\s*[#:]?\s*)(\d{2,6}[A-Z]?)\)?", re.IGNORECASE
 )
+_DIGIT_IN_WORD = re.compile(r"(?<=[^\W\d_])[01](?=[^\W\d_])")
+"""Letters that OCR read as digits."""
+_LETTERS = {"0": "o", "1": "l"}
 _ONLY_NAMES = re.compile(r"(?:[^\W\d_]|[.'’() ]|-(?! )|,(?!.*,.*,))+")
 _BEFORE = re.compile(r"((?:[^\W\d_][\w'’-]*\.?\s+|[A-Z]\.){1,5})$")
 _SURNAME_FIRST = re.compile(r",\s{0,2}((?:[A-Z][\w'’-]*\.?\s?){1,4})")
@@ -53,9 +56,10 @@ class NameMention:
 def parse_name(value: str) -> PersonName | None:
     """Read a whole text as a person's name, or return None when it does not look like one.
 
-    'Sgt. Daniel R. Alvarez', 'ALVAREZ, DANIEL #4417' and 'Officer Alvarez' are names; 'Excessive Force' is not.
+    'Sgt. Daniel R. Alvarez', 'ALVAREZ, DANIEL #4417' and 'Officer Alvarez' are names; 'Excessive Force' is not. A 0
+    or 1 inside a word is read as the letter it looks like.
     """
-    text = plain(value)
+    text = _DIGIT_IN_WORD.sub(lambda digit: _LETTERS[digit[0]], plain(value))
     badge = _BADGE.search(text)
     rest = _BADGE.sub(" ", text, count=1)
     if not _ONLY_NAMES.fullmatch(rest):
@@ -208,3 +212,14 @@ def _keys(text: str) -> list[str]:
 
 def _key(token: str) -> str:
     return fold(token).rstrip(".").removesuffix("'s").replace("'", "")
+
+
+def about(person: object, sentences: Sequence[str]) -> list[str]:
+    """Keep the sentences, given in reading order, that name a person, and the one after each.
+
+    All of them when none names the person, or `person` is no person's name: a record may speak of "you".
+    """
+    name = parse_name(str(person))
+    named = [name is not None and bool(NameFinder(plain(s), misread=True).find(name)) for s in sentences]
+    kept = [s for i, s in enumerate(sentences) if named[i] or (i > 0 and named[i - 1])]
+    return kept or list(sentences)

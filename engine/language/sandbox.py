@@ -19,6 +19,7 @@ from jinja2.visitor import NodeTransformer
 
 from engine.evidence.names import NameFinder, parse_name
 from engine.evidence.normalise import plain
+from engine.evidence.sentences import sentences
 
 MAX_OUTPUT = 20_000_000
 """Characters a prompt, or any text made on the way to it, may have."""
@@ -57,6 +58,24 @@ def names_person(text: Any, person: Any) -> bool:
     return name is not None and bool(NameFinder(plain(str(text)), misread=True).find(name))
 
 
+def is_person(value: Any) -> bool:
+    """Say whether a text reads as one person's name: 'Sgt. A. Diaz', 'DIAZ, ANA #4417'; the filter of that name."""
+    return parse_name(str(value)) is not None
+
+
+def around(text: Any, sentence: Any, sentences_each_side: int = 1) -> str:
+    """Return a sentence of a text with its neighbours, a space between; the filter of that name in templates.
+
+    `text | around(quote)` or `text | around(quote, 2)`. The sentence alone when the text does not hold it as one.
+    """
+    whole, wanted = str(text), str(sentence)
+    texts = [s.text for s in sentences(whole.split("\n"))]
+    if wanted not in texts:
+        return wanted
+    at = texts.index(wanted)
+    return " ".join(texts[max(0, at - sentences_each_side) : at + sentences_each_side + 1])
+
+
 class PromptEnvironment(ImmutableSandboxedEnvironment):
     """Jinja2 without loaders, with strict fields, JSON output and bounds."""
 
@@ -72,6 +91,8 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
         self.filters["tojson"] = to_json
         self.filters[JOIN] = _join
         self.filters["names_person"] = names_person
+        self.filters["is_person"] = is_person
+        self.filters["around"] = around
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         """Read a field; a field wins over a method of the same name (`input.items`)."""

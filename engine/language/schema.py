@@ -26,8 +26,8 @@ from engine.language.schema_types import (
 
 __all__ = ["Enum", "Field", "ListOf", "Nullable", "Quote", "Record", "Scalar", "Schema", "Type"]
 
-QuoteSource = Callable[[str | None], Sequence[str]]
-"""Give the passages a quote may copy for this row, from a field or (None) from the main text."""
+QuoteSource = Callable[[Quote], Sequence[str]]
+"""Give the sentences a quote may copy for this row."""
 
 DATE_PATTERN = (
     "^[0-9]{4}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|[12][0-9]))$"
@@ -82,13 +82,14 @@ class Schema:
         return bool(self.quote_fields())
 
     def quote_fields(self) -> frozenset[str | None]:
-        """Return the input fields that quotes are taken from; None is the operator's main text."""
-        return frozenset(q.source for q in quotes_in(Record(self.fields)))
+        """Return the input fields that quotes depend on; None is the operator's main text."""
+        quotes = list(quotes_in(Record(self.fields)))
+        return frozenset(q.source for q in quotes) | frozenset(q.about for q in quotes if q.about is not None)
 
     def json_schema(self, quotes: QuoteSource) -> dict[str, Any]:
         """Build the JSON Schema for one row: all fields required, in order, nothing else allowed.
 
-        A quote becomes an enum of `quotes(field)` without repeats. Where there is nothing to copy, a
+        A quote becomes an enum of `quotes(quote)` without repeats. Where there is nothing to copy, a
         nullable quote is null and a list that would need one is empty; anything else is an ItemError.
         """
         compiled = _compile(Record(self.fields), quotes)
@@ -98,6 +99,11 @@ class Schema:
                 advice="Filter out rows without text first, or write `quote?` so that the quote may be null.",
             )
         return compiled
+
+    def read(self, reply: Mapping[str, Any]) -> dict[str, Any]:
+        """Turn a reply that fits into values: null where the word for it stands (`string or Nothing`)."""
+        value: dict[str, Any] = _read(Record(self.fields), reply)
+        return value
 
     def describe(self) -> str:
         """Describe the reply in words a model follows, on one line."""
@@ -112,7 +118,8 @@ class Schema:
         return {f.name: _field_to_yaml(f) for f in self.fields}
 
     def _empty_sources(self, quotes: QuoteSource) -> str:
-        empty = sorted({q or "the main text" for q in self.quote_fields() if not any(quotes(q))})
+        found = quotes_in(Record(self.fields))
+        empty = sorted({q.source or "the main text" for q in found if not any(quotes(q))})
         return ", ".join(empty)
 
 
@@ -160,16 +167,17 @@ def _compile(kind: Type, quotes: QuoteSource) -> dict[str, Any] | None:
             return dict(_SCALARS[name])
         case Enum(values=values):
             return {"type": "string", "enum": list(values)}
-        case Quote(source=source):
-            passages = [p for p in dict.fromkeys(quotes(source)) if p]
+        case Quote():
+            passages = [p for p in dict.fromkeys(quotes(kind)) if p]
             return {"type": "string", "enum": passages} if passages else None
         case ListOf(item=item, most=most):
             inner = _compile(item, quotes)
             bound = {} if most is None else {"maxItems": most}
             return {"type": "array", "items": inner, **bound} if inner else {"type": "array", "maxItems": 0}
-        case Nullable(inner=kept):
+        case Nullable(inner=kept, word=word):
             inner = _compile(kept, quotes)
-            return {"anyOf": [inner, {"type": "null"}]} if inner else {"type": "null"}
+            null = {"type": "null"} if word is None else {"type": "string", "enum": [word]}
+            return {"anyOf": [inner, null]} if inner else null
         case Record(fields=fields):
             return _compile_record(fields, quotes)
 
@@ -189,6 +197,20 @@ def _compile_record(fields: tuple[Field, ...], quotes: QuoteSource) -> dict[str,
     }
 
 
+def _read(kind: Type, value: Any) -> Any:
+    match kind, value:
+        case Nullable(word=word), _ if value == word:
+            return None
+        case Nullable(inner=inner), _:
+            return _read(inner, value)
+        case ListOf(item=item), list():
+            return [_read(item, v) for v in value]
+        case Record(fields=fields), Mapping():
+            types = {f.name: f.type for f in fields}
+            return {name: _read(types[name], v) for name, v in value.items()}
+    return value
+
+
 def _describe(kind: Type) -> str:
     match kind:
         case Scalar(name=name):
@@ -199,8 +221,8 @@ def _describe(kind: Type) -> str:
             return "a sentence copied from " + ("the text" if source is None else source)
         case ListOf(item=item, most=most):
             return f"[{_describe(item)}, ...]" + (f" with at most {most} items" if most is not None else "")
-        case Nullable(inner=inner):
-            return f"{_describe(inner)} or null"
+        case Nullable(inner=inner, word=word):
+            return f"{_describe(inner)} or {json.dumps(word, ensure_ascii=False)}"
         case Record(fields=fields):
             return "{" + ", ".join(map(_describe_field, fields)) + "}"
 

@@ -41,6 +41,7 @@ _HINTS = {
     "none": "Write T? for a value that may be missing: string?.",
     "any": "A reply needs a definite type.",
 }
+_OR = re.compile(r"or\s+")
 _DIGITS = re.compile(r"[0-9]{1,6}")
 
 _NAMES = (*SYNONYMS, "list", "enum", "quote")
@@ -79,8 +80,18 @@ class _Reader:
         kind = self.record() if self.peek() == "{" else self.named()
         self.depth -= 1
         if self.take("?"):
-            kind = Nullable(kind)
+            return Nullable(kind)
+        if self.match(_OR):
+            return self.or_word(kind)
         return kind
+
+    def or_word(self, kind: Type) -> Nullable:
+        """Read the word of `string or Nothing`."""
+        start = self.at
+        word = self.word(_NAME, "the word that stands for a missing value")
+        if isinstance(kind, Enum) and word in kind.values:
+            self.fail(f"{word!r} is one of the choices already", at=start)
+        return Nullable(kind, word)
 
     def named(self) -> Type:
         start = self.at
@@ -130,8 +141,9 @@ class _Reader:
         if not self.take("("):
             return Quote()
         source = self.word(_NAME, "the field to quote from")
+        about = self.word(_NAME, "the field that names a person") if self.take(",") else None
         self.need(")")
-        return Quote(source)
+        return Quote(source, about)
 
     def record(self) -> Record:
         start = self.at

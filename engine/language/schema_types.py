@@ -23,7 +23,7 @@ SYNONYMS: dict[str, ScalarName] = {
     "date": "date",
 }
 
-VALID_TYPES = (*SYNONYMS, "list[T]", "{name: T, ...}", "enum[a, b, ...]", "quote", "quote(field)", "T?")
+VALID_TYPES = (*SYNONYMS, "list[T]", "{name: T, ...}", "enum[a, b, ...]", "quote", "quote(field)", "T?", "T or word")
 
 _PLAIN = re.compile(r"[\w-]+(?: [\w-]+)*")
 
@@ -52,13 +52,20 @@ class Enum:
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A passage copied verbatim from input field `source`; None means the operator's main text."""
+    """A sentence copied verbatim from input field `source`; None means the operator's main text.
+
+    With `about`, the sentence names the person in that input field or follows one that does, if there are any such.
+    """
 
     source: str | None = None
+    about: str | None = None
 
     def text(self) -> str:
         """Write the type."""
-        return "quote" if self.source is None else f"quote({write_word(self.source)})"
+        if self.source is None:
+            return "quote"
+        about = "" if self.about is None else f", {write_word(self.about)}"
+        return f"quote({write_word(self.source)}{about})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +82,17 @@ class ListOf:
 
 @dataclass(frozen=True, slots=True)
 class Nullable:
-    """`inner` or null; `inner` is not Nullable itself."""
+    """`inner` or null; `inner` is not Nullable itself.
+
+    The model writes `word` for null where it is given: small models say "Nothing" far more readily than null.
+    """
 
     inner: Type
+    word: str | None = None
 
     def text(self) -> str:
         """Write the type."""
-        return f"{self.inner.text()}?"
+        return f"{self.inner.text()}?" if self.word is None else f"{self.inner.text()} or {write_word(self.word)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from engine.errors import ItemError
-from engine.evidence.sentences import alternatives
-from engine.language.schema import QuoteSource, Schema
+from engine.evidence.names import about
+from engine.evidence.sentences import sentences
+from engine.language.schema import Quote, QuoteSource, Schema
 from engine.language.templates import Template, prompt_template
 from engine.language.validation import validate
 from engine.operators.accounting import require
 from engine.operators.base import Tools
 from engine.plan.node import Node
-from models.protocol import Purpose, Request, Sampling, Segment, canonical_json
+from models.protocol import Purpose, Reply, Request, Sampling, Segment, canonical_json
 
 SHARED_CHARACTERS = 200
 """A text of the row at least this long is worth a segment of its own, so that its KV cache is kept."""
@@ -56,6 +57,7 @@ class Question:
     """A rendered prompt and the JSON it asks for; `form` describes that JSON to the model.
 
     `texts` are the row's texts: one that is in the prompt becomes, with what precedes it, a shared segment.
+    `read` turns a reply into values (Schema.read). With `probabilities`, the reply says how sure its choices are.
     """
 
     prompt: str
@@ -64,6 +66,8 @@ class Question:
     texts: Collection[str] = ()
     task: str = ""
     row_id: str = ""
+    read: Callable[[Mapping[str, Any]], dict[str, Any]] = dict
+    probabilities: bool = False
 
 
 def request_for(node: ModelNode, question: Question, tools: Tools) -> Request:
@@ -83,6 +87,7 @@ def request_for(node: ModelNode, question: Question, tools: Tools) -> Request:
         schema_json=canonical_json(question.json_schema),
         sampling=node.sampling(tools),
         seed=tools.seed,
+        probabilities=question.probabilities,
         purpose=Purpose(operator=node.name, row_id=question.row_id, task=question.task or node.kind),
     )
 
@@ -92,6 +97,11 @@ async def ask(node: ModelNode, question: Question, tools: Tools) -> dict[str, An
 
     Raises models.errors.ModelError, or ItemError with the raw reply.
     """
+    return question.read((await ask_reply(node, question, tools)).value)
+
+
+async def ask_reply(node: ModelNode, question: Question, tools: Tools) -> Reply:
+    """As `ask`, but return the whole reply, its value not yet read by `question.read`."""
     reply = await tools.ask(request_for(node, question, tools))
     problems = validate(reply.value, dict(question.json_schema))
     if problems:
@@ -100,8 +110,7 @@ async def ask(node: ModelNode, question: Question, tools: Tools) -> dict[str, An
             advice="Run the operator again, or with another model.",
             raw_reply=reply.text,
         )
-    value: dict[str, Any] = reply.value
-    return value
+    return reply
 
 
 def fits(node: ModelNode, question: Question, tools: Tools) -> bool:
@@ -131,13 +140,17 @@ def visible(values: Mapping[str, Any], keys: Collection[str]) -> Mapping[str, An
 
 def quote_source(rows: Sequence[Mapping[str, Any]], prompt: Template | None, variable: str = "input") -> QuoteSource:
     """Give the sentences a quote may copy from these rows: from a field, or (None) from each row's main text."""
-    known: dict[str | None, list[str]] = {}
+    known: dict[Quote, list[str]] = {}
 
-    def quotes(field: str | None) -> Sequence[str]:
-        if field not in known:
-            passages = [p for row in rows for p in _passages(row, field or _main_field(row, prompt, variable))]
-            known[field] = list(dict.fromkeys(s for p in passages for s in alternatives(p.split("\n"))))
-        return known[field]
+    def quotes(quote: Quote) -> Sequence[str]:
+        if quote not in known:
+            found: list[str] = []
+            for row in rows:
+                passages = _passages(row, quote.source or _main_field(row, prompt, variable))
+                texts = [s.text for p in passages for s in sentences(p.split("\n"))]
+                found += about(row.get(quote.about), texts) if quote.about is not None else texts
+            known[quote] = list(dict.fromkeys(found))
+        return known[quote]
 
     return quotes
 

@@ -7,13 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from engine.errors import ItemError
 from engine.language.position import Where
 from engine.language.schema import Scalar, Schema
 from engine.language.templates import Template
-from engine.operators.accounting import process_rows, require
+from engine.operators.accounting import kind_of, process_rows, require, value_of
 from engine.operators.asking import ModelNode, ask, reads_of, visible
 from engine.operators.base import Operator, Outcome, Rejected, Tools
 from engine.operators.map import row_question
+from engine.operators.vote import votes
 from engine.plan.node import Traits
 from engine.rows import Row
 
@@ -28,7 +30,9 @@ class Filter(ModelNode):
     Further fields, such as a quote before the boolean (evidence first), are added to the rows that stay. The boolean
     is true in all of these and left out unless `keep_decision`. `input` lists the fields the prompt may see.
     With `condition`, an expression of the template language over `input`, code decides and no model is asked:
-    `input.outcome in ["sustained", "admitted"]`.
+    `input.outcome in ["sustained", "admitted"]`. With `readings`, fields that hold probabilities (map's
+    output.probabilities), rows are kept whose vote over all rows (engine.operators.vote), plus the votes in the fields
+    `add`, is above `margin`; `vote` names a field to write the sum to.
     """
 
     kind: ClassVar[str] = "filter"
@@ -36,11 +40,25 @@ class Filter(ModelNode):
     prompt: Template | None = None
     schema: Schema | None = field(default=None, metadata={"yaml": "output.schema"})
     condition: str | None = None
+    readings: tuple[str, ...] = ()
+    add: tuple[str, ...] = ()
+    margin: float = 0.0
+    vote: str | None = None
     input: tuple[str, ...] = ()
     keep_decision: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        require(
+            self,
+            bool(self.readings) or not (self.add or self.margin or self.vote),
+            "add, margin and vote need readings",
+            "Name the fields that hold probabilities: readings: [p_guilty].",
+        )
+        if self.readings:
+            asked = self.prompt or self.schema or self.condition
+            require(self, not asked, "a filter has readings, a condition or a prompt, not several")
+            return
         if self.condition is not None:
             require(self, not (self.prompt or self.schema), "a filter has a condition or a prompt, not both")
             self._test.check(Where(operator=self.name))
@@ -48,7 +66,7 @@ class Filter(ModelNode):
         require(
             self,
             self.prompt is not None and self.schema is not None,
-            "a filter needs prompt and output.schema, or a condition",
+            "a filter needs prompt and output.schema, a condition, or readings",
             'For example condition: input.outcome == "sustained".',
         )
         booleans = self._booleans
@@ -83,6 +101,14 @@ class Filter(ModelNode):
 
     def traits(self) -> Traits:
         """Say what it reads and writes."""
+        if self.readings:
+            return Traits(
+                reads=frozenset((*self.readings, *self.add)),
+                writes=frozenset([self.vote] if self.vote else ()),
+                cardinality="zero_or_one",
+                row_local=False,
+                calls_model=False,
+            )
         read = self._test if self.condition is not None else self.prompt
         return Traits(
             reads=reads_of(read, "input", self.schema) | frozenset(self.input),
@@ -95,6 +121,8 @@ class Filter(ModelNode):
 
 async def run(node: Filter, rows: Sequence[Row], tools: Tools) -> Outcome:
     """Ask about all rows at once; rows that stay keep their order."""
+    if node.readings:
+        return await _by_vote(node, rows, tools)
 
     async def decide(row: Row) -> Sequence[Row] | Rejected:
         if node.prompt is None or node.schema is None:
@@ -106,6 +134,33 @@ async def run(node: Filter, rows: Sequence[Row], tools: Tools) -> Outcome:
         return [row.derive(node.name, {**row.values, **{name: answer[name] for name in node.kept}})]
 
     return await process_rows(node, rows, decide, tools)
+
+
+async def _by_vote(node: Filter, rows: Sequence[Row], tools: Tools) -> Outcome:
+    async def read(row: Row) -> Sequence[Row]:
+        for name in (*node.readings, *node.add):
+            value = value_of(row, name)
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise ItemError(
+                    f"field {name!r} is {kind_of(value)}, not a number",
+                    advice="The model may not report probabilities; a local llama.cpp model does.",
+                )
+            if name in node.readings and not 0 <= value <= 1:
+                raise ItemError(f"field {name!r} is {value}, no probability between 0 and 1")
+        return [row]
+
+    checked = await process_rows(node, rows, read, tools)
+    cast = votes([[row.values[name] for name in node.readings] for row in checked.rows])
+    kept: list[Row] = []
+    rejected: list[Rejected] = []
+    for row, own in zip(checked.rows, cast, strict=True):
+        vote = own + sum(row.values[name] for name in node.add)
+        if vote > node.margin:
+            kept.append(row.derive(node.name, {**row.values, **({node.vote: vote} if node.vote else {})}))
+        else:
+            seen = ", ".join(f"{name} = {row.values[name]:.3g}" for name in (*node.readings, *node.add))
+            rejected.append(Rejected(row, f"filter {node.name}: vote {vote:.2f}, margin {node.margin:g} ({seen})"))
+    return Outcome(kept, rejected, checked.failed)
 
 
 def _by_condition(node: Filter, row: Row) -> Sequence[Row] | Rejected:

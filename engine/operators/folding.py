@@ -37,6 +37,7 @@ class Fold:
             prompt=self._task(rows),
             json_schema=self._answer_schema(len(rows)),
             form=self.schema.describe(),
+            read=self.schema.read,
             texts=[text for row in rows for text in texts_of(row.values)],
             row_id=rows[0].id,
         )
@@ -58,6 +59,7 @@ class Fold:
                 "additionalProperties": False,
             },
             form=f'{{"scratchpad": string, "output": {self.schema.describe()}}}',
+            read=lambda reply: {**reply, "output": self.schema.read(reply["output"])},
             texts=[text for row in batch for text in texts_of(row.values)],
             task=f"fold {start + 1}-{stop} of {len(self.rows)}",
             row_id=self.rows[0].id,

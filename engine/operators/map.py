@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from engine.language.schema import Schema
 from engine.language.templates import Template
 from engine.operators.accounting import process_rows, require
-from engine.operators.asking import ModelNode, Question, ask, quote_source, reads_of, texts_of, visible
+from engine.operators.asking import ModelNode, Question, ask_reply, quote_source, reads_of, texts_of, visible
 from engine.operators.base import Operator, Outcome, Tools
+from engine.operators.probabilities import check_probabilities, probabilities_of
 from engine.plan.node import Traits
 from engine.rows import Row
 
@@ -20,6 +21,7 @@ class Map(ModelNode):
     """Add the fields of `schema` to each row, in written order; then drop `drop_keys`.
 
     `input` lists the fields the prompt may see (empty: all). Without a prompt, map only drops keys.
+    `probabilities` names further fields: the probability of a choice (engine.operators.probabilities).
     A field of `schema` may be in `drop_keys`: it is written for the model's benefit and kept in no row.
     """
 
@@ -27,6 +29,7 @@ class Map(ModelNode):
 
     prompt: Template | None = None
     schema: Schema | None = field(default=None, metadata={"yaml": "output.schema"})
+    probabilities: Mapping[str, str] = field(default_factory=dict, metadata={"yaml": "output.probabilities"})
     input: tuple[str, ...] = ()
     drop_keys: tuple[str, ...] = ()
 
@@ -39,10 +42,11 @@ class Map(ModelNode):
             "Write both, or neither and drop_keys.",
         )
         require(self, bool(self.prompt or self.drop_keys), "map has nothing to do", "Write prompt and output.schema.")
+        check_probabilities(self, self.probabilities, self.schema)
 
     def traits(self) -> Traits:
         """Say what it reads and writes."""
-        names = frozenset(self.schema.names if self.schema else ())
+        names = frozenset(self.schema.names if self.schema else ()) | frozenset(self.probabilities)
         return Traits(
             reads=reads_of(self.prompt, "input", self.schema) | frozenset(self.input),
             writes=names - frozenset(self.drop_keys),
@@ -66,7 +70,10 @@ async def _fields(node: Map, row: Row, tools: Tools) -> dict[str, Any]:
     if node.prompt is None or node.schema is None:
         return {}
     question = row_question(row, node.prompt, node.schema, visible(row.values, node.input))
-    return await ask(node, question, tools)
+    question = replace(question, probabilities=bool(node.probabilities))
+    reply = await ask_reply(node, question, tools)
+    values = question.read(reply.value)
+    return {**values, **probabilities_of(node.probabilities, node.schema, values, reply)}
 
 
 def row_question(row: Row, prompt: Template, schema: Schema, seen: Mapping[str, Any]) -> Question:
@@ -75,6 +82,7 @@ def row_question(row: Row, prompt: Template, schema: Schema, seen: Mapping[str, 
         prompt=prompt.render(input=seen),
         json_schema=schema.json_schema(quote_source([row.values], prompt)),
         form=schema.describe(),
+        read=schema.read,
         texts=texts_of(seen),
         row_id=row.id,
     )

@@ -244,6 +244,7 @@ async def _ask_canonical(node: Resolve, cluster: Sequence[Mention], tools: Tools
         prompt=node.resolution_prompt.render(inputs=inputs),
         json_schema=node.asked_schema.json_schema(quote_source(inputs, node.resolution_prompt, "inputs")),
         form=node.asked_schema.describe(),
+        read=node.asked_schema.read,
         task=f"name {len(inputs)} values ({label(cluster[0].row)})",
         row_id=cluster[0].row.id,
     )

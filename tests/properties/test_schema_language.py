@@ -27,7 +27,9 @@ def records(types: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 
 def nested(types: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     nullable = types.filter(lambda t: not isinstance(t, Nullable)).map(Nullable)
-    return types.map(ListOf) | nullable | records(types)
+    bare = types.filter(lambda t: not isinstance(t, Nullable | Enum))
+    with_word = st.builds(Nullable, bare, WORDS)
+    return types.map(ListOf) | nullable | with_word | records(types)
 
 
 TYPES = st.recursive(LEAVES, nested, max_leaves=8)
@@ -36,7 +38,7 @@ PASSAGES = ("He ran.", "She saw it.")
 MONTH_DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
-def passages(field: str | None) -> Sequence[str]:
+def passages(quote: Quote) -> Sequence[str]:
     return PASSAGES
 
 
@@ -64,8 +66,8 @@ def values_of(kind: Type) -> st.SearchStrategy[Any]:
             return st.sampled_from(PASSAGES)
         case ListOf(item=item):
             return st.lists(values_of(item), max_size=3)
-        case Nullable(inner=inner):
-            return st.none() | values_of(inner)
+        case Nullable(inner=inner, word=word):
+            return st.just(word) | values_of(inner)
         case Record(fields=fields):
             return st.fixed_dictionaries({f.name: values_of(f.type) for f in fields})
 

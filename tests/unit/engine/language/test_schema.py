@@ -33,12 +33,30 @@ def type_of(text: str) -> object:
         ("enum[\"a, b\", 'c]', it's]", Enum(("a, b", "c]", "it's"))),
         ("quote", Quote()),
         ("quote(full text)?", Nullable(Quote("full text"))),
+        ("quote(text, officer)", Quote("text", "officer")),
+        ("string or Nothing", Nullable(Scalar("string"), "Nothing")),
+        ('list[date or "not given"]', ListOf(Nullable(Scalar("date"), "not given"))),
         ("{name: string, n: int,}", Record((Field("name", Scalar("string")), Field("n", Scalar("integer"))))),
         ('{type: string "what kind"}', Record((Field("type", Scalar("string"), "what kind"),))),
     ],
 )
 def test_each_type_is_read(text: str, kind: object) -> None:
     assert type_of(text) == kind
+
+
+def test_a_word_for_null_is_asked_for_and_read_as_null() -> None:
+    schema = Schema.parse({"acts": "list[{what: string or Nothing}]", "note": "string?"})
+    what = schema.json_schema(quotes)["properties"]["acts"]["items"]["properties"]["what"]
+    assert what == {"anyOf": [{"type": "string"}, {"type": "string", "enum": ["Nothing"]}]}
+    assert 'string or "Nothing"' in schema.describe()
+    reply = {"acts": [{"what": "Nothing"}, {"what": "Nothing new"}], "note": "Nothing"}
+    assert validate(reply, schema.json_schema(quotes)) == []
+    assert schema.read(reply) == {"acts": [{"what": None}, {"what": "Nothing new"}], "note": "Nothing"}
+
+
+def test_a_word_for_null_is_no_choice_of_its_enum() -> None:
+    with pytest.raises(PipelineError, match="one of the choices already"):
+        type_of("enum[a, none] or none")
 
 
 def test_native_lists_mappings_and_long_forms_mean_the_same_as_text() -> None:
@@ -106,8 +124,8 @@ OFFICERS = Schema.parse(
 )
 
 
-def quotes(field: str | None) -> list[str]:
-    return ["He ran.", "He ran.", "She saw it."] if field is None else []
+def quotes(quote: Quote) -> list[str]:
+    return ["He ran.", "He ran.", "She saw it."] if quote.source is None else []
 
 
 def test_json_schema_keeps_order_and_requires_everything() -> None:

@@ -2,6 +2,7 @@ import pytest
 from scripted_tools import ScriptedTools, prompt_of, rows_of, run, schema, template
 
 from engine.errors import PipelineError
+from engine.language.schema import Quote
 from engine.operators.asking import main_text_field, quote_source
 from engine.operators.map import Map
 from models.errors import ModelCrashed, ModelMissing, OutOfTokens
@@ -112,14 +113,22 @@ def test_impossible_sampling_is_refused(settings):
 def test_quotes_come_from_the_named_field_or_the_longest_text_the_prompt_reads():
     row = {"officer": "Ana Diaz was here.", "text": "She left\nat noon. He stayed until night.", "notes": "z " * 90}
     quotes = quote_source([row], template("{{ input.officer }} {{ input.text }}"))
-    assert list(quotes(None)) == ["She left at noon.", "He stayed until night."]
-    assert list(quotes("officer")) == ["Ana Diaz was here."]
-    assert list(quotes("absent")) == []
+    assert list(quotes(Quote())) == ["She left at noon.", "He stayed until night."]
+    assert list(quotes(Quote("officer"))) == ["Ana Diaz was here."]
+    assert list(quotes(Quote("absent"))) == []
 
 
 def test_quotes_of_several_rows_are_joined_without_repeats():
     rows = [{"q": "He ran."}, {"q": ["He ran.", "She fell."]}]
-    assert list(quote_source(rows, None)("q")) == ["He ran.", "She fell."]
+    assert list(quote_source(rows, None)(Quote("q"))) == ["He ran.", "She fell."]
+
+
+def test_a_quote_about_a_person_comes_from_the_sentences_that_name_him_and_the_next_ones():
+    text = "It rained. Ofc. A. Diaz came. He left. Officer Roy slept. Nothing else."
+    quotes = quote_source([{"officer": "DIAZ, ANA", "text": text}], None)
+    assert list(quotes(Quote("text", "officer"))) == ["Ofc. A. Diaz came.", "He left."]
+    unknown = quote_source([{"officer": "Officer Moss", "text": "It rained. You left."}], None)
+    assert list(unknown(Quote("text", "officer"))) == ["It rained.", "You left."]
 
 
 def test_a_rendered_chunk_stands_for_its_chunk():

@@ -69,6 +69,34 @@ def test_names_person_knows_the_forms_of_a_name(text: str, person: str, expected
     assert template.render(input={"text": text, "person": person}) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Sgt. A. Diaz", "true"),
+        ("DIAZ,ANA #4417", "true"),
+        ("Det. Tu1lock", "true"),
+        ("3A14", "false"),
+        ("Sergeant", "false"),
+    ],
+)
+def test_is_person(text: str, expected: str) -> None:
+    assert Template.parse("{{ input.text | is_person }}").render(input={"text": text}) == expected
+
+
+@pytest.mark.parametrize(
+    ("template", "expected"),
+    [
+        ("{{ input.text | around(input.quote) }}", "She fell. He ran. It rained."),
+        ("{{ input.text | around(input.quote, 0) }}", "He ran."),
+        ("{{ input.text | around('She fell.') }}", "It began. She fell. He ran."),
+        ("{{ input.text | around('Not there.') }}", "Not there."),
+    ],
+)
+def test_around_gives_the_neighbours_of_a_sentence(template: str, expected: str) -> None:
+    row = {"text": "It began. She fell.\nHe ran. It rained.", "quote": "He ran."}
+    assert Template.parse(template).render(input=row) == expected
+
+
 def test_the_yaml_form() -> None:
     loaded = parse_pipeline(
         "datasets: {d: {type: folder, path: x}}\n"

@@ -1,0 +1,188 @@
+"""How sure a model was of each choice in its reply: enum values, booleans, and whether a nullable value is given.
+
+At every sampled token the scheduler keeps the probabilities of the tokens the schema allowed (`Step`). The probability
+of an enum value or boolean is the product, over the steps inside it, of the mass of all tokens that go on with the
+value chosen: the probability the model gives that value among those the schema allows, not the share of one spelling
+of it in tokens. Whether a nullable value is given is decided where it begins: by the mass of the tokens that write
+null, or the word that stands for it (`{"anyOf": [T, {"type": "string", "enum": ["Nothing"]}]}`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+MOST_TOKENS = 256
+"""Where a step allows more tokens, the likeliest so many are kept: those left out have next to no mass."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One sampled token: its index in the reply, the tokens allowed there and their probabilities (sum 1)."""
+
+    index: int
+    tokens: NDArray[np.intp]
+    probabilities: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, index: int, tokens: NDArray[np.intp], logits: NDArray[np.float32]) -> Step:
+        """Normalise the logits of the allowed tokens, and keep the likeliest MOST_TOKENS."""
+        weights = np.exp(logits - logits.max())
+        total = weights.sum(dtype=np.float64)
+        if tokens.size > MOST_TOKENS:
+            likeliest = np.argpartition(weights, -MOST_TOKENS)[-MOST_TOKENS:]
+            tokens, weights = tokens[likeliest], weights[likeliest]
+        return cls(index, tokens, weights.astype(np.float64) / total)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A value in the reply: where its bytes are (half-open), and the schema it was written under."""
+
+    pointer: str
+    value: Any
+    begin: int
+    end: int
+    schema: Mapping[str, Any]
+
+
+def choice_probabilities(
+    reply: Sequence[int], steps: Sequence[Step], schema: Mapping[str, Any], bytes_of: Callable[[int], bytes]
+) -> dict[str, float]:
+    """Map the JSON pointer of each choice in a complete reply to the probability of what was chosen.
+
+    For an enum or a boolean that is the value; for a nullable value of another type, that it is given or is not.
+    `bytes_of` gives the bytes of a token; the tokens of `reply` joined are the reply's text.
+    """
+    starts = np.cumsum([0, *(len(bytes_of(token)) for token in reply)])
+    text = b"".join(bytes_of(token) for token in reply)
+    laid = [
+        _Laid(
+            start=int(starts[step.index]),
+            end=int(starts[step.index + 1]),
+            pieces=[(bytes_of(int(t)), float(p)) for t, p in zip(step.tokens, step.probabilities, strict=True)],
+        )
+        for step in steps
+    ]
+    found = {}
+    for place in _places(text, schema):
+        sides = _nullable(place.schema)
+        if sides is not None and not _closed(sides[0]):
+            absent = _absent(place, sides[1], text, laid)
+            found[place.pointer] = absent if text[place.begin : place.end] == sides[1] else 1 - absent
+        elif sides is not None or _closed(place.schema):
+            found[place.pointer] = _chosen(place, text, laid)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Laid:
+    """A step at its offset in the reply's bytes; `end` is where the token chosen ends. `pieces`: bytes, probability."""
+
+    start: int
+    end: int
+    pieces: list[tuple[bytes, float]]
+
+
+def _closed(schema: Mapping[str, Any]) -> bool:
+    return "enum" in schema or schema.get("type") == "boolean"
+
+
+def _nullable(schema: Mapping[str, Any]) -> tuple[Mapping[str, Any], bytes] | None:
+    """Return the other side of `T or null` and how null is written; None for any other schema."""
+    match schema.get("anyOf"):
+        case [inner, {"type": "null"}]:
+            return inner, b"null"
+        case [inner, {"type": "string", "enum": [str(word)]}]:
+            return inner, json.dumps(word, ensure_ascii=False).encode()
+    return None
+
+
+def _chosen(place: _Place, text: bytes, laid: Sequence[_Laid]) -> float:
+    """Multiply, over the steps in the value, the mass of the tokens that go on with it."""
+    result = 1.0
+    for step in laid:
+        if step.start >= place.end:
+            break
+        # A token may begin before the value, with the space after the colon.
+        if step.start + max(len(piece) for piece, _ in step.pieces) <= place.begin:
+            continue
+        chosen = text[step.start : place.end]
+        result *= sum(p for piece, p in step.pieces if chosen.startswith(piece) or piece.startswith(chosen))
+    return result
+
+
+def _absent(place: _Place, null: bytes, text: bytes, laid: Sequence[_Laid]) -> float:
+    """Return the mass of null at the step that decides it: the one whose token holds the value's first byte.
+
+    A text may begin as the word for null does ("No", "Not" and "Nothing"): only the tokens that write as much of
+    the word as any token does count for it. `place` is a value given, or null.
+    """
+    is_word = null.startswith(b'"')
+    told = place.begin + (1 if is_word else 0)
+    for step in laid:
+        if step.start > told:
+            break
+        if step.end <= told:
+            continue
+        word = text[step.start : place.begin] + null[max(0, step.start - place.begin) :]
+        fitting = [(piece, p) for piece, p in step.pieces if _agree(piece, word) and step.start + len(piece) > told]
+        ends = len(word) - (1 if is_word else 0)
+        most = max((min(len(piece), ends) for piece, _ in fitting), default=0) if is_word else 0
+        return sum(p for piece, p in fitting if len(piece) >= most)
+    return 0.0
+
+
+def _agree(one: bytes, other: bytes) -> bool:
+    return one.startswith(other) or other.startswith(one)
+
+
+def _places(text: bytes, schema: Mapping[str, Any]) -> Iterator[_Place]:
+    """Walk the reply's JSON and its schema together; every value, outer ones first."""
+    walker = _Walker(text.decode("utf-8"))
+    yield from walker.walk(schema, "")
+
+
+class _Walker:
+    """Reads JSON with a space after commas and colons or without, giving each value its byte range."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 0
+        self._decoder = json.JSONDecoder()
+        self._bytes_before = [0]
+        for character in text:
+            self._bytes_before.append(self._bytes_before[-1] + len(character.encode()))
+
+    def walk(self, schema: Mapping[str, Any], pointer: str) -> Iterator[_Place]:
+        self._skip()
+        begin = self._at
+        value, end = self._decoder.raw_decode(self._text, begin)
+        yield _Place(pointer, value, self._bytes_before[begin], self._bytes_before[end], schema)
+        sides = _nullable(schema)
+        inner = schema if sides is None else sides[0]
+        if isinstance(value, dict):
+            self._at = begin + 1
+            for _ in value:
+                yield from self._member(inner, pointer)
+        elif isinstance(value, list):
+            self._at = begin + 1
+            for index in range(len(value)):
+                self._skip()
+                yield from self.walk(inner.get("items", {}), f"{pointer}/{index}")
+        self._at = end
+
+    def _member(self, schema: Mapping[str, Any], pointer: str) -> Iterator[_Place]:
+        self._skip()
+        key, self._at = self._decoder.raw_decode(self._text, self._at)
+        escaped = key.replace("~", "~0").replace("/", "~1")
+        yield from self.walk(schema.get("properties", {}).get(key, {}), f"{pointer}/{escaped}")
+
+    def _skip(self) -> None:
+        while self._text[self._at] in " \t\r\n,:":
+            self._at += 1
