@@ -16,12 +16,17 @@ from typing import Any
 from rapidfuzz import fuzz
 
 from engine.errors import UsageError
-from engine.evidence.names import PersonName, parse_name
+from engine.evidence.names import NameFinder, PersonName, parse_name
+from engine.evidence.normalise import plain
 from storage.case import Case
+from storage.evidence import EvidenceRecord
 from storage.rows import RowRecord
 
 Pair = tuple[str, str]
 """(file name of the record, officer id); the id of an officer whom gold does not know is his name with a `?`."""
+
+NAME_COLUMNS = ("officer", "officers")
+"""Columns that may hold the officer's name, the likelier first."""
 
 ALIKE = 85
 """RapidFuzz ratio (0..100) from which two surnames are one, OCR slips considered."""
@@ -43,7 +48,8 @@ class Gold:
             findings = body["findings"]
             pages: dict[Pair, set[int]] = {}
             for item in findings:
-                pages.setdefault((item["file"], item["officer_id"]), set()).add(item["page"])
+                places = [item, *item.get("also", ())]
+                pages.setdefault((item["file"], item["officer_id"]), set()).update(p["page"] for p in places)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise UsageError(
                 f"{path} holds no gold answers: {error}", advice="Give a folder with gold.json."
@@ -125,7 +131,7 @@ def predicted_pairs(case: Case, run_id: str, gold: Gold) -> dict[Pair, list[RowR
     results = case.results(run_id)
     if results is None:
         raise UsageError(f"run {run_id} has no results", advice="Run the pipeline to its end first.")
-    column = next((name for name in ("officer", "officers") if name in results.columns), None)
+    column = next((name for name in NAME_COLUMNS if name in results.columns), None)
     if column is None:
         raise UsageError(
             f"the results have no field officer to score, only {', '.join(results.columns)}",
@@ -154,7 +160,8 @@ def score(predicted: Iterable[Pair], gold: frozenset[Pair]) -> Score:
 def located(case: Case, run_id: str, gold: Gold, predicted: Mapping[Pair, Sequence[RowRecord]]) -> Located:
     """Count where the values of the results stand.
 
-    A page is right when it is one that gold names for a finding about this officer in this record.
+    A page is right when it is one that gold names for a finding about this officer in this record; for the officer's
+    name, when the lines cited there name the officer.
     """
     files = _files(case)
     results = case.results(run_id)
@@ -169,8 +176,20 @@ def located(case: Case, run_id: str, gold: Gold, predicted: Mapping[Pair, Sequen
         right = gold.pages.get((files[record.document_id], officers.get(record.row_id, "")))
         if right:
             judged += 1
-            on_page += record.page in right
+            is_name = record.column in NAME_COLUMNS
+            on_page += _names_officer(case, record, gold, officers) if is_name else record.page in right
     return Located(len(values), sum(values.values()), judged, on_page)
+
+
+def _names_officer(case: Case, record: EvidenceRecord, gold: Gold, officers: Mapping[str, str]) -> bool:
+    """Say whether the lines of a record name its officer in one of the forms that gold knows."""
+    forms: Mapping[str, Sequence[str]] = next(
+        (o["forms"] for o in gold.officers if o["id"] == officers.get(record.row_id)), {}
+    )
+    lines = case.lines(record.document_id or "", record.first_line or 1, record.last_line)
+    finder = NameFinder(plain(" ".join(line.text for line in lines)), misread=True)
+    names = (parse_name(form) for there in forms.values() for form in there)
+    return any(finder.find(name) for name in names if name is not None)
 
 
 def _files(case: Case) -> dict[str, str]:

@@ -138,6 +138,8 @@ def test_the_records_are_small():
 def test_each_quote_stands_on_its_page(finding: dict):
     page = PARTS[finding["file"]][finding["part"]][finding["page"] - 1]
     assert squeeze(finding["quote"]) in page
+    for place in finding.get("also", ()):
+        assert squeeze(place["quote"]) in PARTS[finding["file"]][finding["part"]][place["page"] - 1]
     assert finding["category"] in GOLD["categories"]
 
 

@@ -52,19 +52,34 @@ def test_pairs_and_places_are_read_from_a_case(tmp_path: Path) -> None:
     file = "01_opr_findings_2022-0147.pdf"
     with Case(tmp_path / "a.redwell") as case:
         case.save_document(
-            "d" * 64, filename=file, kind="pdf", size_bytes=1, page_count=3, body={}, lines=[LineRecord(1, 1, "x")]
+            "d" * 64,
+            filename=file,
+            kind="pdf",
+            size_bytes=1,
+            page_count=3,
+            body={},
+            lines=[LineRecord(1, 1, "Ofc. K. Brandmoor #3981"), LineRecord(2, 1, "Officer Benno Castellari")],
         )
         case.add_path("d" * 64, f"/records/{file}")
         run = case.start_run(pipeline_yaml="", pipeline_digest="p", model_name="", model_digest="")
         case.save_rows(run, "made", [RowRecord("r0", {}, document_id="d" * 64)])
-        case.save_rows(run, "grouped", [RowRecord("r1", {"officer": "Officer K. Brandmoor"}, ("r0",))])
-        case.save_results(run, ["officer"], ["r1"])
+        case.save_rows(run, "grouped", [RowRecord("r1", {"officer": "Officer K. Brandmoor", "act": "x"}, ("r0",))])
+        case.save_results(run, ["officer", "act"], ["r1"])
         page = next(iter(gold.pages[(file, "brandmoor")]))
-        case.save_evidence(run, [EvidenceRecord("r1", "officer", "officer", "d" * 64, page, 1, 1, "exact", 1.0)])
+        assert page != 1
+        places = [
+            ("act", page, 1),
+            ("act", 1, 1),
+            ("officer", 1, 1),
+            ("officer", page, 2),
+        ]  # right, wrong, right, wrong
+        case.save_evidence(
+            run, [EvidenceRecord("r1", c, f"{c}[{p}]", "d" * 64, p, line, line, "exact", 1.0) for c, p, line in places]
+        )
         predicted = predicted_pairs(case, run, gold)
         assert set(predicted) == {(file, "brandmoor")}
-        places = located(case, run, gold, predicted)
-        assert (places.values, places.located, places.judged, places.on_gold_page) == (1, 1, 1, 1)
+        found = located(case, run, gold, predicted)
+        assert (found.values, found.located, found.judged, found.on_gold_page) == (4, 4, 4, 2)
 
 
 def test_a_folder_without_gold_is_refused(tmp_path: Path) -> None:
