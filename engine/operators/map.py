@@ -12,6 +12,7 @@ from engine.operators.accounting import process_rows, require
 from engine.operators.asking import ModelNode, Question, ask_reply, quote_source, reads_of, texts_of, visible
 from engine.operators.base import Operator, Outcome, Tools
 from engine.operators.probabilities import check_probabilities, probabilities_of
+from engine.plan.frozen import FrozenMap, freeze
 from engine.plan.node import Traits
 from engine.rows import Row
 
@@ -29,7 +30,7 @@ class Map(ModelNode):
 
     prompt: Template | None = None
     schema: Schema | None = field(default=None, metadata={"yaml": "output.schema"})
-    probabilities: Mapping[str, str] = field(default_factory=dict, metadata={"yaml": "output.probabilities"})
+    probabilities: Mapping[str, str] = field(default=FrozenMap({}), metadata={"yaml": "output.probabilities"})
     input: tuple[str, ...] = ()
     drop_keys: tuple[str, ...] = ()
 
@@ -42,6 +43,7 @@ class Map(ModelNode):
             "Write both, or neither and drop_keys.",
         )
         require(self, bool(self.prompt or self.drop_keys), "map has nothing to do", "Write prompt and output.schema.")
+        object.__setattr__(self, "probabilities", freeze(self.probabilities))
         check_probabilities(self, self.probabilities, self.schema)
 
     def traits(self) -> Traits:
