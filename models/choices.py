@@ -104,17 +104,40 @@ def _nullable(schema: Mapping[str, Any]) -> tuple[Mapping[str, Any], bytes] | No
 
 
 def _chosen(place: _Place, text: bytes, laid: Sequence[_Laid]) -> float:
-    """Multiply, over the steps in the value, the mass of the tokens that go on with it."""
+    """Multiply, over the steps in the value, the mass of the tokens that go on with it and with no other value.
+
+    A shorter token that other values go on with too ("a" of "abc" and "ab") is left out unless it was chosen: how much
+    of its mass would have come to this value is not known.
+    """
+    others = [value for value in _values(place.schema) if value != text[place.begin : place.end]]
     result = 1.0
     for step in laid:
         if step.start >= place.end:
             break
         # A token may begin before the value, with the space after the colon.
-        if step.start + max(len(piece) for piece, _ in step.pieces) <= place.begin:
+        if step.end <= place.begin:
             continue
-        chosen = text[step.start : place.end]
-        result *= sum(p for piece, p in step.pieces if chosen.startswith(piece) or piece.startswith(chosen))
+        before, written = text[step.start : place.begin], text[place.begin : step.start]
+        rest = text[step.start : place.end]
+        rivals = [before + value[len(written) :] for value in others if value.startswith(written)]
+        result *= sum(p for piece, p in step.pieces if _leads(piece, rest, rivals, step.end - step.start))
     return result
+
+
+def _leads(piece: bytes, rest: bytes, rivals: Sequence[bytes], chosen: int) -> bool:
+    """Say whether a token goes on with `rest`; one shorter than the one `chosen` (bytes) with no rival as well."""
+    if not _agree(piece, rest):
+        return False
+    return len(piece) >= chosen or not any(_agree(piece, rival) for rival in rivals)
+
+
+def _values(schema: Mapping[str, Any]) -> list[bytes]:
+    """List what may be written for a closed schema, as JSON."""
+    sides = _nullable(schema)
+    if sides is not None:
+        return [*_values(sides[0]), sides[1]]
+    values = schema.get("enum", (True, False))
+    return [json.dumps(value, ensure_ascii=False).encode() for value in values]
 
 
 def _absent(place: _Place, null: bytes, text: bytes, laid: Sequence[_Laid]) -> float:

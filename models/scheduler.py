@@ -247,7 +247,7 @@ class Scheduler:
         """Say whether a prompt had better wait until texts that are being worked on are done with."""
         if new_cells < WORTH_WAITING_TOKENS or len(self._running) < FEWEST_RUNNING:
             return False
-        return self._table.cells_held(self._is_wanted) + new_cells > WORKING_CELLS
+        return self._table.cells_held(self._is_wanted) + self._unread_tokens() + new_cells > WORKING_CELLS
 
     def _is_wanted(self, slot: Slot) -> bool:
         return slot.busy or self._steps - slot.released <= RECENT_STEPS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,8 +17,9 @@ from models.install import models_folder
 from models.llama import LlamaBackend, LlamaSettings
 from models.protocol import Request, Sampling, Segment
 
-SMALL = "smollm2-135m-instruct-q4_1.gguf"
+DEFAULT = "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"
 LARGER = "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf"
+SMALL = "smollm2-135m-instruct-q4_1.gguf"
 
 pytestmark = pytest.mark.model
 
@@ -49,17 +51,18 @@ SCHEMAS = [
 ]
 
 
-def load(name: str) -> LlamaBackend:
-    path = models_folder() / name
-    if not path.is_file():
-        pytest.skip(f"{name} is not installed in {models_folder()}")
+def load(*names: str) -> LlamaBackend:
+    """Load the first model that is installed: set-up installs the default one, the smaller ones are quicker."""
+    paths = [path for name in (*names, DEFAULT) if (path := models_folder() / name).is_file()]
+    if not paths:
+        pytest.skip(f"neither {DEFAULT} nor a smaller model is installed in {models_folder()}")
     settings = LlamaSettings(context_tokens=2048, running=8, kept=8)
-    return LlamaBackend(Path(path), digest="0" * 64, name=name, settings=settings)
+    return LlamaBackend(Path(paths[0]), digest="0" * 64, name=paths[0].name, settings=settings)
 
 
 @pytest.fixture(scope="module")
 def small() -> Iterator[LlamaBackend]:
-    backend = load(SMALL)
+    backend = load(SMALL, LARGER)
     yield backend
     asyncio.run(backend.close())
 
@@ -123,6 +126,31 @@ async def test_requests_on_one_document_share_it(small: LlamaBackend) -> None:
     read = small.counters.prompt - before.prompt
     assert read < 2.5 * shared  # six times, were it not shared
     assert sum(r.reused_tokens >= shared * 0.7 for r in replies) >= 5
+
+
+@pytest.mark.parametrize("question", ["Did a sergeant write this?", "Was anybody told why the driver was held?"])
+async def test_choices_come_with_their_probabilities(small: LlamaBackend, question: str) -> None:
+    word = {"anyOf": [TEXT, {"type": "string", "enum": ["Nothing"]}]}
+    schema = record(sure={"type": "boolean"}, act=word, note={"anyOf": [TEXT, {"type": "null"}]}, n={"type": "integer"})
+    asked = dataclasses.replace(request(question, schema), probabilities=True)
+    reply = await small.ask(asked)
+    assert set(reply.probabilities) == {"/sure", "/act", "/note"}
+    assert all(0 < p <= 1 for p in reply.probabilities.values())
+    assert reply.probabilities["/sure"] >= 0.5  # the likelier of two was chosen
+    assert (await small.ask(request(question, schema))).probabilities == {}
+
+
+@pytest.mark.parametrize("verdicts", [["guilty", "innocent"], ["cleared", "clear-cut"]])
+async def test_the_probabilities_of_all_values_sum_to_one(small: LlamaBackend, verdicts: list[str]) -> None:
+    """Drawn at a high temperature each value comes up; its probability is that at temperature 1, whatever was drawn."""
+    schema = record(verdict={"type": "string", "enum": verdicts})
+    seen: dict[str, float] = {}
+    for seed in range(60):
+        asked = request("What is the driver?", schema, temperature=5.0, seed=seed)
+        reply = await small.ask(dataclasses.replace(asked, probabilities=True))
+        seen[reply.value["verdict"]] = reply.probabilities["/verdict"]
+    assert set(seen) == set(verdicts)
+    assert sum(seen.values()) == pytest.approx(1, abs=0.05)  # batches of other sizes round otherwise
 
 
 async def test_a_seed_gives_its_text_again(small: LlamaBackend) -> None:

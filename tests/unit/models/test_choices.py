@@ -62,6 +62,17 @@ def test_every_spelling_of_the_chosen_value_counts() -> None:
     assert reply.probabilities(record(v=VERDICT)) == {"/v": pytest.approx(0.5)}
 
 
+def test_a_shorter_token_counts_for_a_value_only_if_no_other_goes_on_with_it() -> None:
+    schema = record(v={"enum": ["ab", "abc", "x"]})
+    mass = {"abc": 0.3, "ab": 0.2, "a": 0.1, "x": 0.4}
+    assert Reply('{"v": "', ("abc", mass), '"}').probabilities(schema) == {"/v": pytest.approx(0.3)}
+    split = Reply('{"v": "', ("ab", mass), ('"', {'"': 0.5, "c": 0.5}), "}")
+    assert split.probabilities(schema) == {"/v": pytest.approx(0.2 * 0.5)}
+    alone = {"guilty": 0.5, "g": 0.2, "x": 0.3}
+    found = Reply('{"v": "', ("guilty", alone), '"}').probabilities(record(v={"enum": ["guilty", "x"]}))
+    assert found == {"/v": pytest.approx(0.7)}
+
+
 @pytest.mark.parametrize(("chosen", "expected"), [("true", 0.4), ("false", 0.6)])
 def test_a_boolean(chosen: str, expected: float) -> None:
     reply = Reply('{"v": ', (chosen, {"true": 0.4, "false": 0.6}), "}")
