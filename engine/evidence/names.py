@@ -219,7 +219,7 @@ def about(person: object, sentences: Sequence[str]) -> list[str]:
 
     All of them when none names the person, or `person` is no person's name: a record may speak of "you".
     """
-    name = parse_name(str(person))
+    name = parse_name(person) if isinstance(person, str) else None
     named = [name is not None and bool(NameFinder(plain(s), misread=True).find(name)) for s in sentences]
     kept = [s for i, s in enumerate(sentences) if named[i] or (i > 0 and named[i - 1])]
     return kept or list(sentences)

@@ -54,25 +54,29 @@ def names_person(text: Any, person: Any) -> bool:
 
     False when `person` is no person's name. See engine.evidence.names for the forms.
     """
-    name = parse_name(str(person))
+    name = parse_name(person) if isinstance(person, str) else None
     return name is not None and bool(NameFinder(plain(str(text)), misread=True).find(name))
 
 
 def is_person(value: Any) -> bool:
     """Say whether a text reads as one person's name: 'Sgt. A. Diaz', 'DIAZ, ANA #4417'; the filter of that name."""
-    return parse_name(str(value)) is not None
+    return isinstance(value, str) and parse_name(value) is not None
 
 
 def around(text: Any, sentence: Any, sentences_each_side: int = 1) -> str:
     """Return a sentence of a text with its neighbours, a space between; the filter of that name in templates.
 
-    `text | around(quote)` or `text | around(quote, 2)`. The sentence alone when the text does not hold it as one.
+    `text | around(quote)` or `text | around(quote, 2)`. The sentence alone when the text does not hold it as one;
+    nothing when the sentence is null.
     """
-    whole, wanted = str(text), str(sentence)
-    texts = [s.text for s in sentences(whole.split("\n"))]
-    if wanted not in texts:
-        return wanted
-    at = texts.index(wanted)
+    if type(sentences_each_side) is not int or sentences_each_side < 0:
+        raise ValueError(f"around() takes a whole number of sentences from 0 on, not {sentences_each_side!r}")
+    if not isinstance(sentence, str):
+        return ""
+    texts = [s.text for s in sentences(str(text).split("\n"))]
+    if sentence not in texts:
+        return sentence
+    at = texts.index(sentence)
     return " ".join(texts[max(0, at - sentences_each_side) : at + sentences_each_side + 1])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.errors import PipelineError
+from engine.errors import ItemError, PipelineError
 from engine.language.loader import parse_pipeline
 from engine.language.templates import Template
 from engine.operators.filter import Filter, run
@@ -95,6 +95,21 @@ def test_is_person(text: str, expected: str) -> None:
 def test_around_gives_the_neighbours_of_a_sentence(template: str, expected: str) -> None:
     row = {"text": "It began. She fell.\nHe ran. It rained.", "quote": "He ran."}
     assert Template.parse(template).render(input=row) == expected
+
+
+@pytest.mark.parametrize("value", [None, 7, ["Ana Diaz"]])
+def test_what_is_no_text_is_no_person_and_no_sentence(value: object) -> None:
+    row = {"value": value, "text": "None came. 7 left."}
+    assert Template.parse("{{ input.value | is_person }}").render(input=row) == "false"
+    assert Template.parse("{{ input.text | names_person(input.value) }}").render(input=row) == "false"
+    assert Template.parse("{{ input.text | around(input.value) }}").render(input=row) == ""
+
+
+@pytest.mark.parametrize("count", ["-1", "'x'", "1.5", "true"])
+def test_around_wants_a_count_of_sentences(count: str) -> None:
+    row = {"text": "She fell down. He ran away.", "quote": "He ran away."}
+    with pytest.raises(ItemError, match="around.*whole number"):
+        Template.parse("{{ input.text | around(input.quote, " + count + ") }}").render(input=row)
 
 
 def test_the_yaml_form() -> None:
