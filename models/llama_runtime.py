@@ -2,6 +2,9 @@
 
 The only module that imports llama_cpp. It evaluates tokens and copies prefixes; what to evaluate next is
 the scheduler's business (models.scheduler).
+
+With the llama.cpp that set-up builds, the logits of a prompt on a CPU are the same to the last bit whatever is
+evaluated with it or lies beside it in the cache (packaging/llama_patch.py, docs/decisions/0005).
 """
 
 from __future__ import annotations
@@ -77,6 +80,7 @@ class LlamaRuntime:
         parameters.n_seq_max = settings.sequences
         parameters.n_threads = parameters.n_threads_batch = settings.threads
         parameters.kv_unified = True
+        parameters.flash_attn_type = lc.LLAMA_FLASH_ATTN_TYPE_ENABLED
         return parameters
 
     @property

@@ -18,6 +18,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from llama_patch import INSERTIONS, PatchFailed, patch_source
+
 HERE = Path(__file__).resolve().parent
 LEAST_CLANG = 16
 # The vision library takes a third of the build and is not used.
@@ -54,6 +56,7 @@ class BuildPlan:
     def key(self, version: str, cpu_features: frozenset[str]) -> str:
         """Name the wheel: everything that decides its machine code, so a cache can serve several machines."""
         parts = [version, platform.machine(), self.compiler, *self.cmake_args, *sorted(cpu_features)]
+        parts += [text for insertion in INSERTIONS for text in (insertion.before, insertion.after)]
         return f"{version}-{self.label}-{hashlib.sha256(chr(10).join(parts).encode()).hexdigest()[:16]}"
 
 
@@ -105,7 +108,7 @@ def pinned_version() -> str:
 
 
 def build_wheel(plan: BuildPlan, folder: Path, log: Path) -> Path:
-    """Build the locked source with the locked tools and put the wheel into `folder` in one step.
+    """Build the locked source, with our change, with the locked tools; put the wheel into `folder` in one step.
 
     Raises BuildFailed. The build's output goes to `log`.
     """
@@ -113,10 +116,18 @@ def build_wheel(plan: BuildPlan, folder: Path, log: Path) -> Path:
     with tempfile.TemporaryDirectory(prefix="redwell-build-") as name:
         work = Path(name)
         with log.open("w") as output:
-            _run(["install", "--target", str(work / "tools"), "-r", str(HERE / "requirements-build.lock")], output, {})
-            source = ["--no-build-isolation", "--no-cache-dir", "--no-binary", "llama-cpp-python"]
-            lock = ["-r", str(HERE / "requirements-llama.lock"), "--wheel-dir", str(work / "wheel")]
-            _run(["wheel", *source, *lock], output, _build_environment(plan, work / "tools"))
+            lock = ["--require-hashes", "-r"]
+            _run(["install", "--target", str(work / "tools"), *lock, str(HERE / "requirements-build.lock")], output, {})
+            environment = _build_environment(plan, work / "tools")
+            source = ["--no-build-isolation", "--no-cache-dir"]
+            fetch = ["download", *source, "--no-binary", "llama-cpp-python", "--dest", str(work)]
+            _run([*fetch, *lock, str(HERE / "requirements-llama.lock")], output, environment)
+            root = _unpack(next(work.glob("llama_cpp_python-*.tar.gz")), work / "source")
+            try:
+                patch_source(root)
+            except PatchFailed as error:
+                raise BuildFailed(str(error)) from error
+            _run(["wheel", *source, "--wheel-dir", str(work / "wheel"), str(root)], output, environment)
         shutil.rmtree(folder, ignore_errors=True)
         staging = folder.with_name(f".{folder.name}.{os.getpid()}")
         shutil.copytree(work / "wheel", staging)
@@ -140,10 +151,16 @@ def _build_environment(plan: BuildPlan, tools: Path) -> dict[str, str]:
     }
 
 
+def _unpack(archive: Path, folder: Path) -> Path:
+    """Unpack a source archive and return its one top folder."""
+    shutil.unpack_archive(archive, folder)
+    return next(folder.iterdir())
+
+
 def _run(arguments: list[str], output: object, environment: dict[str, str]) -> None:
-    """Run pip with hashes required, its output in the log."""
+    """Run pip without dependencies, its output in the log."""
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", arguments[0]]
-    command += ["--no-deps", "--require-hashes", *arguments[1:]]
+    command += ["--no-deps", *arguments[1:]]
     answer = subprocess.run(
         command, stdout=output, stderr=subprocess.STDOUT, check=False, env={**os.environ, **environment}
     )

@@ -14,7 +14,7 @@ missing() { printf '\nset-up stopped: %s\n' "$1" >&2; printf '  %s\n' "${@:2}" >
 
 # What the environment was made from. The folder is part of it, for a virtual environment cannot be moved, and the
 # CPU, for the runtime is built for it.
-setup_key() { { pwd; grep -m 1 ^flags /proc/cpuinfo || uname -m; cat pyproject.toml packaging/requirements* packaging/*.sh packaging/*.py; } 2> /dev/null | cksum; }
+setup_key() { { pwd; grep -m 1 ^flags /proc/cpuinfo || uname -m; cat pyproject.toml packaging/requirements* packaging/*.sh packaging/*.py packaging/llama_source/*; } 2> /dev/null | cksum; }
 
 # The stamp holds the key, then the paths of everything outside .venv that must still be there.
 is_ready() {

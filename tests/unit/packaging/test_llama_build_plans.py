@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
 
+import llama_build
 import pytest
 
-SOURCE = Path(__file__).parents[3] / "packaging" / "llama_build.py"
+ROOT = Path(__file__).parents[3]
 AVX2 = frozenset({"sse4_2", "avx", "avx2", "fma", "f16c", "bmi2"})
 AVX512 = AVX2 | {"avx512f", "avx512cd", "avx512vl", "avx512dq", "avx512bw", "avx512_vnni"}
 AMX = AVX512 | {"amx_tile", "amx_int8", "amx_bf16"}
@@ -16,13 +15,9 @@ AMX = AVX512 | {"amx_tile", "amx_int8", "amx_bf16"}
 
 @pytest.fixture
 def build(monkeypatch):
-    spec = importlib.util.spec_from_file_location("llama_build", SOURCE)
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "llama_build", module)
-    spec.loader.exec_module(module)
-    monkeypatch.setattr(module.platform, "system", lambda: "Linux")
-    monkeypatch.setattr(module.platform, "machine", lambda: "x86_64")
-    return module
+    monkeypatch.setattr(llama_build.platform, "system", lambda: "Linux")
+    monkeypatch.setattr(llama_build.platform, "machine", lambda: "x86_64")
+    return llama_build
 
 
 def offer(build, monkeypatch, **compilers: str) -> None:
@@ -76,7 +71,7 @@ def test_the_users_flags_join_and_change_the_key(build, monkeypatch):
 
 
 def test_locks_pin_everything_by_hash_and_name_no_address():
-    folder = SOURCE.parent
+    folder = ROOT / "packaging"
     for lock in folder.glob("requirements*.lock"):
         lines = lock.read_text().splitlines()
         pins = [line for line in lines if line and not line.startswith((" ", "#"))]
@@ -92,5 +87,5 @@ def test_locks_pin_everything_by_hash_and_name_no_address():
 
 
 def test_the_llama_pin_is_the_projects(build):
-    project = (SOURCE.parents[1] / "pyproject.toml").read_text()
+    project = (ROOT / "pyproject.toml").read_text()
     assert f"llama-cpp-python=={build.pinned_version()}" in project

@@ -1,0 +1,85 @@
+"""Our change to llama.cpp: a reply does not depend on what else is being read, to the last bit.
+
+As it is, the same prompt gives logits that differ by up to 0.6: the kernels for one token, a few and many add up in
+different orders, and so do cells that lie elsewhere in the KV cache. A job that was killed and resumed would word some
+replies differently. Two pieces of source are put in (llama_source/, docs/decisions/0005): attention.inc adds up in the
+order of the cells whatever surrounds them, and cells.inc keeps the cells of a sequence in the order of its positions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+SOURCES = Path(__file__).resolve().parent / "llama_source"
+ATTENTION = (SOURCES / "attention.inc").read_text()
+CELLS = (SOURCES / "cells.inc").read_text()
+
+
+@dataclass(frozen=True, slots=True)
+class Insertion:
+    """Text put before or after an anchor that the file has exactly once."""
+
+    file: str
+    anchor: str
+    before: str = ""
+    after: str = ""
+
+    def apply(self, text: str) -> str:
+        """Return the text with the insertion made. Raises PatchFailed."""
+        if text.count(self.anchor) != 1:
+            raise PatchFailed(
+                f"{self.file} has not exactly one '{self.anchor.strip()}': packaging/llama_patch.py must be adapted"
+            )
+        return text.replace(self.anchor, f"{self.before}{self.anchor}{self.after}")
+
+
+OPERATIONS = "vendor/llama.cpp/ggml/src/ggml-cpu/ops.cpp"
+CACHE = "vendor/llama.cpp/src/llama-kv-cache.cpp"
+
+INSERTIONS = (
+    Insertion(
+        OPERATIONS,
+        "static void ggml_compute_forward_flash_attn_ext_f16(\n",
+        before=ATTENTION,
+    ),
+    Insertion(
+        OPERATIONS,
+        "    // When use_ref is set, force the vec-only reference implementation (no tiling, no KV-chunking)\n",
+        before="    if (redwell_takes(params, dst)) {\n        redwell_flash_attn(params, dst);\n        return;\n    }\n\n",
+    ),
+    Insertion(
+        CACHE,
+        '#include "llama-kv-cache.h"\n',
+        after="\n#include <algorithm>\n#include <unordered_map>\n#include <vector>\n",
+    ),
+    Insertion(
+        CACHE,
+        "llama_kv_cache::slot_info llama_kv_cache::find_slot(const llama_ubatch & ubatch, bool cont) const {\n",
+        before=CELLS,
+    ),
+    Insertion(
+        CACHE,
+        "        uint32_t head_cur = v_heads[seq_to_stream[seq_id]];\n",
+        before="        if (!cont && find_ascending_cells(cells, ubatch, s*n_tokens, n_tokens, res.idxs[s])) {\n"
+        "            continue;\n        }\n\n",
+    ),
+)
+
+
+class PatchFailed(Exception):
+    """The source is not the one this change was written for."""
+
+
+def patch_source(root: Path) -> None:
+    """Change the unpacked source of llama-cpp-python at `root`. Raises PatchFailed, with nothing written."""
+    changed: dict[Path, str] = {}
+    for insertion in INSERTIONS:
+        path = root / insertion.file
+        try:
+            text = changed.get(path) or path.read_text()
+        except OSError as error:
+            raise PatchFailed(f"{path} cannot be read: {error}") from error
+        changed[path] = insertion.apply(text)
+    for path, text in changed.items():
+        path.write_text(text)
