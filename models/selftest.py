@@ -1,7 +1,8 @@
 """Find out whether the inference runtime works on this CPU, in a child process: a crash must not be ours.
 
 Run as a program (`python -m models.selftest MODEL.gguf`) it is the child: it loads the model, evaluates one
-prompt in batches and decodes one constrained reply, then prints one line of JSON.
+prompt in batches, decodes one constrained reply, asks the same once more among other questions, then prints one line
+of JSON.
 """
 
 from __future__ import annotations
@@ -25,12 +26,16 @@ PROMPT = "Records of a fictional harbour, read aloud. " * 20
 
 @dataclass(frozen=True, slots=True)
 class SelfTest:
-    """What came of it. `crashed` is true when the child died of a signal, as a wrong build does."""
+    """What came of it. `crashed` is true when the child died of a signal, as a wrong build does.
+
+    `reproducible` says whether a reply was the same, to the last bit of its probability, alone and among others.
+    """
 
     ok: bool
     detail: str
     seconds: float
     crashed: bool = False
+    reproducible: bool = False
 
 
 def run_selftest(model: Path, *, timeout_seconds: float = TIMEOUT_SECONDS) -> SelfTest:
@@ -65,7 +70,10 @@ def judge(code: int, output: str, complaint: str, seconds: float) -> SelfTest:
     except ValueError:
         report = None
     if code == 0 and isinstance(report, dict):
-        return SelfTest(True, f"{report['prompt_tokens']} tokens read, replied {report['text']}", seconds)
+        same = bool(report["reproducible"])
+        detail = f"{report['prompt_tokens']} tokens read, replied {report['text']}"
+        detail += ", the same among other questions" if same else ", not quite the same among other questions"
+        return SelfTest(True, detail, seconds, reproducible=same)
     reason = (complaint.strip().splitlines() or [f"exit code {code}"])[-1]
     return SelfTest(False, reason, seconds)
 
@@ -75,15 +83,22 @@ async def _ask_once(model: Path) -> dict[str, object]:
     from models.llama import LlamaBackend, LlamaSettings  # noqa: PLC0415
     from models.protocol import Request, Sampling, Segment  # noqa: PLC0415
 
-    settings = LlamaSettings(context_tokens=1024, running=2, kept=0)
+    settings = LlamaSettings(context_tokens=2048, running=8, kept=0)
     backend = LlamaBackend(model, digest="self-test", name=model.stem, settings=settings)
+
+    def request(text: str) -> Request:
+        schema = json.dumps({"type": "boolean"})
+        return Request((Segment("user", text),), schema, Sampling(max_tokens=8), probabilities=True)
+
     try:
-        reply = await backend.ask(
-            Request((Segment("user", PROMPT),), json.dumps({"type": "boolean"}), Sampling(max_tokens=8))
-        )
+        alone = await backend.ask(request(PROMPT))
+        # Others first, so that what is asked again lies elsewhere in the cache and shares batches with them.
+        texts = ["Is the harbour open?", f"Ships: {PROMPT[:300]}", "A tide table. " * 9, PROMPT, "Is it fictional?"]
+        again = (await asyncio.gather(*(backend.ask(request(text)) for text in texts)))[3]
     finally:
         await backend.close()
-    return {"prompt_tokens": reply.prompt_tokens, "text": reply.text}
+    same = (alone.text, alone.probabilities) == (again.text, again.probabilities)
+    return {"prompt_tokens": alone.prompt_tokens, "text": alone.text, "reproducible": same}
 
 
 def main(arguments: list[str]) -> int:

@@ -46,7 +46,8 @@ INSERTIONS = (
     Insertion(
         OPERATIONS,
         "    // When use_ref is set, force the vec-only reference implementation (no tiling, no KV-chunking)\n",
-        before="    if (redwell_takes(params, dst)) {\n        redwell_flash_attn(params, dst);\n        return;\n    }\n\n",
+        before="    if (redwell_takes(params, dst)) {\n        redwell_flash_attn(params, dst);\n"
+        "        return;\n    }\n\n",
     ),
     Insertion(
         CACHE,

@@ -47,9 +47,7 @@ def _planned(nodes: Iterable[Node], source_fields: Sequence[str]) -> list[str]:
     for node in nodes:
         traits = node.traits()
         kept = [f for f in fields if (traits.keeps_others or f in traits.writes) and f not in traits.removes]
-        schema = getattr(node, "schema", None)
-        written = [*(schema.names if schema else ()), *sorted(traits.writes)]
-        fields = list(dict.fromkeys([*kept, *(f for f in written if f in traits.writes)]))
+        fields = list(dict.fromkeys([*kept, *node.written_fields()]))
     return fields
 
 

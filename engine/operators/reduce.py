@@ -108,6 +108,11 @@ class Reduce(ModelNode):
             reads_unknown=any(p.reads_unknown for p in prompts),
         )
 
+    def written_fields(self) -> tuple[str, ...]:
+        """Return the keys, the schema's fields and the aggregates."""
+        names = self.schema.names if self.schema else ()
+        return tuple(dict.fromkeys([*self.keys, *names, *self.aggregate]))
+
 
 async def run(node: Reduce, rows: Sequence[Row], tools: Tools) -> Outcome:
     """Reduce all groups at once; they come out in the order in which each first appeared."""

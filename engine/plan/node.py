@@ -48,3 +48,10 @@ class Node:
     def traits(self) -> Traits:
         """Say what this node reads, writes and removes."""
         raise TypeError(f"{type(self).__name__} must define traits()")
+
+    def written_fields(self) -> tuple[str, ...]:
+        """Return the fields of `traits().writes` in the order in which rows receive them."""
+        writes = self.traits().writes
+        schema = getattr(self, "schema", None)
+        named = [name for name in (schema.names if schema else ()) if name in writes]
+        return (*named, *sorted(writes - set(named)))

@@ -218,3 +218,15 @@ async def test_closing_fails_what_waits(small: LlamaBackend) -> None:
     await backend.close()
     with pytest.raises(ModelCrashed):
         await backend.ask(request("Who?", SCHEMAS[0]))
+
+
+async def test_a_reply_does_not_depend_on_what_else_is_read(small: LlamaBackend) -> None:
+    """docs/decisions/0005: alone, among others, and after others, down to the last bit of a probability."""
+    asked = dataclasses.replace(request("Did a sergeant write this?", SCHEMAS[1]), probabilities=True)
+    passages = [f"Another text, number {n}. " * n for n in (1, 7, 30)]
+    others = [request(f"Question {n}?", SCHEMAS[n % 3], passage=text) for n, text in enumerate(passages * 3)]
+    alone = await small.ask(asked)
+    for k in (0, 2, 9):
+        await asyncio.gather(*(small.ask(request("Who?", SCHEMAS[0], passage=f"{k} {text}")) for text in passages))
+        replies = await asyncio.gather(*(small.ask(r) for r in [*others[:k], asked, *others[k:]]))
+        assert (replies[k].text, replies[k].probabilities) == (alone.text, alone.probabilities)

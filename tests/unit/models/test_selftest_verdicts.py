@@ -17,10 +17,16 @@ def test_a_signal_is_a_crash_of_the_runtime():
     assert judge(-signal.SIGILL, "", "", 1.0).crashed
 
 
-def test_a_report_is_success():
-    test = judge(0, 'noise of the runtime\n{"prompt_tokens": 212, "text": "false"}\n', "", 1.5)
+@pytest.mark.parametrize(
+    ("reproducible", "words"),
+    [("true", "the same among other questions"), ("false", "not quite the same among other questions")],
+)
+def test_a_report_is_success(reproducible, words):
+    report = f'{{"prompt_tokens": 212, "text": "false", "reproducible": {reproducible}}}'
+    test = judge(0, f"noise of the runtime\n{report}\n", "", 1.5)
     assert test.ok
-    assert test.detail == "212 tokens read, replied false"
+    assert test.detail == f"212 tokens read, replied false, {words}"
+    assert test.reproducible == (reproducible == "true")
     assert test.seconds == 1.5
 
 

@@ -5,32 +5,46 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from llama_patch import CELLS, FILE, FIND_SLOT, INCLUDES, PatchFailed, patch_source
+from llama_patch import CACHE, INSERTIONS, OPERATIONS, PatchFailed, patch_source
 
 
-def write_source(root: Path, text: str) -> Path:
-    path = root / FILE
-    path.parent.mkdir(parents=True)
-    path.write_text(text)
-    return path
+def write_source(root: Path, leave_out: str = "") -> dict[str, str]:
+    texts = {
+        file: "".join(f"before\n{i.anchor}after\n" for i in INSERTIONS if i.file == file and i.anchor != leave_out)
+        for file in (OPERATIONS, CACHE)
+    }
+    for file, text in texts.items():
+        (root / file).parent.mkdir(parents=True)
+        (root / file).write_text(text)
+    return texts
 
 
-def test_adds_the_search_and_its_call(tmp_path: Path) -> None:
-    path = write_source(tmp_path, f"{INCLUDES}\n{FIND_SLOT}{CELLS} = 0;\n}}\n")
+def test_puts_every_piece_at_its_anchor(tmp_path: Path) -> None:
+    write_source(tmp_path)
     patch_source(tmp_path)
-    text = path.read_text()
-    assert text.index("static bool find_aligned_cells(") < text.index(FIND_SLOT)
-    assert text.index("continue;", text.index(FIND_SLOT)) < text.index("uint32_t head_cur = 0;")
+    for insertion in INSERTIONS:
+        text = (tmp_path / insertion.file).read_text()
+        assert text.count(f"{insertion.before}{insertion.anchor}{insertion.after}") == 1
+    assert "redwell_flash_attn(params, dst);" in (tmp_path / OPERATIONS).read_text()
+    assert "static bool find_ascending_cells(" in (tmp_path / CACHE).read_text()
 
 
-def test_refuses_a_source_it_was_not_written_for(tmp_path: Path) -> None:
-    original = f"{INCLUDES}\n{FIND_SLOT}"
-    path = write_source(tmp_path, original)
-    with pytest.raises(PatchFailed, match="const auto & cells"):
+@pytest.mark.parametrize("missing", [insertion.anchor for insertion in INSERTIONS])
+def test_refuses_a_source_it_was_not_written_for(tmp_path: Path, missing: str) -> None:
+    texts = write_source(tmp_path, leave_out=missing)
+    with pytest.raises(PatchFailed, match="must be adapted"):
         patch_source(tmp_path)
-    assert path.read_text() == original
+    assert {file: (tmp_path / file).read_text() for file in texts} == texts
+
+
+def test_refuses_an_anchor_that_is_there_twice(tmp_path: Path) -> None:
+    write_source(tmp_path)
+    path = tmp_path / CACHE
+    path.write_text(path.read_text() * 2)
+    with pytest.raises(PatchFailed, match="exactly one"):
+        patch_source(tmp_path)
 
 
 def test_says_where_the_source_is_missing(tmp_path: Path) -> None:
-    with pytest.raises(PatchFailed, match=r"llama-kv-cache\.cpp cannot be read"):
+    with pytest.raises(PatchFailed, match=r"ops\.cpp cannot be read"):
         patch_source(tmp_path)

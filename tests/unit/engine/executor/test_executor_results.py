@@ -81,7 +81,7 @@ def test_without_rows_the_operators_tell_the_columns(plan) -> None:
         LIST + "  - {name: group, type: reduce, reduce_key: alpha,\n"
         "     aggregate: {n: {count: zeta}, files: {collect: filename}}}\n"
     )
-    assert result_columns(plan(grouped), [], source_fields=fields) == ["alpha", "files", "n"]
+    assert result_columns(plan(grouped), [], source_fields=fields) == ["alpha", "n", "files"]
     dropped = LIST + "  - {name: less, type: map, drop_keys: [zeta]}\n"
     assert result_columns(plan(dropped), [], source_fields=fields) == ["filename", "alpha"]
     assert result_columns(plan(LIST), [], ("alpha",), source_fields=fields) == ["alpha"]
