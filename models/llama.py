@@ -45,8 +45,8 @@ class LlamaSettings:
     """How much of the machine to use. `context_tokens` None means the model's own."""
 
     context_tokens: int | None = None
-    running: int = 14
-    kept: int = 2
+    running: int = 16
+    kept: int = 16
     threads: int | None = None
     batch_tokens: int = 512
     gpu_layers: int = 0

@@ -37,17 +37,6 @@ REPLY_RESERVE = 64
 """Cells left free per running reply when another is admitted: pushing back a request that was read is dear."""
 
 
-WORKING_CELLS = 8192
-"""Occupied cells slow down every token that is written (docs/decisions/0003), so a prompt that shares nothing waits
-while the texts being worked on hold so many; idle prefixes beyond them are dropped."""
-
-FEWEST_RUNNING = 4
-"""With fewer replies at once the cores idle, which costs more than occupied cells do."""
-
-RECENT_STEPS = 3
-"""A prefix released so few steps ago is likely to be asked about again: the next requests are on their way."""
-
-
 class Evaluator(Protocol):
     """The part of a runtime that the scheduler needs (models.llama_runtime.LlamaRuntime)."""
 
@@ -117,7 +106,6 @@ class Scheduler:
         self._batch_tokens = batch_tokens
         self._waiting: deque[Job] = deque()
         self._running: list[Job] = []
-        self._steps = 0
         self._full = False  # the best waiting job did not fit, and nothing was released since
         self.counters = Counters()
 
@@ -168,7 +156,6 @@ class Scheduler:
 
     def step(self) -> None:
         """Admit what fits, evaluate one batch, and choose the next token of each reply that got its logits."""
-        self._steps += 1
         self._drop_cancelled()
         self._admit()
         batch, waiting_for_logits = self._fill_batch()
@@ -201,9 +188,6 @@ class Scheduler:
             if choice is None:
                 return
             job, source, length = choice
-            if self._would_crowd(job.prompt.size - length):
-                return
-            self._drop_idle_beyond(WORKING_CELLS - (job.prompt.size - length), keep=source)
             self._full = not self._start(job, source, length)
 
     def _choose_waiting(self) -> tuple[Job, Slot | None, int] | None:
@@ -242,22 +226,6 @@ class Scheduler:
         self.counters.reused += length
         self._running.append(job)
         return True
-
-    def _would_crowd(self, new_cells: int) -> bool:
-        """Say whether a prompt had better wait until texts that are being worked on are done with."""
-        if new_cells < WORTH_WAITING_TOKENS or len(self._running) < FEWEST_RUNNING:
-            return False
-        return self._table.cells_held(self._is_wanted) + self._unread_tokens() + new_cells > WORKING_CELLS
-
-    def _is_wanted(self, slot: Slot) -> bool:
-        return slot.busy or self._steps - slot.released <= RECENT_STEPS
-
-    def _drop_idle_beyond(self, cells: int, keep: Slot | None) -> None:
-        while self._table.used_cells > cells:
-            slot = self._table.oldest_idle(keep)
-            if slot is None or self._is_wanted(slot):
-                return
-            self._evict(slot)
 
     def _unread_tokens(self) -> int:
         return sum(j.slot.tokens.size - j.slot.evaluated for j in self._running if j.slot is not None)
@@ -365,7 +333,6 @@ class Scheduler:
         self._evaluator.forget(slot.number, keep)
         self._table.truncate(slot, keep)
         slot.busy = False
-        slot.released = self._steps
         job.slot = None
 
     # -- replies -------------------------------------------------------------------------------------------------

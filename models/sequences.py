@@ -15,8 +15,7 @@ class Slot:
     """One sequence of the context.
 
     `tokens` are all tokens planned for it, of which the first `evaluated` are in the cache. `cells` names the cache
-    cell of each evaluated token; a cell shared by a copied prefix has the same name in both slots. `released` is the
-    scheduler's step at which it was last let go.
+    cell of each evaluated token; a cell shared by a copied prefix has the same name in both slots.
     """
 
     number: int
@@ -25,7 +24,6 @@ class Slot:
     cells: list[int] = field(default_factory=list)
     last_used: int = 0
     busy: bool = False
-    released: int = 0
 
 
 def common_prefix(left: NDArray[np.int32], right: NDArray[np.int32]) -> int:

@@ -12,10 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from models import scheduler as scheduler_module
 from models.errors import InvalidSchema, ModelCrashed, ModelError, OutOfTokens, PromptTooLong
 from models.protocol import Sampling
-from models.scheduler import FEWEST_RUNNING, MOST_OVERTAKEN, RECENT_STEPS, WORTH_WAITING_TOKENS, Job, Scheduler
+from models.scheduler import MOST_OVERTAKEN, WORTH_WAITING_TOKENS, Job, Scheduler
 
 VOCABULARY = 17
 
@@ -434,27 +433,7 @@ def test_a_blocked_admission_keeps_the_idle_prefixes() -> None:
     assert bench.evaluator.most_used <= 200
 
 
-def busy_cells(bench: Bench) -> int:
-    return bench.scheduler._table.cells_held(lambda slot: slot.busy)
-
-
-def test_texts_that_share_nothing_wait_while_many_cells_are_being_worked_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scheduler_module, "WORKING_CELLS", 300)
-    bench = Bench(batch_tokens=512)
-    prompts = [[2 + i] * 80 for i in range(12)]
-    jobs = bench.submit(*(bench.job(p, 12) for p in prompts))
-    most_at_once = most_cells = 0
-    while not bench.scheduler.idle:
-        bench.scheduler.step()
-        most_at_once = max(most_at_once, len(bench.scheduler._running))
-        most_cells = max(most_cells, bench.evaluator.used())
-    assert [j.reply for j in jobs] == [expected_reply(p, 12) for p in prompts]
-    assert most_at_once == FEWEST_RUNNING  # three would hold 300 cells already: four, so that the cores are busy
-    assert most_cells < 12 * 80
-
-
-def test_requests_on_a_text_that_is_there_do_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scheduler_module, "WORKING_CELLS", 100)
+def test_requests_on_a_text_that_is_there_do_not_wait() -> None:
     bench = Bench(batch_tokens=512)
     document = list(range(2, 17)) * 6
     bench.submit(bench.job(document, 1))
@@ -463,23 +442,6 @@ def test_requests_on_a_text_that_is_there_do_not_wait(monkeypatch: pytest.Monkey
     bench.scheduler.step()
     assert len(bench.scheduler._running) == 10
     bench.run()
-
-
-def test_a_text_just_released_outlives_a_new_one_and_an_old_one_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scheduler_module, "WORKING_CELLS", 150)
-    bench = Bench(batch_tokens=512)
-    first, second = [2, 3] * 50, [4, 5] * 50
-    for prompt in (first, second):
-        bench.submit(bench.job(prompt, 1))
-        bench.run()
-    held = [slot.tokens.tolist()[:100] for slot in bench.scheduler._table.slots if slot.cells]
-    assert held == [first, second]  # the first was still wanted when the second came
-    for _ in range(RECENT_STEPS + 1):
-        bench.scheduler.step()
-    bench.submit(bench.job([6, 7] * 50, 1))
-    bench.run()
-    assert [slot.tokens.tolist()[:100] for slot in bench.scheduler._table.slots if slot.cells] == [[6, 7] * 50]
-    assert all(o.error is None for o in bench.outcomes)
 
 
 def test_no_text_is_begun_while_a_batch_is_left_to_read() -> None:
