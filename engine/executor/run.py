@@ -7,7 +7,7 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,7 +16,7 @@ from engine.documents.options import ParseOptions
 from engine.errors import PipelineError, RedwellError, UsageError
 from engine.executor.accounts import Account
 from engine.executor.asking import CachedAsk
-from engine.executor.events import Emit, Event, ModelCall, OperatorProgress, RunFinished, RunStarted, Warned
+from engine.executor.events import Emit, Event, FilesFound, ModelCall, OperatorProgress, RunFinished, RunStarted, Warned
 from engine.executor.model_pool import ModelPool, OpenEmbedder, OpenModel
 from engine.executor.records import decision_records, evidence_records, fate_records, row_records
 from engine.executor.results import EvidenceFinder, result_columns
@@ -37,6 +37,9 @@ from storage.ledger import FateRecord
 from storage.runs import RunStatus
 
 Result = TypeVar("Result")
+
+HEAD_START_SECONDS = 0.3
+"""A dataset that tells nothing of files gets so long before a model is loaded: it may fail at once."""
 
 TRANSIENT_EVENTS = (OperatorProgress, ModelCall)
 """Events that are only worth seeing live; replies are kept in the cache, progress in the ledger."""
@@ -113,6 +116,7 @@ class _Run:
         self._run_id = ""
         self._failed_items = 0
         self._begun = time.perf_counter()
+        self._begun_reading = asyncio.Event()
         self._nodes = named_apart(self._plan)
         self._rows: dict[RowId, Row] = {}
         self._source_fields: dict[str, None] = {}
@@ -169,7 +173,7 @@ class _Run:
             self._emit(Warned(str(warning)))
 
     async def _work(self) -> RunResult:
-        outputs = await _beside(self._load_early(), self._read_all())
+        outputs = await _beside(self._load_early, self._begun_reading, self._read_all())
         runner = StageRunner(self._lent(), self._backend_of, self._emit, self._keep)
         for step in self._plan.steps:
             outputs[step.name] = await runner.run(self._nodes[step.name], outputs[step.input])
@@ -282,6 +286,8 @@ class _Run:
         if self._run_id and not isinstance(event, TRANSIENT_EVENTS):
             body: Mapping[str, object] = json.loads(event.to_json())
             self._case.append_event(self._run_id, dict(body))
+        if isinstance(event, FilesFound):
+            self._begun_reading.set()
         self._watcher(event)
 
     def _emit_last(self, event: RunFinished) -> None:
@@ -307,14 +313,23 @@ class _Run:
         )
 
 
-async def _beside(loading: asyncio.Task[ModelBackend] | None, work: Coroutine[Any, Any, Result]) -> Result:
-    """Work while the model loads. A model that cannot be loaded ends the work at once, not after hours of reading."""
+async def _beside(
+    load: Callable[[], asyncio.Task[ModelBackend] | None], begun: asyncio.Event, work: Coroutine[Any, Any, Result]
+) -> Result:
+    """Work while the model loads. A model that cannot be loaded ends the work at once, not after hours of reading.
+
+    It is loaded when the work has `begun` or takes long: where there is nothing to read, no model is needed.
+    """
     task = asyncio.create_task(work)
+    waiting = asyncio.create_task(begun.wait())
     try:
+        await asyncio.wait([task, waiting], timeout=HEAD_START_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        loading = None if task.done() else load()
         await asyncio.wait([task, loading] if loading else [task], return_when=asyncio.FIRST_COMPLETED)
         if loading and loading.done():
             loading.result()
         return await task
     finally:
+        waiting.cancel()
         task.cancel()
-        await asyncio.wait([task])
+        await asyncio.wait([task, waiting])

@@ -27,6 +27,7 @@ DEFAULT_THRESHOLD = 0.5
 """Cosine from which pairs are compared when neither rules nor blocking are given."""
 
 ORIGINAL = "_original"
+ENTITY = "_entity"
 VERDICT = Schema.parse({"same": "boolean"})
 
 
@@ -44,7 +45,9 @@ class Resolve(ModelNode):
 
     The canonical value is written by the model from `resolution_prompt` (`inputs`: one row per distinct value), or is
     the value of most rows (`most_common`), or the fullest (`longest`, under the rule person_name the name with most
-    whole words). A field `X_original` in the schema receives the value that X had.
+    whole words). A field `X_original` in the schema receives the value that X had, and a field `X_entity`
+    a number from 1, the same for all rows that were found to mean the same: as a reduce key it keeps apart what has one
+    name without being one.
     """
 
     kind: ClassVar[str] = "resolve"
@@ -107,19 +110,25 @@ class Resolve(ModelNode):
     @property
     def fields(self) -> tuple[str, ...]:
         """Return the fields that are replaced."""
-        return tuple(n for n in self.schema.names if not self._is_original(n))
+        return tuple(n for n in self.schema.names if n not in self.originals and n not in self.entities)
 
     @property
     def originals(self) -> tuple[str, ...]:
         """Return the fields that receive original values."""
-        return tuple(n for n in self.schema.names if self._is_original(n))
+        return self._accompanying(ORIGINAL)
 
-    def _is_original(self, name: str) -> bool:
-        return name.endswith(ORIGINAL) and name.removesuffix(ORIGINAL) in self.schema.names
+    @property
+    def entities(self) -> tuple[str, ...]:
+        """Return the fields that receive the number of what the row was found to mean."""
+        return self._accompanying(ENTITY)
+
+    def _accompanying(self, suffix: str) -> tuple[str, ...]:
+        names = self.schema.names
+        return tuple(n for n in names if n.endswith(suffix) and n.removesuffix(suffix) in names)
 
     @property
     def asked_schema(self) -> Schema:
-        """Return what the model writes: the schema without originals."""
+        """Return what the model writes: the schema without originals and entities."""
         return Schema(tuple(f for f in self.schema.fields if f.name in self.fields))
 
     @property
@@ -157,12 +166,12 @@ async def run(node: Resolve, rows: Sequence[Row], tools: Tools) -> Outcome:
 
     replaced: dict[int, dict[str, Any]] = {}
     failed: list[Failed] = []
-    for cluster, values in zip(clusters, chosen, strict=True):
+    for number, (cluster, values) in enumerate(zip(clusters, chosen, strict=True), 1):
         indices = sorted(i for mention in cluster for i in mention.rows)
         if isinstance(values, Failure):
             failed += fail(node, [rows[i] for i in indices], values)
         else:
-            replaced |= dict.fromkeys(indices, values)
+            replaced |= dict.fromkeys(indices, {**values, **dict.fromkeys(node.entities, number)})
     lost = {f.row.id for f in failed}
     out = [_replace(node, row, replaced.get(i, {})) for i, row in enumerate(rows) if row.id not in lost]
     return Outcome(out, failed=failed, decisions=comparison.decisions)

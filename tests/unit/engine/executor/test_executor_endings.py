@@ -220,4 +220,5 @@ def test_a_dataset_that_is_not_there_is_a_usage_error(bench, tmp_path, source, s
     assert "dataset 'records'" in str(caught.value)
     assert caught.value.exit_code == 2
     assert desk.of(RunFinished)[0].exit_code == 2
+    assert desk.of(ModelReady) == []  # no model was loaded for it
     assert desk.case.run("1").status == "failed"

@@ -166,6 +166,19 @@ async def test_the_original_is_kept_where_the_schema_names_it():
     assert [list(r.schema["properties"]) for r in asked] == [["name"]]
 
 
+async def test_the_entity_is_one_number_for_all_that_means_the_same():
+    node = resolve(schema=schema(name="string", name_entity="integer"), resolution_prompt=NAME)
+    tools = ScriptedTools(Animals(), vectors=vectors())
+    outcome = await run(node, names("Katze", "Dog", "Cat"), tools)
+    assert values_of(outcome) == [
+        {"name": "Cat", "name_entity": 1},
+        {"name": "Dog", "name_entity": 2},
+        {"name": "Cat", "name_entity": 1},
+    ]
+    asked = [r for r in tools.requests if r.purpose.task != "compare"]
+    assert [list(r.schema["properties"]) for r in asked] == [["name"]]
+
+
 async def test_a_new_field_is_written_for_every_row_also_for_single_values():
     node = resolve(
         schema=schema(animal="string"),
@@ -228,6 +241,13 @@ async def test_one_surname_alone_in_two_documents_is_two_mentions():
     rows = people(("Daniel Harmon", "d1"), ("Harmon", "d1"), ("Michael Harmon", "d2"), ("Harmon", "d2"))
     outcome = await run(officers(), rows, ScriptedTools(refuse))
     assert [r["name"] for r in values_of(outcome)] == ["Daniel Harmon"] * 2 + ["Michael Harmon"] * 2
+
+
+async def test_two_of_one_name_who_were_not_found_to_be_the_same_have_different_numbers():
+    rows = people(("Harmon", "d1"), ("Harmon", "d2"), ("Harmon", "d1"))
+    node = officers(schema=schema(name="string", name_entity="integer"))
+    outcome = await run(node, rows, ScriptedTools(lambda _: {"same": False}))
+    assert [(r["name"], r["name_entity"]) for r in values_of(outcome)] == [("Harmon", 1), ("Harmon", 2), ("Harmon", 1)]
 
 
 async def test_two_officers_of_one_surname_in_a_record_stay_two_even_if_the_model_would_join_them():
