@@ -23,6 +23,7 @@ from models.chat import render_chat
 from models.choices import choice_probabilities
 from models.errors import ModelCrashed, ModelError, OutOfTokens, PromptTooLong
 from models.guides import GuideCompiler
+from models.hardware import usable_cores
 from models.llama_runtime import LlamaRuntime, RuntimeSettings
 from models.protocol import Reply, Request
 from models.scheduler import Counters, Job, Scheduler
@@ -70,7 +71,7 @@ class LlamaSettings:
         return RuntimeSettings(
             cells=self.context_tokens or 0,
             sequences=self.running + self.kept,
-            threads=self.threads or available_cores(),
+            threads=self.threads or usable_cores(),
             batch_tokens=self.batch_tokens,
             gpu_layers=self.gpu_layers,
         )
@@ -88,13 +89,6 @@ def _number_from_environment(name: str, least: int, most: int) -> int | None:
         f"the environment variable {name} is {text!r}",
         advice=f"Set {name} to a whole number from {least} to {most}, or unset it.",
     )
-
-
-def available_cores() -> int:
-    """Count the cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 class LlamaBackend:

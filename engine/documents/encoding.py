@@ -39,8 +39,11 @@ def looks_like_text(data: bytes) -> bool:
         return True
     if b"\0" in data:
         return _wide_encoding(data) is not None
-    control = sum(1 for byte in data if byte < 32 and byte not in b"\t\n\r\f\v\b\x1b")
-    return control <= 0.01 * len(data)
+    return _controls(data) <= 0.01 * len(data)
+
+
+def _controls(data: bytes) -> int:
+    return sum(1 for byte in data if byte < 32 and byte not in b"\t\n\r\f\v\b\x1b")
 
 
 def _guess(data: bytes) -> str:
@@ -49,13 +52,16 @@ def _guess(data: bytes) -> str:
 
 
 def _wide_encoding(data: bytes) -> str | None:
-    """Recognise UTF-16 without a mark: in Western text every other byte is zero."""
+    """Recognise UTF-16 without a mark: in Western text every other byte is zero, and few of the rest are control codes.
+
+    Few, not none: the low bytes of other scripts' letters look like control codes.
+    """
     even, odd = data[0:4096:2], data[1:4096:2]
     if not odd:
         return None
-    if odd.count(0) > 0.4 * len(odd) and even.count(0) < 0.05 * len(even):
+    if odd.count(0) > 0.4 * len(odd) and even.count(0) < 0.05 * len(even) and _controls(even) < 0.2 * len(even):
         return "utf-16-le"
-    if even.count(0) > 0.4 * len(even) and odd.count(0) < 0.05 * len(odd):
+    if even.count(0) > 0.4 * len(even) and odd.count(0) < 0.05 * len(odd) and _controls(odd) < 0.2 * len(odd):
         return "utf-16-be"
     return None
 

@@ -73,3 +73,15 @@ def test_a_workbook_is_no_archive(tmp_path: Path) -> None:
         archive.writestr("xl/workbook.xml", "<x/>")
     with pytest.raises(DocumentError, match="Excel"):
         recognise(path, "a.zip")
+
+
+@pytest.mark.parametrize("data", [bytes(range(4)), bytes(range(32)) * 4, b"\0\1" * 500, b"\x02\0\x03\0" * 99])
+def test_counting_bytes_are_no_utf_16(tmp_path: Path, data: bytes) -> None:
+    with pytest.raises(DocumentError):
+        recognise(write(tmp_path, "a.txt", data), "a.txt")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_western_text_with_some_letters_of_another_script_is_utf_16(tmp_path: Path, encoding: str) -> None:
+    text = "The officer Ёлкин (badge 12) wrote the report himself.\n"
+    assert recognise(write(tmp_path, "a.txt", text.encode(encoding)), "a.txt").kind == "text"
