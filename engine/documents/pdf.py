@@ -49,8 +49,6 @@ def parse_pdf(path: Path, options: ParseOptions, scratch: Scratch, progress: Pro
             )
         progress("pages", count)
         reading = _Reading()
-        if pdf.is_repaired:
-            reading.warnings.append("the PDF was damaged and has been repaired; parts of it may be missing")
         for number in range(1, count + 1):
             _read_page(pdf, number, options, reading)
             progress("page", number)
@@ -60,6 +58,14 @@ def parse_pdf(path: Path, options: ParseOptions, scratch: Scratch, progress: Pro
                 reason="corrupt",
                 advice="Ask for the file again, or open it in a PDF reader and print it to a new PDF.",
             )
+        if pdf.is_repaired:  # known only now: a damaged object is met when it is read
+            if not any(page.lines for page in reading.pages):
+                raise DocumentError(
+                    f"the PDF is damaged, and nothing on its {count} pages could be recovered",
+                    reason="corrupt",
+                    advice="Ask for the file again; it may have been cut short when it was copied.",
+                )
+            reading.warnings.insert(0, "the PDF was damaged and has been repaired; parts of it may be missing")
         children, failures = _attachments(pdf, scratch)
         return Contents(
             reading.pages,

@@ -152,6 +152,18 @@ def test_damaged_index_is_repaired_with_a_warning(tmp_path: Path, make_pdf: Call
     assert "repaired" in document.warnings[0]
 
 
+def test_a_repair_that_leaves_nothing_but_blank_pages_is_a_failure(
+    tmp_path: Path, make_pdf: Callable[..., Path]
+) -> None:
+    data = make_pdf("a.pdf", [[(72, 72, "gone")], [(72, 72, "gone too")]]).read_bytes()
+    path = tmp_path / "blank.pdf"
+    path.write_bytes(data[: data.index(b"stream")])
+    with pytest.raises(DocumentError, match="damaged.*nothing on its 2 pages") as caught:
+        read(path)
+    assert caught.value.reason == "corrupt"
+    assert caught.value.advice
+
+
 def test_wrong_extension_is_read_with_a_warning(tmp_path: Path, make_pdf: Callable[..., Path]) -> None:
     path = make_pdf("a.pdf", [[(72, 72, "text")]]).rename(tmp_path / "a.docx")
     document = read(path)
