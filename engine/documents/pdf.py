@@ -59,7 +59,7 @@ def parse_pdf(path: Path, options: ParseOptions, scratch: Scratch, progress: Pro
                 advice="Ask for the file again, or open it in a PDF reader and print it to a new PDF.",
             )
         if pdf.is_repaired:  # known only now: a damaged object is met when it is read
-            if not any(page.lines for page in reading.pages):
+            if not any(page.lines for page in reading.pages) and _content_is_lost(pdf):
                 raise DocumentError(
                     f"the PDF is damaged, and nothing on its {count} pages could be recovered",
                     reason="corrupt",
@@ -122,6 +122,17 @@ def _page_count(pdf: Any) -> int:
     if count == 0:
         raise DocumentError("the PDF has no pages", reason="no_pages", advice="Ask for the file again.")
     return count
+
+
+def _content_is_lost(pdf: Any) -> bool:
+    """Say whether a page names content that cannot be read: it is not just blank."""
+    for page in pdf:
+        try:
+            if not all(pdf.xref_is_stream(number) for number in page.get_contents()):
+                return True
+        except MUPDF_ERRORS:
+            return True
+    return False
 
 
 def _read_page(pdf: Any, number: int, options: ParseOptions, reading: _Reading) -> None:

@@ -164,6 +164,15 @@ def test_a_repair_that_leaves_nothing_but_blank_pages_is_a_failure(
     assert caught.value.advice
 
 
+def test_a_damaged_file_whose_page_is_truly_blank_is_read(tmp_path: Path, make_pdf: Callable[..., Path]) -> None:
+    data = make_pdf("a.pdf", [[]]).read_bytes()
+    path = tmp_path / "broken.pdf"
+    path.write_bytes(data[: data.rindex(b"xref")])
+    document = read(path)
+    assert document.text == ""
+    assert "repaired" in document.warnings[0]
+
+
 def test_wrong_extension_is_read_with_a_warning(tmp_path: Path, make_pdf: Callable[..., Path]) -> None:
     path = make_pdf("a.pdf", [[(72, 72, "text")]]).rename(tmp_path / "a.docx")
     document = read(path)
