@@ -53,7 +53,7 @@ def _planned(nodes: Iterable[Node], source_fields: Sequence[str]) -> list[str]:
 
 def _nodes(plan: Plan, step: Step) -> list[Node]:
     """Return the operators of a step and of the steps it reads from."""
-    earlier = [n for s in plan.steps if s.name == step.input for n in _nodes(plan, s)]
+    earlier = [n for s in plan.steps if s.name in step.inputs for n in _nodes(plan, s)]
     return [*earlier, *plan.nodes(step)]
 
 

@@ -49,12 +49,14 @@ TRANSIENT_EVENTS = (OperatorProgress, ModelCall)
 class RunOptions:
     """What a caller may choose for one run. `model` replaces the models that the pipeline names.
 
+    `trust_code` lets the pipeline's own Python run.
     `columns`: the columns of the results table, empty for the usual ones. `workers` parse files at once.
     """
 
     model: str = ""
     columns: tuple[str, ...] = ()
     parse: ParseOptions = field(default_factory=ParseOptions)
+    trust_code: bool = False
     workers: int = max(1, (os.cpu_count() or 2) // 2)
 
 
@@ -176,7 +178,7 @@ class _Run:
         outputs = await _beside(self._load_early, self._begun_reading, self._read_all())
         runner = StageRunner(self._lent(), self._backend_of, self._emit, self._keep)
         for step in self._plan.steps:
-            outputs[step.name] = await runner.run(self._nodes[step.name], outputs[step.input])
+            outputs[step.name] = await runner.run(self._nodes[step.name], [outputs[name] for name in step.inputs])
         return self._deliver(outputs[self._plan.steps[-1].name])
 
     def _load_early(self) -> asyncio.Task[ModelBackend] | None:
@@ -194,6 +196,7 @@ class _Run:
             pool=self._pool,
             settings=self._plan.settings,
             system_prompt="\n".join(text for text in (prompt.persona, prompt.dataset_description) if text),
+            trusts_code=self._options.trust_code,
         )
 
     async def _backend_of(self, node: Node) -> ModelBackend | None:
@@ -206,7 +209,7 @@ class _Run:
 
     async def _read_all(self) -> dict[str, Sequence[Row]]:
         """Read the datasets that a step reads; return their rows by name."""
-        used = {step.input for step in self._plan.steps}
+        used = {name for step in self._plan.steps for name in step.inputs}
         return {d.name: await self._read(d) for d in self._plan.datasets if d.name in used}
 
     async def _read(self, dataset: Dataset) -> Sequence[Row]:

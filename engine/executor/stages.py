@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from engine.executor.accounts import Account
 from engine.executor.events import Emit, OperatorFinished, OperatorStarted, RowFailed
 from engine.executor.tools import Lent, OperatorTools, Progress
-from engine.operators.base import Outcome
+from engine.operators.base import OperatorInput, Outcome
 from engine.operators.registry import REGISTRY
 from engine.plan.node import Node
 from engine.plan.plan import Plan
@@ -40,15 +40,34 @@ class StageRunner:
         self._emit = emit
         self._keep = keep
 
-    async def run(self, nodes: Sequence[Node], rows: Sequence[Row]) -> Sequence[Row]:
-        """Run the operators in order; return the last one's rows."""
-        for stage in stages(nodes):
-            calls = [_Calls(node, self._lent, await self._backend_of(node), self._emit) for node in stage]
+    async def run(self, nodes: Sequence[Node], inputs: Sequence[Sequence[Row]]) -> Sequence[Row]:
+        """Run the operators in order on the rows of a step's inputs; return the last one's rows."""
+        joins = bool(nodes) and nodes[0].traits().inputs == 2
+        rows = await self._join(nodes[0], inputs) if joins else union(inputs)
+        for stage in stages(nodes[1:] if joins else nodes):
+            calls = [await self._calls(node) for node in stage]
             rows = await _run_chain(calls, rows) if _is_row_local(stage[0]) else await calls[0].call(rows)
-            for call in calls:
-                call.finish()
-                self._keep(call.account)
+            self._finish(calls)
         return rows
+
+    async def _join(self, node: Node, inputs: Sequence[Sequence[Row]]) -> Sequence[Row]:
+        calls = await self._calls(node)
+        rows = await calls.join(*inputs)
+        self._finish([calls])
+        return rows
+
+    async def _calls(self, node: Node) -> _Calls:
+        return _Calls(node, self._lent, await self._backend_of(node), self._emit)
+
+    def _finish(self, calls: Sequence[_Calls]) -> None:
+        for call in calls:
+            call.finish()
+            self._keep(call.account)
+
+
+def union(inputs: Sequence[Sequence[Row]]) -> Sequence[Row]:
+    """Put the rows of several inputs one after another; a row that comes through two of them is taken once."""
+    return list({row.id: row for rows in inputs for row in rows}.values())
 
 
 def named_apart(plan: Plan) -> dict[str, list[Node]]:
@@ -100,10 +119,20 @@ class _Calls:
         self.record(rows, outcome)
         return outcome.rows
 
+    async def join(self, left: Sequence[Row], right: Sequence[Row]) -> Sequence[Row]:
+        """Run a join over the rows of its two sides, which may be the same rows."""
+        both = union([left, right])
+        outcome = await self._run((left, right), len(both))
+        self.record(both, outcome)
+        return outcome.rows
+
     async def outcome(self, rows: Sequence[Row]) -> Outcome:
         """Run the operator over some rows, without recording the outcome yet."""
-        tools = OperatorTools(self._lent, self._backend, self._progress, len(rows))
-        outcome: Outcome = await REGISTRY[self._node.kind].run(self._node, rows, tools)
+        return await self._run(rows, len(rows))
+
+    async def _run(self, given: OperatorInput, expected: int) -> Outcome:
+        tools = OperatorTools(self._lent, self._backend, self._progress, expected)
+        outcome: Outcome = await REGISTRY[self._node.kind].run(self._node, given, tools)
         for failed in outcome.failed:
             self._emit(RowFailed(self._node.name, failed.row.id, failed.error, failed.advice))
         return outcome

@@ -50,6 +50,7 @@ class Lent:
     pool: ModelPool
     settings: Settings
     system_prompt: str
+    trusts_code: bool = False
 
 
 class OperatorTools:
@@ -106,6 +107,11 @@ class OperatorTools:
             stored[text] = vector
         vectors = [v for v in (stored[text] for text in texts) if v is not None]
         return np.stack(vectors) if vectors else np.empty((0, 0), np.float32)
+
+    @property
+    def trusts_code(self) -> bool:
+        """Say whether the user has allowed the pipeline's own Python to run."""
+        return self._lent.trusts_code
 
     def progress(self, done: int, total: int) -> None:
         """Report how many work items of this call are finished."""

@@ -54,8 +54,17 @@ class _Flow:
     grouped: dict[str, str] = field(default_factory=dict)
     """Key -> the operator that has made one row per value of it."""
 
-    def copy(self) -> _Flow:
-        return _Flow(dict(self.available), self.is_open, dict(self.removed), dict(self.grouped))
+    @classmethod
+    def of(cls, flows: Iterable[_Flow]) -> _Flow:
+        """Bring flows together; a field that only some rows have counts as available."""
+        together = cls()
+        for flow in flows:
+            together.available |= flow.available
+            together.is_open |= flow.is_open
+            together.removed |= flow.removed
+            together.grouped |= flow.grouped
+        together.removed = {k: v for k, v in together.removed.items() if k not in together.available}
+        return together
 
     def lacks(self, name: str) -> bool:
         return name not in self.available and (not self.is_open or name in self.removed)
@@ -79,10 +88,12 @@ class _Check:
             yield from self.step(step)
 
     def step(self, step: Step) -> Iterator[Problem]:
-        flow = self.flows[step.input].copy()
+        flow = _Flow.of([self.flows[name] for name in step.inputs])
         for node in self.plan.nodes(step):
             traits = node.traits()
-            yield from self.reads(node, traits, flow)
+            left, right = self.sides(step, traits, flow)
+            yield from self.reads(node, traits.reads, left)
+            yield from self.reads(node, traits.reads_right, right)
             yield from self.quotes(node, traits, flow)
             yield from self.writes(node, traits, flow)
             yield from self.removals(node, traits, flow)
@@ -90,8 +101,13 @@ class _Check:
             _advance(node, traits, flow)
         self.flows[step.name] = flow
 
-    def reads(self, node: Node, traits: Traits, flow: _Flow) -> Iterator[Problem]:
-        for name in sorted(traits.reads):
+    def sides(self, step: Step, traits: Traits, flow: _Flow) -> tuple[_Flow, _Flow]:
+        """Return the flows that a join reads on either side; for all other operators there is one."""
+        left, right = (self.flows[name] for name in step.inputs) if traits.inputs == 2 else (flow, flow)
+        return left, right
+
+    def reads(self, node: Node, names: Collection[str], flow: _Flow) -> Iterator[Problem]:
+        for name in sorted(names):
             if flow.lacks(name):
                 yield self.missing(node, name, flow, *_reader(node, name))
 

@@ -194,26 +194,52 @@ class _Loader:
         return tuple(steps)
 
     def step(self, value: Any, where: Where, inputs: list[str], operators: list[str]) -> Step:
-        entry = self.mapping(value, where, ("name", "input", "operations"), ("name", "input", "operations"))
-        name, source, names = entry["name"], entry["input"], entry["operations"]
+        keys = ("name", "input", "operations")
+        entry = self.mapping(value, where, ("name", "operations"), keys)
+        name, names = entry["name"], entry["operations"]
         if self.name(name, where.at("name")) in inputs:
             raise where.at("name").error(
                 f"{name!r} is already the name of a dataset or step", advice="Give the step its own name."
             )
-        if source not in inputs:
-            raise where.at("input").error(
-                f"step {name!r} reads {source!r}, which is no dataset and no earlier step",
-                advice=did_you_mean(str(source), inputs) or "Write a dataset under datasets.",
-            )
         if not isinstance(names, list):
             raise where.at("operations").error(f"expected a list of operator names, not {describe_value(names)}")
+        sides = self.sides(names, where.at("operations", 0)) if names else None
+        if sides and "input" in entry:
+            raise where.at("input").error(
+                f"step {name!r} begins with a join, whose inputs are left and right", advice="Remove input."
+            )
+        if not sides and "input" not in entry:
+            raise where.error("the key 'input' is missing", advice=f"Keys: {', '.join(keys)}.")
+        found = sides or self.inputs(entry["input"], where.at("input"))
+        for source, place in found:
+            if source not in inputs:
+                raise place.error(
+                    f"step {name!r} reads {source!r}, which is no dataset and no earlier step",
+                    advice=did_you_mean(str(source), inputs) or "Write a dataset under datasets.",
+                )
+        names = [next(iter(entry)) if isinstance(entry, Mapping) and entry else entry for entry in names]
         for index, operator in enumerate(names):
             if operator not in operators:
                 raise where.at("operations", index).error(
                     f"step {name!r} names the operator {operator!r}, which is not under operations",
                     advice=did_you_mean(str(operator), operators),
                 )
-        return Step(name, source, tuple(names))
+        return Step(name, tuple(source for source, _ in found), tuple(names))
+
+    def inputs(self, value: Any, where: Where) -> list[tuple[Any, Where]]:
+        """Read `input`: a name, or a list of names whose rows follow each other."""
+        if not isinstance(value, list):
+            return [(value, where)]
+        return [(item, where.at(index)) for index, item in enumerate(value)]
+
+    def sides(self, names: list[Any], where: Where) -> list[tuple[Any, Where]] | None:
+        """Read `- join_name: {left: a, right: b}`, the way in which a step begins with a join."""
+        if not (isinstance(names[0], Mapping) and len(names[0]) == 1):
+            return None
+        [(join, value)] = names[0].items()
+        at = where.at(join)
+        entry = self.mapping(value, at, ("left", "right"), ("left", "right"))
+        return [(entry[side], at.at(side)) for side in ("left", "right")]
 
     def name(self, value: Any, where: Where) -> str:
         if not isinstance(value, str) or not value.strip():

@@ -11,7 +11,7 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString, LiteralScalarStri
 
 from engine.language.binding import unbind
 from engine.plan.node import Node
-from engine.plan.plan import Output, Plan, Settings, SystemPrompt
+from engine.plan.plan import Output, Plan, Settings, Step, SystemPrompt
 
 _BLOCK = re.compile(r"[^\s\x00-\x1f\x7f-\xa0\u2028\u2029\ufeff][^\x00-\x09\x0b-\x1f\x7f-\xa0\u2028\u2029\ufeff]*\n?")
 """Text that a `|` block can hold unchanged: no odd control characters, no space at the start."""
@@ -39,7 +39,7 @@ def plan_mapping(plan: Plan) -> dict[str, Any]:
         written["settings"] = unbind(plan.settings)
     written["datasets"] = {d.name: _without_name(unbind(d)) for d in plan.datasets}
     written["operations"] = [_operator(node) for node in plan.operators]
-    written["pipeline"] = {"steps": [_step(unbind(step)) for step in plan.steps]}
+    written["pipeline"] = {"steps": [_step(plan, step) for step in plan.steps]}
     if plan.output != Output():
         written["pipeline"]["output"] = {"type": plan.output.type, **unbind(plan.output)}
     return written
@@ -49,8 +49,14 @@ def _operator(node: Node) -> dict[str, Any]:
     return {"name": node.name, "type": node.kind, **_without_name(unbind(node))}
 
 
-def _step(step: dict[str, Any]) -> dict[str, Any]:
-    return {"name": step["name"], "input": step["input"], "operations": step["operators"]}
+def _step(plan: Plan, step: Step) -> dict[str, Any]:
+    operators: list[Any] = list(step.operators)
+    if operators and plan.operator(operators[0]).traits().inputs == 2:
+        left, right = step.inputs
+        operators[0] = {operators[0]: {"left": left, "right": right}}
+        return {"name": step.name, "operations": operators}
+    source = step.inputs[0] if len(step.inputs) == 1 else list(step.inputs)
+    return {"name": step.name, "input": source, "operations": operators}
 
 
 def _without_name(mapping: dict[str, Any]) -> dict[str, Any]:

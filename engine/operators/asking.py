@@ -14,6 +14,7 @@ from engine.language.templates import Template, prompt_template
 from engine.language.validation import validate
 from engine.operators.accounting import require
 from engine.operators.base import Tools
+from engine.plan.frozen import FrozenMap
 from engine.plan.node import Node
 from models.protocol import Purpose, Reply, Request, Sampling, Segment, canonical_json
 
@@ -58,6 +59,7 @@ class Question:
 
     `texts` are the row's texts: one that is in the prompt becomes, with what precedes it, a shared segment.
     `read` turns a reply into values (Schema.read). With `probabilities`, the reply says how sure its choices are.
+    `values` are those of the row (or group) that is asked about, as expressions of the pipeline see them.
     """
 
     prompt: str
@@ -68,6 +70,7 @@ class Question:
     row_id: str = ""
     read: Callable[[Mapping[str, Any]], dict[str, Any]] = dict
     probabilities: bool = False
+    values: Mapping[str, Any] = FrozenMap({})
 
 
 def request_for(node: ModelNode, question: Question, tools: Tools) -> Request:

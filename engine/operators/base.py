@@ -99,11 +99,18 @@ class Tools(Protocol):
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Embed texts: shape (len(texts), dimensions), rows of unit length."""
 
+    @property
+    def trusts_code(self) -> bool:
+        """Say whether the user has allowed the pipeline's own Python to run."""
+
     def progress(self, done: int, total: int) -> None:
         """Report how many work items (rows, pairs, groups) are finished."""
 
 
-OperatorFunction = Callable[[Any, Sequence[Row], Tools], Awaitable[Outcome]]
+OperatorInput = Sequence[Row] | tuple[Sequence[Row], Sequence[Row]]
+"""The rows an operator is given; a join (Traits.inputs 2) is given those of its left and right side."""
+
+OperatorFunction = Callable[[Any, Any, Tools], Awaitable[Outcome]]
 
 
 @dataclass(frozen=True, slots=True)

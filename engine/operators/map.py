@@ -87,6 +87,7 @@ def row_question(row: Row, prompt: Template, schema: Schema, seen: Mapping[str, 
         read=schema.read,
         texts=texts_of(seen),
         row_id=row.id,
+        values=row.values,
     )
 
 

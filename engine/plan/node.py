@@ -19,6 +19,8 @@ class Traits:
     `counts_tokens`: it needs the model's tokenizer, though it may ask nothing (split).
     `embeds`: it needs the embedding model.
     `reads_unknown`: it may read fields beyond `reads` (a prompt with `{{ input }}`), so none may be dropped before it.
+    `inputs`: 2 for joins, whose step names a left and a right input; `reads` are then fields of the left rows,
+    `reads_right` those of the right ones, and the fields of both survive.
     """
 
     reads: frozenset[str]
@@ -32,6 +34,8 @@ class Traits:
     counts_tokens: bool = False
     embeds: bool = False
     reads_unknown: bool = False
+    inputs: Literal[1, 2] = 1
+    reads_right: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -42,10 +42,13 @@ class Dataset:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Operators applied one after another to `input`: a dataset, or an earlier step."""
+    """Operators applied one after another to the rows of `inputs`: datasets, or earlier steps.
+
+    Rows of several inputs follow each other. Where the first operator is a join, they are its left and right side.
+    """
 
     name: str
-    input: str
+    inputs: tuple[str, ...]
     operators: tuple[str, ...]
 
 
@@ -151,11 +154,30 @@ def _refuse_unknown(plan: Plan) -> None:
         raise PipelineError("the pipeline has no steps", advice="Write pipeline.steps with at least one step.")
     inputs = {d.name for d in plan.datasets}
     for step in plan.steps:
-        if step.input not in inputs:
-            raise PipelineError(
-                f"step {step.name!r} reads {step.input!r}, which is no dataset and no earlier step",
-                advice=f"There are: {', '.join(sorted(inputs)) or 'none'}.",
-            )
+        for source in step.inputs:
+            if source not in inputs:
+                raise PipelineError(
+                    f"step {step.name!r} reads {source!r}, which is no dataset and no earlier step",
+                    advice=f"There are: {', '.join(sorted(inputs)) or 'none'}.",
+                )
         inputs.add(step.name)
-        for name in step.operators:
-            plan.operator(name)
+        _refuse_bad_inputs(step, list(plan.nodes(step)))
+
+
+def _refuse_bad_inputs(step: Step, nodes: list[Node]) -> None:
+    if late := [node.name for node in nodes[1:] if node.traits().inputs == 2]:
+        raise PipelineError(
+            f"step {step.name!r} joins with {late[0]!r} after other operators",
+            advice="A join is the first operator of its step: let the operators before it be a step of their own.",
+        )
+    if nodes and nodes[0].traits().inputs == 2:
+        if len(step.inputs) != 2:
+            raise PipelineError(
+                f"step {step.name!r} joins with {nodes[0].name!r}, which needs a left and a right input",
+                advice=f"Write operations: [{nodes[0].name}: {{left: ..., right: ...}}].",
+            )
+    elif not step.inputs or len(set(step.inputs)) < len(step.inputs):
+        raise PipelineError(
+            f"step {step.name!r} needs an input, and each only once",
+            advice="Write input: with the name of a dataset or an earlier step.",
+        )

@@ -95,7 +95,7 @@ def plans(draw: st.DrawFn) -> Plan:
     return Plan(
         datasets=(draw(st.builds(Dataset, st.just(dataset), st.sampled_from(["folder", "file"]), NAMES)),),
         operators=things,
-        steps=(Step(steps[0], dataset, draw(chosen)), Step(steps[1], steps[0], draw(chosen))),
+        steps=(Step(steps[0], (dataset,), draw(chosen)), Step(steps[1], (steps[0],), draw(chosen))),
         default_model=draw(TEXT),
         system_prompt=draw(st.builds(SystemPrompt, TEXT, TEXT)),
         output=draw(st.builds(Output, path=TEXT)),

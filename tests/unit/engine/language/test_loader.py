@@ -80,7 +80,7 @@ def test_every_kind_of_field_is_converted(registry: dict) -> None:
     find = plan.operator("find")
     assert loaded.warnings == ()
     assert plan.datasets == (Dataset("records", "folder", "records"),)
-    assert plan.steps == (Step("main", "records", ("find", "per_officer")),)
+    assert plan.steps == (Step("main", ("records",), ("find", "per_officer")),)
     assert (plan.default_model, plan.output) == ("qwen", Output(path="officers.csv"))
     assert plan.system_prompt == SystemPrompt("police records", "an investigator")
     assert plan.settings == Settings(temperature=1.0)

@@ -28,6 +28,7 @@ class ScriptedTools:
         self.requests = []
         self.embedded = []
         self.reports = []
+        self.trusts_code = False
 
     def count_tokens(self, text):
         return len(text.split())

@@ -25,7 +25,7 @@ class Copy(Node):
 
 
 DATA = Dataset("data", "folder", "records")
-MAIN = Step("main", "data", ("a",))
+MAIN = Step("main", ("data",), ("a",))
 
 
 def plan(**changes: object) -> Plan:
@@ -51,9 +51,9 @@ def test_a_plan_is_hashable_and_finds_its_parts() -> None:
         ({"datasets": (DATA, DATA)}, "two dataset entries are named 'data'"),
         ({"steps": (MAIN, MAIN)}, "two step or dataset entries are named 'main'"),
         ({"steps": ()}, "no steps"),
-        ({"steps": (Step("main", "nowhere", ()),)}, "reads 'nowhere'"),
-        ({"steps": (Step("one", "two", ()), Step("two", "data", ()))}, "no earlier step"),
-        ({"steps": (Step("main", "data", ("z",)),)}, "no operator 'z'"),
+        ({"steps": (Step("main", ("nowhere",), ()),)}, "reads 'nowhere'"),
+        ({"steps": (Step("one", ("two",), ()), Step("two", ("data",), ()))}, "no earlier step"),
+        ({"steps": (Step("main", ("data",), ("z",)),)}, "no operator 'z'"),
     ],
 )
 def test_a_plan_that_cannot_run_is_not_built(changes: dict, message: str) -> None:
