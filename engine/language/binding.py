@@ -73,6 +73,19 @@ def yaml_fields(cls: type) -> dict[tuple[str, ...], Field[Any]]:
     return {tuple(str(f.metadata.get("yaml", f.name)).split(".")): f for f in fields(cls) if f.init}
 
 
+def nested_types(cls: type) -> dict[str, type]:
+    """Map the top-level YAML keys of a dataclass under which a further dataclass is written, to that one."""
+    hints = get_type_hints(cls)
+    found = {}
+    for path, field in yaml_fields(cls).items():
+        hint = hints[field.name]
+        members = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+        for member in members:
+            if isinstance(member, type) and is_dataclass(member) and member not in (Schema, Template):
+                found.update({path[0]: member} if len(path) == 1 else {})
+    return found
+
+
 def convert(value: Any, hint: Any, where: Where, metadata: Mapping[str, Any]) -> Any:
     """Convert one YAML value to the type of its field; raises PipelineError naming what was expected."""
     origin, arguments = get_origin(hint), get_args(hint)

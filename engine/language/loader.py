@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import PipelineError
-from engine.language.binding import bind, describe_value, yaml_fields
+from engine.language.binding import bind, describe_value, nested_types, yaml_fields
 from engine.language.position import Positions, Where, did_you_mean
 from engine.language.problems import Problem
 from engine.language.yaml_reader import MAX_CHARACTERS, read_yaml
@@ -25,6 +25,7 @@ NO_EFFECT_KEYS = frozenset(
         "default_embedding_api_base", "fallback_models", "fallback_embedding_models", "optimizer_config",
         "optimize", "recursively_optimize", "sample_size", "enable_observability", "flush_partial_results",
         "max_threads", "verbose", "intermediate_dir", "source", "embedding_api_base", "num_retries_on_rate_limit",
+        "embedding_model", "max_retries_per_timeout",
     }
 )  # fmt: skip
 """Keys of DocETL that steer cloud services or its console; here they change nothing."""
@@ -123,7 +124,12 @@ class _Loader:
         own = {path[0] for path in yaml_fields(cls)} if cls else set()
         unused = [k for k in value if k in NO_EFFECT_KEYS and k not in own]
         self.without_effect += [replace(where.at(k)) for k in unused]
-        return {k: v for k, v in value.items() if k not in unused}
+        inner = nested_types(cls) if cls else {}
+        return {
+            k: self.effective(v, where.at(k), inner[k]) if k in inner else v
+            for k, v in value.items()
+            if k not in unused
+        }
 
     def datasets(self, value: Any) -> tuple[Dataset, ...]:
         where = self.root.at("datasets")

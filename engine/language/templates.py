@@ -9,7 +9,7 @@ from functools import cache, cached_property
 from importlib import resources
 from typing import Any
 
-from jinja2 import TemplateSyntaxError, nodes
+from jinja2 import TemplateSyntaxError, meta, nodes
 from jinja2.environment import Template as CompiledTemplate
 from jinja2.exceptions import TemplateError, UndefinedError
 
@@ -86,6 +86,10 @@ class Template:
     def reads_unknown(self) -> bool:
         """Say whether fields are read that cannot be named before it runs: `{{ input }}`, `input[key]`."""
         return bool(self._analysis.reads.unknown)
+
+    def uses(self, variable: str) -> bool:
+        """Say whether the text names a variable at all."""
+        return variable in meta.find_undeclared_variables(self._environment.parse(self.text))
 
     @property
     def all_reads(self) -> FieldReads:

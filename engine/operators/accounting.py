@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -80,7 +80,12 @@ async def attempt_all(
         progress(done, len(items))
         return result
 
-    tasks = [asyncio.ensure_future(one(item)) for item in items]
+    return await all_or_none([one(item) for item in items])
+
+
+async def all_or_none(work: Sequence[Coroutine[Any, Any, Result]]) -> list[Result]:
+    """Do all at once, results in order; the first error cancels the rest and is raised as it is."""
+    tasks = [asyncio.ensure_future(coroutine) for coroutine in work]
     try:
         return list(await asyncio.gather(*tasks))
     finally:

@@ -16,6 +16,7 @@ _KINDS = (
     "gather",
     "resolve",
     "reduce",
+    "cluster",
 )
 
 

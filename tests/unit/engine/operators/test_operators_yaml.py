@@ -50,6 +50,26 @@ reduce:
     pass_through: true
     associative: false
     aggregate: {n: {count: x}, x: collect}
+  - name: r
+    reduce_key: [a]
+    input: [x, y]
+    prompt: "{{ inputs[0].x }}"
+    output: {schema: {s: string}, lineage: [i]}
+    merge_prompt: "{{ outputs[0].s }} {{ reduce_key.a }}"
+    merge_batch_size: 3
+    value_sampling: {method: sem_sim, sample_size: 9, enabled: false, embedding_keys: [y], query_text: "{{ reduce_key }}"}
+    persist_intermediates: true
+    synthesize_resolve: false
+cluster:
+  - name: c
+    embedding_keys: [a, b]
+    summary_schema: {a: string}
+    summary_prompt: "{{ inputs[0].a }}"
+    output_key: kinds
+    collapse: 0.5
+    max_batch_size: 5
+  - {name: c, embedding_keys: [a], summary_schema: {b: string}, summary_prompt: "{{ inputs }}", num_clusters: 3}
+  - {name: c, embedding_keys: [a], summary_schema: {b: string}, summary_prompt: "{{ inputs }}", distance_threshold: 1.5}
 """
 
 CASES = [(kind, case) for kind, cases in YAML(typ="safe").load(OPERATORS).items() for case in cases]
