@@ -16,7 +16,7 @@ from engine.operators.aggregates import Aggregate, parse_aggregates
 from engine.operators.asking import ModelNode, ask, reads_of, visible
 from engine.operators.base import Decision, Operator, Outcome, Tools
 from engine.operators.folding import Fold, State, fold_rows, needs_folding
-from engine.operators.merging import Merge, fold_and_merge
+from engine.operators.parallel_folds import Merge, fold_and_merge
 from engine.operators.value_sampling import ValueSampling
 from engine.plan.frozen import FrozenMap, freeze
 from engine.plan.node import Traits
