@@ -17,7 +17,8 @@ from engine.operators.asking import ModelNode, Question, ask, fits, quote_source
 from engine.operators.base import Failed, Operator, Outcome, Tools
 from engine.operators.cluster_tree import MAX_ROWS, Tree, collapse, cut, ward_tree
 from engine.operators.packing import pack
-from engine.operators.vectors import embed_whole, text_to_embed
+from engine.operators.ranking_texts import embed_whole
+from engine.operators.vectors import text_to_embed
 from engine.plan.node import Traits
 from engine.rows import Row
 
@@ -151,7 +152,7 @@ async def _check_row(node: Cluster, row: Row) -> Sequence[Row]:
 async def _tree(node: Cluster, rows: Sequence[Row], tools: Tools) -> Tree:
     if not rows:
         return Tree(0, (), (), ())
-    vectors = await embed_whole([text_to_embed(row.values, node.embedding_keys) for row in rows], tools)
+    vectors = await embed_whole([text_to_embed(row.values, node.embedding_keys) for row in rows], tools.embed)
     tree = await asyncio.to_thread(ward_tree, vectors)
     if node.is_flat:
         return cut(tree, clusters=node.num_clusters, distance=node.distance_threshold)

@@ -10,7 +10,7 @@ from typing import Any
 from engine.language.sandbox import to_json
 from engine.language.schema import Schema
 from engine.language.templates import Template, prompt_template
-from engine.operators.asking import ModelNode, Question, ask_reply, fits, quote_source, texts_of, visible
+from engine.operators.asking import ModelNode, Question, ask, fits, quote_source, texts_of, visible
 from engine.operators.base import Tools
 from engine.operators.packing import batch_size
 from engine.rows import Row
@@ -87,7 +87,8 @@ class Fold:
                 "additionalProperties": False,
             },
             form=f'{{"scratchpad": string, "output": {self.schema.describe()}}}',
-            read=lambda reply: self.read(reply["output"]),
+            read=lambda reply: {**reply, "output": self.read(reply["output"])},
+            answer_at="output",
             texts=texts,
             task=task,
             row_id=self.rows[0].id,
@@ -159,5 +160,5 @@ def _step_fits(fold: Fold, state: State | None, end: int, tools: Tools, start: i
 
 async def ask_state(fold: Fold, question: Question, span: tuple[int, int], tools: Tools) -> State:
     """Ask for notes and an output that cover rows `span`."""
-    reply = await ask_reply(fold.node, question, tools)
-    return State(question.read(reply.value), reply.value["scratchpad"], *span)
+    answer = await ask(fold.node, question, tools)
+    return State(answer["output"], answer["scratchpad"], *span)

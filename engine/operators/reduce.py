@@ -180,6 +180,10 @@ class Reduce(ModelNode):
             reads_unknown=whole_rows and not self.fields_seen,
         )
 
+    def work_items(self, rows: Sequence[Row]) -> Sequence[Sequence[Row]]:
+        """Give the groups, which `limit` counts, the smallest first (as DocETL)."""
+        return sorted(group_rows(rows, self.keys), key=len)
+
     def written_fields(self) -> tuple[str, ...]:
         """Return the keys, the schema's fields, the aggregates, and the fields about the rows behind them."""
         names = self.schema.names if self.schema else ()

@@ -13,7 +13,8 @@ import numpy as np
 from engine.errors import PipelineError
 from engine.language.templates import Template
 from engine.operators.base import Tools
-from engine.operators.vectors import embed_whole, representatives, text_to_embed
+from engine.operators.ranking_texts import embed_whole
+from engine.operators.vectors import representatives, text_to_embed
 from engine.rows import Row
 
 Method = Literal["random", "first_n", "cluster", "sem_sim", "semantic_similarity"]
@@ -68,10 +69,10 @@ class ValueSampling:
             for row, shown in zip(rows, seen, strict=True)
         ]
         if self.query_text is None or not self.is_semantic:
-            vectors = await embed_whole(texts, tools)
+            vectors = await embed_whole(texts, tools.embed)
             return await asyncio.to_thread(representatives, vectors, self.sample_size, tools.seed)
         query = self.query_text.render(reduce_key=reduce_key)
-        vectors = await embed_whole([query, *texts], tools)
+        vectors = await embed_whole([query, *texts], tools.embed)
         likeness = vectors[1:] @ vectors[0]
         return sorted(np.argsort(-likeness, kind="stable")[: self.sample_size].tolist())
 

@@ -2,38 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scripted_tools import ScriptedTools
 
 from engine.operators.packing import pack
-from engine.operators.vectors import PIECE_BYTES, embed_whole, pieces, representatives, text_to_embed
-
-
-@given(st.text(max_size=300).map(lambda t: t * 7))
-def test_pieces_join_to_the_text_and_are_short(text):
-    cut = list(pieces(text))
-    assert "".join(cut) == text
-    assert max(len(piece.encode(errors="replace")) for piece in cut) <= PIECE_BYTES
-    assert len(cut) == 1 or all(cut)
-
-
-def test_pieces_are_cut_at_white_space():
-    assert {len(piece) for piece in pieces("officer " * 1000)} == {744, 8000 % 744}  # 93 words of 8 characters
-
-
-async def test_a_long_text_has_the_mean_of_its_pieces_by_length():
-    long, short = "a" * 186 + " ", "b" * 186 + " "
-    text = long * 4 + short  # 748 bytes of one, then 187 of the other: 4 to 1
-    assert [len(piece) for piece in pieces(text)] == [748, 187]
-    tools = ScriptedTools(vectors={long * 4: [1, 0], short: [0, 1], "c": [0.6, 0.8]})
-    vectors = await embed_whole([text, "c"], tools)
-    assert vectors == pytest.approx(np.array([[4, 1], [0.6 * 17**0.5, 0.8 * 17**0.5]]) / 17**0.5)
-
-
-async def test_nothing_and_no_text():
-    assert len(await embed_whole([], ScriptedTools())) == 0
-    assert list(pieces("")) == [""]
+from engine.operators.vectors import representatives, text_to_embed
 
 
 def test_the_text_of_a_row():
