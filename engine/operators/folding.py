@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from engine.errors import ItemError
 from engine.language.sandbox import to_json
 from engine.language.schema import Schema
 from engine.language.templates import Template, prompt_template
@@ -134,7 +135,7 @@ def needs_folding(fold: Fold, tools: Tools) -> bool:
     """Say whether a group exceeds its batch size or the model's context."""
     if fold.batch_size is not None and len(fold.rows) > fold.batch_size:
         return True
-    return len(fold.rows) > 1 and not fits(fold.node, fold.question(), tools)
+    return len(fold.rows) > 1 and not question_fits(fold, fold.question, tools)
 
 
 async def fold_rows(fold: Fold, first: int, end: int, tools: Tools) -> list[State]:
@@ -155,7 +156,19 @@ async def fold_rows(fold: Fold, first: int, end: int, tools: Tools) -> list[Stat
 
 
 def _step_fits(fold: Fold, state: State | None, end: int, tools: Tools, start: int, stop: int) -> bool:
-    return fits(fold.node, fold.step(start, stop, state, end), tools)
+    return question_fits(fold, lambda: fold.step(start, stop, state, end), tools)
+
+
+def question_fits(fold: Fold, make: Callable[[], Question], tools: Tools) -> bool:
+    """Say whether a question can be written and fits the context.
+
+    One that cannot be written, for it exceeds the bounds of a template, is too long. A batch of one row is asked about
+    without this question, so an error that is not about length is met there.
+    """
+    try:
+        return fits(fold.node, make(), tools)
+    except ItemError:
+        return False
 
 
 async def ask_state(fold: Fold, question: Question, span: tuple[int, int], tools: Tools) -> State:

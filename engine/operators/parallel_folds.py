@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from engine.errors import ItemError
 from engine.language.templates import Template, prompt_template
 from engine.operators.accounting import all_or_none
-from engine.operators.asking import Question, fits
+from engine.operators.asking import Question
 from engine.operators.base import Tools
-from engine.operators.folding import Fold, State, ask_state, fold_rows
+from engine.operators.folding import Fold, State, ask_state, fold_rows, question_fits
 from engine.operators.packing import pack
 
 ELIDED = "[...]"
@@ -83,9 +83,10 @@ async def _merge(merge: Merge, states: Sequence[State], tools: Tools) -> State:
 
 
 def _batches(merge: Merge, level: Sequence[State], tools: Tools) -> list[tuple[int, int]]:
-    batches = pack(
-        len(level), lambda start, stop: fits(merge.fold.node, merge.question(level[start:stop]), tools), merge.at_once
-    )
+    def fitting(start: int, stop: int) -> bool:
+        return question_fits(merge.fold, lambda: merge.question(level[start:stop]), tools)
+
+    batches = pack(len(level), fitting, merge.at_once)
     if len(batches) < len(level):
         return batches
     return pack(len(level), lambda start, stop: True, 2)  # no two fit: the model's error says by how much
@@ -99,7 +100,11 @@ def parts(merge: Merge, tools: Tools) -> list[tuple[int, int]]:
     """
     fold = merge.fold
     count = len(fold.rows)
-    batches = pack(count, lambda a, b: fits(fold.node, fold.step(a, b, None, count), tools), fold.batch_size)
+
+    def fitting(start: int, stop: int) -> bool:
+        return question_fits(fold, lambda: fold.step(start, stop, None, count), tools)
+
+    batches = pack(count, fitting, fold.batch_size)
     wanted = max(1, min(len(batches), int(len(batches) * math.log(merge.at_once))))
     starts = [batches[part * len(batches) // wanted][0] for part in range(wanted)]
     return list(zip(starts, [*starts[1:], count], strict=True))

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -29,14 +29,19 @@ class ValueSampling:
     `embedding_keys` (default: all that the prompt may see). The pipeline's seed decides what is random.
     """
 
-    method: Method
-    sample_size: int
     enabled: bool = True
+    method: Method | None = None
+    sample_size: int | None = None
     embedding_keys: tuple[str, ...] = ()
     query_text: Template | None = field(default=None, metadata={"variables": ("reduce_key",)})
 
     def __post_init__(self) -> None:
-        if self.sample_size < 1:
+        if self.enabled and (self.method is None or self.sample_size is None):
+            raise PipelineError(
+                "value_sampling needs a method and a sample_size",
+                advice=f"Valid methods: {', '.join(get_args(Method))}. Or write enabled: false.",
+            )
+        if self.sample_size is not None and self.sample_size < 1:
             raise PipelineError(f"value_sampling.sample_size must be at least 1, not {self.sample_size}")
         if self.is_semantic and self.query_text is None:
             raise PipelineError(
@@ -57,24 +62,24 @@ class ValueSampling:
         self, rows: Sequence[Row], seen: Sequence[Mapping[str, Any]], reduce_key: Mapping[str, Any], tools: Tools
     ) -> list[int]:
         """Choose the rows of a group to be shown, ascending; `seen` are the values of each that a prompt may see."""
-        count = len(rows)
-        if not self.enabled or count <= self.sample_size:
+        count, size = len(rows), self.sample_size
+        if not self.enabled or size is None or count <= size:
             return list(range(count))
         if self.method == "first_n":
-            return list(range(self.sample_size))
+            return list(range(size))
         if self.method == "random":
-            return sorted(sorted(range(count), key=lambda i: _lot(tools.seed, rows[i]))[: self.sample_size])
+            return sorted(sorted(range(count), key=lambda i: _lot(tools.seed, rows[i]))[:size])
         texts = [
             text_to_embed(row.values if self.embedding_keys else shown, self.embedding_keys)
             for row, shown in zip(rows, seen, strict=True)
         ]
         if self.query_text is None or not self.is_semantic:
             vectors = await embed_whole(texts, tools.embed)
-            return await asyncio.to_thread(representatives, vectors, self.sample_size, tools.seed)
+            return await asyncio.to_thread(representatives, vectors, size, tools.seed)
         query = self.query_text.render(reduce_key=reduce_key)
         vectors = await embed_whole([query, *texts], tools.embed)
         likeness = vectors[1:] @ vectors[0]
-        return sorted(np.argsort(-likeness, kind="stable")[: self.sample_size].tolist())
+        return sorted(np.argsort(-likeness, kind="stable")[:size].tolist())
 
 
 def _lot(seed: int, row: Row) -> str:

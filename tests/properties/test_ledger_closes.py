@@ -110,8 +110,10 @@ def draw_reduce(draw, flow, name):
     flow.lists = {f"c_{name}"}
     flow.may_split, flow.chunks = False, None  # what is left has no text of a document
     prompt = f'prompt: "{name} {{% for i in inputs %}}{{{{ i.{inside} }}}};{{% endfor %}}", '
+    more = draw(st.sampled_from(["", "fold_batch_size: 1, ", "fold_batch_size: 1, merge_batch_size: 2, "]))
+    more += draw(st.sampled_from(["", "value_sampling: {method: random, sample_size: 2}, "]))
     return (
-        f"type: reduce, reduce_key: {key}, {prompt}output: {{schema: {{n_{name}: string}}}}, "
+        f"type: reduce, reduce_key: {key}, {prompt}{more}output: {{schema: {{n_{name}: string}}}}, "
         f"aggregate: {{c_{name}: {{collect: {inside}}}}}"
     )
 

@@ -57,7 +57,7 @@ reduce:
     output: {schema: {s: string}, lineage: [i]}
     merge_prompt: "{{ outputs[0].s }} {{ reduce_key.a }}"
     merge_batch_size: 3
-    value_sampling: {method: sem_sim, sample_size: 9, enabled: false, embedding_keys: [y], query_text: "q"}
+    value_sampling: {enabled: false, method: sem_sim, sample_size: 9, embedding_keys: [y], query_text: "q"}
     persist_intermediates: true
     synthesize_resolve: false
 cluster:

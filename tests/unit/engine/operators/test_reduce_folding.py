@@ -183,3 +183,27 @@ async def test_a_prompt_that_computes_with_values_is_merged_by_its_text():
 def test_bad_prompts_and_sizes_are_refused(settings, message):
     with pytest.raises(PipelineError, match=re.escape(message)):
         count(**settings)
+
+
+async def test_a_group_too_large_for_a_template_is_folded():
+    rows = rows_of(*({"dept": "A", "name": f"n{i}", "text": "x" * 100_000} for i in range(250)))
+    prompt = "{% for i in inputs %}name={{ i.name }} {{ i.text }} {% endfor %}"
+    tools = ScriptedTools(lambda request: {"scratchpad": "", "output": {"repeated": []}})
+    outcome = await run(count(prompt=prompt, fold_batch_size=None), rows, tools)
+    assert outcome.failed == []
+    asked = re.findall(r"name=(\w+)", "".join(map(prompt_of, tools.requests)))
+    assert (asked, len(tools.requests) > 1) == ([f"n{i}" for i in range(250)], True)
+
+
+async def test_a_field_that_rows_lack_fails_the_group_and_names_those_there_are():
+    outcome = await run(count(prompt="{% for i in inputs %}{{ i.nmae }}{% endfor %}"), people(), ScriptedTools())
+    assert len(outcome.failed) == 6
+    assert "'nmae'" in outcome.failed[0].error
+
+
+async def test_many_groups_and_folds_at_once_account_for_every_row():
+    rows = rows_of(*({"dept": f"d{i % 7}", "name": f"n{i % 3}"} for i in range(700)))
+    node = count(fold_batch_size=3, merge_batch_size=4)
+    outcome = await run(node, rows, ScriptedTools(count_names))
+    assert [v["_counts_prereduce_r"] for v in values_of(outcome)] == [100] * 7
+    assert [v["repeated"] for v in values_of(outcome)] == [["n0", "n1", "n2"]] * 7

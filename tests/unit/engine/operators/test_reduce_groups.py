@@ -153,6 +153,7 @@ async def test_cluster_of_equal_rows_still_shows_as_many_as_asked_for():
 
 @pytest.mark.parametrize("settings", [{"enabled": False}, {"sample_size": 6}, {"sample_size": 99}])
 async def test_a_sample_of_everything_leaves_nothing_out_and_embeds_nothing(settings):
+    assert ValueSampling(enabled=False).method is None
     sampling = ValueSampling(**{"method": "cluster", "sample_size": 2, **settings})
     outcome, seen = await shown(reduce(value_sampling=sampling), reviews())
     assert (seen, outcome.decisions) == (list(REVIEWS), [])
@@ -163,6 +164,8 @@ async def test_a_sample_of_everything_leaves_nothing_out_and_embeds_nothing(sett
     [
         ({"method": "first_n", "sample_size": 0}, "sample_size must be at least 1, not 0"),
         ({"method": "sem_sim", "sample_size": 1}, "needs a query_text"),
+        ({"method": "random"}, "needs a method and a sample_size"),
+        ({"sample_size": 3}, "needs a method and a sample_size"),
     ],
 )
 def test_bad_samplings_are_refused(settings, message):
@@ -202,7 +205,7 @@ STEPS = "[{name: all, input: records, operations: [sampled_reduce]}]"
 
 def test_the_pipeline_of_docetls_page_runs(tmp_path):
     write_jsonl(tmp_path / "r.jsonl", [dict(row.values) for row in reviews()])
-    loaded = pipeline(tmp_path / "r.jsonl", DOCETL.replace("    timeout: 60\n", ""), steps=STEPS)
+    loaded = pipeline(tmp_path / "r.jsonl", DOCETL, steps=STEPS)
     assert not [p for p in check(loaded.plan, source_fields={"records": ["product", "product_id", "review"]})]
     assert [w.message for w in loaded.warnings] == [
         "these keys have no effect on this machine: verbose (sampled_reduce), embedding_model (sampled_reduce)"
@@ -217,6 +220,39 @@ def test_the_pipeline_of_docetls_page_runs(tmp_path):
     assert result.columns == ("product", "summary", "sampled_reduce_lineage")  # how many rows: kept, not shown
     left_out = desk.case.decisions(result.run_id)
     assert [d.record.verdict for d in left_out] == ["left out"] * 4
+    desk.case.close()
+
+
+def test_limit_takes_the_smallest_groups_as_docetl_does(tmp_path):
+    records = [{"product": p, "review": "x"} for p in "aaabbcdd"]
+    write_jsonl(tmp_path / "r.jsonl", records)
+    operations = """
+  - {name: sum, type: reduce, reduce_key: product, prompt: "{{ inputs }}", output: {schema: {s: string}}, limit: 2}
+"""
+    desk = Bench(tmp_path, lambda request: {"s": ""})
+    result = desk.run_again(pipeline(tmp_path / "r.jsonl", operations))
+    assert [row["product"] for row in desk.values(result)] == ["b", "c"]
+    assert [fate.record.reason for fate in desk.case.fates(result.run_id, fate="rejected")] == ["limit 2"] * 5
+    assert len(desk.calls) == 2
+    desk.case.close()
+
+
+def test_validate_sees_the_output_of_each_fold_and_merge(tmp_path):
+    write_jsonl(tmp_path / "r.jsonl", [{"product": "A", "review": f"r{i}"} for i in range(4)])
+    operations = """
+  - {name: fold, type: reduce, reduce_key: product, fold_batch_size: 1, merge_batch_size: 3, prompt: "{{ inputs }}",
+     output: {schema: {seen: string}}, validate: ['len(output["seen"]) < 3', 'output["product"] == "A"']}
+"""
+
+    def answer(request):
+        text = prompt_of(request)
+        return {"scratchpad": "x" * 9, "output": {"seen": "ok" if "len(output" in text else "too long"}}
+
+    desk = Bench(tmp_path, answer)
+    result = desk.run_again(pipeline(tmp_path / "r.jsonl", operations))
+    assert [row["seen"] for row in desk.values(result)] == ["ok"]
+    # Four batches, merged by three: int(4 ln 3) = 4 parts, then 2 results, then 1. Each is asked twice.
+    assert len(desk.calls) == 2 * (4 + 1 + 1)
     desk.case.close()
 
 
