@@ -17,6 +17,9 @@ _KINDS = (
     "resolve",
     "reduce",
     "cluster",
+    "rank",
+    "order",
+    "topk",
 )
 
 
