@@ -52,9 +52,9 @@ class Fold:
             json_schema=self._answer_schema(0, len(self.rows)),
             form=self.schema.describe(),
             read=self.read,
-            texts=self._texts(0, len(self.rows)),
+            texts=[text for values in self.inputs(0, len(self.rows)) for text in texts_of(values)],
             row_id=self.rows[0].id,
-            values=self.values(0, len(self.rows)),
+            values=self.values(self.inputs(0, len(self.rows))),
         )
 
     def step(self, start: int, stop: int, state: State | None, end: int) -> Question:
@@ -73,12 +73,14 @@ class Fold:
             prompt=self._fold_task(inputs, state.output) if state else self.task(inputs),
             notes=notes,
             span=(first, stop),
-            texts=self._texts(start, stop),
+            inputs=inputs,
             task=f"fold {start + 1}-{stop} of {len(self.rows)}",
         )
 
-    def noted(self, prompt: str, notes: str, span: tuple[int, int], task: str, texts: Sequence[str] = ()) -> Question:
-        """Ask for notes and an output that covers rows `span`, from which its quotes come."""
+    def noted(
+        self, prompt: str, notes: str, span: tuple[int, int], task: str, inputs: Sequence[Mapping[str, Any]] = ()
+    ) -> Question:
+        """Ask for notes and an output on rows `span`, from which its quotes come; `inputs` are in the prompt."""
         return Question(
             prompt=prompt.rstrip("\n") + "\n\n" + notes.strip(),
             json_schema={
@@ -90,10 +92,10 @@ class Fold:
             form=f'{{"scratchpad": string, "output": {self.schema.describe()}}}',
             read=lambda reply: {**reply, "output": self.read(reply["output"])},
             answer_at="output",
-            texts=texts,
+            texts=[text for values in inputs for text in texts_of(values)],
             task=task,
             row_id=self.rows[0].id,
-            values=self.values(*span),
+            values=self.values(inputs),
         )
 
     def read(self, answer: Mapping[str, Any]) -> dict[str, Any]:
@@ -104,9 +106,13 @@ class Fold:
         """Return what prompts see of rows `start` up to and excluding `stop`."""
         return [visible(row.values, self.input) for row in self.rows[start:stop]]
 
-    def values(self, start: int, stop: int) -> dict[str, Any]:
-        """Return what expressions of the pipeline see of the group: the keys, and the rows as `inputs`."""
-        return {**self.reduce_key, "reduce_key": self.reduce_key, "inputs": self.inputs(start, stop)}
+    def values(self, inputs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Return what expressions of the pipeline see of the group: the keys, and the rows that are asked about.
+
+        Of a single row they see the fields, so that `too_long` can cut them.
+        """
+        alone = inputs[0] if len(inputs) == 1 else {}
+        return {**alone, **self.reduce_key, "reduce_key": self.reduce_key, "inputs": list(inputs)}
 
     def task(self, inputs: Sequence[Mapping[str, Any]]) -> str:
         """Write the prompt about some inputs."""
@@ -121,9 +127,6 @@ class Fold:
             task = self.task(inputs).rstrip("\n")
             return prompt_template("fold").render(task=task, output=self.shown_output(output))
         return self.fold_prompt.render(inputs=inputs, output=output, reduce_key=self.reduce_key)
-
-    def _texts(self, start: int, stop: int) -> list[str]:
-        return [text for values in self.inputs(start, stop) for text in texts_of(values)]
 
     def _answer_schema(self, first: int, stop: int) -> dict[str, Any]:
         """Let quotes come from every row that the output covers, for it carries earlier ones along."""
