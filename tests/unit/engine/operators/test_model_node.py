@@ -74,7 +74,6 @@ async def test_a_vote_is_taken_over_all_rows_before_the_limit():
 
 
 async def test_reduces_limit_counts_groups():
-    node = Reduce(name="r", reduce_key=("k",), aggregate={"all": "collect"}, limit=1)
     node = Reduce(name="r", reduce_key=("k",), aggregate={"n": {"collect": "n"}}, limit=1)
     outcome = await run(node, rows_of({"k": "a", "n": 1}, {"k": "b", "n": 2}, {"k": "a", "n": 3}))
     assert values_of(outcome) == [{"k": "a", "n": [1, 3]}]
@@ -138,7 +137,7 @@ async def test_an_example_of_a_reduce_names_its_inputs():
     tools = ScriptedTools(lambda _request: {"total": 9})
     await run(node, rows_of({"n": 4}), tools)
     user, reply = tools.requests[0].segments[1:3]
-    assert '"n":1' in user.text or user.text.startswith("1 2")
+    assert user.text.startswith("1 2 \n")
     assert reply.text == '{"total":3}'
 
 
