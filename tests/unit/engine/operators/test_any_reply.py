@@ -19,7 +19,6 @@ from engine.operators.model_node import Gleaning
 from engine.operators.running import run_operator
 from models.errors import ModelCrashed, OutOfTokens, TimedOut
 
-
 PROMPT = Template.parse("{{ input.text }}\nWhich?")
 CHECKS = ("len(output['names']) >= 1", "output['n'] % 2 == 0", "output['names'][0] != 'a'", "input['text'] != ''")
 
