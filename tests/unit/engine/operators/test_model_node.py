@@ -236,3 +236,12 @@ def test_what_makes_no_sense_is_refused(settings, message):
 def test_the_fields_that_expressions_name_are_read():
     node = asking(validate=(Expression.parse('output["name"] in output["known"] and input["n"] > 0'),))
     assert node.traits().reads == {"text", "known", "n"}
+    assert not node.traits().reads_unknown
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"validate": (Expression.parse("all(v for v in output.values())"),)}, {"retriever": "kb"}],
+)
+def test_what_may_read_any_field_says_so(settings):
+    assert asking(**settings).traits().reads_unknown
