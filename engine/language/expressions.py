@@ -115,6 +115,13 @@ class Expression:
         """Return the fields that are named through a variable and must be there."""
         return frozenset(name for _, name in self._named(variable))
 
+    @property
+    def reads_unknown(self) -> bool:
+        """Say whether fields are read that cannot be named before it runs: `output.values()`, `input[key]`."""
+        named = {id(node.value) for variable in VARIABLES for node, _ in self._named(variable)}  # type: ignore[attr-defined]
+        names = (n for n in ast.walk(self._tree) if isinstance(n, ast.Name) and n.id in VARIABLES)
+        return any(id(name) not in named for name in names)
+
     def place_of(self, name: str) -> tuple[int, int]:
         """Find where the text first names a field: 1-based (row, column), (1, 1) when it does not."""
         found = [node for variable in VARIABLES for node, field in self._named(variable) if field == name]

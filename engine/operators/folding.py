@@ -55,6 +55,7 @@ class Fold:
             texts=[text for values in self.inputs(0, len(self.rows)) for text in texts_of(values)],
             row_id=self.rows[0].id,
             values=self.values(self.inputs(0, len(self.rows))),
+            template=self.prompt,
         )
 
     def step(self, start: int, stop: int, state: State | None, end: int) -> Question:
