@@ -60,6 +60,7 @@ class Question:
     `texts` are the row's texts: one that is in the prompt becomes, with what precedes it, a shared segment.
     `read` turns a reply into values (Schema.read). With `probabilities`, the reply says how sure its choices are.
     `values` are those of the row (or group) that is asked about, as expressions of the pipeline see them.
+    `sample` numbers further answers to one question from 0; each has a seed of its own.
     """
 
     prompt: str
@@ -71,6 +72,7 @@ class Question:
     read: Callable[[Mapping[str, Any]], dict[str, Any]] = dict
     probabilities: bool = False
     values: Mapping[str, Any] = FrozenMap({})
+    sample: int = 0
 
 
 def request_for(node: ModelNode, question: Question, tools: Tools) -> Request:
@@ -89,7 +91,7 @@ def request_for(node: ModelNode, question: Question, tools: Tools) -> Request:
         ),
         schema_json=canonical_json(question.json_schema),
         sampling=node.sampling(tools),
-        seed=tools.seed,
+        seed=tools.seed + question.sample,
         probabilities=question.probabilities,
         purpose=Purpose(operator=node.name, row_id=question.row_id, task=question.task or node.kind),
     )
