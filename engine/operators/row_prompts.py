@@ -17,6 +17,17 @@ BATCH_SIZE = 5
 """Rows of a batch where the pipeline does not say."""
 
 
+_CODE = "functions that a model calls would be code of the pipeline's; use code_map or code_filter for code"
+REFUSED: Mapping[str, str] = FrozenMap(
+    {
+        "tools": _CODE,
+        "agent": _CODE,
+        "pdf_url_key": "nothing is fetched from the network; save the files and read them as a folder dataset",
+    }
+)
+"""Keys of DocETL's map, filter and parallel_map that cannot work here, and why."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class RowPromptNode(ModelNode):
     """A prompt about each row, which may be asked in batches and calibrated on a sample.
@@ -26,13 +37,7 @@ class RowPromptNode(ModelNode):
     answers to `num_calibration_docs` rows become reference points that end the prompt of all rows.
     """
 
-    refused: ClassVar[Mapping[str, str]] = FrozenMap(
-        {
-            "tools": "functions that a model calls would be code of the pipeline's; use code_map or code_filter",
-            "agent": "functions that a model calls would be code of the pipeline's; use code_map or code_filter",
-            "pdf_url_key": "nothing is fetched from the network; save the files and read them as a folder dataset",
-        }
-    )
+    refused: ClassVar[Mapping[str, str]] = REFUSED
 
     prompt: Template | None = None
     schema: Schema | None = field(default=None, metadata={"yaml": "output.schema"})
