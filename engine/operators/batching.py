@@ -10,17 +10,20 @@ from engine.errors import ItemError
 from engine.language.schema import Schema
 from engine.language.templates import Template, prompt_template
 from engine.operators.accounting import Failure, attempt, attempt_all
-from engine.operators.asking import Question, ask_reply, fits, quote_source, texts_of, visible
+from engine.operators.asking import Question, fits, quote_source, texts_of, visible
 from engine.operators.base import Tools
+from engine.operators.replies import ask_once
 from engine.operators.row_prompts import RowPromptNode, with_anchors
 from engine.rows import Row, RowId
-from models.protocol import Reply
+from models.protocol import Reply, canonical_json
 
 
 async def batch_replies(
     node: RowPromptNode, rows: Sequence[Row], tools: Tools, *, anchors: str = "", probabilities: bool = False
 ) -> dict[RowId, Reply]:
     """Ask about the rows batch by batch; rows that no reply answers are left out, to be asked one by one.
+
+    The replies are first ones: gleaning and validation are still to come, row by row (asking.settle).
 
     A batch that does not fit the context is halved until it does; so is one with a row that cannot be asked about.
     """
@@ -31,7 +34,7 @@ async def batch_replies(
         found: dict[RowId, Reply] = {}
         for part in _askable(node, group, tools, anchors):
             question = replace(batch_question(node, part, anchors), probabilities=probabilities)
-            reply = await attempt(lambda q: ask_reply(node, q, tools), question)
+            reply = await attempt(lambda q: ask_once(node, q, tools), question)
             if not isinstance(reply, Failure):
                 found |= {row.id: _part_of(reply, str(number)) for number, row in enumerate(part, 1)}
         return found
@@ -92,7 +95,7 @@ def _part_of(reply: Reply, number: str) -> Reply:
     value: Any = reply.value[number]
     start = f"/{number}"
     sure = {p.removeprefix(start): chosen for p, chosen in reply.probabilities.items() if p.startswith(f"{start}/")}
-    return replace(reply, value=value, probabilities=sure)
+    return replace(reply, value=value, text=canonical_json(value), probabilities=sure)
 
 
 def _count_rows(tools: Tools, size: int, total: int) -> Callable[[int, int], None]:

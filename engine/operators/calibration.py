@@ -13,6 +13,7 @@ from engine.language.templates import Template, prompt_template
 from engine.operators.accounting import Failure, attempt_all
 from engine.operators.asking import ModelNode, Question, ask, fits, visible
 from engine.operators.base import Tools
+from engine.operators.replies import ask_once
 from engine.operators.row_prompts import RowPromptNode, row_question
 from engine.rows import Row
 
@@ -42,8 +43,8 @@ async def find_anchors(node: RowPromptNode, rows: Sequence[Row], tools: Tools) -
     examples = await _examples(node, prompt, schema, sample_of(rows, node.num_calibration_docs, tools.seed), tools)
     while len(examples) > 1 and not fits(node, _question(prompt, examples), tools):
         examples = examples[: len(examples) // 2]
-    answer = await ask(node, _question(prompt, examples), tools)
-    return prompt_template("anchors").render(anchors=answer["reference_points"]).strip()
+    reply = await ask_once(node, _question(prompt, examples), tools)
+    return prompt_template("anchors").render(anchors=reply.value["reference_points"]).strip()
 
 
 def sample_of(rows: Sequence[Row], size: int, seed: int) -> list[Row]:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 from engine.errors import ItemError
 from engine.language.templates import Template, prompt_template
 from engine.operators.accounting import process_rows, require, succeed_all, text_of
-from engine.operators.asking import CHAT_TOKENS, ModelNode, Question, ask, fits, reads_of
+from engine.operators.asking import ModelNode, Question, ask_reply, fits, reads_of
 from engine.operators.base import Operator, Outcome, Tools
 from engine.operators.numbered_text import NumberedText, first_line_of, merge
-from engine.operators.patterns import compile_problem, find_matches
+from engine.operators.patterns import compile_problem, find_matches, usable
+from engine.operators.question import prompt_tokens, reply_room
+from engine.operators.validating import refuse_invalid
 from engine.plan.node import Traits
 from engine.rows import Row, Span
-from models.protocol import canonical_json
+from models.protocol import Reply, canonical_json
 
 MOST_PATTERNS = 10
 PATTERN_ATTEMPTS = 2
@@ -30,6 +32,7 @@ class Extract(ModelNode):
     By `line_number` the model names lines; by `regex` it writes patterns, which are matched in linear time. The
     suffix is `_extracted_{name}` unless `extraction_key_suffix` says otherwise. The field is one text, an empty line
     between passages, or a list of them without `format_extraction`. The document lines of each are kept (Row.copied).
+    In `validate` and `gleaning`, `output` has these fields.
     """
 
     kind: ClassVar[str] = "extract"
@@ -51,6 +54,7 @@ class Extract(ModelNode):
             "an empty extraction_key_suffix would overwrite the text",
             "Leave it out, or write for example extraction_key_suffix: _findings.",
         )
+        require(self, not self.examples, "extract takes no examples", "Describe what to find in the prompt.")
         require(self, bool(self.prompt.text.strip()), "the prompt is empty", "Say what to extract.")
 
     def output_key(self, document_key: str) -> str:
@@ -84,19 +88,28 @@ async def run(node: Extract, rows: Sequence[Row], tools: Tools) -> Outcome:
 
     async def extract(row: Row) -> Sequence[Row]:
         found = await succeed_all(node.document_keys, lambda key: _passages(node, row, key, tools))
-        values = dict(row.values)
+        added: dict[str, str | list[str]] = {}
         copied: dict[str, tuple[Span, ...]] = {}
         for key, passages in zip(map(node.output_key, node.document_keys), found, strict=True):
-            values[key] = _joined(node, passages)
+            added[key] = _joined(node, [passage.text for passage in passages])
             copied |= {path: spans for path, spans in _places(node, key, passages) if spans}
-        return [row.derive(node.name, values, copied=copied)]
+        _refuse_invalid(node, row, added)
+        return [row.derive(node.name, {**row.values, **added}, copied=copied)]
 
     return await process_rows(node, rows, extract, tools)
 
 
-def _joined(node: Extract, passages: Sequence[Passage]) -> str | list[str]:
-    texts = [passage.text for passage in passages]
+def _joined(node: Extract, texts: Sequence[str]) -> str | list[str]:
+    """Write passages as the field holds them, each text once."""
+    texts = list(dict.fromkeys(texts))
     return "\n\n".join(texts) if node.format_extraction else texts
+
+
+def _refuse_invalid(node: Extract, row: Row, added: Mapping[str, Any]) -> None:
+    """Check what is about a text read in several windows, or about several texts: no one question can be repeated."""
+    if node.validate:
+        asked = Question("", {"properties": added}, "", row_id=row.id, values=row.values)
+        refuse_invalid(node, asked, Reply(value=added, text=canonical_json(added)))
 
 
 def _places(node: Extract, key: str, passages: Sequence[Passage]) -> Iterator[tuple[str, tuple[Span, ...]]]:
@@ -113,7 +126,7 @@ async def _passages(node: Extract, row: Row, key: str, tools: Tools) -> list[Pas
     if not text.strip():
         return []
     numbered = NumberedText.of(text, first_line_of(row, text))
-    asking = _Asking(node, row, numbered, node.prompt.render(input=row.values), tools)
+    asking = _Asking(node, row, key, numbered, node.prompt.render(input=row.values), tools)
     found = await (asking.lines() if node.extraction_method == "line_number" else asking.matches())
     places: dict[str, list[Span]] = {}
     for start, stop in found:
@@ -128,6 +141,7 @@ class _Asking:
 
     node: Extract
     row: Row
+    key: str
     numbered: NumberedText
     instructions: str
     tools: Tools
@@ -135,38 +149,55 @@ class _Asking:
     async def lines(self) -> list[tuple[int, int]]:
         """Ask for lines; return where they stand in the text, ascending."""
         windows = self.windows(self.lines_question)
-        replies = await succeed_all(windows, lambda window: ask(self.node, self.lines_question(window), self.tools))
-        named = [_named_lines(item) for reply in replies for item in reply["line_ranges"]]
+        node = self._asked_as(windows)
+        replies = await succeed_all(windows, lambda window: ask_reply(node, self.lines_question(window), self.tools))
+        named = [item for reply in replies for item in reply.value["line_ranges"]]
+        return self._copied(named, borders=[window.start for window in windows])
+
+    def _copied(self, named: Sequence[Mapping[str, int]], borders: Sequence[int] = ()) -> list[tuple[int, int]]:
+        """Return where the lines stand that a model named; a range written backwards is meant forwards."""
         first = self.numbered.first_number
-        ranges = merge(
-            [(start - first, stop - first) for start, stop in named], borders=[window.start for window in windows]
-        )
-        found = [self.numbered.copy(start, stop) for start, stop in ranges]
+        ranges = [sorted((item["start_line"] - first, item["end_line"] - first)) for item in named]
+        found = [self.numbered.copy(start, stop) for start, stop in merge([(a, b) for a, b in ranges], borders)]
         return [(start, stop) for start, stop in found if start < stop]
 
     async def matches(self) -> list[tuple[int, int]]:
         """Ask for patterns; return where they match in the whole text, ascending."""
         windows = self.windows(self.patterns_question)
-        patterns = [pattern for found in await succeed_all(windows, self._patterns) for pattern in found]
+        node = self._asked_as(windows)
+        found = await succeed_all(windows, lambda window: self._patterns(node, window))
+        patterns = [pattern for written in found for pattern in written]
         # In a thread: a long text takes a while, and the model's other replies must not wait for it.
         return await asyncio.to_thread(find_matches, patterns, self.numbered.text)
 
-    async def _patterns(self, window: range) -> list[str]:
+    async def _patterns(self, node: Extract, window: range) -> list[str]:
         problems: list[str] = []
         for _ in range(PATTERN_ATTEMPTS):
-            patterns = (await ask(self.node, self.patterns_question(window, problems), self.tools))["patterns"]
+            reply = await ask_reply(node, self.patterns_question(window, problems), self.tools)
+            patterns: list[str] = reply.value["patterns"]
             problems = [problem for pattern in patterns if (problem := compile_problem(pattern))]
             if not problems:
-                return list(patterns)
+                return patterns
         raise ItemError(
             f"the model wrote patterns that cannot be used: {'; '.join(problems)}",
             advice="Use extraction_method: line_number, or another model.",
-            raw_reply=canonical_json({"patterns": patterns}),
+            raw_reply=reply.text,
         )
+
+    def _asked_as(self, windows: Sequence[range]) -> Extract:
+        """Return the node with the validation that a single answer can be held to: that of this text, seen whole."""
+        others = {self.node.output_key(key) for key in self.node.document_keys if key != self.key}
+        own = tuple(e for e in self.node.validate if not e.fields("output") & others) if len(windows) == 1 else ()
+        return replace(self.node, validate=own)
+
+    def _texts(self, places: Sequence[tuple[int, int]]) -> dict[str, Any]:
+        texts = [self.numbered.text[start:stop] for start, stop in places]
+        return {self.node.output_key(self.key): _joined(self.node, texts)}
 
     def windows(self, question: Callable[[range], Question]) -> list[range]:
         """Cut the pieces into windows whose question fits the context; one for all where that fits."""
-        total, windows, start = len(self.numbered.pieces), [], 0
+        total, start = len(self.numbered.pieces), 0
+        windows: list[range] = []
         if fits(self.node, question(range(total)), self.tools):
             return [range(total)]
         room = self._room(question(range(0)))
@@ -179,9 +210,8 @@ class _Asking:
         return windows
 
     def _room(self, without_text: Question) -> int:
-        used = self.tools.count_tokens(without_text.prompt + without_text.form)
-        used += self.tools.count_tokens(self.tools.system_prompt) + CHAT_TOKENS
-        room = self.tools.context_tokens - self.node.sampling(self.tools).max_tokens - used
+        used = prompt_tokens(self.node, without_text, self.tools)
+        room = self.tools.context_tokens - reply_room(self.node, self.tools) - used
         if room < 1:
             raise ItemError(
                 f"the instructions ({used} tokens) and the reply leave no room for the text "
@@ -215,6 +245,7 @@ class _Asking:
             window,
             schema={"line_ranges": {"type": "array", "items": item, "maxItems": len(window)}},
             form='{"line_ranges": [{"start_line": integer, "end_line": integer}, ...]}',
+            read=lambda reply: self._texts(self._copied(reply["line_ranges"])),
         )
 
     def patterns_question(self, window: range, problems: Sequence[str] = ()) -> Question:
@@ -227,6 +258,7 @@ class _Asking:
             window,
             schema={"patterns": {"type": "array", "items": {"type": "string"}, "maxItems": MOST_PATTERNS}},
             form='{"patterns": [string, ...]}',
+            read=lambda reply: self._texts(find_matches(usable(reply["patterns"]), self.numbered.text)),
             problems=problems,
         )
 
@@ -238,6 +270,7 @@ class _Asking:
         *,
         schema: dict[str, Any],
         form: str,
+        read: Callable[[Mapping[str, Any]], dict[str, Any]],
         problems: Sequence[str] = (),
     ) -> Question:
         rendered = prompt_template(prompt).render(
@@ -255,17 +288,12 @@ class _Asking:
                 "additionalProperties": False,
             },
             form=form,
+            read=read,
             texts=(document,),
             task=f"extract {window.start + 1}-{window.stop} of {len(self.numbered.pieces)}",
             row_id=self.row.id,
             values=self.row.values,
         )
-
-
-def _named_lines(item: Mapping[str, int]) -> tuple[int, int]:
-    """Read a range; one that the model wrote backwards is meant forwards."""
-    first, last = sorted((item["start_line"], item["end_line"]))
-    return first, last
 
 
 OPERATOR = Operator(Extract, run)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from engine.errors import ItemError
 from engine.language.position import Where
@@ -38,6 +38,7 @@ class Filter(RowPromptNode):
     """
 
     kind: ClassVar[str] = "filter"
+    limit_counts: ClassVar[Literal["begun", "kept"]] = "kept"
 
     condition: str | None = None
     readings: tuple[str, ...] = ()

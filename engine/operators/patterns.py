@@ -29,6 +29,11 @@ def compile_problem(pattern: str) -> str | None:
     return None
 
 
+def usable(patterns: Sequence[str]) -> list[str]:
+    """Leave out patterns that cannot be used."""
+    return [pattern for pattern in patterns if compile_problem(pattern) is None]
+
+
 def find_matches(patterns: Sequence[str], text: str) -> list[tuple[int, int]]:
     """Return where the patterns match, or their groups where they have any: half-open, ascending, none empty.
 

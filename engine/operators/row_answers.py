@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from engine.operators.accounting import Failure, attempt, fail, process_rows, succeed_all
-from engine.operators.asking import ask_reply, visible
+from engine.operators.asking import ask_reply, settle, visible
 from engine.operators.base import Outcome, Rejected, Tools
 from engine.operators.batching import batch_replies
 from engine.operators.calibration import find_anchors
@@ -37,11 +37,12 @@ async def ask_rows(
     batched = await batch_replies(node, rows, tools, anchors=anchors, probabilities=probabilities)
 
     async def answer(row: Row) -> Sequence[Row] | Rejected:
-        if row.id in batched:
-            return answered(row, [batched[row.id]])
         assert node.prompt is not None and node.schema is not None  # callers ask only with both
         seen = visible(row.values, node.input)
-        question = replace(row_question(row, node.prompt, node.schema, seen, anchors), probabilities=probabilities)
+        question = row_question(row, node.prompt, node.schema, seen, anchors=anchors)
+        question = replace(question, probabilities=probabilities)
+        if row.id in batched:
+            return answered(row, [await settle(node, question, batched[row.id], tools)])
         numbered = [replace(question, sample=number) for number in range(samples)]
         return answered(row, await succeed_all(numbered, lambda q: ask_reply(node, q, tools)))
 

@@ -38,6 +38,7 @@ class RowPromptNode(ModelNode):
     """
 
     refused: ClassVar[Mapping[str, str]] = REFUSED
+    splits_long_inputs: ClassVar[bool] = True
 
     prompt: Template | None = None
     schema: Schema | None = field(default=None, metadata={"yaml": "output.schema"})
@@ -55,6 +56,12 @@ class RowPromptNode(ModelNode):
             self.prompt is not None or not (self.batch_prompt or self.calibrate),
             f"{'batch_prompt' if self.batch_prompt else 'calibrate'} needs a prompt",
             "Write prompt: it asks about one row, for rows that no batch answers and for the sample of calibrate.",
+        )
+        require(
+            self,
+            not (self.batch_prompt and self.retriever),
+            "batch_prompt and retriever cannot be combined: what is found for one row would be shown with others",
+            "Remove one of them.",
         )
         for key in ("max_batch_size", "num_calibration_docs"):
             value = getattr(self, key)
@@ -86,16 +93,30 @@ class RowPromptNode(ModelNode):
         return {key: value for key, value in values.items() if key not in self.drop_keys}
 
 
-def row_question(row: Row, prompt: Template, schema: Schema, seen: Mapping[str, Any], anchors: str = "") -> Question:
-    """Put a prompt about one row, of which it sees the values `seen`; quotes come from all of the row."""
+def row_question(
+    row: Row,
+    prompt: Template,
+    schema: Schema,
+    seen: Mapping[str, Any],
+    shown: Mapping[str, str] = FrozenMap({}),
+    *,
+    anchors: str = "",
+) -> Question:
+    """Put a prompt about one row, of which it sees the values `seen`; quotes come from all of the row.
+
+    `shown` are fields that the prompt sees another text of; their quotes come from that (Question.about).
+    """
+    seen = {**seen, **{name: text for name, text in shown.items() if name in seen}}
     return Question(
         prompt=with_anchors(prompt.render(input=seen), anchors),
-        json_schema=schema.json_schema(quote_source([row.values], prompt)),
+        json_schema=schema.json_schema(quote_source([row.values], prompt, shown=shown)),
         form=schema.describe(),
         read=schema.read,
         texts=texts_of(seen),
         row_id=row.id,
         values=row.values,
+        template=prompt,
+        about=lambda texts: row_question(row, prompt, schema, seen, texts, anchors=anchors),
     )
 
 
