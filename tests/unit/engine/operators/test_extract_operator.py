@@ -5,7 +5,9 @@ from scripted_tools import ScriptedTools, prompt_of, replaced, rows_of, run, tem
 
 from engine.errors import PipelineError
 from engine.language.binding import bind, unbind
+from engine.language.expressions import Expression
 from engine.language.position import Where
+from engine.operators.asking import Gleaning
 from engine.operators.extract import Extract
 from engine.rows import Span
 from models.errors import ModelCrashed
@@ -212,6 +214,50 @@ async def test_one_field_that_fails_fails_the_row():
     assert "gone" in outcome.failed[0].error
 
 
+async def test_validation_sees_what_was_extracted_and_asks_again():
+    replies = iter([ranges((1, 1)), ranges((4, 4))])
+    node = extract(validate=(Expression.parse('"cleared" in output["text_extracted_findings"]'),))
+    tools = ScriptedTools(lambda _: next(replies))
+    outcome = await run(node, rows_of({"text": LETTER}), tools)
+    assert outcome.rows[0].values["text_extracted_findings"] == "He was cleared."
+    assert '"Dear Sir,"' in tools.requests[1].segments[-1].text
+
+
+async def test_validation_of_a_text_in_windows_is_about_all_of_it():
+    lines = "\n".join(f"Line {number} says {number}." for number in range(1, 101))
+    node = extract(format_extraction=False, validate=(Expression.parse("len(output.text_extracted_findings) == 1"),))
+
+    def reply(request):
+        bounds = request.schema["properties"]["line_ranges"]["items"]["properties"]["start_line"]
+        return ranges((50, 50)) if bounds["minimum"] <= 50 <= bounds["maximum"] else ranges()
+
+    tools = ScriptedTools(reply, context_tokens=450, max_tokens=100)
+    outcome = await run(node, rows_of({"text": lines}), tools)
+    assert values_of(outcome)[0]["text_extracted_findings"] == ["Line 50 says 50."]
+    none = await run(node, rows_of({"text": lines}), ScriptedTools(lambda _: ranges(), context_tokens=450))
+    assert "len(output.text_extracted_findings) == 1" in none.failed[0].error
+
+
+async def test_gleaning_judges_the_text_not_the_numbers():
+    def reply(request):
+        if "should_refine" in request.schema["properties"]:
+            return {"should_refine": "Dear" in prompt_of(request).split("Is this it?")[1], "improvements": "Not that."}
+        return ranges((4, 4) if "Not that." in prompt_of(request) else (1, 1))
+
+    wish = template("Is this it? {{ output.text_extracted_findings }}", "output", "input")
+    node = extract(gleaning=Gleaning(validation_prompt=wish))
+    outcome = await run(node, rows_of({"text": LETTER}), ScriptedTools(reply))
+    assert outcome.rows[0].values["text_extracted_findings"] == "He was cleared."
+
+
+async def test_patterns_are_validated_by_what_they_match():
+    replies = iter([["Dear"], ["cleared"]])
+    node = by_regex(validate=(Expression.parse('"cleared" in output.text_extracted_findings'),))
+    tools = ScriptedTools(lambda _: {"patterns": next(replies)})
+    outcome = await run(node, rows_of({"text": LETTER}), tools)
+    assert outcome.rows[0].values["text_extracted_findings"] == ["cleared"]
+
+
 # -- patterns --------------------------------------------------------------------------------------------------------
 
 
@@ -295,6 +341,10 @@ async def test_a_text_that_is_no_unicode_fails_its_row():
         ({"prompt": "x"}, "the key 'document_keys' is missing"),
         ({"prompt": "x", "document_keys": []}, "document_keys names no field"),
         ({"prompt": "x", "document_keys": ["a", "a"]}, "names a field twice"),
+        (
+            {"prompt": "x", "document_keys": ["a"], "examples": [{"input": {"a": "b"}, "output": {"c": "d"}}]},
+            "extract takes no examples",
+        ),
         ({"prompt": " ", "document_keys": ["a"]}, "the prompt is empty"),
         ({"prompt": "x", "document_keys": ["a"], "extraction_key_suffix": ""}, "would overwrite the text"),
         ({"prompt": "x", "document_keys": ["a"], "extraction_method": "xpath"}, "not one of the choices"),

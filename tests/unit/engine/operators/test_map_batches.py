@@ -2,6 +2,8 @@ import pytest
 from scripted_tools import ScriptedTools, prompt_of, rows_of, run, schema, template, values_of
 
 from engine.errors import PipelineError
+from engine.language.expressions import Expression
+from engine.operators.asking import Gleaning
 from engine.operators.filter import Filter
 from engine.operators.map import Map
 from models.errors import ModelCrashed, ModelMissing, OutOfTokens
@@ -133,6 +135,45 @@ async def test_a_filter_decides_in_batches():
     outcome = await run(node, letters(2), ScriptedTools(lambda _: reply))
     assert values_of(outcome) == [{"text": "a", "reason": "yes"}]
     assert outcome.rejected[0].reason == "filter f: keep is false: too old"
+
+
+def expression(text):
+    return Expression.parse(text)
+
+
+async def test_validation_and_gleaning_go_row_by_row_after_the_batch():
+    judged = []
+
+    def reply(request):
+        if "should_refine" in request.schema["properties"]:
+            judged.append(prompt_of(request))
+            return {"should_refine": False, "improvements": ""}
+        if request.segments[-1].text.startswith("Your answer") or "retry" in request.purpose.task:
+            return {"category": "fixed"}
+        return by_text(request)
+
+    node = batch_map(
+        validate=(expression('output["category"] != "B"'),),
+        gleaning=Gleaning(validation_prompt=template("Good? {{ output.category }}", "output", "input")),
+    )
+    tools = ScriptedTools(reply)
+    outcome = await run(node, letters(3), tools)
+    assert [row["category"] for row in values_of(outcome)] == ["A", "fixed", "C"]
+    assert [f"Good? {letter}" in text for letter, text in zip("ABC", judged, strict=True)] == [True] * 3
+    retried = [r for r in tools.requests if "retry" in r.purpose.task]
+    assert [(r.segments[1].text, r.segments[-2].text) for r in retried] == [("Classify: b", '{"category":"B"}')]
+
+
+async def test_an_answer_of_a_batch_that_never_validates_fails_its_row_alone():
+    node = batch_map(validate=(expression('output["category"] != "B"'),), num_retries_on_validate_failure=0)
+    outcome = await run(node, letters(3), ScriptedTools(by_text))
+    assert [row["category"] for row in values_of(outcome)] == ["A", "C"]
+    assert outcome.failed[0].raw_reply == '{"category":"B"}'
+
+
+def test_a_retriever_finds_for_one_row_so_it_is_no_use_in_batches():
+    with pytest.raises(PipelineError, match="batch_prompt and retriever cannot be combined"):
+        batch_map(retriever="index")
 
 
 def test_traits_of_a_batch():

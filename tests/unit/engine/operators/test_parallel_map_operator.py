@@ -4,8 +4,10 @@ from scripted_tools import ScriptedTools, prompt_of, rows_of, run, schema, templ
 from engine.errors import PipelineError
 from engine.language.binding import bind, unbind
 from engine.language.checks import check
+from engine.language.expressions import Expression
 from engine.language.loader import parse_pipeline
 from engine.language.position import Where
+from engine.operators.asking import Gleaning
 from engine.operators.parallel_map import ParallelMap, PromptPart
 from models.errors import ModelCrashed
 
@@ -88,6 +90,70 @@ async def test_quotes_of_a_prompt_come_from_the_text_it_reads():
     tools = ScriptedTools(lambda r: {k: v["enum"][0] for k, v in r.schema["properties"].items()})
     outcome = await run(node, rows_of(row), tools)
     assert values_of(outcome) == [{**row, "a": "He is able.", "b": "I am keen."}]
+
+
+def gleaning(text, **settings):
+    return Gleaning(validation_prompt=template(text, "output", "input"), **settings)
+
+
+async def test_each_prompt_has_its_own_model_and_gleaning():
+    def reply(request):
+        if "should_refine" in request.schema["properties"]:
+            return {"should_refine": False, "improvements": ""}
+        return by_field(request)
+
+    node = application(
+        part("Skills: {{ input.resume }}", "skills", gleaning=gleaning("Five?", model="judge")),
+        part("Years: {{ input.resume }}", "years", model="small", gleaning=gleaning("Positive?")),
+        part("Fit: {{ input.cover_letter }}", "fit"),
+    )
+    tools = ScriptedTools(reply)
+    await run(node, rows_of(ROW), tools)
+    calls = zip(tools.requests, tools.models, strict=True)
+    asked = {(next(iter(r.schema["properties"])), r.purpose.task, model) for r, model in calls}
+    assert asked == {
+        ("skills", "prompt 1", None),
+        ("should_refine", "judge round 1", "judge"),
+        ("years", "prompt 2", "small"),
+        ("should_refine", "judge round 1", "small"),
+        ("fit", "prompt 3", None),
+    }
+    assert node.other_models == ("small", "judge")
+
+
+async def test_validation_retries_the_prompt_that_it_is_about():
+    replies = {"years": iter([-1.0, 10.0]), "skills": iter([["C++"]]), "fit": iter([8])}
+    tools = ScriptedTools(lambda r: {key: next(replies[key]) for key in r.schema["properties"]})
+    node = application(validate=(Expression.parse('output["years"] >= 0'), Expression.parse("output.fit <= 10")))
+    outcome = await run(node, rows_of(ROW), tools)
+    assert values_of(outcome)[0]["years"] == 10.0
+    assert len(tools.requests) == 4
+
+
+async def test_validation_across_prompts_fails_the_row_with_the_whole_answer():
+    node = application(validate=(Expression.parse('output["years"] > output["fit"] + 5'),))
+    tools = ScriptedTools(by_field)
+    outcome = await run(node, rows_of(ROW), tools)
+    assert 'output["years"] > output["fit"] + 5' in outcome.failed[0].error
+    assert outcome.failed[0].raw_reply == '{"years":10.0,"skills":["C++"],"fit":8}'
+    assert len(tools.requests) == 3
+
+
+async def test_examples_show_each_prompt_its_own_fields():
+    example = {"input": {"resume": "r", "cover_letter": "c"}, "output": {"skills": ["Java"], "fit": 3}}
+    tools = ScriptedTools(by_field)
+    await run(application(examples=(example,)), rows_of(ROW), tools)
+    shown = [[s.text for s in request.segments if s.role == "assistant"] for request in tools.requests]
+    assert shown == [['{"skills":["Java"]}'], [], ['{"fit":3}']]
+
+
+async def test_a_document_that_is_too_long_is_read_in_parts_by_each_prompt():
+    long = "He knew C++. " * 200
+    tools = ScriptedTools(by_field, context_tokens=600, max_tokens=50)
+    node = application(too_long="split")
+    outcome = await run(node, rows_of({"resume": long, "cover_letter": "c"}), tools)
+    assert values_of(outcome)[0]["skills"] == ["C++"]
+    assert len(tools.requests) > 3
 
 
 def test_traits():
