@@ -18,6 +18,9 @@ _KINDS = (
     "gather",
     "resolve",
     "reduce",
+    "rank",
+    "order",
+    "topk",
 )
 
 
