@@ -44,6 +44,9 @@ def bind(
         raise where.error(f"expected a mapping, not {describe_value(mapping)}", advice=_keys_advice(cls))
     given = dict(given or {})
     known = {path: field for path, field in yaml_fields(cls).items() if field.name not in given}
+    for key, reason in getattr(cls, "refused", {}).items():
+        if key in mapping:
+            raise where.at(key).key_error(f"the key {key!r} is refused: {reason}", advice=f"Remove {key}.")
     _refuse_unknown(mapping, known, where, frozenset(ignored))
     values = dict(given)
     hints = get_type_hints(cls)

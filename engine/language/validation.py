@@ -7,7 +7,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-_KNOWN = {"type", "enum", "pattern", "anyOf", "properties", "required", "additionalProperties", "items", "maxItems"}
+_KNOWN = {
+    *("type", "enum", "pattern", "anyOf", "properties", "required", "additionalProperties"),
+    *("items", "minItems", "maxItems", "minimum", "maximum"),
+}
 
 _PYTHON_TYPES: dict[str, type | tuple[type, ...]] = {
     "string": str,
@@ -53,13 +56,24 @@ def _problems(value: Any, schema: dict[str, Any], at: str) -> Iterator[str]:
         yield f"{at} is {value!r}, which is not one of the {len(schema['enum'])} allowed values"
     if "pattern" in schema and not _matches(schema["pattern"], value):
         yield f"{at} is {value!r}, which does not match {schema['pattern']}"
+    if schema["type"] in ("integer", "number"):
+        yield from _number_problems(value, schema, at)
     if schema["type"] == "array":
         yield from _array_problems(value, schema, at)
     if schema["type"] == "object":
         yield from _object_problems(value, schema, at)
 
 
+def _number_problems(value: float, schema: dict[str, Any], at: str) -> Iterator[str]:
+    if value < schema.get("minimum", -math.inf):
+        yield f"{at} is {value}, less than {schema['minimum']}"
+    if value > schema.get("maximum", math.inf):
+        yield f"{at} is {value}, more than {schema['maximum']}"
+
+
 def _array_problems(value: list[Any], schema: dict[str, Any], at: str) -> Iterator[str]:
+    if len(value) < schema.get("minItems", 0):
+        yield f"{at} has {len(value)} items, fewer than {schema['minItems']}"
     if len(value) > schema.get("maxItems", math.inf):
         yield f"{at} has {len(value)} items, more than {schema['maxItems']}"
     for index, item in enumerate(value):

@@ -94,6 +94,16 @@ async def all_or_none(work: Sequence[Coroutine[Any, Any, Result]]) -> list[Resul
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
+async def succeed_all(items: Sequence[Item], work: Callable[[Item], Awaitable[Result]]) -> list[Result]:
+    """Work on all parts of one row at once, same order; the first failure (by order) is the row's: an ItemError."""
+    done: list[Result] = []
+    for result in await attempt_all(items, work, lambda done, total: None):
+        if isinstance(result, Failure):
+            raise ItemError(result.error, advice=result.advice, raw_reply=result.raw_reply)
+        done.append(result)
+    return done
+
+
 async def attempt(work: Callable[[Item], Awaitable[Result]], item: Item) -> Result | Failure:
     """Do one item; the only place where an item's error is caught."""
     try:

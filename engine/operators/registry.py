@@ -10,7 +10,9 @@ from engine.operators.base import Operator
 
 _KINDS = (
     "map",
+    "parallel_map",
     "filter",
+    "extract",
     "unnest",
     "split",
     "gather",

@@ -21,8 +21,9 @@ class Asked:
 
 
 async def ask_once(node: ModelNode, question: Question, tools: Tools, *, model: str | None = None) -> Reply:
-    """Ask the node's model, or another; raises models.errors.ModelError, or ItemError with the raw reply."""
+    """Ask the question's model, or another; raises models.errors.ModelError, or ItemError with the raw reply."""
     request = request_for(node, question, tools)
+    model = model or question.model
     reply = await (tools.ask(request) if model is None else tools.ask(request, model=model))
     check_fit(question, reply)
     return reply

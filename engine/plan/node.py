@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import ClassVar, Literal
 
 Cardinality = Literal["one_to_one", "zero_or_one", "one_to_many", "many_to_many", "many_to_one"]
@@ -43,9 +45,11 @@ class Node:
     """One operator of a plan. Subclasses are frozen dataclasses validated in `__post_init__`.
 
     `kind` is the YAML `type`. A subclass lives in its operator's module and is listed in engine.operators.registry.
+    `refused` are keys that peers have and that cannot work here, each with the reason.
     """
 
     kind: ClassVar[str]
+    refused: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
     name: str
 

@@ -57,6 +57,38 @@ def draw_map(draw, flow, name):
     return f'type: map, prompt: "{name} {{{{ input.{source} }}}}", output: {{schema: {{{written}: string}}}}'
 
 
+def draw_batches(draw, flow, name):
+    source, written = some(draw, flow.texts), f"b_{name}"
+    flow.texts.add(written)
+    calibrate = str(draw(st.booleans())).lower()
+    return (
+        f'type: map, prompt: "{name} {{{{ input.{source} }}}}", max_batch_size: {draw(st.integers(1, 3))}, '
+        f'batch_prompt: "{name} {{% for i in inputs %}}{{{{ i.{source} }}}};{{% endfor %}}", '
+        f"calibrate: {calibrate}, num_calibration_docs: 2, output: {{schema: {{{written}: string}}}}"
+    )
+
+
+def draw_samples(draw, flow, name):
+    source, written = some(draw, flow.texts), f"s_{name}"
+    flow.texts.add(written)
+    prompt = f"{name} {{{{ input.{source} }}}}"
+    return f'type: map, prompt: "{prompt}", output: {{schema: {{{written}: string}}, n: 2}}'
+
+
+def draw_parallel(draw, flow, name):
+    source, written = some(draw, flow.texts), [f"p_{name}", f"q_{name}"]
+    flow.texts |= set(written)
+    prompts = ", ".join(f'{{prompt: "{key} {{{{ input.{source} }}}}", output_keys: [{key}]}}' for key in written)
+    schema = ", ".join(f"{key}: string" for key in written)
+    return f"type: parallel_map, prompts: [{prompts}], output: {{schema: {{{schema}}}}}"
+
+
+def draw_extract(draw, flow, name):
+    source = some(draw, flow.texts)
+    flow.texts.add(f"{source}_extracted_{name}")
+    return f"type: extract, extraction_method: regex, prompt: {name}, document_keys: [{source}]"
+
+
 def draw_list(draw, flow, name):
     source, written = some(draw, flow.texts), f"l_{name}"
     flow.lists.add(written)
@@ -123,6 +155,7 @@ def pipelines(draw) -> str:
     flow, lines = Flow(), []
     for number in range(draw(st.integers(1, 6))):
         kinds = [draw_map, draw_list, draw_filter, draw_resolve, draw_reduce]
+        kinds += [draw_batches, draw_samples, draw_parallel, draw_extract]
         kinds += [draw_unnest] if flow.lists else []
         kinds += [draw_split] if flow.may_split else []
         kinds += [draw_gather] if flow.chunks else []

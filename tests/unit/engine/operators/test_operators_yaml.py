@@ -12,7 +12,29 @@ OPERATORS = """
 map:
   - {name: m, prompt: "{{ input.text }}", output: {schema: {a: string}}, input: [text], drop_keys: [text]}
   - {name: m, drop_keys: [text]}
+  - name: m
+    prompt: "{{ input.text }}"
+    batch_prompt: "{{ inputs }}"
+    max_batch_size: 4
+    calibrate: true
+    num_calibration_docs: 3
+    output: {schema: {a: boolean}, probabilities: {p: a}}
+  - {name: m, prompt: "{{ input.text }}", output: {schema: {a: string}, n: 3}, temperature: 0.5}
+parallel_map:
+  - name: p
+    prompts:
+      - prompt: "{{ input.text }}"
+        output_keys: [a]
+        name: first
+        model: small
+        gleaning: {validation_prompt: "{{ output.a }}", num_rounds: 2}
+      - {prompt: "{{ input.text }}", output_keys: [b]}
+    output: {schema: {a: string, b: integer}}
+    drop_keys: [text]
+extract:
+  - {name: e, prompt: Find it., document_keys: [text], extraction_method: regex, format_extraction: false}
 filter:
+  - {name: f, prompt: "{{ input.text }}", batch_prompt: "{{ inputs }}", output: {schema: {keep: boolean}}}
   - {name: f, prompt: "{{ input.text }}", output: {schema: {quote: quote, keep: boolean}}, model: small}
 unnest:
   - {name: u, unnest_key: k, keep_empty: true, expand_fields: [a], recursive: true, depth: 3}
