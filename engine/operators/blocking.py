@@ -99,7 +99,7 @@ async def block(
     )
     if not node.uses_embeddings:
         return Candidates(in_order(proposals), decisions=decisions)
-    both = await _vectors([*left.texts, *(right.texts if right else ())], tools)
+    both = await vectors_of([*left.texts, *(right.texts if right else ())], tools)
     vectors, others = both[: len(left.texts)], both[len(left.texts) :] if right else None
     count = count_pairs(len(vectors), None if others is None else len(others))
     if node.blocking_threshold is not None:
@@ -140,7 +140,7 @@ def recall_threshold(cosines: Collection[float], recall: float) -> float:
     return sorted(cosines, reverse=True)[needed - 1]
 
 
-async def _vectors(texts: Sequence[str], tools: Tools) -> Vectors:
+async def vectors_of(texts: Sequence[str], tools: Tools) -> Vectors:
     """Embed texts; an empty one is like no other: its vector is zero."""
     if not (filled := [text for text in texts if text.strip()]):
         return np.zeros((len(texts), 1), np.float32)

@@ -15,6 +15,11 @@ _KINDS = (
     "split",
     "gather",
     "resolve",
+    "equijoin",
+    "link_resolve",
+    "dedup",
+    "sim_join",
+    "search",
     "reduce",
 )
 
