@@ -93,9 +93,10 @@ class OperatorTools:
         """Count the tokens of a whole prompt."""
         return self._model.count_prompt_tokens(request)
 
-    async def ask(self, request: Request) -> Reply:
-        """Ask the model through the reply cache."""
-        return await self._lent.asking.ask(self._model, request)
+    async def ask(self, request: Request, *, model: str | None = None) -> Reply:
+        """Ask the operator's model, or another by name, through the reply cache."""
+        backend = self._model if model is None else await self._lent.pool.model(model)
+        return await self._lent.asking.ask(backend, request)
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Embed texts: shape (len(texts), dimensions), unit rows; each text is computed once per case."""

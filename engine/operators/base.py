@@ -95,8 +95,8 @@ class Tools(Protocol):
     def count_tokens(self, text: str) -> int:
         """Count tokens with the node's model."""
 
-    async def ask(self, request: Request) -> Reply:
-        """Ask the model; raises models.errors.ModelError."""
+    async def ask(self, request: Request, *, model: str | None = None) -> Reply:
+        """Ask the node's model, or another by name; raises models.errors.ModelError."""
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Embed texts: shape (len(texts), dimensions), rows of unit length."""

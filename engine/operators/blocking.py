@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from engine.operators.pairs import (
     top_pairs,
 )
 from engine.operators.ranking_texts import embed_whole
+from models.protocol import Reply, Request
 
 SAMPLE = 200
 """Pairs asked about to find the threshold ("hundreds" in the paper); so few in all are compared without one."""
@@ -44,6 +45,7 @@ class ComparingNode(ModelNode):
     neither, the threshold is found out: of the pairs of a sample that the model says are the same, the part
     `blocking_target_recall` is at least so alike. At most `limit_comparisons` pairs are asked, the most alike first,
     and at most `compare_batch_size` at once before it is looked at which others have become superfluous.
+    `comparison_model` is asked about pairs; without `model`, it is the operator's model.
     """
 
     blocking_threshold: float | None = None
@@ -51,9 +53,11 @@ class ComparingNode(ModelNode):
     blocking_conditions: tuple[str, ...] = ()
     limit_comparisons: int | None = None
     compare_batch_size: int | None = None
+    comparison_model: str | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        object.__setattr__(self, "model", self.model or self.comparison_model)
         for text in self.blocking_conditions:
             condition(text)
         threshold, recall = self.blocking_threshold, self.blocking_target_recall
@@ -68,9 +72,32 @@ class ComparingNode(ModelNode):
         """Say whether embeddings propose pairs."""
         return self.blocking_threshold is not None or not self.blocking_conditions
 
+    def comparing(self, tools: Tools) -> Tools:
+        """Return the tools that ask about pairs."""
+        return asking_model(self, self.comparison_model, tools)
+
     def condition_reads(self, side: int) -> frozenset[str]:
         """Return the fields its conditions need of the left (0) or right (1) row."""
         return frozenset().union(*(condition(text).reads(side) for text in self.blocking_conditions))
+
+
+class _OtherModel:
+    """Tools that ask another model than the operator's own."""
+
+    def __init__(self, tools: Tools, model: str) -> None:
+        self._tools = tools
+        self._model = model
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._tools, name)
+
+    async def ask(self, request: Request, *, model: str | None = None) -> Reply:
+        return await self._tools.ask(request, model=model or self._model)
+
+
+def asking_model(node: ModelNode, model: str | None, tools: Tools) -> Tools:
+    """Return tools whose `ask` asks the model of that name, or the operator's own (None)."""
+    return tools if model in (None, node.model) else cast("Tools", _OtherModel(tools, str(model)))
 
 
 @dataclass(frozen=True)

@@ -108,7 +108,7 @@ async def _ask_match(node: Equijoin, lefts: Sequence[Row], rights: Sequence[Row]
         row_id=left.id,
         values={"left": left.values, "right": right.values},
     )
-    return bool((await ask(node, question, tools))["same"])
+    return bool((await ask(node, question, node.comparing(tools)))["same"])
 
 
 def _texts(keys: Sequence[str], prompt: Template, variable: str, rows: Sequence[Row]) -> list[str]:

@@ -120,7 +120,7 @@ async def _ask_same(
         row_id=item.id,
         values=given,
     )
-    return bool((await ask(node, question, tools))["same"])
+    return bool((await ask(node, question, node.comparing(tools)))["same"])
 
 
 def _decision(node: LinkResolve, link: str, id: str, pair: Proposal, verdict: Verdict) -> Decision:

@@ -12,7 +12,7 @@ from engine.language.templates import Template
 from engine.operators.accounting import Failure, attempt_all, fail, label, require
 from engine.operators.asking import Question, ask, quote_source, texts_of, visible
 from engine.operators.base import Failed, Operator, Outcome, Tools
-from engine.operators.blocking import Candidates, ComparingNode, Side, block, blocking_text
+from engine.operators.blocking import Candidates, ComparingNode, Side, asking_model, block, blocking_text
 from engine.operators.comparing import Comparison, ModelRounds
 from engine.operators.mentions import Mention, find_mentions, shown
 from engine.operators.name_rules import judge_names
@@ -59,6 +59,7 @@ class Resolve(ComparingNode):
     same_as: tuple[tuple[str, str], ...] = ()
     keep_apart: tuple[tuple[str, str], ...] = ()
     canonical: str | None = None
+    resolution_model: str | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -222,8 +223,9 @@ async def _ask_same(node: Resolve, mentions: Sequence[Mention], tools: Tools, pa
         texts=texts_of(left.values),
         task="compare",
         row_id=left.id,
+        values={"input1": left.values, "input2": right.values},
     )
-    return bool((await ask(node, question, tools))["same"])
+    return bool((await ask(node, question, node.comparing(tools)))["same"])
 
 
 async def _canonical(node: Resolve, keys: Sequence[str], tools: Tools, cluster: Sequence[Mention]) -> dict[str, Any]:
@@ -254,8 +256,9 @@ async def _ask_canonical(node: Resolve, cluster: Sequence[Mention], tools: Tools
         read=node.asked_schema.read,
         task=f"name {len(inputs)} values ({label(cluster[0].row)})",
         row_id=cluster[0].row.id,
+        values=cluster[0].row.values,
     )
-    return await ask(node, question, tools)
+    return await ask(node, question, asking_model(node, node.resolution_model, tools))
 
 
 def _replace(node: Resolve, row: Row, canonical: dict[str, Any]) -> Row:

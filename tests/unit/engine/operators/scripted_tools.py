@@ -26,6 +26,7 @@ class ScriptedTools:
         self.sampling = Sampling(max_tokens=max_tokens)
         self.seed = 7
         self.requests = []
+        self.models = []
         self.embedded = []
         self.reports = []
         self.trusts_code = False
@@ -33,8 +34,9 @@ class ScriptedTools:
     def count_tokens(self, text):
         return len(text.split())
 
-    async def ask(self, request):
+    async def ask(self, request, *, model=None):
         self.requests.append(request)
+        self.models.append(model)
         words = sum(self.count_tokens(s.text) for s in request.segments)
         if words + request.sampling.max_tokens > self.context_tokens:
             raise PromptTooLong(

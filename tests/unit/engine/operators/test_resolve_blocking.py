@@ -123,7 +123,7 @@ async def test_at_most_a_batch_is_asked_at_once():
     class Counting(ScriptedTools):
         running = most = 0
 
-        async def ask(self, request):
+        async def ask(self, request, *, model=None):
             self.running += 1
             self.most = max(self.most, self.running)
             await asyncio.sleep(0)
@@ -173,6 +173,27 @@ async def test_the_resolution_prompt_sees_the_fields_of_input_alone():
     )
     await run(node, rows_of({"name": "a0", "secret": 1}, {"name": "b0", "secret": 2}), tools)
     assert prompt_of(tools.requests[-1]).startswith('[{"name":"a0"},{"name":"b0"}]')
+
+
+@pytest.mark.parametrize(
+    ("models", "own", "compared", "resolved"),
+    [
+        ({}, None, None, None),
+        ({"comparison_model": "small"}, "small", None, None),
+        ({"comparison_model": "small", "resolution_model": "big"}, "small", None, "big"),
+        ({"model": "big", "comparison_model": "small"}, "big", "small", None),
+        ({"resolution_model": "big"}, None, None, "big"),
+    ],
+)
+async def test_comparing_and_naming_may_have_models_of_their_own(models, own, compared, resolved):
+    def reply(request):
+        return {"same": True} if request.purpose.task == "compare" else {"name": "x"}
+
+    node = resolve(resolution_prompt=template("{{ inputs }}", "inputs"), blocking_threshold=0.5, **models)
+    tools = ScriptedTools(reply, vectors=twins([0.9]))
+    await run(node, rows_of({"name": "a0"}, {"name": "b0"}), tools)
+    assert node.model == own
+    assert tools.models == [compared, resolved]  # None: the operator's own
 
 
 async def test_empty_blocking_keys_propose_nothing():
