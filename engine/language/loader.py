@@ -25,7 +25,7 @@ NO_EFFECT_KEYS = frozenset(
         "default_embedding_api_base", "fallback_models", "fallback_embedding_models", "optimizer_config",
         "optimize", "recursively_optimize", "sample_size", "enable_observability", "flush_partial_results",
         "max_threads", "verbose", "intermediate_dir", "source", "embedding_api_base", "num_retries_on_rate_limit",
-        "embedding_model", "max_retries_per_timeout",
+        "embedding_model", "max_retries_per_timeout", "embedding_batch_size", "cascade",
     }
 )  # fmt: skip
 """Keys of DocETL that steer cloud services or its console; here they change nothing."""

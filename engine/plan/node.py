@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar, Literal
 
+LEFT, RIGHT = "_left", "_right"
+"""What a join appends to the name of a field that both of its sides have."""
+
 Cardinality = Literal["one_to_one", "zero_or_one", "one_to_many", "many_to_many", "many_to_one"]
 
 
@@ -22,7 +25,7 @@ class Traits:
     `embeds`: it needs the embedding model.
     `reads_unknown`: it may read fields beyond `reads` (a prompt with `{{ input }}`), so none may be dropped before it.
     `inputs`: 2 for joins, whose step names a left and a right input; `reads` are then fields of the left rows,
-    `reads_right` those of the right ones, and the fields of both survive.
+    `reads_right` those of the right ones, and the fields of both survive: one that both have as `x_left` and `x_right`.
     """
 
     reads: frozenset[str]

@@ -27,6 +27,7 @@ class ScriptedTools:
         self.sampling = Sampling(max_tokens=max_tokens)
         self.seed = 7
         self.requests = []
+        self.models = []
         self.embedded = []
         self.reports = []
         self.trusts_code = False
