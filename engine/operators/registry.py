@@ -16,6 +16,13 @@ _KINDS = (
     "gather",
     "resolve",
     "reduce",
+    "sample",
+    "scan",
+    "add_uuid",
+    "unnest_columns",
+    "code_map",
+    "code_filter",
+    "code_reduce",
 )
 
 

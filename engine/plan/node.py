@@ -19,6 +19,8 @@ class Traits:
     `counts_tokens`: it needs the model's tokenizer, though it may ask nothing (split).
     `embeds`: it needs the embedding model.
     `reads_unknown`: it may read fields beyond `reads` (a prompt with `{{ input }}`), so none may be dropped before it.
+    `runs_code`: it runs Python from the pipeline, which must be trusted. `scans`: the dataset whose rows it begins a
+    step with.
     `inputs`: 2 for joins, whose step names a left and a right input; `reads` are then fields of the left rows,
     `reads_right` those of the right ones, and the fields of both survive.
     """
@@ -36,6 +38,8 @@ class Traits:
     reads_unknown: bool = False
     inputs: Literal[1, 2] = 1
     reads_right: frozenset[str] = frozenset()
+    runs_code: bool = False
+    scans: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -165,6 +165,12 @@ def _refuse_unknown(plan: Plan) -> None:
 
 
 def _refuse_bad_inputs(step: Step, nodes: list[Node]) -> None:
+    for node in nodes:
+        if (scanned := node.traits().scans) and (node is not nodes[0] or step.inputs != (scanned,)):
+            raise PipelineError(
+                f"step {step.name!r} uses {node.name!r}, which begins a step with the rows of {scanned!r}",
+                advice=f"Make it the first operator of its step, with input: {scanned} or none.",
+            )
     if late := [node.name for node in nodes[1:] if node.traits().inputs == 2]:
         raise PipelineError(
             f"step {step.name!r} joins with {late[0]!r} after other operators",
