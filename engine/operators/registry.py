@@ -23,6 +23,9 @@ _KINDS = (
     "code_map",
     "code_filter",
     "code_reduce",
+    "rank",
+    "order",
+    "topk",
 )
 
 
