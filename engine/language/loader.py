@@ -25,6 +25,7 @@ NO_EFFECT_KEYS = frozenset(
         "default_embedding_api_base", "fallback_models", "fallback_embedding_models", "optimizer_config",
         "optimize", "recursively_optimize", "sample_size", "enable_observability", "flush_partial_results",
         "max_threads", "verbose", "intermediate_dir", "source", "embedding_api_base", "num_retries_on_rate_limit",
+        "embedding_model",
     }
 )  # fmt: skip
 """Keys of DocETL that steer cloud services or its console; here they change nothing."""
@@ -166,7 +167,10 @@ class _Loader:
                 raise where.error(f"the key {key!r} is missing", advice="An operator needs name and type.")
         self.name(name, where.at("name"))
         node_type = self.node_type(value["type"], where.at("type"))
-        return bind(node_type, self.effective(value, where, node_type), where, ignored=("type",)), where
+        kept = self.effective(value, where, node_type)
+        if isinstance(kept.get("method_kwargs"), Mapping):
+            kept = {**kept, "method_kwargs": self.effective(kept["method_kwargs"], where.at("method_kwargs"))}
+        return bind(node_type, kept, where, ignored=("type",)), where
 
     def node_type(self, kind: Any, where: Where) -> type[Node]:
         if kind in NETWORK_OPERATORS:

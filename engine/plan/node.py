@@ -46,12 +46,14 @@ class Traits:
 class Node:
     """One operator of a plan. Subclasses are frozen dataclasses validated in `__post_init__`.
 
-    `kind` is the YAML `type`. A subclass lives in its operator's module and is listed in engine.operators.registry.
+    `kind` is the YAML `type`. `sample`: work on so many rows, the first ones, while a pipeline is being written; the
+    executor sees to it. A subclass lives in its operator's module and is listed in engine.operators.registry.
     """
 
     kind: ClassVar[str]
 
     name: str
+    sample: int | None = None
 
     def traits(self) -> Traits:
         """Say what this node reads, writes and removes."""

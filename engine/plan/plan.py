@@ -107,6 +107,7 @@ class Plan:
         ):
             _refuse_repeats(what, names)
         _refuse_unknown(self)
+        _refuse_bad_samples(self.operators)
 
     @cached_property
     def digest(self) -> str:
@@ -162,6 +163,16 @@ def _refuse_unknown(plan: Plan) -> None:
                 )
         inputs.add(step.name)
         _refuse_bad_inputs(step, list(plan.nodes(step)))
+
+
+def _refuse_bad_samples(nodes: Iterable[Node]) -> None:
+    for node in nodes:
+        if node.sample is not None and (node.sample < 1 or node.traits().inputs == 2):
+            raise PipelineError(
+                f"sample is {node.sample}: it is a number of rows from 1, and joins have none",
+                advice="Put an operator of type sample before it.",
+                operator=node.name,
+            )
 
 
 def _refuse_bad_inputs(step: Step, nodes: list[Node]) -> None:

@@ -114,3 +114,18 @@ def test_with_reading_seccomp_still_refuses_to_write(tmp_path):
     )
     assert found == ["done", *["PermissionError"] * 3]
     assert file.read_text() == "a"
+
+
+def test_without_landlock_nothing_is_opened_and_common_modules_are_there(tmp_path):
+    secret = tmp_path / "secret.txt"
+    secret.write_text("s")
+    setup = """
+import engine.code.landlock
+engine.code.landlock.landlock_version = lambda: 0
+from engine.code.confine import Bounds, confine
+print(*confine(Bounds(memory_bytes=2**30, cpu_seconds=60)))
+import csv, datetime, decimal, difflib, json, re, statistics
+datetime.datetime.strptime("2024", "%Y")
+"""
+    found = outcomes(setup, f"open({str(secret)!r})", "__import__('wave')", "re.sub('a', 'b', 'c')")
+    assert found == ["limits", "seccomp", "audit", "PermissionError", "ModuleNotFoundError", "done"]
