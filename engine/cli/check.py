@@ -13,6 +13,7 @@ from engine.cli.settings import COMMAND_SETTINGS
 from engine.errors import PipelineError
 from engine.language.checks import check as find_problems
 from engine.language.problems import Problem
+from engine.language.trust import trust_warnings
 from engine.worker.jobs import load_with_inputs
 
 app = typer.Typer(**COMMAND_SETTINGS)
@@ -56,7 +57,8 @@ def all_problems(pipeline: Path, inputs: list[str]) -> list[Problem]:
                 column=error.column,
             )
         ]
-    return [*find_problems(loaded.plan, positions=loaded.positions), *loaded.warnings]
+    found = find_problems(loaded.plan, positions=loaded.positions)
+    return [*found, *trust_warnings(loaded.plan, loaded.positions), *loaded.warnings]
 
 
 def _place(problem: Problem) -> str:

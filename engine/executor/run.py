@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from engine.code.pool import CodePool
 from engine.documents.options import ParseOptions
 from engine.errors import PipelineError, RedwellError, UsageError
 from engine.executor.accounts import Account
@@ -26,6 +27,7 @@ from engine.executor.tools import Lent
 from engine.executor.translation import as_redwell_error
 from engine.language.checks import check
 from engine.language.loader import Loaded
+from engine.language.trust import refuse_untrusted
 from engine.language.writer import to_yaml
 from engine.plan.node import Node
 from engine.plan.plan import Dataset
@@ -87,6 +89,7 @@ async def run_pipeline(
     """
     options = options or RunOptions()
     refuse_problems(loaded)
+    refuse_untrusted(loaded.plan, loaded.positions, trust_code=options.trust_code)
     return await _Run(loaded, case, open_model, open_embedder, emit, options).run()
 
 
@@ -122,6 +125,7 @@ class _Run:
         self._nodes = named_apart(self._plan)
         self._rows: dict[RowId, Row] = {}
         self._source_fields: dict[str, None] = {}
+        self._code = CodePool()
         self._pool = ModelPool(open_model, open_embedder, self._emit, override=options.model)
 
     async def run(self) -> RunResult:
@@ -129,7 +133,7 @@ class _Run:
         try:
             self._start()
             result = await self._work()
-            await self._pool.close()
+            await self._close()
             self._case.finish_run(self._run_id, "finished")
         except asyncio.CancelledError:
             await self._stop("cancelled", None)
@@ -146,12 +150,19 @@ class _Run:
     async def _stop(self, status: RunStatus, error: Exception | None) -> None:
         """End a run that did not finish: release the models, mark the run, tell whoever watches."""
         try:
-            await self._pool.close()
+            await self._close()
         finally:
             # It may be the case that failed; the next writer then finds the run still open and marks it.
             with contextlib.suppress(StorageError):
                 self._case.finish_run(self._run_id, status)
             self._emit_last(self._finished(status, error=error))
+
+    async def _close(self) -> None:
+        """Release what the run holds: processes for code, and models."""
+        try:
+            await self._code.close()
+        finally:
+            await self._pool.close()
 
     def _start(self) -> None:
         earlier = self._case.latest_run(self._plan.digest)
@@ -197,6 +208,7 @@ class _Run:
             settings=self._plan.settings,
             system_prompt="\n".join(text for text in (prompt.persona, prompt.dataset_description) if text),
             trusts_code=self._options.trust_code,
+            code=self._code,
         )
 
     async def _backend_of(self, node: Node) -> ModelBackend | None:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from engine.executor.accounts import Account
 from engine.executor.events import Emit, OperatorFinished, OperatorStarted, RowFailed
 from engine.executor.tools import Lent, OperatorTools, Progress
-from engine.operators.base import OperatorInput, Outcome
+from engine.operators.base import OperatorInput, Outcome, Rejected
 from engine.operators.running import is_row_local, run_operator, stop_on_failure
 from engine.plan.node import Node
 from engine.plan.plan import Plan
@@ -124,7 +124,10 @@ class _Calls:
 
     async def outcome(self, rows: Sequence[Row]) -> Outcome:
         """Run the operator over some rows, without recording the outcome yet."""
-        return await self._run(rows, len(rows))
+        taken, others = rows[: self._node.sample], rows[len(rows[: self._node.sample]) :]
+        outcome = await self._run(taken, len(taken))
+        unseen = [Rejected(row, f"not sampled: {self._node.name} has sample: {self._node.sample}") for row in others]
+        return replace(outcome, rejected=[*outcome.rejected, *unseen]) if unseen else outcome
 
     async def _run(self, given: OperatorInput, expected: int) -> Outcome:
         tools = OperatorTools(self._lent, self._backend, self._progress, expected)

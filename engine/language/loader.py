@@ -172,7 +172,10 @@ class _Loader:
                 raise where.error(f"the key {key!r} is missing", advice="An operator needs name and type.")
         self.name(name, where.at("name"))
         node_type = self.node_type(value["type"], where.at("type"))
-        return bind(node_type, self.effective(value, where, node_type), where, ignored=("type",)), where
+        kept = self.effective(value, where, node_type)
+        if isinstance(kept.get("method_kwargs"), Mapping):
+            kept = {**kept, "method_kwargs": self.effective(kept["method_kwargs"], where.at("method_kwargs"))}
+        return bind(node_type, kept, where, ignored=("type",)), where
 
     def node_type(self, kind: Any, where: Where) -> type[Node]:
         if kind in NETWORK_OPERATORS:
@@ -192,14 +195,15 @@ class _Loader:
                 advice="Write a list: - name: ..., input: ..., operations: [...]",
             )
         inputs = [d.name for d in datasets]
-        operators = [n.name for n in nodes]
+        operators = {n.name: n.traits().scans for n in nodes}
         steps = []
         for index, item in enumerate(value):
             steps.append(self.step(item, where.at(index), inputs, operators))
             inputs.append(steps[-1].name)
         return tuple(steps)
 
-    def step(self, value: Any, where: Where, inputs: list[str], operators: list[str]) -> Step:
+    def step(self, value: Any, where: Where, inputs: list[str], operators: Mapping[str, str]) -> Step:
+        """Read a step; `operators` gives for each name the dataset that it scans, "" for most."""
         keys = ("name", "input", "operations")
         entry = self.mapping(value, where, ("name", "operations"), keys)
         name, names = entry["name"], entry["operations"]
@@ -214,9 +218,10 @@ class _Loader:
             raise where.at("input").error(
                 f"step {name!r} begins with a join, whose inputs are left and right", advice="Remove input."
             )
-        if not sides and "input" not in entry:
+        scanned = self.scanned(names, where.at("operations", 0), operators)
+        if not sides and not scanned and "input" not in entry:
             raise where.error("the key 'input' is missing", advice=f"Keys: {', '.join(keys)}.")
-        found = sides or self.inputs(entry["input"], where.at("input"))
+        found = sides or (self.inputs(entry["input"], where.at("input")) if "input" in entry else scanned)
         for source, place in found:
             if source not in inputs:
                 raise place.error(
@@ -237,6 +242,11 @@ class _Loader:
         if not isinstance(value, list):
             return [(value, where)]
         return [(item, where.at(index)) for index, item in enumerate(value)]
+
+    def scanned(self, names: list[Any], where: Where, operators: Mapping[str, str]) -> list[tuple[Any, Where]]:
+        """Return the dataset that a step's first operator scans."""
+        first = names[0] if names and isinstance(names[0], str) else ""
+        return [(operators[first], where)] if operators.get(first) else []
 
     def sides(self, names: list[Any], where: Where) -> list[tuple[Any, Where]] | None:
         """Read `- join_name: {left: a, right: b}`, the way in which a step begins with a join."""

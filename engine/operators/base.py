@@ -9,6 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.code.program import Program
+from engine.documents.structure import Structure
 from engine.plan.node import Node
 from engine.rows import DocumentId, Row, Span
 from models.protocol import Reply, Request, Sampling
@@ -143,6 +145,15 @@ class Tools(Protocol):
     @property
     def trusts_code(self) -> bool:
         """Say whether the user has allowed the pipeline's own Python to run."""
+
+    def structure(self, document_id: DocumentId) -> Structure:
+        """Say where the pages and the sections of a document begin."""
+
+    async def call_code(self, program: Program, given: Any) -> Any:
+        """Call `transform` of the pipeline's own Python with a JSON value, in a process that sees nothing else.
+
+        Raises ItemError for what goes wrong in the call, PipelineError when the code is not trusted or cannot be read.
+        """
 
     def progress(self, done: int, total: int) -> None:
         """Report how many work items (rows, pairs, groups) are finished."""

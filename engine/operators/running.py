@@ -18,8 +18,8 @@ LEAST_WAVE = 16
 
 
 def is_row_local(node: Node) -> bool:
-    """Say whether each row can go through by itself: with a limit, rows must be counted."""
-    return node.traits().row_local and getattr(node, "limit", None) is None
+    """Say whether each row can go through by itself: with a limit or a sample, rows must be counted."""
+    return node.traits().row_local and getattr(node, "limit", None) is None and node.sample is None
 
 
 async def run_operator(node: Node, given: OperatorInput, tools: Tools) -> Outcome:

@@ -16,6 +16,7 @@ from engine.language.checks import check, field_flow
 from engine.language.loader import Loaded, load_pipeline
 from engine.language.position import Position
 from engine.language.problems import Problem
+from engine.language.trust import refuse_untrusted
 from engine.plan.node import Node
 from engine.plan.plan import Plan
 from engine.plan.sources import override_input
@@ -62,7 +63,10 @@ class OutputOptions:
 
 @dataclass(frozen=True)
 class RunJob:
-    """One run as ordered. Relative paths start at the current folder; `model` replaces those of the pipeline."""
+    """One run as ordered. Relative paths start at the current folder; `model` replaces those of the pipeline.
+
+    `trust_code`: the user lets Python that the pipeline brings along run.
+    """
 
     pipeline: Path
     case: Path
@@ -70,6 +74,7 @@ class RunJob:
     outs: tuple[Path, ...] = ()
     model: str = ""
     workers: int | None = None
+    trust_code: bool = False
     output: OutputOptions = field(default=OutputOptions())
     parse: ParseOptions = field(default=ParseOptions())
 
@@ -104,6 +109,7 @@ def make_ready(job: RunJob, models: Models) -> ReadyRun:
     """
     loaded = load_with_inputs(job.pipeline, job.inputs)
     refuse_problems(loaded)
+    refuse_untrusted(loaded.plan, loaded.positions, trust_code=job.trust_code)
     outs, notes = _outs(job, loaded)
     check_outs(outs, case=job.case)
     _check_columns(loaded.plan, job.output.columns)
@@ -117,7 +123,7 @@ def make_ready(job: RunJob, models: Models) -> ReadyRun:
         *_stand_in_warnings(loaded, stand_ins),
     ]
     plan = replace(loaded.plan, default_model=stand_ins.get(loaded.plan.default_model, loaded.plan.default_model))
-    options = RunOptions(model=job.model, columns=job.output.columns, parse=job.parse)
+    options = RunOptions(model=job.model, columns=job.output.columns, parse=job.parse, trust_code=job.trust_code)
     if job.workers is not None:
         options = replace(options, workers=job.workers)
     return ReadyRun(replace(loaded, plan=plan, warnings=tuple(warnings)), options, outs)

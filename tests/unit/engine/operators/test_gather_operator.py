@@ -12,7 +12,7 @@ from engine.operators.gather import Gather
 FIXTURES = Path(__file__).parents[3] / "fixtures" / "gather"
 
 
-@pytest.mark.parametrize("name", ["merger_agreement", "license_headers", "configuration_example"])
+@pytest.mark.parametrize("name", sorted(file.stem for file in FIXTURES.glob("*.yaml")))
 async def test_samples_of_the_gather_page(name):
     case = json.loads(json.dumps(YAML(typ="safe").load((FIXTURES / f"{name}.yaml").read_text("utf-8"))))
     settings, chunks = case["settings"], case["chunks"]
