@@ -11,11 +11,11 @@ from engine.evidence.names import about
 from engine.evidence.sentences import sentences
 from engine.language.schema import Quote, QuoteSource, Schema
 from engine.language.templates import Template, prompt_template
-from engine.language.validation import validate
 from engine.operators.accounting import require
 from engine.operators.base import Tools
 from engine.plan.frozen import FrozenMap
 from engine.plan.node import Node
+from models.fits import find_misfits
 from models.protocol import Purpose, Reply, Request, Sampling, Segment, canonical_json
 
 SHARED_CHARACTERS = 200
@@ -106,7 +106,7 @@ async def ask(node: ModelNode, question: Question, tools: Tools) -> dict[str, An
 async def ask_reply(node: ModelNode, question: Question, tools: Tools) -> Reply:
     """As `ask`, but return the whole reply, its value not yet read by `question.read`."""
     reply = await tools.ask(request_for(node, question, tools))
-    problems = validate(reply.value, dict(question.json_schema))
+    problems = find_misfits(reply.value, dict(question.json_schema))
     if problems:
         raise ItemError(
             f"the reply does not fit its schema: {'; '.join(problems[:3])}",
