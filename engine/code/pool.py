@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-from typing import Any
+from collections.abc import Coroutine
+from typing import Any, TypeVar
 
 from engine.code.process import CodeProcess, Lost
 from engine.code.program import Program
+
+Result = TypeVar("Result")
 
 MOST_WORKERS = os.cpu_count() or 2
 
@@ -19,6 +22,7 @@ class CodePool:
         self._idle: list[CodeProcess] = []
         self._processes: set[CodeProcess] = set()
         self._slots: dict[Program, asyncio.Semaphore] = {}
+        self._ending: set[asyncio.Task[Any]] = set()
         self._all_slots = asyncio.Semaphore(MOST_WORKERS)
 
     async def call(self, program: Program, given: Any) -> Any:
@@ -38,10 +42,18 @@ class CodePool:
             return await self._try(program, given, fresh=True)
 
     async def close(self) -> None:
-        """End all processes."""
+        """End all processes. What has begun to end is ended, even if the caller is cancelled (again) meanwhile."""
         self._idle.clear()
-        processes, self._processes = self._processes, set()
-        await asyncio.gather(*(process.close() for process in processes))
+        for process in list(self._processes):
+            self._end(process)
+        cancelled: asyncio.CancelledError | None = None
+        while self._ending:
+            try:
+                await asyncio.wait(self._ending)
+            except asyncio.CancelledError as error:
+                cancelled = error
+        if cancelled is not None:
+            raise cancelled
 
     async def _try(self, program: Program, given: Any, *, fresh: bool) -> Any:
         process = await self._take(program, fresh=fresh)
@@ -51,7 +63,7 @@ class CodePool:
             if process.is_fit and process in self._processes:
                 self._idle.append(process)
             else:
-                await self._retire(process)
+                await asyncio.shield(self._end(process))
 
     async def _take(self, program: Program, *, fresh: bool) -> CodeProcess:
         """Return an idle process of the program, or a new one in place of the one that has been idle the longest."""
@@ -60,11 +72,30 @@ class CodePool:
             self._idle.remove(own[-1])
             return own[-1]
         if self._idle and len(self._processes) >= MOST_WORKERS:
-            await self._retire(self._idle.pop(0))
-        process = await CodeProcess.start(program)
+            await asyncio.shield(self._end(self._idle.pop(0)))
+        starting = self._watched(CodeProcess.start(program))
+        try:
+            process = await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            if starting.done() and not starting.cancelled() and starting.exception() is None:
+                self._end(starting.result())
+            starting.cancel()  # once, so that it ends what it has started; the caller may be cancelled again and again
+            raise
         self._processes.add(process)
         return process
 
-    async def _retire(self, process: CodeProcess) -> None:
+    def _end(self, process: CodeProcess) -> asyncio.Task[None]:
         self._processes.discard(process)
-        await process.close()
+        return self._watched(process.close())
+
+    def _watched(self, work: Coroutine[Any, Any, Result]) -> asyncio.Task[Result]:
+        """Do in a task of its own what must not be cut short; `close` waits for it."""
+        task = asyncio.create_task(work)
+        self._ending.add(task)
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self._ending.discard(task)
+        if not task.cancelled():
+            task.exception()  # who waits for the task gets it; if no one does any more, it is of no interest

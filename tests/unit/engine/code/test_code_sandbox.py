@@ -276,6 +276,22 @@ async def test_a_cancelled_call_ends_its_process():
     await pool.close()
 
 
+@pytest.mark.parametrize("pause", [0, 0.01, 0.03, 0.06])
+async def test_calls_cancelled_twice_while_processes_start_leave_none_behind(pause):
+    pool = CodePool()
+    before = set(psutil.Process().children())
+    program = dataclasses.replace(PROGRAM, source=body("while True: pass"), timeout_seconds=600)
+    calls = [asyncio.create_task(pool.call(program, {})) for _ in range(4)]
+    await asyncio.sleep(pause)
+    for _ in range(2):
+        for task in calls:
+            task.cancel()
+        await asyncio.sleep(0)
+    await asyncio.gather(*calls, return_exceptions=True)
+    await pool.close()
+    assert set(psutil.Process().children()) <= before
+
+
 async def test_no_more_processes_than_workers():
     pool = CodePool()
     source = body("time.sleep(0.05)", "return {'pid': os.getpid()}", first="import os, time")

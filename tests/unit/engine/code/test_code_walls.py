@@ -128,4 +128,4 @@ import csv, datetime, decimal, difflib, json, re, statistics
 datetime.datetime.strptime("2024", "%Y")
 """
     found = outcomes(setup, f"open({str(secret)!r})", "__import__('wave')", "re.sub('a', 'b', 'c')")
-    assert found == ["limits", "seccomp", "audit", "PermissionError", "ModuleNotFoundError", "done"]
+    assert found == ["limits", "seccomp", "audit", "PermissionError", "PermissionError", "done"]
