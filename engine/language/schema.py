@@ -191,7 +191,7 @@ def _note(description: Any, where: Where, notes: list[str]) -> None:
         raise where.error(f"a description is text, not {_shown(description)}")
     if not is_unicode(description):
         raise where.error("the description holds half of a surrogate pair, which is no character")
-    if description.strip():
+    if description:
         notes.append(description)
 
 
