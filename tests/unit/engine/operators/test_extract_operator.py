@@ -119,7 +119,7 @@ async def test_a_text_that_is_no_lines_of_a_document_has_no_lines(document, span
 
 async def test_a_line_that_does_not_exist_fails_the_row():
     outcome = await run(extract(), rows_of({"text": LETTER}), ScriptedTools(lambda _: ranges((1, 99))))
-    assert "end_line is 99, more than 7" in outcome.failed[0].error
+    assert "end_line is 99, at least 1 wanted and at most 7 allowed" in outcome.failed[0].error
 
 
 async def test_a_paragraph_in_one_line_is_shown_in_pieces_and_copied_whole():

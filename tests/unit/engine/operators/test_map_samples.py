@@ -123,7 +123,7 @@ async def test_a_calibration_whose_points_fail_fails_all_rows():
         return {"reference_points": []} if "reference_points" in request.schema["properties"] else {"score": 1}
 
     outcome = await run(rate(calibrate=True), texts(2), ScriptedTools(reply))
-    assert "has 0 items, fewer than 1" in outcome.failed[1].error
+    assert "has 0 items, at least 1 wanted" in outcome.failed[1].error
 
 
 async def test_a_filter_can_be_calibrated():
