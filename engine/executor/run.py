@@ -9,18 +9,19 @@ import os
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, TypeVar
 
 from engine.documents.options import ParseOptions
-from engine.errors import PipelineError, RedwellError, UsageError
+from engine.errors import PipelineError, RedwellError
 from engine.executor.accounts import Account
 from engine.executor.asking import CachedAsk
+from engine.executor.datasets import DatasetReader, ReadDataset
 from engine.executor.events import Emit, Event, FilesFound, ModelCall, OperatorProgress, RunFinished, RunStarted, Warned
 from engine.executor.model_pool import ModelPool, OpenEmbedder, OpenModel
+from engine.executor.parsing import ParsingFunctions
 from engine.executor.records import decision_records, evidence_records, fate_records, row_records
 from engine.executor.results import EvidenceFinder, result_columns
-from engine.executor.sources import NO_TEXT, Ingested, data_rows, document_row, ingest, load_document, source_reader
+from engine.executor.sources import source_reader
 from engine.executor.stages import StageRunner, named_apart
 from engine.executor.tools import Lent
 from engine.executor.translation import as_redwell_error
@@ -208,55 +209,35 @@ class _Run:
     # -- datasets ------------------------------------------------------------------------------------------------
 
     async def _read_all(self) -> dict[str, Sequence[Row]]:
-        """Read the datasets that a step reads; return their rows by name."""
-        used = {name for step in self._plan.steps for name in step.inputs}
+        """Read the datasets that a step needs; return their rows by name."""
+        used = {name for step in self._plan.steps for name in self._plan.sources_of(step)}
         return {d.name: await self._read(d) for d in self._plan.datasets if d.name in used}
 
     async def _read(self, dataset: Dataset) -> Sequence[Row]:
-        location = dataset.location(self._loaded.directory)
-        if dataset.type == "memory":
-            raise UsageError(
-                f"dataset {dataset.name!r} is of type memory, which only Python code can fill",
-                advice="Give the rows with --input FILE.jsonl, or write type: folder or file.",
-            )
-        if dataset.type == "file":
-            rows = list(data_rows(dataset, location))
-            self._keep_source(dataset.name, rows, [])
-            return rows
-        return await self._read_folder(dataset, location)
-
-    async def _read_folder(self, dataset: Dataset, location: Path) -> Sequence[Row]:
-        found = await ingest(
-            location,
-            self._case,
-            self._emit,
-            dataset=dataset.name,
+        reader = DatasetReader(
+            case=self._case,
+            emit=self._emit,
             options=self._options.parse,
             workers=self._options.workers,
+            directory=self._loaded.directory,
+            tables=self._loaded.tables,
         )
+        found = await reader.read(dataset)
+        functions = ParsingFunctions(reader, self._plan.parsing_tools, trusts_code=self._options.trust_code)
+        await functions.apply(dataset, found)
         self._failed_items += found.failed
-        self._case.save_run_documents(self._run_id, found.fates)
-        rows: list[Row] = []
-        empty: list[Row] = []
-        for row in self._document_rows(dataset, found):
-            (rows if row.values["text"].strip() else empty).append(row)
-        self._keep_source(dataset.name, rows, empty)
-        return rows
+        self._case.save_run_documents(self._run_id, found.files)
+        self._keep_source(dataset.name, found)
+        return found.rows
 
-    def _document_rows(self, dataset: Dataset, found: Ingested) -> list[Row]:
-        rows = []
-        for id, path in found.documents.items():
-            rows.append(document_row(dataset, load_document(self._case, id), path))
-        return rows
-
-    def _keep_source(self, name: str, rows: Sequence[Row], empty: Sequence[Row]) -> None:
-        """Keep a dataset's rows; documents without text are rejected there, with the reason."""
-        self._source_fields.update(dict.fromkeys(key for row in (*rows, *empty) for key in row.values))
+    def _keep_source(self, name: str, found: ReadDataset) -> None:
+        """Keep a dataset's rows, and the fate of those that were turned down."""
+        every = [*found.rows, *(row for row, _ in found.turned_down)]
+        self._source_fields.update(dict.fromkeys(key for row in every for key in row.values))
         with self._case.transaction():
-            self._save_rows(name, rows)
-            fates = [FateRecord(row.id, "output") for row in rows]
-            fates += [FateRecord(row.id, "rejected", f"{NO_TEXT}: {row.values['path']}") for row in empty]
-            self._case.save_fates(self._run_id, name, fates, rows_in=len(rows) + len(empty))
+            self._save_rows(name, found.rows)
+            fates = [FateRecord(row.id, "output") for row in found.rows] + [fate for _, fate in found.turned_down]
+            self._case.save_fates(self._run_id, name, fates, rows_in=len(every))
 
     # -- operators -----------------------------------------------------------------------------------------------
 

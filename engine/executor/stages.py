@@ -7,13 +7,13 @@ another is still at the first operator, so the model's batch stays full.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import Any, TypeVar
 
 from engine.executor.accounts import Account
 from engine.executor.events import Emit, OperatorFinished, OperatorStarted, RowFailed
+from engine.executor.parallel import all_or_none
 from engine.executor.tools import Lent, OperatorTools, Progress
 from engine.operators.base import OperatorInput, Outcome
 from engine.operators.registry import REGISTRY
@@ -24,8 +24,6 @@ from models.protocol import ModelBackend
 
 ROWS_IN_FLIGHT = 256
 """Rows that may be inside a chain at once; bounds memory, not the model's batch."""
-
-Result = TypeVar("Result")
 
 BackendOf = Callable[[Node], Awaitable[ModelBackend | None]]
 
@@ -169,19 +167,8 @@ async def _run_chain(calls: Sequence[_Calls], rows: Sequence[Row]) -> Sequence[R
                 current = outcome.rows
         return steps
 
-    passed = await _all_or_none([one(row) for row in rows])
+    passed = await all_or_none([one(row) for row in rows])
     for steps in passed:
         for call, (given, outcome) in zip(calls, steps, strict=True):
             call.record(given, outcome)
     return [row for steps in passed for row in steps[-1][1].rows]
-
-
-async def _all_or_none(work: Sequence[Coroutine[Any, Any, Result]]) -> list[Result]:
-    """Run all at once; the first error cancels the rest and is raised as it is (a TaskGroup would wrap it)."""
-    tasks = [asyncio.create_task(coroutine) for coroutine in work]
-    try:
-        return list(await asyncio.gather(*tasks))
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)

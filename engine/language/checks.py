@@ -16,7 +16,7 @@ from engine.language.schema_types import quotes_in
 from engine.language.templates import Template
 from engine.plan.node import Node, Traits
 from engine.plan.plan import Plan, Step
-from engine.plan.sources import DOCUMENT_FIELDS
+from engine.plan.sources import known_fields
 
 SourceFields = Mapping[str, Collection[str] | None]
 """Per dataset the fields of its rows; None (or no entry, for data files) when they are not known."""
@@ -27,7 +27,7 @@ def check(
 ) -> list[Problem]:
     """List all problems of a plan, in the order the operators run; errors and warnings.
 
-    Folder datasets have the fields of documents unless `source_fields` says otherwise.
+    Datasets have the fields that the plan tells of (engine.plan.sources) unless `source_fields` says otherwise.
     """
     return list(_Check(plan, source_fields or {}, positions or Positions()).problems())
 
@@ -79,8 +79,7 @@ class _Check:
         self.flows = {d.name: self.source(d.name, source_fields) for d in plan.datasets}
 
     def source(self, name: str, source_fields: SourceFields) -> _Flow:
-        is_folder = self.plan.dataset(name).type == "folder"
-        known = source_fields.get(name, DOCUMENT_FIELDS if is_folder else None)
+        known = source_fields.get(name, known_fields(self.plan.dataset(name)))
         return _Flow(dict.fromkeys(known or (), ""), is_open=known is None)
 
     def problems(self) -> Iterator[Problem]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,32 +14,48 @@ from engine.language.problems import Problem
 from engine.language.yaml_reader import MAX_CHARACTERS, read_yaml
 from engine.operators.base import Operator
 from engine.operators.registry import REGISTRY
+from engine.plan.dataset import DOCUMENT_PARSERS, NO_EFFECT_ARGUMENTS, Dataset, Parsing, ParsingTool
 from engine.plan.node import Node
-from engine.plan.plan import Dataset, Output, Plan, Settings, Step, SystemPrompt
+from engine.plan.plan import Output, Plan, Settings, Step, SystemPrompt
+from engine.plan.retriever import Embedding, Retriever
 
-_TOP_KEYS = ("datasets", "operations", "pipeline", "default_model", "system_prompt", "settings")
+_TOP_KEYS = (
+    "datasets", "operations", "pipeline", "default_model", "system_prompt", "settings", "retrievers",
+    "parsing_tools", "output",
+)  # fmt: skip
 
 NO_EFFECT_KEYS = frozenset(
     {
-        "litellm_completion_kwargs", "rate_limits", "api_base", "bypass_cache", "default_lm_api_base",
-        "default_embedding_api_base", "fallback_models", "fallback_embedding_models", "optimizer_config",
-        "optimize", "recursively_optimize", "sample_size", "enable_observability", "flush_partial_results",
-        "max_threads", "verbose", "intermediate_dir", "source", "embedding_api_base", "num_retries_on_rate_limit",
+        "agent_model", "api_base", "azure_deployment", "bypass_cache", "cascade", "clustering_method",
+        "concurrent_thread_count", "default_embedding_api_base", "default_lm_api_base", "embedding_api_base",
+        "embedding_batch_size", "embedding_model", "enable_observability", "fallback_embedding_models",
+        "fallback_models", "flush_partial_result", "flush_partial_results", "interactive_ui", "intermediate_dir",
+        "litellm_completion_kwargs", "llm_api_keys", "manually_fix_errors", "max_retries_per_timeout", "max_threads",
+        "num_retries_on_rate_limit", "optimize", "optimizer_config", "optimizer_model", "persist_intermediates",
+        "rate_limits", "recursively_optimize", "sample_size", "source", "synthesize_resolve", "verbose",
     }
 )  # fmt: skip
-"""Keys of DocETL that steer cloud services or its console; here they change nothing."""
+"""Keys of DocETL that steer cloud services, its optimizer or its console; here they change no result."""
+
+SAMPLING_KWARGS = {"max_tokens": "max_tokens", "max_completion_tokens": "max_tokens", "temperature": "temperature"}
+"""What of litellm_completion_kwargs is honoured, and the operator's own key for it."""
 
 NETWORK_OPERATORS = frozenset({"web_fetch", "web_search"})
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """A plan, where its parts stand in the file, warnings, and the folder that relative paths start at."""
+    """A plan, where its parts stand in the file, warnings, and the folder that relative paths start at.
+
+    `tables` are the rows of datasets of type memory that Python code hands over, by the name of the dataset; they
+    stand before the dataset's own `data`.
+    """
 
     plan: Plan
     positions: Positions = field(default_factory=Positions)
     warnings: tuple[Problem, ...] = ()
     directory: Path = field(default_factory=Path.cwd)
+    tables: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
 
 
 def load_pipeline(path: Path, *, registry: Mapping[str, Operator] = REGISTRY) -> Loaded:
@@ -81,6 +97,7 @@ class _Loader:
         pipeline_where = self.root.at("pipeline")
         pipeline = self.mapping(document["pipeline"], pipeline_where, ("steps",), ("steps", "output"))
         datasets = self.datasets(document.get("datasets") or {})
+        output = "output" in pipeline or "output" not in document
         nodes = tuple(node for node, _ in operators)
         plan = bind(
             Plan,
@@ -90,7 +107,13 @@ class _Loader:
                 "datasets": datasets,
                 "operators": nodes,
                 "steps": self.steps(pipeline["steps"], datasets, nodes),
-                "output": self.section(Output, pipeline.get("output") or {}, pipeline_where.at("output")),
+                "output": self.section(
+                    Output,
+                    (pipeline if output else document).get("output"),
+                    (pipeline_where if output else self.root).at("output"),
+                ),
+                "retrievers": self.retrievers(document.get("retrievers") or {}),
+                "parsing_tools": self.parsing_tools(document.get("parsing_tools") or []),
                 "system_prompt": self.section(
                     SystemPrompt, document.get("system_prompt"), self.root.at("system_prompt")
                 ),
@@ -116,12 +139,12 @@ class _Loader:
                 raise where.error(f"the key {key!r} is missing", advice=f"Keys: {', '.join(valid)}.")
         return kept
 
-    def effective(self, value: Any, where: Where, cls: type | None = None) -> Any:
-        """Leave out keys that have no effect here, noting them for the warning."""
+    def effective(self, value: Any, where: Where, cls: type | None = None, more: Collection[str] = frozenset()) -> Any:
+        """Leave out keys that have no effect here (`more`: in this place), noting them for the warning."""
         if not isinstance(value, Mapping):
             return value
         own = {path[0] for path in yaml_fields(cls)} if cls else set()
-        unused = [k for k in value if k in NO_EFFECT_KEYS and k not in own]
+        unused = [k for k in value if (k in NO_EFFECT_KEYS or k in more) and k not in own]
         self.without_effect += [replace(where.at(k)) for k in unused]
         return {k: v for k, v in value.items() if k not in unused}
 
@@ -133,7 +156,48 @@ class _Loader:
 
     def dataset(self, name: Any, value: Any, where: Where) -> Dataset:
         given = {"name": self.name(name, where)}
-        return bind(Dataset, self.effective(value, where, Dataset), where, given=given)
+        entry = self.effective(value, where, Dataset)
+        if isinstance(entry, Mapping):
+            entry = dict(entry)
+            if entry.get("type") == "memory" and isinstance(entry.get("path"), list):
+                entry.setdefault("data", entry.pop("path"))  # as DocETL's Python interface writes it
+            if isinstance(entry.get("parsing"), list):
+                steps = enumerate(entry["parsing"])
+                entry["parsing"] = [self.parsing(item, where.at("parsing", index)) for index, item in steps]
+        return bind(Dataset, entry, where, given=given)
+
+    def parsing(self, item: Any, where: Where) -> Any:
+        """Put the arguments of a parsing function, which DocETL writes beside its other keys, under function_kwargs."""
+        if not isinstance(item, Mapping) or not isinstance(item.get("function_kwargs", {}), Mapping):
+            return item
+        own = {path[0] for path in yaml_fields(Parsing)}
+        kept = {key: value for key, value in item.items() if key in own}
+        arguments = {key: value for key, value in item.items() if key not in own} | kept.get("function_kwargs", {})
+        if item.get("function") in DOCUMENT_PARSERS:
+            idle = NO_EFFECT_ARGUMENTS & set(arguments)
+            self.without_effect += [where.at(key) for key in arguments if key in idle]
+            arguments = {key: value for key, value in arguments.items() if key not in idle}
+        return {**kept, "function_kwargs": arguments}
+
+    def retrievers(self, value: Any) -> tuple[Retriever, ...]:
+        where = self.root.at("retrievers")
+        if not isinstance(value, Mapping):
+            raise where.error(f"expected a mapping of names to retrievers, not {describe_value(value)}")
+        return tuple(self.retriever(name, item, where.at(name)) for name, item in value.items())
+
+    def retriever(self, name: Any, value: Any, where: Where) -> Retriever:
+        given = {"name": self.name(name, where)}
+        entry = self.effective(value, where, Retriever, {"index_dir", "build_index"})
+        if isinstance(entry, Mapping) and "embedding" in entry:
+            section = self.effective(entry["embedding"], where.at("embedding"), Embedding, {"model"})
+            entry = {**entry, "embedding": section}
+        return bind(Retriever, entry, where, given=given)
+
+    def parsing_tools(self, value: Any) -> tuple[ParsingTool, ...]:
+        where = self.root.at("parsing_tools")
+        if not isinstance(value, list):
+            raise where.error(f"expected a list, not {describe_value(value)}", advice=f"Keys: {_TOOL_KEYS}.")
+        return tuple(bind(ParsingTool, item, where.at(index)) for index, item in enumerate(value))
 
     def operators(self, value: Any) -> list[tuple[Node, Where]]:
         where = self.root.at("operations")
@@ -166,7 +230,19 @@ class _Loader:
                 raise where.error(f"the key {key!r} is missing", advice="An operator needs name and type.")
         self.name(name, where.at("name"))
         node_type = self.node_type(value["type"], where.at("type"))
-        return bind(node_type, self.effective(value, where, node_type), where, ignored=("type",)), where
+        entry = self.with_sampling(value, where, node_type)
+        return bind(node_type, self.effective(entry, where, node_type), where, ignored=("type",)), where
+
+    def with_sampling(self, value: Mapping[Any, Any], where: Where, node_type: type[Node]) -> Mapping[Any, Any]:
+        """Take over what litellm_completion_kwargs says of sampling; the rest of it has no effect."""
+        given = value.get("litellm_completion_kwargs")
+        if not isinstance(given, Mapping):
+            return value
+        own = {path[0] for path in yaml_fields(node_type)}
+        taken = {k: v for k, v in given.items() if SAMPLING_KWARGS.get(k) in own and v is not None}
+        self.without_effect += [where.at("litellm_completion_kwargs", key) for key in given if key not in taken]
+        renamed = {SAMPLING_KWARGS[key]: item for key, item in taken.items()}
+        return {**renamed, **{key: item for key, item in value.items() if key != "litellm_completion_kwargs"}}
 
     def node_type(self, kind: Any, where: Where) -> type[Node]:
         if kind in NETWORK_OPERATORS:
@@ -186,14 +262,16 @@ class _Loader:
                 advice="Write a list: - name: ..., input: ..., operations: [...]",
             )
         inputs = [d.name for d in datasets]
-        operators = [n.name for n in nodes]
-        steps = []
+        operators = {n.name: n for n in nodes}
+        steps: list[Step] = []
         for index, item in enumerate(value):
-            steps.append(self.step(item, where.at(index), inputs, operators))
+            previous = steps[-1].name if steps else ""
+            steps.append(self.step(item, where.at(index), inputs, operators, previous))
             inputs.append(steps[-1].name)
         return tuple(steps)
 
-    def step(self, value: Any, where: Where, inputs: list[str], operators: list[str]) -> Step:
+    def step(self, value: Any, where: Where, inputs: list[str], operators: Mapping[str, Node], previous: str) -> Step:
+        """Read a step; without `input` it reads the step before it, as in DocETL."""
         keys = ("name", "input", "operations")
         entry = self.mapping(value, where, ("name", "operations"), keys)
         name, names = entry["name"], entry["operations"]
@@ -208,9 +286,10 @@ class _Loader:
             raise where.at("input").error(
                 f"step {name!r} begins with a join, whose inputs are left and right", advice="Remove input."
             )
-        if not sides and "input" not in entry:
+        source = entry.get("input") or _scanned(names, operators) or previous
+        if not sides and not source:
             raise where.error("the key 'input' is missing", advice=f"Keys: {', '.join(keys)}.")
-        found = sides or self.inputs(entry["input"], where.at("input"))
+        found = sides or self.inputs(source, where.at("input"))
         for source, place in found:
             if source not in inputs:
                 raise place.error(
@@ -259,7 +338,18 @@ class _Loader:
         return tuple(found)
 
 
+_TOOL_KEYS = "name, function_code"
+
+
+def _scanned(names: list[Any], operators: Mapping[str, Node]) -> str:
+    """Return the dataset that the first operator of a step scans, "" if it is no scan."""
+    first = operators.get(names[0]) if names and isinstance(names[0], str) else None
+    return getattr(first, "dataset_name", None) or ""
+
+
 def _key_and_operator(where: Where) -> str:
+    if "litellm_completion_kwargs" in where.path[:-1]:
+        where = replace(where, path=(*where.path[:-2], ".".join(str(key) for key in where.path[-2:])))
     key = str(where.path[-1])
     return f"{key} ({where.operator})" if where.operator else key
 
