@@ -114,7 +114,6 @@ def test_damaged_office_files_fail_with_a_reason(tmp_path: Path, name: str) -> N
 
 
 def test_parquet_rows(tmp_path: Path) -> None:
-    numbers = arrow.Array([1, 2], arrow.DataType.int64())
     columns = {
         "n": arrow.Array([1, None], arrow.DataType.int64()),
         "x": arrow.Array([0.5, float("nan")], arrow.DataType.float64()),
