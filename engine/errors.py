@@ -6,6 +6,7 @@ RedwellError                  exit code 2
 ├── EnvironmentMissing        3   a model, a library or disk space is missing
 ├── CaseError                 2   the case file cannot be used
 ├── DocumentError             1   one file could not be read (the others go on)
+├── RunStopped                1   a row failed in an operator whose failures end the run (on_error: fail_run)
 └── ItemError                 1   one row failed in one operator (the others go on)
 
 The rooms below have trees of their own (models.errors.ModelError, storage.errors.StorageError);
@@ -76,6 +77,12 @@ class DocumentError(RedwellError):
     def __init__(self, message: str, *, reason: str, advice: str = "") -> None:
         super().__init__(message, advice=advice)
         self.reason = reason
+
+
+class RunStopped(RedwellError):
+    """A row failed in an operator of which the pipeline says that a failure ends the run."""
+
+    exit_code = 1
 
 
 class ItemError(RedwellError):

@@ -3,6 +3,7 @@
 ModelError
 ├── PromptTooLong      the prompt does not fit the context (not retryable)
 ├── OutOfTokens        the reply reached its token limit before it was complete (retryable with a larger limit)
+├── TimedOut           the reply took longer than the request allows (retryable with a larger limit)
 ├── InvalidSchema      the schema cannot be compiled to a token mask
 ├── ModelCrashed       the runtime failed while this request was in flight (retryable)
 ├── ModelMissing       the weights are not installed (environment)
@@ -36,7 +37,8 @@ class PromptTooLong(ModelError):
         super().__init__(
             f"{what} has {prompt_tokens} tokens and keeps {reply_tokens} for the reply, "
             f"but the model's context is {context_tokens} tokens",
-            advice="Split the text (split + gather), fold it (reduce with fold_prompt), or lower max_tokens.",
+            advice="Split the text (split + gather), fold it (reduce with fold_prompt), or declare what to do with it "
+            "(too_long: split, middle_out, head or head_tail). A lower max_tokens leaves more room, too.",
         )
 
 
@@ -47,6 +49,19 @@ class OutOfTokens(ModelError):
 
     def __init__(self, message: str, *, partial: str = "", advice: str = "") -> None:
         super().__init__(message, advice=advice or "Raise max_tokens for this operator, or ask for less per call.")
+        self.partial = partial
+
+
+class TimedOut(ModelError):
+    """The model began and did not finish in time; `partial` is what was written."""
+
+    retryable = True
+
+    def __init__(self, *, seconds: float, partial: str = "") -> None:
+        super().__init__(
+            f"the reply was not complete after {seconds:g} seconds",
+            advice="Raise timeout_seconds for this operator, or ask for less per call.",
+        )
         self.partial = partial
 
 

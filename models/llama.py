@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from models.chat import render_chat
 from models.choices import choice_probabilities
-from models.errors import ModelCrashed, ModelError, OutOfTokens, PromptTooLong
+from models.errors import ModelCrashed, ModelError, OutOfTokens, PromptTooLong, TimedOut
 from models.guides import GuideCompiler
 from models.hardware import usable_cores
 from models.llama_runtime import LlamaRuntime, RuntimeSettings
@@ -152,6 +152,7 @@ class LlamaBackend:
             seed=request.seed,
             deliver=deliver,
             keep_steps=request.probabilities,
+            timeout_seconds=request.timeout_seconds,
         )
         self._send(job)
         try:
@@ -200,13 +201,13 @@ class LlamaBackend:
         return min(request.sampling.max_tokens, room)
 
     def _outcome(self, job: Job, request: Request, error: ModelError | None) -> Reply | ModelError:
-        if isinstance(error, OutOfTokens):
+        if isinstance(error, OutOfTokens | TimedOut):
             error.partial = self._guides.decode(job.reply)
-            if job.sampling.max_tokens < request.sampling.max_tokens:
-                error.advice = (
-                    f"The prompt of {job.prompt.size} tokens leaves no more of the context of {self.context_tokens}: "
-                    "shorten or split it, or ask for less per call."
-                )
+        if isinstance(error, OutOfTokens) and job.sampling.max_tokens < request.sampling.max_tokens:
+            error.advice = (
+                f"The prompt of {job.prompt.size} tokens leaves no more of the context of {self.context_tokens}: "
+                "shorten or split it, or ask for less per call."
+            )
         return error or self._reply(job, request)
 
     def _reply(self, job: Job, request: Request) -> Reply | ModelError:

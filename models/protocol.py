@@ -47,6 +47,7 @@ class Request:
     """Ask for one JSON value that fits `schema_json` (canonical JSON Schema text).
 
     With `probabilities`, the reply says how sure the model was of each choice (Reply.probabilities).
+    `timeout_seconds` bounds the time from when the model begins to read the prompt; waiting for its turn is free.
     """
 
     segments: tuple[Segment, ...]
@@ -54,6 +55,7 @@ class Request:
     sampling: Sampling = Sampling()
     seed: int = 0
     probabilities: bool = False
+    timeout_seconds: float | None = field(default=None, compare=False)
     purpose: Purpose = field(default=Purpose(), compare=False)
 
     @property
@@ -123,7 +125,7 @@ class ModelBackend(Protocol):
     async def ask(self, request: Request) -> Reply:
         """Answer one request.
 
-        Raises PromptTooLong, OutOfTokens, InvalidSchema or ModelCrashed (models.errors).
+        Raises PromptTooLong, OutOfTokens, TimedOut, InvalidSchema or ModelCrashed (models.errors).
         """
 
     async def close(self) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.choices import Step
-from models.errors import ModelError, OutOfTokens, PromptTooLong
+from models.errors import ModelError, OutOfTokens, PromptTooLong, TimedOut
 from models.guides import Guide
 from models.protocol import Sampling
 from models.sequences import Slot, SlotTable
@@ -55,6 +55,7 @@ class Job:
     """One request on its way: its prompt, its guide and what has been written of the reply.
 
     With `keep_steps`, the probabilities of the tokens among which each choice was made are kept in `steps`.
+    `timeout_seconds` is counted from `started`.
     """
 
     prompt: NDArray[np.int32]
@@ -63,6 +64,7 @@ class Job:
     seed: int
     deliver: Callable[[Job, ModelError | None], None]
     keep_steps: bool = False
+    timeout_seconds: float | None = None
     submitted: float = field(default_factory=time.perf_counter)
     started: float | None = None
     reply: list[int] = field(default_factory=list)
@@ -74,6 +76,10 @@ class Job:
     overtaken: int = 0
     cancelled: bool = False
     _random: np.random.Generator | None = None
+
+    def is_late(self, now: float) -> bool:
+        """Say whether the reply has taken longer than it may."""
+        return self.timeout_seconds is not None and now - (self.started or now) > self.timeout_seconds
 
     @property
     def random(self) -> np.random.Generator:
@@ -157,6 +163,7 @@ class Scheduler:
     def step(self) -> None:
         """Admit what fits, evaluate one batch, and choose the next token of each reply that got its logits."""
         self._drop_cancelled()
+        self._end_late()
         self._admit()
         batch, waiting_for_logits = self._fill_batch()
         if not batch:
@@ -174,6 +181,12 @@ class Scheduler:
         if any(j.cancelled for j in self._waiting):
             self._waiting = deque(j for j in self._waiting if not j.cancelled)
             self._full = False
+
+    def _end_late(self) -> None:
+        now = time.perf_counter()
+        for job in [j for j in (*self._running, *self._waiting) if j.is_late(now)]:
+            self._full = False
+            self._finish(job, TimedOut(seconds=job.timeout_seconds or 0))
 
     def _admit(self) -> None:
         """Start waiting jobs, but none while the running ones have a whole batch left to read.

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from models.errors import InvalidSchema, ModelCrashed, ModelError, OutOfTokens, PromptTooLong
+from models.errors import InvalidSchema, ModelCrashed, ModelError, OutOfTokens, PromptTooLong, TimedOut
 from models.fits import find_misfit
 from models.protocol import Reply, Request, canonical_json
 from models.script import prompt_text, read_script
@@ -63,6 +63,9 @@ class ScriptedBackend:
         self._check_open()
         prompt_tokens = self._check_length(request)
         self.requests.append(request)
+        if request.timeout_seconds is not None and self._delay_seconds > request.timeout_seconds:
+            await asyncio.sleep(request.timeout_seconds)
+            raise TimedOut(seconds=request.timeout_seconds)
         await asyncio.sleep(self._delay_seconds)
         self._check_open()
         text, value = self._checked_reply(request)

@@ -204,6 +204,8 @@ class _Run:
         traits = node.traits()
         if not (traits.calls_model or traits.counts_tokens):
             return None
+        for name in getattr(node, "other_models", ()):
+            await self._pool.model(name)
         return await self._pool.model(getattr(node, "model", None) or self._plan.default_model)
 
     # -- datasets ------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from engine.executor.events import Emit, OperatorFinished, OperatorStarted, RowF
 from engine.executor.parallel import all_or_none
 from engine.executor.tools import Lent, OperatorTools, Progress
 from engine.operators.base import OperatorInput, Outcome
-from engine.operators.registry import REGISTRY
+from engine.operators.running import is_row_local, run_operator, stop_on_failure
 from engine.plan.node import Node
 from engine.plan.plan import Plan
 from engine.rows import Row
@@ -44,7 +44,7 @@ class StageRunner:
         rows = await self._join(nodes[0], inputs) if joins else union(inputs)
         for stage in stages(nodes[1:] if joins else nodes):
             calls = [await self._calls(node) for node in stage]
-            rows = await _run_chain(calls, rows) if _is_row_local(stage[0]) else await calls[0].call(rows)
+            rows = await _run_chain(calls, rows) if is_row_local(stage[0]) else await calls[0].call(rows)
             self._finish(calls)
         return rows
 
@@ -88,15 +88,11 @@ def named_apart(plan: Plan) -> dict[str, list[Node]]:
 
 def stages(nodes: Sequence[Node]) -> Iterator[list[Node]]:
     """Cut operators into stages: maximal runs of row-local ones, and single others."""
-    for local, run in groupby(nodes, key=_is_row_local):
+    for local, run in groupby(nodes, key=is_row_local):
         if local:
             yield list(run)
         else:
             yield from ([node] for node in run)
-
-
-def _is_row_local(node: Node) -> bool:
-    return node.traits().row_local
 
 
 class _Calls:
@@ -130,9 +126,10 @@ class _Calls:
 
     async def _run(self, given: OperatorInput, expected: int) -> Outcome:
         tools = OperatorTools(self._lent, self._backend, self._progress, expected)
-        outcome: Outcome = await REGISTRY[self._node.kind].run(self._node, given, tools)
+        outcome = await run_operator(self._node, given, tools)
         for failed in outcome.failed:
             self._emit(RowFailed(self._node.name, failed.row.id, failed.error, failed.advice))
+        stop_on_failure(self._node, outcome.failed)
         return outcome
 
     def record(self, rows: Sequence[Row], outcome: Outcome) -> None:

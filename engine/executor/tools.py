@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import RedwellError
+from engine.errors import PipelineError, RedwellError
 from engine.executor.asking import CachedAsk
 from engine.executor.events import Emit, OperatorProgress
 from engine.executor.model_pool import ModelPool, TextEmbedder
+from engine.operators.base import CallRecord, Retrieved
 from engine.plan.plan import Settings
 from models.protocol import ModelBackend, Reply, Request, Sampling
 from storage.case import Case
@@ -62,6 +64,7 @@ class OperatorTools:
         self._progress = progress
         self._done = 0
         self._total = expected
+        self._record = CallRecord()
         progress.expect(expected)
 
     @property
@@ -93,9 +96,19 @@ class OperatorTools:
         """Count the tokens of a whole prompt."""
         return self._model.count_prompt_tokens(request)
 
-    async def ask(self, request: Request) -> Reply:
-        """Ask the model through the reply cache."""
-        return await self._lent.asking.ask(self._model, request)
+    async def ask(self, request: Request, *, model: str | None = None) -> Reply:
+        """Ask the operator's model, or another by name, through the reply cache."""
+        backend = self._model if model is None else await self._lent.pool.model(model)
+        return await self._lent.asking.ask(backend, request)
+
+    async def retrieve(self, name: str, values: Mapping[str, Any]) -> Sequence[Retrieved]:
+        """Find what a retriever holds for a row; raises PipelineError where there is none of that name."""
+        raise PipelineError(f"there is no retriever {name!r}", operator=self._progress.operator)
+
+    @property
+    def record(self) -> CallRecord:
+        """Return where this call's notes are kept."""
+        return self._record
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Embed texts: shape (len(texts), dimensions), unit rows; each text is computed once per case."""

@@ -1,7 +1,8 @@
 """Turn YAML values into frozen dataclasses and back, by the types of their fields.
 
 A field is read from the YAML key of its own name, or from `metadata={"yaml": "output.schema"}`. A prompt
-(`Template`) says with `metadata={"variables": {"input1", "input2"}}` what it may use; without, `input`.
+(`Template`) says with `metadata={"variables": {"input1", "input2"}}` what it may use; without, `input`. A list of
+expressions may be written as one text, an expression a line.
 So a new operator needs nothing here.
 """
 
@@ -13,6 +14,7 @@ from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from engine.errors import PipelineError
+from engine.language.expressions import Expression, as_expressions
 from engine.language.position import Where, did_you_mean
 from engine.language.schema import Schema
 from engine.language.templates import INPUT, Template
@@ -95,6 +97,8 @@ def _convert_single(value: Any, hint: Any, where: Where, metadata: Mapping[str, 
         return Template.parse(text, variables=metadata.get("variables", INPUT), where=where)
     if hint is Schema:
         return Schema.parse(value, where=where)
+    if hint is Expression:
+        return Expression.parse(_convert_plain(value, str, where), where=where)
     if is_dataclass(hint) and isinstance(hint, type):
         return bind(hint, value, where)
     return _convert_plain(value, hint, where)
@@ -150,6 +154,8 @@ def _convert_tuple(value: Any, arguments: tuple[Any, ...], where: Where, metadat
     is_open = len(arguments) == 2 and arguments[1] is Ellipsis
     if is_open and arguments[0] is str and isinstance(value, str):
         return (value,)  # `reduce_key: officer` is `reduce_key: [officer]`
+    if is_open and arguments[0] is Expression and isinstance(value, str):
+        return tuple(Expression.parse(text, where=where) for text in as_expressions(value))
     if not isinstance(value, list):
         raise where.error(f"expected a list, not {describe_value(value)}", advice="Write [one, two].")
     if not is_open and len(value) != len(arguments):
@@ -229,7 +235,7 @@ def _keys_advice(cls: type) -> str:
 
 def _plain(value: Any) -> Any:
     match value:
-        case Template():
+        case Template() | Expression():
             return value.text
         case Schema():
             return value.to_yaml()
@@ -262,5 +268,5 @@ def _inside(value: Any, wanted: type[T]) -> Iterator[tuple[YamlPath, T]]:
     elif isinstance(value, Mapping):
         for key, item in value.items():
             yield from (((key, *inner), part) for inner, part in _inside(item, wanted))
-    elif is_dataclass(value) and not isinstance(value, Template | Schema | type):
+    elif is_dataclass(value) and not isinstance(value, Template | Schema | Expression | type):
         yield from parts_of(value, wanted)

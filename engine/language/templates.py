@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import secrets
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -20,6 +21,13 @@ from engine.language.template_fields import FieldReads, FieldWalker
 
 INPUT = frozenset({"input"})
 """The variables of a prompt about one row."""
+
+RETRIEVAL_CONTEXT = "retrieval_context"
+"""What a prompt calls the texts that its operator's retriever finds."""
+
+CONTEXT_PLACE = f"\ue000{RETRIEVAL_CONTEXT} {secrets.token_hex(8)}\ue001"
+"""Stands in a rendered prompt where these texts go: they are found after it is rendered. Not the same in two runs of
+the program, so that no document can hold it."""
 
 _USER = PromptEnvironment()
 _BUILT_IN = PromptEnvironment(trim_blocks=True, lstrip_blocks=True)
@@ -88,6 +96,11 @@ class Template:
         return bool(self._analysis.reads.unknown)
 
     @property
+    def uses_retrieval(self) -> bool:
+        """Say whether the prompt places the texts of a retriever itself."""
+        return RETRIEVAL_CONTEXT in self.text
+
+    @property
     def all_reads(self) -> FieldReads:
         """Return what is read through every variable."""
         return self._analysis.reads
@@ -98,7 +111,7 @@ class Template:
         Raises ItemError naming a missing field and the fields there are, or the bound that was exceeded.
         """
         try:
-            return self._bounded_text({**values, TICK: new_tick()})
+            return self._bounded_text({RETRIEVAL_CONTEXT: CONTEXT_PLACE, **values, TICK: new_tick()})
         except UndefinedError as error:
             raise ItemError(
                 f"the prompt cannot be filled in: {error.message}",
@@ -134,7 +147,7 @@ class Template:
 
     @cached_property
     def _analysis(self) -> FieldWalker:
-        walker = FieldWalker(self.variables or (), self._environment.globals)
+        walker = FieldWalker(self.variables or (), {*self._environment.globals, RETRIEVAL_CONTEXT})
         walker.walk(self._environment.parse(self.text))
         return walker
 

@@ -11,7 +11,7 @@ from engine.errors import ItemError, PipelineError
 from engine.operators.base import Failed, Outcome, Rejected, Tools
 from engine.plan.node import Node
 from engine.rows import Row
-from models.errors import ModelError, OutOfTokens
+from models.errors import ModelError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -98,7 +98,7 @@ async def attempt(work: Callable[[Item], Awaitable[Result]], item: Item) -> Resu
     except ModelError as error:
         if error.is_environment:
             raise  # nothing is wrong with the row: every other would fail the same way
-        return Failure(str(error), error.advice, error.partial if isinstance(error, OutOfTokens) else None)
+        return Failure(str(error), error.advice, getattr(error, "partial", None))
 
 
 def fail(node: Node, rows: Sequence[Row], failure: Failure) -> list[Failed]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.plan.node import Node
-from engine.rows import Row, Span
+from engine.rows import DocumentId, Row, Span
 from models.protocol import Reply, Request, Sampling
 
 
@@ -32,6 +32,10 @@ class Failed:
     raw_reply: str | None = None
 
 
+NOTE = "row"
+"""The subject of a decision that is a note about one row."""
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
     """One verdict about a pair or group that the ledger must show (resolve: are these the same?).
@@ -39,6 +43,9 @@ class Decision:
     `verdict` is "same", "different" or "undecided" (not merged; `detail` says why nobody could tell).
     `by` says who decided: "model", "transitivity", "user", "constraint" (joining would bring together what a rule
     or the user keeps apart), "limit", "error", or a code rule: "identical", "badge", "only_bearer_in_document", ...
+
+    A note about one row that went on is a decision too: `subject` is NOTE, `left` the row's id, and `verdict` what
+    befell it ("cut", "split", "not refined"), by which key of the operator.
     """
 
     subject: str
@@ -57,6 +64,31 @@ class Outcome:
     rejected: Sequence[Rejected] = ()
     failed: Sequence[Failed] = ()
     decisions: Sequence[Decision] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """A text that a retriever found; `span` are its lines in the document, `score` is higher for better ones."""
+
+    text: str
+    document_id: DocumentId | None = None
+    span: Span | None = None
+    score: float = 0.0
+
+
+@dataclass
+class CallRecord:
+    """What the questions of one call of an operator leave behind beside their answers.
+
+    `contexts` are the texts shown from a retriever, by the row (a group's first) that was asked about.
+    """
+
+    decisions: list[Decision] = field(default_factory=list)
+    contexts: dict[str, str] = field(default_factory=dict)
+
+    def note(self, row_id: str, verdict: str, by: str, detail: str) -> None:
+        """Tell the ledger what befell a row that goes on."""
+        self.decisions.append(Decision(NOTE, row_id, "", verdict, by, detail))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +125,15 @@ class Tools(Protocol):
     def count_tokens(self, text: str) -> int:
         """Count tokens with the node's model."""
 
-    async def ask(self, request: Request) -> Reply:
-        """Ask the model; raises models.errors.ModelError."""
+    async def ask(self, request: Request, *, model: str | None = None) -> Reply:
+        """Ask the node's model, or another by name; raises models.errors.ModelError."""
+
+    async def retrieve(self, name: str, values: Mapping[str, Any]) -> Sequence[Retrieved]:
+        """Find what a retriever of the pipeline holds for a row, best first; raises PipelineError for unknown names."""
+
+    @property
+    def record(self) -> CallRecord:
+        """Return where this call's notes are kept."""
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Embed texts: shape (len(texts), dimensions), rows of unit length."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from engine.errors import ItemError
 from engine.language.position import Where
@@ -36,6 +36,8 @@ class Filter(ModelNode):
     """
 
     kind: ClassVar[str] = "filter"
+    limit_counts: ClassVar[Literal["begun", "kept"]] = "kept"
+    splits_long_inputs: ClassVar[bool] = True
 
     prompt: Template | None = None
     schema: Schema | None = field(default=None, metadata={"yaml": "output.schema"})

@@ -60,6 +60,7 @@ class Fold:
             },
             form=f'{{"scratchpad": string, "output": {self.schema.describe()}}}',
             read=lambda reply: {**reply, "output": self.schema.read(reply["output"])},
+            answer_at="output",
             texts=[text for row in batch for text in texts_of(row.values)],
             task=f"fold {start + 1}-{stop} of {len(self.rows)}",
             row_id=self.rows[0].id,

@@ -27,6 +27,7 @@ class Map(ModelNode):
     """
 
     kind: ClassVar[str] = "map"
+    splits_long_inputs: ClassVar[bool] = True
 
     prompt: Template | None = None
     schema: Schema | None = field(default=None, metadata={"yaml": "output.schema"})
@@ -78,16 +79,24 @@ async def _fields(node: Map, row: Row, tools: Tools) -> dict[str, Any]:
     return {**values, **probabilities_of(node.probabilities, node.schema, values, reply)}
 
 
-def row_question(row: Row, prompt: Template, schema: Schema, seen: Mapping[str, Any]) -> Question:
-    """Put a prompt about one row, of which it sees the values `seen`; quotes come from all of the row."""
+def row_question(
+    row: Row, prompt: Template, schema: Schema, seen: Mapping[str, Any], shown: Mapping[str, str] = FrozenMap({})
+) -> Question:
+    """Put a prompt about one row, of which it sees the values `seen`; quotes come from all of the row.
+
+    `shown` are fields that the prompt sees another text of; their quotes come from that (Question.about).
+    """
+    seen = {**seen, **{name: text for name, text in shown.items() if name in seen}}
     return Question(
         prompt=prompt.render(input=seen),
-        json_schema=schema.json_schema(quote_source([row.values], prompt)),
+        json_schema=schema.json_schema(quote_source([row.values], prompt, shown=shown)),
         form=schema.describe(),
         read=schema.read,
         texts=texts_of(seen),
         row_id=row.id,
         values=row.values,
+        template=prompt,
+        about=lambda texts: row_question(row, prompt, schema, seen, texts),
     )
 
 

@@ -108,6 +108,10 @@ class Reduce(ModelNode):
             reads_unknown=any(p.reads_unknown for p in prompts),
         )
 
+    def work_items(self, rows: Sequence[Row]) -> Sequence[Sequence[Row]]:
+        """Give the groups: `limit` counts them."""
+        return group_rows(rows, self.keys)
+
     def written_fields(self) -> tuple[str, ...]:
         """Return the keys, the schema's fields and the aggregates."""
         names = self.schema.names if self.schema else ()

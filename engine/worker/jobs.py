@@ -216,6 +216,8 @@ def _model_names(loaded: Loaded) -> dict[str, Position | None]:
             names.setdefault(own, loaded.positions.operator(node.name, "model"))
         elif _asks(node):
             names.setdefault(loaded.plan.default_model, loaded.positions.nearest(("default_model",)))
+        for other in getattr(node, "other_models", ()):
+            names.setdefault(other, loaded.positions.operator(node.name, "gleaning", "model"))
     return names
 
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from engine.language.schema import Schema
 from engine.language.templates import Template
-from engine.operators.registry import REGISTRY
+from engine.operators.base import CallRecord
+from engine.operators.running import run_operator
 from engine.rows import DocumentId, Row
 from models.errors import PromptTooLong
 from models.protocol import Reply, Sampling
@@ -29,12 +30,16 @@ class ScriptedTools:
         self.embedded = []
         self.reports = []
         self.trusts_code = False
+        self.record = CallRecord()
+        self.models = []
+        self.found = {}
 
     def count_tokens(self, text):
         return len(text.split())
 
-    async def ask(self, request):
+    async def ask(self, request, *, model=None):
         self.requests.append(request)
+        self.models.append(model)
         words = sum(self.count_tokens(s.text) for s in request.segments)
         if words + request.sampling.max_tokens > self.context_tokens:
             raise PromptTooLong(
@@ -42,6 +47,9 @@ class ScriptedTools:
             )
         value = self.reply(request)
         return Reply(value=value, text=json.dumps(value))
+
+    async def retrieve(self, name, values):
+        return self.found[name](values)
 
     async def embed(self, texts):
         self.embedded += texts
@@ -63,7 +71,7 @@ def rows_of(*values, document=None):
 
 async def run(node, rows, tools=None):
     """Run an operator and check that no row is lost: each is an ancestor of an output, rejected or failed."""
-    outcome = await REGISTRY[node.kind].run(node, rows, tools or ScriptedTools())
+    outcome = await run_operator(node, rows, tools or ScriptedTools())
     accounted = {parent for row in outcome.rows for parent in row.parents}
     accounted |= {r.row.id for r in outcome.rejected} | {f.row.id for f in outcome.failed}
     assert accounted == {row.id for row in rows}

@@ -1,0 +1,135 @@
+"""Cut the longest texts of a prompt that does not fit, where the pipeline says so (`too_long`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Literal
+
+from engine.operators.base import Tools
+from engine.operators.model_node import ModelNode
+from engine.operators.question import Question, fits, prompt_tokens, reply_room
+
+Cut = Literal["head", "middle_out", "head_tail"]
+
+HEAD_SHARE: Mapping[Cut, float] = {"head": 1.0, "middle_out": 0.5, "head_tail": 0.75}
+"""How much of what is kept is the beginning; the rest is the end."""
+
+NEXT_TRY = 0.93
+"""Tokens of the parts need not add up to those of the whole: what does not fit yet is cut by so much more."""
+
+
+def fitted(node: ModelNode, question: Question, tools: Tools) -> Question:
+    """Return the question with its longest texts cut so that prompt and reply fit, and note it in the ledger.
+
+    Only the fields that the prompt shows unchanged can be cut. Where that does not help, the question is returned as
+    it is, so that the model's own error names the remedies. Only what the model sees may be quoted.
+    """
+    if node.too_long in ("error", "split") or fits(node, question, tools):
+        return question
+    how: Cut = node.too_long  # type: ignore[assignment]
+    texts = shown_texts(question)
+    keep = _characters(node, question, texts, tools)
+    while keep >= 1:
+        shown = {field: cut(text, keep, how) for field, text in texts.items() if len(text) > keep}
+        shorter = asked_about(node, question, shown)
+        if shorter is None:
+            return question
+        if _has_room(node, shorter, tools):
+            _note(node, question, shown, texts, tools)
+            return shorter
+        keep = int(keep * NEXT_TRY)
+    return question
+
+
+def shown_texts(question: Question) -> dict[str, str]:
+    """Return the row's texts, by field, that are in the prompt as they are."""
+    return {
+        field: value
+        for field, value in question.values.items()
+        if isinstance(value, str) and value.strip() and value in question.prompt
+    }
+
+
+def cut(text: str, keep: int, how: Cut) -> str:
+    """Keep about `keep` characters, whole words, and say how many were left out."""
+    head = text[: _word_end(text, round(keep * HEAD_SHARE[how]))]
+    tail = text[_word_start(text, len(text) - (keep - round(keep * HEAD_SHARE[how]))) :]
+    left_out = len(text) - len(head) - len(tail)
+    return "\n".join(
+        part for part in (head.rstrip(), f"[... {left_out} characters skipped ...]", tail.lstrip()) if part
+    )
+
+
+def asked_about(node: ModelNode, question: Question, shown: Mapping[str, str]) -> Question | None:
+    """Ask the same with other texts in some fields; None where quotes could then come from what is not shown."""
+    if question.about is not None:
+        made = question.about(shown)
+        return replace(made, values=question.values, probabilities=question.probabilities, task=question.task)
+    schema = getattr(node, "schema", None)
+    if schema is not None and schema.has_quotes:
+        return None
+    prompt = question.prompt
+    for field, text in shown.items():
+        prompt = prompt.replace(question.values[field], text)
+    return replace(question, prompt=prompt, texts=[*question.texts, *shown.values()])
+
+
+def spare_tokens(node: ModelNode, question: Question, texts: Mapping[str, str], tools: Tools) -> int:
+    """Say how many tokens the given texts of a prompt may have together, each counted as often as it stands there."""
+    theirs = sum(tools.count_tokens(text) * question.prompt.count(text) for text in texts.values())
+    rest = prompt_tokens(node, question, tools) - theirs
+    return tools.context_tokens - rest - reply_room(node, tools) - _turns_room(node, tools)
+
+
+def _has_room(node: ModelNode, question: Question, tools: Tools) -> bool:
+    return spare_tokens(node, question, {}, tools) >= 0
+
+
+def _turns_room(node: ModelNode, tools: Tools) -> int:
+    """Keep room for a judge or a retry, who see the first answer too."""
+    turns = bool(node.validate) or node.gleaning is not None
+    return min(reply_room(node, tools), tools.context_tokens // 8) if turns else 0
+
+
+def _characters(node: ModelNode, question: Question, texts: Mapping[str, str], tools: Tools) -> int:
+    """Find to how many characters the longest texts must be cut, as if all tokens were equally long."""
+    if not texts:
+        return 0
+    tokens = {field: max(tools.count_tokens(text), 1) for field, text in texts.items()}
+    spare = spare_tokens(node, question, texts, tools)
+    left = sum(question.prompt.count(text) for text in texts.values())
+    level = 0.0
+    for field in sorted(texts, key=lambda field: tokens[field]):
+        level = spare / left  # what each of the texts left may have, if all have as many
+        if tokens[field] > level:
+            break
+        times = question.prompt.count(texts[field])
+        spare -= tokens[field] * times
+        left -= times
+        if not left:
+            break
+    longest = max(texts, key=lambda field: tokens[field])
+    return max(0, int(level * len(texts[longest]) / tokens[longest]))
+
+
+def _note(
+    node: ModelNode, question: Question, shown: Mapping[str, str], texts: Mapping[str, str], tools: Tools
+) -> None:
+    kept = ", ".join(f"{field}: {len(shown[field])} of {len(texts[field])} characters shown" for field in shown)
+    tools.record.note(question.row_id, "cut", f"too_long: {node.too_long}", kept)
+
+
+def _word_end(text: str, index: int) -> int:
+    """Move an offset back behind the last word that is whole; a single long word is cut."""
+    if index >= len(text) or index <= 0:
+        return max(0, min(index, len(text)))
+    space = max(text.rfind(" ", 0, index + 1), text.rfind("\n", 0, index + 1))
+    return space if space > 0 else index
+
+
+def _word_start(text: str, index: int) -> int:
+    if index <= 0 or index >= len(text):
+        return max(0, min(index, len(text)))
+    spaces = [at for at in (text.find(" ", index - 1), text.find("\n", index - 1)) if at >= 0]
+    return min(spaces) + 1 if spaces else index

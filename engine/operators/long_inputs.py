@@ -1,0 +1,174 @@
+"""Read a row that is too long for one prompt in parts: split, gather, the operator on each, then one answer.
+
+This is what a map becomes for a single row at run time (paper, end of section 4.1), where the pipeline declares
+`too_long: split`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from engine.errors import ItemError
+from engine.language.sandbox import to_json
+from engine.language.schema import ListOf, Schema
+from engine.language.templates import prompt_template
+from engine.operators.base import Tools
+from engine.operators.gather import Chunk, Gather, render
+from engine.operators.lengths import asked_about, shown_texts, spare_tokens
+from engine.operators.model_node import ModelNode
+from engine.operators.question import Question, fits
+from engine.operators.replies import ask_once, check_fit
+from engine.operators.split import by_tokens
+from engine.rows import Row, RowId
+from models.protocol import Reply, canonical_json
+
+Answer = Callable[[ModelNode, Question, Tools], Awaitable[Reply]]
+
+CONTEXT_SHARE = 0.45
+"""Of the tokens a part may have, how many are its own: as many are the part before it, shown as context."""
+
+FEWEST_TOKENS = 16
+"""Parts are not made smaller: then the rest of the prompt is what is too long."""
+
+_AROUND = {"previous": {"tail": {"count": 1}}}
+
+
+def needs_parts(node: ModelNode, question: Question, tools: Tools) -> bool:
+    """Say whether a question must be asked part by part."""
+    return node.too_long == "split" and question.about is not None and not fits(node, question, tools)
+
+
+async def answer_in_parts(node: ModelNode, question: Question, tools: Tools, answer: Answer) -> Reply:
+    """Ask about each part, and make one reply of the answers. Raises what asking raises."""
+    texts = shown_texts(question)
+    if not texts:
+        raise ItemError(
+            "the prompt does not fit the context, and shows no text of the row that could be split",
+            advice="Shorten the prompt itself, or choose a model with a larger context.",
+        )
+    field = max(texts, key=lambda name: len(texts[name]))
+    parts = _parts(node, question, field, texts[field], tools)
+    tools.record.note(question.row_id, "split", "too_long: split", f"{field} was read in {len(parts)} parts")
+    replies = await _all(answer(node, part, tools) for part in parts)
+    merged = await _merged(node, question, replies, tools)
+    check_fit(question, merged)
+    return merged
+
+
+def _parts(node: ModelNode, question: Question, field: str, text: str, tools: Tools) -> list[Question]:
+    """Cut the text into parts that fit with their context, as few as possible."""
+    spare = spare_tokens(node, question, {field: text}, tools)
+    limit = int(spare * CONTEXT_SHARE) // question.prompt.count(text)
+    while limit >= FEWEST_TOKENS:
+        shown = _gathered(field, by_tokens(text, limit, tools.count_tokens))
+        parts = [part for one in shown if (part := asked_about(node, question, {field: one})) is not None]
+        if len(parts) == len(shown) and all(fits(node, part, tools) for part in parts):
+            return [
+                replace(part, task=f"part {number} of {len(parts)}", values={**question.values, field: one})
+                for number, (part, one) in enumerate(zip(parts, shown, strict=True), 1)
+            ]
+        limit = limit * 4 // 5
+    raise ItemError(
+        f"the prompt does not fit the context even with {field!r} split into parts",
+        advice="Shorten the prompt or max_tokens, or choose a model with a larger context.",
+    )
+
+
+def _gathered(field: str, chunks: Sequence[str]) -> list[str]:
+    """Show each chunk with the one before it, as gather does."""
+    node = Gather(name="parts", content_key=field, doc_id_key="id", order_key="number", peripheral_chunks=_AROUND)
+    made = [
+        Chunk(Row(RowId(str(number)), {field: chunk, "id": "", "number": number}), number, chunk, ())
+        for number, chunk in enumerate(chunks, 1)
+    ]
+    return [render(node, made, index) for index in range(len(made))]
+
+
+async def _merged(node: ModelNode, question: Question, replies: Sequence[Reply], tools: Tools) -> Reply:
+    """Make one reply: of a filter the first yes; else code joins lists, and the model puts together other fields."""
+    decision: str | None = getattr(node, "decision", None)
+    if decision is not None:
+        return next((reply for reply in replies if reply.value[decision]), replies[0])
+    schema: Schema = getattr(node, "schema")  # noqa: B009 - of map, whose schema is there where it asks
+    values = [reply.value for reply in replies]
+    value = _joined_lists(schema, values)
+    rest = Schema(tuple(f for f in schema.fields if f.name not in value)) if len(value) < len(schema.fields) else None
+    if rest is not None:
+        value |= await _Merge(node, question, rest, tools).merge(values)
+    ordered = {name: value[name] for name in schema.names}
+    return Reply(value=ordered, text=canonical_json(ordered))
+
+
+def _joined_lists(schema: Schema, values: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Put the lists of all parts one after another, each item once; a list that then is too long is not joined."""
+    joined: dict[str, Any] = {}
+    for field in schema.fields:
+        if isinstance(field.type, ListOf):
+            items = list({canonical_json(item): item for value in values for item in value[field.name]}.values())
+            if field.type.most is None or len(items) <= field.type.most:
+                joined[field.name] = items
+    return joined
+
+
+class _Merge:
+    """Put the answers about several parts together into one, by the model."""
+
+    def __init__(self, node: ModelNode, question: Question, schema: Schema, tools: Tools) -> None:
+        self._node = node
+        self._question = question
+        self._schema = schema
+        self._tools = tools
+
+    async def merge(self, values: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Return the fields of the schema for all parts; answers too many for one prompt are merged in two halves."""
+        wanted = [{field.name: value[field.name] for field in self._schema.fields} for value in values]
+        if all(value == wanted[0] for value in wanted):
+            return wanted[0]
+        question = self._ask_for(wanted)
+        if not fits(self._node, question, self._tools) and len(wanted) > 2:
+            middle = len(wanted) // 2
+            wanted = [await self.merge(wanted[:middle]), await self.merge(wanted[middle:])]
+            return await self.merge(wanted)
+        reply = await ask_once(self._node, question, self._tools)
+        return dict(reply.value)
+
+    def _ask_for(self, values: Sequence[Mapping[str, Any]]) -> Question:
+        shown = shown_texts(self._question)
+        task = self._question.prompt
+        for text in sorted(shown.values(), key=len, reverse=True):
+            task = task.replace(text, "[the text]")
+        prompt = prompt_template("merge_parts").render(task=task, answers=[to_json(value) for value in values])
+        return Question(
+            prompt=prompt.strip(),
+            json_schema=self._schema.json_schema(lambda _: _texts_in(values)),
+            form=self._schema.describe(),
+            task=f"merge {len(values)} parts",
+            row_id=self._question.row_id,
+            answer_at="",
+        )
+
+
+def _texts_in(value: Any) -> list[str]:
+    """List the texts inside the answers: a quote of the whole is one of those of the parts."""
+    match value:
+        case str():
+            return [value]
+        case Mapping():
+            return [text for item in value.values() for text in _texts_in(item)]
+        case list() | tuple():
+            return [text for item in value for text in _texts_in(item)]
+    return []
+
+
+async def _all(work: Any) -> list[Reply]:
+    """Await all; the first error ends the others."""
+    tasks = [asyncio.ensure_future(one) for one in work]
+    try:
+        return list(await asyncio.gather(*tasks))
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,187 @@
+"""What all operators that ask a model have in common: their keys, checked when the pipeline is read."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Literal
+
+from engine.language.expressions import Expression
+from engine.language.schema import Schema
+from engine.language.templates import Template
+from engine.operators.accounting import require
+from engine.operators.base import Tools
+from engine.plan.frozen import freeze
+from engine.plan.node import Node, Traits
+from engine.rows import Row
+from models.protocol import Sampling
+
+TooLong = Literal["error", "middle_out", "head", "head_tail", "split"]
+OnError = Literal["record", "fail_run"]
+
+RETRIES = 2
+"""How often an answer that fails `validate` is asked for again, as in DocETL's code (a page of it says 0)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gleaning:
+    """Let a model judge the answer and improve it, at most `num_rounds` times (paper section 3.2.1).
+
+    `model` judges, the operator's own where it is None. Where `condition` is false for an answer, it stays as it is.
+    """
+
+    validation_prompt: Template = field(metadata={"variables": ("output", "input")})
+    num_rounds: int = 1
+    model: str | None = None
+    condition: Expression | None = field(default=None, metadata={"yaml": "if"})
+
+    def __post_init__(self) -> None:
+        if self.num_rounds < 1:
+            raise ValueError(f"gleaning.num_rounds must be at least 1, not {self.num_rounds}")
+        if not self.validation_prompt.text.strip():
+            raise ValueError("gleaning.validation_prompt is empty")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelNode(Node):
+    """What all operators that ask a model have; None stands for the pipeline's setting. See docs/operators/common.md.
+
+    `limit_counts`: `limit` counts the work items that are begun, or the rows that are kept (filter).
+    `splits_long_inputs`: its Questions can be asked about a part of the row, so `too_long: split` is possible.
+    """
+
+    limit_counts: ClassVar[Literal["begun", "kept"]] = "begun"
+    splits_long_inputs: ClassVar[bool] = False
+
+    model: str | None = None
+    max_tokens: int | None = None
+    temperature: float | None = None
+    validate: tuple[Expression, ...] = ()
+    num_retries_on_validate_failure: int = RETRIES
+    gleaning: Gleaning | None = None
+    examples: tuple[Mapping[str, Any], ...] = ()
+    retriever: str | None = None
+    save_retriever_output: bool = False
+    too_long: TooLong = "error"
+    limit: int | None = None
+    timeout_seconds: float | None = None
+    timeout: float | None = None
+    on_error: OnError = "record"
+    skip_on_error: bool | None = None
+
+    def __init_subclass__(cls) -> None:
+        """Complete the traits of every operator by what these keys read and write."""
+        super().__init_subclass__()
+        if "traits" in vars(cls):
+            cls.traits = _completed(cls.traits)  # type: ignore[assignment, method-assign]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "validate", tuple(self.validate))
+        object.__setattr__(self, "examples", freeze(self.examples))
+        for name, least in (
+            ("max_tokens", 1),
+            ("temperature", 0),
+            ("limit", 1),
+            ("num_retries_on_validate_failure", 0),
+        ):
+            value = getattr(self, name)
+            require(self, value is None or value >= least, f"{name} must be at least {least}, not {value}")
+        for seconds in (self.timeout_seconds, self.timeout):
+            require(self, seconds is None or seconds > 0, f"timeout_seconds must be more than 0, not {seconds}")
+        given = {self.timeout_seconds, self.timeout} - {None}
+        require(self, len(given) < 2, "timeout_seconds and timeout are the same key and have different values")
+        require(
+            self,
+            not (self.skip_on_error and self.on_error == "fail_run"),
+            "skip_on_error: true and on_error: fail_run contradict each other",
+            "Keep one of them.",
+        )
+        require(
+            self,
+            bool(self.retriever) or not self.save_retriever_output,
+            "save_retriever_output needs a retriever",
+            "Write retriever: with the name of one under retrievers.",
+        )
+        require(
+            self,
+            self.too_long != "split" or self.splits_long_inputs,
+            f"too_long: split is not possible for {self.kind}",
+            "Use it for map and filter; here: error, middle_out, head or head_tail.",
+        )
+        for example in self.examples:
+            self._check_example(example)
+
+    def _check_example(self, example: Mapping[str, Any]) -> None:
+        shape = "For example examples: [{input: {text: ...}, output: {name: ...}}]."
+        whole = isinstance(example, Mapping) and isinstance(example.get("output"), Mapping) and len(example) > 1
+        require(self, whole, "an example has input and output, each with its fields", shape)
+        schema: Schema | None = getattr(self, "schema", None)
+        unknown = sorted(set(example["output"]) - set(schema.names)) if schema else []
+        require(
+            self,
+            not unknown,
+            f"the output of an example has the field {', '.join(unknown)!r}, which output.schema has not",
+            f"Its fields are: {', '.join(schema.names) if schema else ''}.",
+        )
+
+    @property
+    def other_models(self) -> tuple[str, ...]:
+        """Return the models that are asked beside the operator's own."""
+        return (self.gleaning.model,) if self.gleaning and self.gleaning.model else ()
+
+    @property
+    def fails_run(self) -> bool:
+        """Say whether a row that fails ends the run; `skip_on_error: false`, where it is written, says so too."""
+        return self.on_error == "fail_run" or self.skip_on_error is False
+
+    @property
+    def reply_seconds(self) -> float | None:
+        """Return how long one reply may take."""
+        return self.timeout_seconds if self.timeout_seconds is not None else self.timeout
+
+    @property
+    def context_field(self) -> str | None:
+        """Return the field that receives what the retriever found; None where it is not kept."""
+        return f"_{self.name}_retrieved_context" if self.save_retriever_output else None
+
+    def sampling(self, tools: Tools) -> Sampling:
+        """Return the pipeline's sampling with what this operator overrides."""
+        return Sampling(
+            temperature=tools.sampling.temperature if self.temperature is None else self.temperature,
+            max_tokens=self.max_tokens or tools.sampling.max_tokens,
+        )
+
+    def work_items(self, rows: Sequence[Row]) -> Sequence[Sequence[Row]]:
+        """Give what `limit` counts: the rows one by one, or the groups of an operator that makes a row of each."""
+        return [[row] for row in rows]
+
+
+def _completed(traits: Callable[[Any], Traits]) -> Callable[[Any], Traits]:
+    @functools.wraps(traits)
+    def completed(node: ModelNode) -> Traits:
+        own = traits(node)
+        written = {node.context_field} if node.context_field else set()
+        read = _reads(node, own)
+        return replace(own, reads=own.reads | read, writes=own.writes | written) if read or written else own
+
+    return completed
+
+
+def _reads(node: ModelNode, own: Traits) -> frozenset[str]:
+    """Return the fields of the rows that expressions and the gleaning prompt name, as `input` or through `output`."""
+    schema: Schema | None = getattr(node, "schema", None)
+    answer = frozenset(schema.names) if schema else None
+    return frozenset(
+        name
+        for variable, names in _named(node)
+        for name in (names if variable == "input" else names - answer if answer is not None else ())
+    )
+
+
+def _named(node: ModelNode) -> Iterator[tuple[str, frozenset[str]]]:
+    conditions = [node.gleaning.condition] if node.gleaning and node.gleaning.condition else []
+    for expression in (*node.validate, *conditions):
+        yield from ((variable, expression.fields(variable)) for variable in ("input", "output"))
+    if node.gleaning:
+        yield from ((variable, node.gleaning.validation_prompt.reads(variable)) for variable in ("input", "output"))

@@ -1,0 +1,103 @@
+"""Run an operator with what all model operators have in common: a limit, kept contexts, notes, and how it fails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from engine.errors import RunStopped
+from engine.operators.base import Failed, OperatorInput, Outcome, Rejected, Tools
+from engine.operators.model_node import ModelNode
+from engine.operators.registry import REGISTRY
+from engine.plan.node import Node
+from engine.rows import Row
+
+LEAST_WAVE = 16
+"""Rows that are asked about at once while a filter looks for its next matches: a model answers many as fast as few."""
+
+
+def is_row_local(node: Node) -> bool:
+    """Say whether each row can go through by itself: with a limit, rows must be counted."""
+    return node.traits().row_local and getattr(node, "limit", None) is None
+
+
+async def run_operator(node: Node, given: OperatorInput, tools: Tools) -> Outcome:
+    """Run any operator over its rows; the outcome has the notes of `tools.record` among its decisions."""
+    if not isinstance(node, ModelNode) or node.limit is None:
+        outcome = await _run(node, given, tools)
+    elif node.traits().inputs == 2:
+        outcome = await _first_left(node, node.limit, given, tools)
+    else:
+        outcome = await _first(node, node.limit, given, tools)
+    rows = list(_with_contexts(node, outcome.rows, tools))
+    return replace(outcome, rows=rows, decisions=[*outcome.decisions, *tools.record.decisions])
+
+
+def stop_on_failure(node: Node, failed: Sequence[Failed]) -> None:
+    """Raise RunStopped for the first failed row of an operator whose failures end the run (`on_error: fail_run`)."""
+    if failed and isinstance(node, ModelNode) and node.fails_run:
+        first = failed[0]
+        advice = f"{first.advice} Or write on_error: record, so that the row is recorded as failed and the run goes on."
+        raise RunStopped(f"{first.error} (on_error: fail_run)", advice=advice.strip())
+
+
+async def _run(node: Node, given: OperatorInput, tools: Tools) -> Outcome:
+    return await REGISTRY[node.kind].run(node, given, tools)
+
+
+async def _first_left(node: ModelNode, limit: int, given: Any, tools: Tools) -> Outcome:
+    """Join the first rows of the left side."""
+    left, right = given
+    outcome = await _run(node, (left[:limit], right), tools)
+    known = {row.id for row in (*left[:limit], *right)}
+    return _with_rejected(outcome, [row for row in left[limit:] if row.id not in known], limit)
+
+
+async def _first(node: ModelNode, limit: int, given: Any, tools: Tools) -> Outcome:
+    """Begin so many work items only (or keep so many rows); the other rows are rejected."""
+    if node.limit_counts == "kept":
+        return await _first_kept(node, limit, given, tools)
+    items = node.work_items(given)
+    begun = {row.id for item in items[:limit] for row in item}
+    outcome = await _run(node, [row for row in given if row.id in begun], tools)
+    return _with_rejected(outcome, [row for row in given if row.id not in begun], limit)
+
+
+async def _first_kept(node: ModelNode, limit: int, given: Sequence[Row], tools: Tools) -> Outcome:
+    """Go through the rows in waves until so many are kept; the others are rejected, most of them unasked."""
+    waves = list(given)
+    outcome = Outcome()
+    while waves and len(outcome.rows) < limit:
+        size = max(limit - len(outcome.rows), LEAST_WAVE) if node.traits().row_local else len(waves)
+        wave, waves = waves[:size], waves[size:]
+        outcome = _together(outcome, await _run(node, wave, tools))
+    kept, surplus = outcome.rows[:limit], outcome.rows[limit:]
+    over = {parent for row in surplus for parent in row.parents} - {parent for row in kept for parent in row.parents}
+    late = [row for row in given if row.id in over] + waves
+    return _with_rejected(replace(outcome, rows=kept), late, limit)
+
+
+def _together(first: Outcome, second: Outcome) -> Outcome:
+    return Outcome(
+        [*first.rows, *second.rows],
+        [*first.rejected, *second.rejected],
+        [*first.failed, *second.failed],
+        [*first.decisions, *second.decisions],
+    )
+
+
+def _with_rejected(outcome: Outcome, rows: Sequence[Row], limit: int) -> Outcome:
+    return replace(outcome, rejected=[*outcome.rejected, *(Rejected(row, f"limit {limit}") for row in rows)])
+
+
+def _with_contexts(node: Node, rows: Sequence[Row], tools: Tools) -> Iterator[Row]:
+    """Add what the retriever showed to the rows made from it, where the operator keeps it."""
+    field = node.context_field if isinstance(node, ModelNode) else None
+    for row in rows:
+        asked = next((parent for parent in row.parents if parent in tools.record.contexts), None)
+        if field is None:
+            yield row
+        else:
+            context = tools.record.contexts[asked] if asked is not None else None
+            yield replace(row, values={**row.values, field: context})
