@@ -130,7 +130,7 @@ def _json_rows(file: TextIO, name: str, decoder: _Decoder) -> Iterator[dict[str,
 def _jsonl_rows(file: TextIO, name: str, decoder: _Decoder) -> Iterator[dict[str, Any]]:
     for number, line in enumerate(file, 1):
         if line.strip():
-            yield decoder.row(decoder.read(line, name, number - 1), f"{name}, line {number}")
+            yield decoder.row(decoder.read(line.rstrip("\r\n"), name, number - 1), f"{name}, line {number}")
 
 
 class _Decoder:

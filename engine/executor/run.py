@@ -7,7 +7,7 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -25,8 +25,9 @@ from engine.executor.sources import source_reader
 from engine.executor.stages import StageRunner, named_apart
 from engine.executor.tools import Lent
 from engine.executor.translation import as_redwell_error
-from engine.language.checks import check
+from engine.language.checks import SourceFields, check
 from engine.language.loader import Loaded
+from engine.language.problems import Problem
 from engine.language.writer import to_yaml
 from engine.plan.node import Node
 from engine.plan.plan import Dataset
@@ -91,12 +92,17 @@ async def run_pipeline(
     return await _Run(loaded, case, open_model, open_embedder, emit, options).run()
 
 
-def refuse_problems(loaded: Loaded) -> None:
+def refuse_problems(loaded: Loaded, source_fields: SourceFields | None = None) -> None:
     """Raise PipelineError for the first error that a static check finds, naming how many there are."""
-    problems = [p for p in check(loaded.plan, positions=loaded.positions) if p.severity == "error"]
-    if problems:
-        more = f" (and {len(problems) - 1} more; see `redwell check`)" if len(problems) > 1 else ""
-        raise PipelineError(f"{problems[0]}{more}", advice=problems[0].advice)
+    refuse(check(loaded.plan, source_fields=source_fields, positions=loaded.positions))
+
+
+def refuse(problems: Iterable[Problem]) -> None:
+    """Raise PipelineError for the first of these that is an error, naming how many there are."""
+    errors = [p for p in problems if p.severity == "error"]
+    if errors:
+        more = f" (and {len(errors) - 1} more; see `redwell check`)" if len(errors) > 1 else ""
+        raise PipelineError(f"{errors[0]}{more}", advice=errors[0].advice)
 
 
 class _Run:
@@ -177,6 +183,7 @@ class _Run:
 
     async def _work(self) -> RunResult:
         outputs = await _beside(self._load_early, self._begun_reading, self._read_all())
+        refuse_problems(self._loaded, {name: _fields(rows) for name, rows in outputs.items()})
         runner = StageRunner(self._lent(), self._backend_of, self._emit, self._keep)
         for step in self._plan.steps:
             outputs[step.name] = await runner.run(self._nodes[step.name], [outputs[name] for name in step.inputs])
@@ -297,6 +304,11 @@ class _Run:
             message=f"{error}" if error else "",
             advice=error.advice if isinstance(error, RedwellError) else "",
         )
+
+
+def _fields(rows: Sequence[Row]) -> list[str] | None:
+    """Return the fields that any of the rows has; None without rows."""
+    return list(dict.fromkeys(key for row in rows for key in row.values)) or None
 
 
 async def _beside(
