@@ -21,6 +21,7 @@ from engine.executor.model_pool import ModelPool, OpenEmbedder, OpenModel
 from engine.executor.parsing import ParsingFunctions
 from engine.executor.records import decision_records, evidence_records, fate_records, row_records
 from engine.executor.results import EvidenceFinder, result_columns
+from engine.executor.retrieval import Retrieval
 from engine.executor.sources import source_reader
 from engine.executor.stages import StageRunner, named_apart
 from engine.executor.tools import Lent
@@ -29,6 +30,7 @@ from engine.language.checks import SourceFields, check
 from engine.language.loader import Loaded
 from engine.language.problems import Problem
 from engine.language.writer import to_yaml
+from engine.operators.base import Retrieved
 from engine.plan.node import Node
 from engine.plan.plan import Dataset
 from engine.rows import Row, RowId
@@ -53,6 +55,7 @@ class RunOptions:
 
     `trust_code` lets the pipeline's own Python run.
     `columns`: the columns of the results table, empty for the usual ones. `workers` parse files at once.
+    `rows` fills datasets of type memory, before the rows that the plan gives them.
     """
 
     model: str = ""
@@ -60,6 +63,7 @@ class RunOptions:
     parse: ParseOptions = field(default_factory=ParseOptions)
     trust_code: bool = False
     workers: int = max(1, (os.cpu_count() or 2) // 2)
+    rows: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,10 +188,19 @@ class _Run:
     async def _work(self) -> RunResult:
         outputs = await _beside(self._load_early, self._begun_reading, self._read_all())
         refuse_problems(self._loaded, {name: _fields(rows) for name, rows in outputs.items()})
-        runner = StageRunner(self._lent(), self._backend_of, self._emit, self._keep)
-        for step in self._plan.steps:
-            outputs[step.name] = await runner.run(self._nodes[step.name], [outputs[name] for name in step.inputs])
-        return self._deliver(outputs[self._plan.steps[-1].name])
+        retrieval = Retrieval(self._plan, self._case, self._emit)
+        lent = self._lent(retrieval)
+        runner = StageRunner(lent, self._backend_of, self._emit, self._keep)
+        try:
+            for name, rows in outputs.items():
+                retrieval.add(name, rows)
+            for step in self._plan.steps:
+                rows = await runner.run(self._nodes[step.name], [outputs[name] for name in step.inputs])
+                outputs[step.name] = rows
+                retrieval.add(step.name, rows)
+        finally:
+            await retrieval.close()
+        return self._deliver(outputs[self._plan.steps[-1].name], lent.passages)
 
     def _load_early(self) -> asyncio.Task[ModelBackend] | None:
         """Let the default model load while files are being read; None where no operator asks it."""
@@ -196,13 +209,14 @@ class _Run:
             return self._pool.prefetch(self._plan.default_model)
         return None
 
-    def _lent(self) -> Lent:
+    def _lent(self, retrieval: Retrieval) -> Lent:
         prompt = self._plan.system_prompt
         return Lent(
             case=self._case,
             asking=CachedAsk(self._case, self._run_id, self._emit),
             pool=self._pool,
             settings=self._plan.settings,
+            retrieval=retrieval,
             system_prompt="\n".join(text for text in (prompt.persona, prompt.dataset_description) if text),
             trusts_code=self._options.trust_code,
         )
@@ -229,7 +243,7 @@ class _Run:
             options=self._options.parse,
             workers=self._options.workers,
             directory=self._loaded.directory,
-            tables=self._loaded.tables,
+            tables=self._options.rows,
         )
         found = await reader.read(dataset)
         functions = ParsingFunctions(reader, self._plan.parsing_tools, trusts_code=self._options.trust_code)
@@ -265,9 +279,9 @@ class _Run:
 
     # -- results -------------------------------------------------------------------------------------------------
 
-    def _deliver(self, rows: Sequence[Row]) -> RunResult:
+    def _deliver(self, rows: Sequence[Row], passages: Mapping[str, Sequence[Retrieved]]) -> RunResult:
         columns = result_columns(self._plan, rows, self._options.columns, source_fields=list(self._source_fields))
-        finder = EvidenceFinder(self._rows, source_reader(self._case))
+        finder = EvidenceFinder(self._rows, source_reader(self._case), passages)
         with self._case.transaction():
             for row in rows:
                 records = [r for cell in finder.evidence(row, columns) for r in evidence_records(row.id, cell)]

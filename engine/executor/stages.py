@@ -127,6 +127,7 @@ class _Calls:
     async def _run(self, given: OperatorInput, expected: int) -> Outcome:
         tools = OperatorTools(self._lent, self._backend, self._progress, expected)
         outcome = await run_operator(self._node, given, tools)
+        self._lent.passages.update(tools.record.passages)
         for failed in outcome.failed:
             self._emit(RowFailed(self._node.name, failed.row.id, failed.error, failed.advice))
         stop_on_failure(self._node, outcome.failed)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import PipelineError, RedwellError
+from engine.errors import RedwellError
 from engine.executor.asking import CachedAsk
 from engine.executor.events import Emit, OperatorProgress
 from engine.executor.model_pool import ModelPool, TextEmbedder
+from engine.executor.retrieval import Retrieval
 from engine.operators.base import CallRecord, Retrieved
 from engine.plan.plan import Settings
 from models.protocol import ModelBackend, Reply, Request, Sampling
@@ -52,7 +53,10 @@ class Lent:
     pool: ModelPool
     settings: Settings
     system_prompt: str
+    retrieval: Retrieval
     trusts_code: bool = False
+    passages: dict[str, Sequence[Retrieved]] = field(default_factory=dict)
+    """What retrievers found, by the row that was asked about: its evidence is looked for there too."""
 
 
 class OperatorTools:
@@ -103,7 +107,7 @@ class OperatorTools:
 
     async def retrieve(self, name: str, values: Mapping[str, Any]) -> Sequence[Retrieved]:
         """Find what a retriever holds for a row; raises PipelineError where there is none of that name."""
-        raise PipelineError(f"there is no retriever {name!r}", operator=self._progress.operator)
+        return await self._lent.retrieval.find(name, values, self.embed)
 
     @property
     def record(self) -> CallRecord:

@@ -45,17 +45,12 @@ NETWORK_OPERATORS = frozenset({"web_fetch", "web_search"})
 
 @dataclass(frozen=True)
 class Loaded:
-    """A plan, where its parts stand in the file, warnings, and the folder that relative paths start at.
-
-    `tables` are the rows of datasets of type memory that Python code hands over, by the name of the dataset; they
-    stand before the dataset's own `data`.
-    """
+    """A plan, where its parts stand in the file, warnings, and the folder that relative paths start at."""
 
     plan: Plan
     positions: Positions = field(default_factory=Positions)
     warnings: tuple[Problem, ...] = ()
     directory: Path = field(default_factory=Path.cwd)
-    tables: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
 
 
 def load_pipeline(path: Path, *, registry: Mapping[str, Operator] = REGISTRY) -> Loaded:
@@ -99,6 +94,9 @@ class _Loader:
         datasets = self.datasets(document.get("datasets") or {})
         output = "output" in pipeline or "output" not in document
         nodes = tuple(node for node, _ in operators)
+        steps = self.steps(pipeline["steps"], datasets, nodes)
+        retrievers = self.retrievers(document.get("retrievers") or {})
+        self.check_retrievers(retrievers, operators, [d.name for d in datasets] + [s.name for s in steps])
         plan = bind(
             Plan,
             {k: v for k, v in document.items() if k in ("default_model", "system_prompt", "settings")},
@@ -106,13 +104,13 @@ class _Loader:
             given={
                 "datasets": datasets,
                 "operators": nodes,
-                "steps": self.steps(pipeline["steps"], datasets, nodes),
+                "steps": steps,
                 "output": self.section(
                     Output,
                     (pipeline if output else document).get("output"),
                     (pipeline_where if output else self.root).at("output"),
                 ),
-                "retrievers": self.retrievers(document.get("retrievers") or {}),
+                "retrievers": retrievers,
                 "parsing_tools": self.parsing_tools(document.get("parsing_tools") or []),
                 "system_prompt": self.section(
                     SystemPrompt, document.get("system_prompt"), self.root.at("system_prompt")
@@ -193,6 +191,26 @@ class _Loader:
             entry = {**entry, "embedding": section}
         return bind(Retriever, entry, where, given=given)
 
+    def check_retrievers(
+        self, retrievers: Sequence[Retriever], operators: Sequence[tuple[Node, Where]], sources: Sequence[str]
+    ) -> None:
+        """Raise PipelineError where a retriever indexes nothing that is there, or an operator asks none that is."""
+        for retriever in retrievers:
+            if retriever.source not in sources:
+                key = "dataset" if retriever.dataset else "step"
+                raise self.root.at("retrievers", retriever.name, key).error(
+                    f"retriever {retriever.name!r} indexes {retriever.source!r}, which is no dataset and no step",
+                    advice=did_you_mean(retriever.source, sources),
+                )
+        names = [retriever.name for retriever in retrievers]
+        for node, where in operators:
+            name = getattr(node, "retriever", None)
+            if name and name not in names:
+                raise where.at("retriever").error(
+                    f"there is no retriever {name!r}",
+                    advice=did_you_mean(name, names) or "Write it under retrievers.",
+                )
+
     def parsing_tools(self, value: Any) -> tuple[ParsingTool, ...]:
         where = self.root.at("parsing_tools")
         if not isinstance(value, list):
@@ -262,7 +280,7 @@ class _Loader:
                 advice="Write a list: - name: ..., input: ..., operations: [...]",
             )
         inputs = [d.name for d in datasets]
-        operators = {n.name: n for n in nodes}
+        operators = [n.name for n in nodes]
         steps: list[Step] = []
         for index, item in enumerate(value):
             previous = steps[-1].name if steps else ""
@@ -270,7 +288,7 @@ class _Loader:
             inputs.append(steps[-1].name)
         return tuple(steps)
 
-    def step(self, value: Any, where: Where, inputs: list[str], operators: Mapping[str, Node], previous: str) -> Step:
+    def step(self, value: Any, where: Where, inputs: list[str], operators: list[str], previous: str) -> Step:
         """Read a step; without `input` it reads the step before it, as in DocETL."""
         keys = ("name", "input", "operations")
         entry = self.mapping(value, where, ("name", "operations"), keys)
@@ -286,7 +304,7 @@ class _Loader:
             raise where.at("input").error(
                 f"step {name!r} begins with a join, whose inputs are left and right", advice="Remove input."
             )
-        source = entry.get("input") or _scanned(names, operators) or previous
+        source = entry.get("input") or previous
         if not sides and not source:
             raise where.error("the key 'input' is missing", advice=f"Keys: {', '.join(keys)}.")
         found = sides or self.inputs(source, where.at("input"))
@@ -341,17 +359,22 @@ class _Loader:
 _TOOL_KEYS = "name, function_code"
 
 
-def _scanned(names: list[Any], operators: Mapping[str, Node]) -> str:
-    """Return the dataset that the first operator of a step scans, "" if it is no scan."""
-    first = operators.get(names[0]) if names and isinstance(names[0], str) else None
-    return getattr(first, "dataset_name", None) or ""
-
-
 def _key_and_operator(where: Where) -> str:
-    if "litellm_completion_kwargs" in where.path[:-1]:
-        where = replace(where, path=(*where.path[:-2], ".".join(str(key) for key in where.path[-2:])))
-    key = str(where.path[-1])
+    """Name a key for the warning, and whose key it is."""
+    match where.path:
+        case ("retrievers", name, *keys):
+            return f"{_dotted(keys)} (retriever {name})"
+        case ("datasets", name, *keys):
+            return f"{keys[-1]} (dataset {name})"
+        case (*_, "litellm_completion_kwargs" as whole, key):
+            key = f"{whole}.{key}"
+        case _:
+            key = str(where.path[-1])
     return f"{key} ({where.operator})" if where.operator else key
+
+
+def _dotted(keys: Sequence[str | int]) -> str:
+    return ".".join(str(key) for key in keys)
 
 
 def _warning(message: str, positions: Positions, position: Any, advice: str = "") -> Problem:

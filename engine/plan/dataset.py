@@ -102,7 +102,7 @@ class Dataset:
     folder: documents of any kind. file: rows of a data file (a workbook has `sheet`s); a folder, or a file of another
     kind, is read as documents. case: the documents of a case file, or of the run's own case where `path` is empty,
     those whose path or file name fits one of `glob` if there are any. memory: the rows `data`, or rows that the caller
-    hands over (engine.language.loader.Loaded.tables).
+    hands over (engine.executor.run.RunOptions.rows).
     """
 
     name: str

@@ -63,7 +63,7 @@ def _datasets(loaded: Loaded) -> Iterator[Problem]:
             message = f"dataset {dataset.name!r}: there is no {what} {location}"
             advice = f"Correct the path, or give the data with --input {dataset.name}=PATH."
             yield _problem(loaded, message, advice, _path(dataset))
-        if dataset.type == "memory" and not dataset.data and dataset.name not in loaded.tables:
+        if dataset.type == "memory" and not dataset.data:
             message = f"dataset {dataset.name!r} is of type memory, and has no rows"
             advice = f"Write them under data:, or give --input {dataset.name}=FILE."
             yield _problem(loaded, message, advice, ("datasets", dataset.name))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pymupdf
@@ -58,8 +57,8 @@ def test_rows_handed_over_in_python(bench, tmp_path) -> None:
 
     loaded = over("{type: memory}", tmp_path)
     rows = [{"a": float("nan"), "d": datetime.date(2020, 1, 2)}, {"a": (1, 2)}]
-    desk = bench()
-    result = desk.run_again(replace(loaded, tables={"records": rows}))
+    desk = bench(options=RunOptions(rows={"records": rows}))
+    result = desk.run_again(loaded)
     assert desk.values(result) == [{"a": None, "d": "2020-01-02"}, {"a": [1, 2]}]
 
 
@@ -67,9 +66,8 @@ def test_rows_handed_over_in_python(bench, tmp_path) -> None:
     ("rows", "said"), [([[1]], "row 1: a row is a dictionary"), ([{}, {"a": {1}}], "row 2: .*set")]
 )
 def test_rows_that_json_cannot_hold_are_refused(bench, tmp_path, rows, said) -> None:
-    loaded = replace(over("{type: memory}", tmp_path), tables={"records": rows})
     with pytest.raises(UsageError, match=said):
-        bench().run_again(loaded)
+        bench(options=RunOptions(rows={"records": rows})).run_again(over("{type: memory}", tmp_path))
 
 
 # -- data files --------------------------------------------------------------------------------------------------
