@@ -13,6 +13,7 @@ from storage.documents import Documents
 from storage.errors import CaseMissing, CaseReadOnly, NotACase
 from storage.events import Events
 from storage.evidence import Evidence
+from storage.indexes import TextIndexes
 from storage.ledger import LedgerBook
 from storage.lock import WriterLock, writer_of
 from storage.replies import Replies
@@ -21,7 +22,7 @@ from storage.runs import Runs
 from storage.search import Search
 
 
-class Case(Documents, Search, Replies, Cache, Runs, Rows, LedgerBook, Evidence, Events):
+class Case(Documents, Search, TextIndexes, Replies, Cache, Runs, Rows, LedgerBook, Evidence, Events):
     """An open case file. Each base class holds the methods of one topic.
 
     One case has at most one writer at a time, over all processes; readers are free. Use a Case only in the

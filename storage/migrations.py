@@ -103,12 +103,25 @@ def _first_schema(database: Database) -> None:
             database.execute(statement)
 
 
+_TEXT_INDEXES = """
+CREATE TABLE text_indexes (
+    key INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, digest TEXT NOT NULL, texts INTEGER NOT NULL);
+"""
+"""The texts of index n are in the virtual table text_index_n (storage.indexes)."""
+
+
+@case_migrations(name="0002_text_indexes")
+def _text_indexes(database: Database) -> None:
+    for statement in _statements(_TEXT_INDEXES):
+        database.execute(statement)
+
+
 def _statements(script: str) -> list[str]:
     """Split a script at its semicolons; none stands inside a statement."""
     return [statement for part in script.split(";") if (statement := part.strip())]
 
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 """How many migrations there are; kept in `PRAGMA user_version` of every case."""
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from engine.cli import run
 from engine.cli.console import counted, output, styled, visible
 from engine.cli.options import InputOption
 from engine.cli.settings import COMMAND_SETTINGS
@@ -15,6 +16,8 @@ from engine.language.checks import check as find_problems
 from engine.language.problems import Problem
 from engine.language.trust import trust_warnings
 from engine.worker.jobs import load_with_inputs
+from engine.worker.model_choice import model_problems
+from engine.worker.surroundings import check_surroundings, peek_fields
 
 app = typer.Typer(**COMMAND_SETTINGS)
 
@@ -23,12 +26,16 @@ app = typer.Typer(**COMMAND_SETTINGS)
 def check(
     pipeline: Annotated[Path, typer.Argument(metavar="PIPELINE", help="The pipeline file (YAML).", show_default=False)],
     input: InputOption = None,
+    pipeline_only: Annotated[
+        bool, typer.Option("--pipeline-only", help="Leave out what is around the pipeline: its data and the models.")
+    ] = False,
 ) -> None:
     """Check a pipeline without running it: every problem with its line.
 
+    Its datasets must be there (or be given with --input); data files are read for the fields of their rows.
     Ends with 0 if it can run (warnings are no hindrance), else with 2.
     """
-    problems = all_problems(pipeline, input or [])
+    problems = all_problems(pipeline, input or [], around=not pipeline_only)
     console = output()
     for problem in problems:
         style = "bold red" if problem.severity == "error" else "bold yellow"
@@ -42,8 +49,11 @@ def check(
     raise typer.Exit(2 if errors else 0)
 
 
-def all_problems(pipeline: Path, inputs: list[str]) -> list[Problem]:
-    """List errors and warnings; a file that cannot be loaded has one error. Raises UsageError for a wrong input."""
+def all_problems(pipeline: Path, inputs: list[str], *, around: bool = True) -> list[Problem]:
+    """List errors and warnings; a file that cannot be loaded has one error. Raises UsageError for a wrong input.
+
+    With `around`, also those of its data, its output and the models of this machine.
+    """
     try:
         loaded = load_with_inputs(pipeline, inputs)
     except PipelineError as error:
@@ -57,8 +67,18 @@ def all_problems(pipeline: Path, inputs: list[str]) -> list[Problem]:
                 column=error.column,
             )
         ]
-    found = find_problems(loaded.plan, positions=loaded.positions)
-    return [*found, *trust_warnings(loaded.plan, loaded.positions), *loaded.warnings]
+    trust = trust_warnings(loaded.plan, loaded.positions)
+    if not around:
+        return [*find_problems(loaded.plan, positions=loaded.positions), *trust, *loaded.warnings]
+    fields, unreadable = peek_fields(loaded)
+    return [
+        *check_surroundings(loaded),
+        *unreadable,
+        *find_problems(loaded.plan, source_fields=fields, positions=loaded.positions),
+        *trust,
+        *loaded.warnings,
+        *model_problems(loaded, run.new_models()),
+    ]
 
 
 def _place(problem: Problem) -> str:

@@ -32,10 +32,10 @@ def export(
     bom: BomOption = False,
     lists: ListsOption = "json",
 ) -> None:
-    """Write the results of a run again, as CSV, XLSX or JSONL."""
+    """Write the results of a run again, in any format."""
     outs = tuple(out or ())
     if not outs:
-        raise UsageError("--out is missing", advice="Name the file to write: --out results.csv (or .xlsx, .jsonl).")
+        raise UsageError("--out is missing", advice="Name the file to write: --out results.csv (or .xlsx, ...).")
     check_outs(outs, case=case)
     layout = OutputOptions(split_columns(columns), bom, lists)
     with Case(case, read_only=True) as opened:

@@ -25,7 +25,12 @@ InputOption = Annotated[
 ]
 OutOption = Annotated[
     list[Path] | None,
-    typer.Option("--out", "-o", metavar="FILE", help="Write the results: .csv, .xlsx or .jsonl. May be repeated."),
+    typer.Option(
+        "--out",
+        "-o",
+        metavar="FILE",
+        help="Write the results: .csv, .xlsx, .jsonl, .json, .parquet or .sqlite. May be repeated.",
+    ),
 ]
 ColumnsOption = Annotated[str, typer.Option("--columns", metavar="A,B", help="Columns of the table, in order.")]
 BomOption = Annotated[bool, typer.Option("--bom", help="Begin CSV with a byte order mark, which Excel likes.")]

@@ -32,7 +32,6 @@ from engine.documents.options import ParseOptions
 from engine.executor.run import run_pipeline
 from engine.worker.exit_codes import INTERRUPTED
 from engine.worker.jobs import (
-    Models,
     NewModels,
     OutputOptions,
     ReadyRun,
@@ -40,8 +39,9 @@ from engine.worker.jobs import (
     Written,
     default_case,
     make_ready,
-    write_outs,
+    write_results,
 )
+from engine.worker.model_choice import Models
 from storage.case import Case
 from storage.evidence import NOT_LOCATED
 from storage.export.table import ResultTable
@@ -97,11 +97,11 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter per option
     ready = make_ready(job, models)
     watch = choose_watch(quiet=quiet, json_events=json_events)
     with Case(job.case) as opened:
-        code = _run(job, ready, models, opened, watch, silent=quiet or json_events)
+        code = _run(ready, models, opened, watch, silent=quiet or json_events)
     raise typer.Exit(code)
 
 
-def _run(job: RunJob, ready: ReadyRun, models: Models, case: Case, watch: Watch, *, silent: bool) -> int:
+def _run(ready: ReadyRun, models: Models, case: Case, watch: Watch, *, silent: bool) -> int:
     try:
         with watch:
             result = run_interruptible(
@@ -117,7 +117,7 @@ def _run(job: RunJob, ready: ReadyRun, models: Models, case: Case, watch: Watch,
     except KeyboardInterrupt:
         _say_stopped(case)
         return INTERRUPTED
-    table, written = write_outs(case, result.run_id, ready.outs, job.output)
+    table, written = write_results(ready, case, result.run_id)
     if not silent:
         report(case, result.run_id, table, watch.state.calls)
         _say_written(written)

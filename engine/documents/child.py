@@ -20,9 +20,11 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from engine.documents.codec import box_from_json, document_to_json
-from engine.documents.launch import RESULT
+from engine.documents.launch import RESULT, ROWS
 from engine.documents.options import ParseOptions
 from engine.documents.parse import parse_file
+from engine.documents.parsers import call_parser
+from engine.documents.tables import table_rows
 from engine.errors import DocumentError
 
 _PR_SET_PDEATHSIG = 1
@@ -48,10 +50,15 @@ def _serve(command: dict[str, Any], answers: TextIO) -> None:
     try:
         options = ParseOptions.from_json(command["options"])
         _limit_memory(options.memory_bytes)
-        if command["do"] == "parse":
-            _parse(command, options, lambda what, number: answer({what: number}))
-        else:
-            _render(command, options)
+        match command["do"]:
+            case "parse":
+                _parse(command, options, lambda what, number: answer({what: number}))
+            case "rows":
+                _rows(command, options)
+            case "call":
+                call_parser(command)
+            case _:
+                _render(command, options)
         answer({"done": True})
     except DocumentError as error:
         answer({"error": {"reason": error.reason, "message": str(error), "advice": error.advice}})
@@ -76,6 +83,12 @@ def _parse(command: dict[str, Any], options: ParseOptions, progress: Any) -> Non
         "skipped": parsed.skipped,
     }
     (scratch / RESULT).write_text(json.dumps(result), encoding="utf-8")
+
+
+def _rows(command: dict[str, Any], options: ParseOptions) -> None:
+    with (Path(command["scratch"]) / ROWS).open("w", encoding="utf-8") as file:
+        for pair in table_rows(Path(command["path"]), options, command["sheet"]):
+            file.write(json.dumps(pair) + "\n")
 
 
 def _render(command: dict[str, Any], options: ParseOptions) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+from pathlib import Path
 
 from charset_normalizer import from_bytes
 
@@ -31,6 +32,27 @@ def decode(data: bytes) -> tuple[str, str, list[str]]:
         return data.decode("utf-8"), "utf-8", []
     except UnicodeDecodeError:
         return _lenient(data, _guess(data))
+
+
+def encoding_of(path: Path) -> str:
+    """Name the encoding that `decode` would choose for a file, which is read in blocks and not kept."""
+    with path.open("rb") as stream:
+        head = stream.read(_SAMPLE)
+        for mark, name in _BOMS:
+            if head.startswith(mark):
+                return name
+        if b"\0" in head[:4096] and (wide := _wide_encoding(head)):
+            return wide
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        block = head
+        try:
+            while block:
+                decoder.decode(block)
+                block = stream.read(_SAMPLE)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return _guess(head)
+    return "utf-8"
 
 
 def looks_like_text(data: bytes) -> bool:

@@ -24,6 +24,10 @@ SUFFIXES = {
     ".webp": "image",
     ".docx": "docx",
     ".docm": "docx",
+    ".xlsx": "xlsx",
+    ".xlsm": "xlsx",
+    ".pptx": "pptx",
+    ".pptm": "pptx",
     ".txt": "text",
     ".text": "text",
     ".log": "text",
@@ -67,15 +71,15 @@ _UNSUPPORTED_MAGIC = (
 )
 _OFFICE = {
     "word/document.xml": "docx",
-    "xl/workbook.xml": "Excel workbook",
-    "xl/workbook.bin": "Excel workbook",
-    "ppt/presentation.xml": "PowerPoint presentation",
+    "xl/workbook.xml": "xlsx",
+    "xl/workbook.bin": "binary Excel workbook",
+    "ppt/presentation.xml": "pptx",
 }
+_OFFICE_NAMES = {"docx": "Word document", "xlsx": "Excel workbook", "pptx": "PowerPoint presentation"}
 _ENCRYPTED_OFFICE = "EncryptedPackage".encode("utf-16-le")
 _ADVICE = {
     "RTF document": "Save it as DOCX or PDF.",
-    "Excel workbook": "Save each sheet as CSV.",
-    "PowerPoint presentation": "Save it as PDF.",
+    "binary Excel workbook": "Save it as XLSX.",
     "OpenDocument file": "Save it as DOCX or PDF.",
     "EPUB book": "Save it as HTML or PDF.",
     "HEIC picture": "Save it as JPEG or PNG.",
@@ -174,16 +178,16 @@ def _kind_of_zip(path: Path, expected: str | None) -> str:
         ) from error
     for member, kind in _OFFICE.items():
         if member in names:
-            if kind == "docx":
-                return "docx"
+            if kind in _OFFICE_NAMES:
+                return kind
             raise unsupported(kind, expected)
     if mimetype.startswith(b"application/epub"):
         raise unsupported("EPUB book", expected)
     if mimetype.startswith(b"application/vnd.oasis"):
         raise unsupported("OpenDocument file", expected)
-    if expected == "docx":
+    if expected in _OFFICE_NAMES:
         raise DocumentError(
-            "the ZIP container holds no Word document", reason="corrupt", advice="Ask for the file again."
+            f"the ZIP container holds no {_OFFICE_NAMES[expected]}", reason="corrupt", advice="Ask for the file again."
         )
     return "zip"
 

@@ -9,6 +9,9 @@ from pathlib import Path
 RESULT = "result.json"
 """Where a child leaves what it read, below the scratch folder of the job."""
 
+ROWS = "rows.jsonl"
+"""Where a child leaves the rows of a data file, each as `[sheet, row]`; the sheet is empty but for workbooks."""
+
 _ROOT = Path(__file__).resolve().parents[2]
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 

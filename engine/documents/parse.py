@@ -106,6 +106,18 @@ def _docx(job: _Job) -> Contents:
     return parse_docx(job.path, job.options)
 
 
+def _xlsx(job: _Job) -> Contents:
+    from engine.documents.workbook import parse_workbook
+
+    return parse_workbook(job.path, job.options)
+
+
+def _pptx(job: _Job) -> Contents:
+    from engine.documents.slides import parse_slides
+
+    return parse_slides(job.path, job.options)
+
+
 def _mail(job: _Job) -> Contents:
     from engine.documents.mail import parse_mail
 
@@ -140,6 +152,8 @@ _PARSERS: dict[str, Parser] = {
     "pdf": _pdf,
     "image": _image,
     "docx": _docx,
+    "xlsx": _xlsx,
+    "pptx": _pptx,
     "mail": _mail,
     "html": _html,
     "zip": _zip,

@@ -17,7 +17,7 @@ import psutil
 
 from engine.documents.codec import document_from_json
 from engine.documents.drafts import ChildFailure, ChildFile, ParsedFile
-from engine.documents.launch import RESULT, child_command, child_environment
+from engine.documents.launch import RESULT, ROWS, child_command, child_environment
 from engine.documents.options import ParseOptions
 from engine.errors import DocumentError
 
@@ -67,11 +67,39 @@ class ParserPool:
             "scratch": str(scratch),
             "options": self._options.to_json(),
         }
+        seconds = await self._run_twice(command)
+        text = await asyncio.to_thread((scratch / RESULT).read_text, encoding="utf-8")
+        return _parsed_file(json.loads(text), seconds)
+
+    async def rows(self, path: Path, *, sheet: str | None, scratch: Path) -> Path:
+        """Read a data file (see engine.documents.tables); return the JSONL file of its rows, below `scratch`."""
+        command = {"do": "rows", "path": str(path.absolute()), "sheet": sheet}
+        await self._run_twice({**command, "scratch": str(scratch), "options": self._options.to_json()})
+        return scratch / ROWS
+
+    async def call(  # noqa: PLR0913 - what a call needs
+        self,
+        function: str,
+        item: dict[str, Any],
+        arguments: dict[str, Any],
+        *,
+        code: str | None,
+        folder: Path,
+        scratch: Path,
+    ) -> list[dict[str, Any]]:
+        """Call a parsing function (see engine.documents.parsers) in a child, with `folder` as the current one."""
+        command = {"do": "call", "function": function, "item": item, "arguments": arguments, "code": code}
+        more = {"folder": str(folder), "scratch": str(scratch), "options": self._options.to_json()}
+        await self._run_twice({**command, **more})
+        found: list[dict[str, Any]] = json.loads((scratch / RESULT).read_text(encoding="utf-8"))
+        return found
+
+    async def _run_twice(self, command: dict[str, Any]) -> float:
+        """Run a command, again in a fresh child if a used one was lost; return its seconds."""
         seconds = await self._run(command, fresh=False)
         if seconds is None:
             seconds = await self._run(command, fresh=True)
-        text = await asyncio.to_thread((scratch / RESULT).read_text, encoding="utf-8")
-        return _parsed_file(json.loads(text), seconds or 0.0)
+        return seconds or 0.0
 
     async def _run(self, command: dict[str, Any], *, fresh: bool) -> float | None:
         """Run a command; return its seconds, or None when a used child was lost.

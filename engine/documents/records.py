@@ -3,42 +3,57 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from engine.documents.drafts import Contents, LineDraft, PageDraft
-from engine.documents.encoding import decode
+from engine.documents.encoding import decode, encoding_of
 from engine.errors import DocumentError
 
 _DELIMITERS = ",;\t|"
 _LONGEST_FIELD = 64 * 1024 * 1024
+_BLOCK = 64 * 1024
 
 
-def read_rows(path: Path, kind: str | None = None) -> Iterator[dict[str, Any]]:
+def read_rows(path: Path, kind: str | None = None, *, strict: bool = False) -> Iterator[dict[str, Any]]:
     """Yield the rows of a CSV, JSON or JSONL file; `kind` is csv, json or jsonl, by default from the name.
 
     CSV: the first row names the columns (an unnamed or repeated one gets `column_3`, `name_2`), values are strings,
     missing cells are empty, surplus cells get columns of their own. JSON: a list of objects, or one object. A value
-    that is no object becomes `{"value": ...}`. Raise DocumentError (unreadable, empty, corrupt with line and column).
+    that is no object becomes `{"value": ...}`; NaN and the infinities become null. `strict` refuses what only looks
+    like rows: a key written twice in an object, and objects beside other values. CSV and JSONL are read line by line.
+    Raise DocumentError (unreadable, empty, corrupt with line and column).
     """
-    kind = kind or {".csv": "csv", ".tsv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl"}.get(
-        path.suffix.lower(), "json"
-    )
+    kind = kind or kind_of_rows(path)
     try:
-        data = path.read_bytes()
+        with path.open(encoding=encoding_of(path), errors="replace", newline="") as file:
+            rows = _READERS[kind](file, path.name, _Decoder(strict))
+            first = next(rows, None)
+            if first is None and _is_blank(file):
+                raise DocumentError(f"{path.name} holds no rows", reason="empty", advice="Ask for the file again.")
+            if first is not None:
+                yield first
+            yield from rows
     except OSError as error:
         raise DocumentError(
             f"{path} cannot be opened: {error.strerror}",
             reason="unreadable",
             advice="Check that the file exists and that you may read it.",
         ) from error
-    text, _, _ = decode(data)
-    if not text.strip():
-        raise DocumentError(f"{path.name} holds no rows", reason="empty")
-    yield from _READERS[kind](text, path.name)
+
+
+def kind_of_rows(path: Path) -> str:
+    """Name the format of a data file by its suffix: csv, jsonl, else json."""
+    kinds = {".csv": "csv", ".tsv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+    return kinds.get(path.suffix.lower(), "json")
+
+
+def _is_blank(file: TextIO) -> bool:
+    file.seek(0)
+    return not any(block.strip() for block in iter(lambda: file.read(_BLOCK), ""))
 
 
 def parse_records(path: Path, name: str, kind: str) -> Contents:
@@ -59,16 +74,18 @@ def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _csv_rows(text: str, name: str) -> Iterator[dict[str, Any]]:
+def _csv_rows(file: TextIO, name: str, decoder: _Decoder) -> Iterator[dict[str, Any]]:
     csv.field_size_limit(_LONGEST_FIELD)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text), strict=True)
+    delimiter = _delimiter(file.read(_BLOCK))
+    file.seek(0)
+    reader = csv.reader(file, delimiter=delimiter, strict=True)
     header: list[str] | None = None
     try:
         for cells in reader:
             if not any(cell.strip() for cell in cells):
                 continue
             if header is None:
-                header = _column_names(cells)
+                header = column_names(cells)
                 continue
             header += [f"column_{number}" for number in range(len(header) + 1, len(cells) + 1)]
             yield dict(zip(header, cells + [""] * (len(header) - len(cells)), strict=True))
@@ -88,7 +105,8 @@ def _delimiter(text: str) -> str:
     return ","
 
 
-def _column_names(cells: list[str]) -> list[str]:
+def column_names(cells: list[str]) -> list[str]:
+    """Name columns by the cells of the first row, each differently; one without a name gets its number."""
     names: list[str] = []
     for number, cell in enumerate(cells, 1):
         base = cell.strip() or f"column_{number}"
@@ -100,33 +118,79 @@ def _column_names(cells: list[str]) -> list[str]:
     return names
 
 
-def _json_rows(text: str, name: str) -> Iterator[dict[str, Any]]:
-    value = _load(text, name, 0)
-    for item in value if isinstance(value, list) else [value]:
-        yield _as_object(item)
+def _json_rows(file: TextIO, name: str, decoder: _Decoder) -> Iterator[dict[str, Any]]:
+    text = file.read()
+    if not text.strip():
+        return
+    value = decoder.read(text, name, 0)
+    for number, item in enumerate(value if isinstance(value, list) else [value], 1):
+        yield decoder.row(item, f"{name}, item {number}")
 
 
-def _jsonl_rows(text: str, name: str) -> Iterator[dict[str, Any]]:
-    # Only \n ends a record: JSON strings may hold U+2028 and the other marks that splitlines() knows.
-    for number, line in enumerate(text.split("\n"), 1):
+def _jsonl_rows(file: TextIO, name: str, decoder: _Decoder) -> Iterator[dict[str, Any]]:
+    for number, line in enumerate(file, 1):
         if line.strip():
-            yield _as_object(_load(line, name, number - 1))
+            yield decoder.row(decoder.read(line.rstrip("\r\n"), name, number - 1), f"{name}, line {number}")
 
 
-def _load(text: str, name: str, lines_before: int) -> Any:
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        place = f"line {lines_before + error.lineno}, column {error.colno}"
-        raise DocumentError(
-            f"{name}, {place}: {error.msg}", reason="corrupt", advice="Mend the JSON at this place."
-        ) from error
-    except RecursionError as error:
-        raise DocumentError(f"{name}: nested too deeply", reason="corrupt") from error
+class _Decoder:
+    """Reads the JSON values of one file."""
+
+    def __init__(self, strict: bool) -> None:
+        self._pairs = _refuse_repeats if strict else None
+        self._strict = strict
+        self._first: type | None = None
+
+    def read(self, text: str, name: str, lines_before: int) -> Any:
+        try:
+            return json.loads(text, object_pairs_hook=self._pairs, parse_constant=lambda _: None, parse_float=_finite)
+        except json.JSONDecodeError as error:
+            place = f"line {lines_before + error.lineno}, column {error.colno}"
+            raise DocumentError(
+                f"{name}, {place}: {error.msg}", reason="corrupt", advice="Mend the JSON at this place."
+            ) from error
+        except _RepeatedKey as error:
+            place = f", line {lines_before + 1}" if lines_before or "\n" not in text.strip() else ""
+            raise DocumentError(
+                f"{name}{place}: an object has the key {error.args[0]!r} twice",
+                reason="corrupt",
+                advice="Rename one of the two: only one of the values could be read.",
+            ) from error
+        except (RecursionError, ValueError) as error:
+            what = "nested too deeply" if isinstance(error, RecursionError) else f"{error}"
+            raise DocumentError(f"{name}: {what}", reason="corrupt", advice="Mend the file.") from error
+
+    def row(self, item: Any, place: str) -> dict[str, Any]:
+        """Make a row of an item; `strict` wants all items to be objects, or none."""
+        kind = dict if isinstance(item, dict) else object
+        self._first = self._first or kind
+        if self._strict and kind is not self._first:
+            raise DocumentError(
+                f"{place}: here is {'an object' if kind is dict else 'no object'}, unlike the items before it",
+                reason="corrupt",
+                advice="Write each row as an object: {...}.",
+            )
+        return item if isinstance(item, dict) else {"value": item}
 
 
-def _as_object(item: Any) -> dict[str, Any]:
-    return item if isinstance(item, dict) else {"value": item}
+def _finite(text: str) -> float | None:
+    number = float(text)
+    return number if math.isfinite(number) else None
+
+
+class _RepeatedKey(Exception):
+    """An object has a key twice; the argument is the key."""
+
+
+def _refuse_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise _RepeatedKey(key)
+            seen.add(key)
+    return found
 
 
 _READERS = {"csv": _csv_rows, "json": _json_rows, "jsonl": _jsonl_rows}

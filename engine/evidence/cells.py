@@ -42,14 +42,21 @@ class CellEvidence:
         return bool(self.located)
 
 
-def locate_row(row: Row, ancestors: Sequence[Row], index_of: IndexOf, columns: Iterable[str]) -> list[CellEvidence]:
+def locate_row(
+    row: Row,
+    ancestors: Sequence[Row],
+    index_of: IndexOf,
+    columns: Iterable[str],
+    shown: Iterable[tuple[DocumentId, Span | None]] = (),
+) -> list[CellEvidence]:
     """Locate every leaf of the given columns; cells without content give no evidence.
 
     `ancestors` are all rows that `row` was made from, at any distance. Each document among them is searched, but a
-    value that some of them hold is looked for in the documents of those only, near the quotes they hold with it.
+    value that some of them hold is looked for in the documents of those only, near the quotes they hold with it. What
+    is nowhere in them is looked for in the passages `shown` to the model beside them (None: the whole document).
     Raises what `index_of` raises for a document it does not know.
     """
-    lineage = _Lineage(row, ancestors, index_of)
+    lineage = _Lineage(row, ancestors, index_of, list(shown))
     return [
         CellEvidence(column, leaf.path, leaf.value, tuple(lineage.evidence(column, leaf)))
         for column in columns
@@ -60,8 +67,15 @@ def locate_row(row: Row, ancestors: Sequence[Row], index_of: IndexOf, columns: I
 class _Lineage:
     """The rows behind one output row, ready to be asked for the evidence of its leaves."""
 
-    def __init__(self, row: Row, ancestors: Sequence[Row], index_of: IndexOf) -> None:
+    def __init__(
+        self,
+        row: Row,
+        ancestors: Sequence[Row],
+        index_of: IndexOf,
+        shown: Sequence[tuple[DocumentId, Span | None]],
+    ) -> None:
         self._row = row
+        self._shown = [(index_of(document), span) for document, span in shown]
         rows = {r.id: r for r in (row, *ancestors) if r.document_id is not None}
         self._indexes = {r.document_id: index_of(r.document_id) for r in rows.values() if r.document_id is not None}
         self._items = [item for r in rows.values() for item in items(r)]
@@ -87,8 +101,17 @@ class _Lineage:
         if any(found):
             yield from (place for place in found if place is not None)
             return
-        for held in by_document.values():
-            yield from self._cited_quotes(leaf, held)
+        cited = [quote for held in by_document.values() for quote in self._cited_quotes(leaf, held)]
+        yield from cited or self._in_passages(leaf)
+
+    def _in_passages(self, leaf: Leaf) -> Iterator[Located]:
+        """Yield the place of a leaf in the first passage of each document that was shown and holds it."""
+        told: set[DocumentId] = set()
+        for index, span in self._shown:
+            found = locate(index, leaf.value, near=[span] if span else ())
+            if found and index.document_id not in told and (span is None or found.span.overlaps(span)):
+                told.add(index.document_id)
+                yield found
 
     def _copied(self, row: Row, span: Span, leaf: Leaf) -> Located | None:
         """Cite the lines an operator says it copied a value from; None where they do not hold any of it."""

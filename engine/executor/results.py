@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
+from types import MappingProxyType
 
 from engine.errors import UsageError
 from engine.evidence.cells import CellEvidence, locate_row
 from engine.evidence.locate import SourceText, TextIndex
+from engine.operators.base import Retrieved
 from engine.plan.node import Node
 from engine.plan.plan import Plan, Step
 from engine.plan.sources import DOCUMENT_FIELDS
@@ -69,14 +71,26 @@ def _scaffolding(nodes: Iterable[Node]) -> set[str]:
 class EvidenceFinder:
     """Finds the evidence of output rows. The indexes of the documents used last are kept, not those of all."""
 
-    def __init__(self, rows: Mapping[RowId, Row], read: Callable[[DocumentId], SourceText]) -> None:
-        """`rows` are all rows of the run by id; `read` gives the numbered lines of a document."""
+    def __init__(
+        self,
+        rows: Mapping[RowId, Row],
+        read: Callable[[DocumentId], SourceText],
+        passages: Mapping[str, Sequence[Retrieved]] = MappingProxyType({}),
+    ) -> None:
+        """`rows` are all rows of the run by id; `read` gives the numbered lines of a document.
+
+        `passages` are what retrievers found, by the id of the row that was asked about.
+        """
         self._rows = rows
+        self._passages = passages
         self._index = lru_cache(INDEXES_KEPT)(lambda document: TextIndex(read(document)))
 
     def evidence(self, row: Row, columns: Sequence[str]) -> list[CellEvidence]:
         """Locate every value of the row's columns."""
-        return locate_row(row, self.ancestors(row), self._index, columns)
+        ancestors = self.ancestors(row)
+        found = (passage for one in ancestors for passage in self._passages.get(one.id, ()))
+        shown = [(p.document_id, p.span) for p in found if p.document_id is not None]
+        return locate_row(row, ancestors, self._index, columns, shown)
 
     def ancestors(self, row: Row) -> list[Row]:
         """List the rows that `row` was made from at any distance, nearest first, each once."""

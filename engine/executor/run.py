@@ -7,28 +7,32 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, TypeVar
 
 from engine.code.pool import CodePool
 from engine.documents.options import ParseOptions
-from engine.errors import PipelineError, RedwellError, UsageError
+from engine.errors import PipelineError, RedwellError
 from engine.executor.accounts import Account
 from engine.executor.asking import CachedAsk
+from engine.executor.datasets import DatasetReader, ReadDataset
 from engine.executor.events import Emit, Event, FilesFound, ModelCall, OperatorProgress, RunFinished, RunStarted, Warned
 from engine.executor.model_pool import ModelPool, OpenEmbedder, OpenModel
+from engine.executor.parsing import ParsingFunctions
 from engine.executor.records import decision_records, evidence_records, fate_records, row_records
 from engine.executor.results import EvidenceFinder, result_columns
-from engine.executor.sources import NO_TEXT, Ingested, data_rows, document_row, ingest, load_document, source_reader
+from engine.executor.retrieval import Retrieval
+from engine.executor.sources import source_reader
 from engine.executor.stages import StageRunner, named_apart
 from engine.executor.tools import Lent
 from engine.executor.translation import as_redwell_error
-from engine.language.checks import check
+from engine.language.checks import SourceFields, check
 from engine.language.loader import Loaded
+from engine.language.problems import Problem
 from engine.language.trust import refuse_untrusted
 from engine.language.writer import to_yaml
+from engine.operators.base import Retrieved
 from engine.plan.node import Node
 from engine.plan.plan import Dataset
 from engine.rows import Row, RowId
@@ -53,6 +57,7 @@ class RunOptions:
 
     `trust_code` lets the pipeline's own Python run.
     `columns`: the columns of the results table, empty for the usual ones. `workers` parse files at once.
+    `rows` fills datasets of type memory, before the rows that the plan gives them.
     """
 
     model: str = ""
@@ -60,6 +65,7 @@ class RunOptions:
     parse: ParseOptions = field(default_factory=ParseOptions)
     trust_code: bool = False
     workers: int = max(1, (os.cpu_count() or 2) // 2)
+    rows: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +99,17 @@ async def run_pipeline(
     return await _Run(loaded, case, open_model, open_embedder, emit, options).run()
 
 
-def refuse_problems(loaded: Loaded) -> None:
+def refuse_problems(loaded: Loaded, source_fields: SourceFields | None = None) -> None:
     """Raise PipelineError for the first error that a static check finds, naming how many there are."""
-    problems = [p for p in check(loaded.plan, positions=loaded.positions) if p.severity == "error"]
-    if problems:
-        more = f" (and {len(problems) - 1} more; see `redwell check`)" if len(problems) > 1 else ""
-        raise PipelineError(f"{problems[0]}{more}", advice=problems[0].advice)
+    refuse(check(loaded.plan, source_fields=source_fields, positions=loaded.positions))
+
+
+def refuse(problems: Iterable[Problem]) -> None:
+    """Raise PipelineError for the first of these that is an error, naming how many there are."""
+    errors = [p for p in problems if p.severity == "error"]
+    if errors:
+        more = f" (and {len(errors) - 1} more; see `redwell check`)" if len(errors) > 1 else ""
+        raise PipelineError(f"{errors[0]}{more}", advice=errors[0].advice)
 
 
 class _Run:
@@ -187,10 +198,20 @@ class _Run:
 
     async def _work(self) -> RunResult:
         outputs = await _beside(self._load_early, self._begun_reading, self._read_all())
-        runner = StageRunner(self._lent(), self._backend_of, self._emit, self._keep)
-        for step in self._plan.steps:
-            outputs[step.name] = await runner.run(self._nodes[step.name], [outputs[name] for name in step.inputs])
-        return self._deliver(outputs[self._plan.steps[-1].name])
+        refuse_problems(self._loaded, {name: _fields(rows) for name, rows in outputs.items()})
+        retrieval = Retrieval(self._plan, self._case, self._emit)
+        lent = self._lent(retrieval)
+        runner = StageRunner(lent, self._backend_of, self._emit, self._keep)
+        try:
+            for name, rows in outputs.items():
+                retrieval.add(name, rows)
+            for step in self._plan.steps:
+                rows = await runner.run(self._nodes[step.name], [outputs[name] for name in step.inputs])
+                outputs[step.name] = rows
+                retrieval.add(step.name, rows)
+        finally:
+            await retrieval.close()
+        return self._deliver(outputs[self._plan.steps[-1].name], lent.passages)
 
     def _load_early(self) -> asyncio.Task[ModelBackend] | None:
         """Let the default model load while files are being read; None where no operator asks it."""
@@ -199,13 +220,14 @@ class _Run:
             return self._pool.prefetch(self._plan.default_model)
         return None
 
-    def _lent(self) -> Lent:
+    def _lent(self, retrieval: Retrieval) -> Lent:
         prompt = self._plan.system_prompt
         return Lent(
             case=self._case,
             asking=CachedAsk(self._case, self._run_id, self._emit),
             pool=self._pool,
             settings=self._plan.settings,
+            retrieval=retrieval,
             system_prompt="\n".join(text for text in (prompt.persona, prompt.dataset_description) if text),
             trusts_code=self._options.trust_code,
             code=self._code,
@@ -222,55 +244,35 @@ class _Run:
     # -- datasets ------------------------------------------------------------------------------------------------
 
     async def _read_all(self) -> dict[str, Sequence[Row]]:
-        """Read the datasets that a step reads; return their rows by name."""
-        used = {name for step in self._plan.steps for name in step.inputs}
+        """Read the datasets that a step needs; return their rows by name."""
+        used = {name for step in self._plan.steps for name in self._plan.sources_of(step)}
         return {d.name: await self._read(d) for d in self._plan.datasets if d.name in used}
 
     async def _read(self, dataset: Dataset) -> Sequence[Row]:
-        location = dataset.location(self._loaded.directory)
-        if dataset.type == "memory":
-            raise UsageError(
-                f"dataset {dataset.name!r} is of type memory, which only Python code can fill",
-                advice="Give the rows with --input FILE.jsonl, or write type: folder or file.",
-            )
-        if dataset.type == "file":
-            rows = list(data_rows(dataset, location))
-            self._keep_source(dataset.name, rows, [])
-            return rows
-        return await self._read_folder(dataset, location)
-
-    async def _read_folder(self, dataset: Dataset, location: Path) -> Sequence[Row]:
-        found = await ingest(
-            location,
-            self._case,
-            self._emit,
-            dataset=dataset.name,
+        reader = DatasetReader(
+            case=self._case,
+            emit=self._emit,
             options=self._options.parse,
             workers=self._options.workers,
+            directory=self._loaded.directory,
+            tables=self._options.rows,
         )
+        found = await reader.read(dataset)
+        functions = ParsingFunctions(reader, self._plan.parsing_tools, trusts_code=self._options.trust_code)
+        await functions.apply(dataset, found)
         self._failed_items += found.failed
-        self._case.save_run_documents(self._run_id, found.fates)
-        rows: list[Row] = []
-        empty: list[Row] = []
-        for row in self._document_rows(dataset, found):
-            (rows if row.values["text"].strip() else empty).append(row)
-        self._keep_source(dataset.name, rows, empty)
-        return rows
+        self._case.save_run_documents(self._run_id, found.files)
+        self._keep_source(dataset.name, found)
+        return found.rows
 
-    def _document_rows(self, dataset: Dataset, found: Ingested) -> list[Row]:
-        rows = []
-        for id, path in found.documents.items():
-            rows.append(document_row(dataset, load_document(self._case, id), path))
-        return rows
-
-    def _keep_source(self, name: str, rows: Sequence[Row], empty: Sequence[Row]) -> None:
-        """Keep a dataset's rows; documents without text are rejected there, with the reason."""
-        self._source_fields.update(dict.fromkeys(key for row in (*rows, *empty) for key in row.values))
+    def _keep_source(self, name: str, found: ReadDataset) -> None:
+        """Keep a dataset's rows, and the fate of those that were turned down."""
+        every = [*found.rows, *(row for row, _ in found.turned_down)]
+        self._source_fields.update(dict.fromkeys(key for row in every for key in row.values))
         with self._case.transaction():
-            self._save_rows(name, rows)
-            fates = [FateRecord(row.id, "output") for row in rows]
-            fates += [FateRecord(row.id, "rejected", f"{NO_TEXT}: {row.values['path']}") for row in empty]
-            self._case.save_fates(self._run_id, name, fates, rows_in=len(rows) + len(empty))
+            self._save_rows(name, found.rows)
+            fates = [FateRecord(row.id, "output") for row in found.rows] + [fate for _, fate in found.turned_down]
+            self._case.save_fates(self._run_id, name, fates, rows_in=len(every))
 
     # -- operators -----------------------------------------------------------------------------------------------
 
@@ -289,9 +291,9 @@ class _Run:
 
     # -- results -------------------------------------------------------------------------------------------------
 
-    def _deliver(self, rows: Sequence[Row]) -> RunResult:
+    def _deliver(self, rows: Sequence[Row], passages: Mapping[str, Sequence[Retrieved]]) -> RunResult:
         columns = result_columns(self._plan, rows, self._options.columns, source_fields=list(self._source_fields))
-        finder = EvidenceFinder(self._rows, source_reader(self._case))
+        finder = EvidenceFinder(self._rows, source_reader(self._case), passages)
         with self._case.transaction():
             for row in rows:
                 records = [r for cell in finder.evidence(row, columns) for r in evidence_records(row.id, cell)]
@@ -328,6 +330,11 @@ class _Run:
             message=f"{error}" if error else "",
             advice=error.advice if isinstance(error, RedwellError) else "",
         )
+
+
+def _fields(rows: Sequence[Row]) -> list[str] | None:
+    """Return the fields that any of the rows has; None without rows."""
+    return list(dict.fromkeys(key for row in rows for key in row.values)) or None
 
 
 async def _beside(

@@ -1,9 +1,9 @@
-"""Datasets into rows: folders are read into the case as documents, data files item by item."""
+"""Files into the case as documents, and documents into rows."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,8 +14,7 @@ from engine.documents.document import Document
 from engine.documents.events import Duplicate, FileEvent, FileFailed, Found, IngestEvent, Known, Parsed
 from engine.documents.ingest import ingest_folder
 from engine.documents.options import ParseOptions
-from engine.documents.records import read_rows
-from engine.errors import DocumentError, UsageError
+from engine.errors import UsageError
 from engine.evidence.text_index import SourceLine, SourceText
 from engine.executor.events import DocumentFailed, DocumentRead, Emit, FilesFound
 from engine.plan.plan import Dataset
@@ -51,9 +50,29 @@ async def ingest(
     """
     if not folder.exists():
         raise UsageError(f"dataset {dataset!r}: there is nothing at {folder}", advice="Give an existing folder.")
-    ingestion = _Ingestion(folder, case, emit, dataset)
+    root = folder if folder.is_dir() else folder.parent
+    result = await ingest_files([folder], case, emit, root=root, dataset=dataset, options=options, workers=workers)
+    if not result.fates:
+        raise UsageError(
+            f"dataset {dataset!r}: there are no files in {folder}", advice="Give a folder that holds documents."
+        )
+    return result
+
+
+async def ingest_files(  # noqa: PLR0913 - what ingest takes, and the files by themselves
+    paths: Sequence[Path],
+    case: Case,
+    emit: Emit,
+    *,
+    root: Path,
+    dataset: str,
+    options: ParseOptions,
+    workers: int,
+) -> Ingested:
+    """Read files and folders into the case; paths are told relative to `root`."""
+    ingestion = _Ingestion(root, case, emit, dataset)
     events = ingest_folder(
-        [folder],
+        paths,
         known=case.has_document,
         options=options,
         workers=workers,
@@ -62,10 +81,6 @@ async def ingest(
     async with aclosing(events) as stream:  # type: ignore[type-var]
         async for event in stream:
             ingestion.take(event)
-    if not ingestion.result.fates:
-        raise UsageError(
-            f"dataset {dataset!r}: there are no files in {folder}", advice="Give a folder that holds documents."
-        )
     return ingestion.result
 
 
@@ -78,9 +93,9 @@ def _children(case: Case, document: DocumentId) -> Sequence[dict[str, Any]]:
 class _Ingestion:
     """One pass over a folder: each event goes to the case, to whoever watches, and into the result."""
 
-    def __init__(self, folder: Path, case: Case, emit: Emit, dataset: str) -> None:
+    def __init__(self, root: Path, case: Case, emit: Emit, dataset: str) -> None:
         self.result = Ingested()
-        self._root = folder if folder.is_dir() else folder.parent
+        self._root = root
         self._case = case
         self._emit = emit
         self._dataset = dataset
@@ -203,13 +218,3 @@ def document_row(dataset: Dataset, document: Document, path: str) -> Row:
         "kind": document.kind,
     }
     return Row.source(dataset.name, document.id, values, document.id)
-
-
-def data_rows(dataset: Dataset, file: Path) -> Iterator[Row]:
-    """Make a row of each item of a .json, .jsonl or .csv file; raises UsageError where it cannot be read."""
-    try:
-        for number, values in enumerate(read_rows(file)):
-            yield Row.source(dataset.name, str(number), values)
-    except DocumentError as error:
-        # Not the failure of one file among many: without its rows there is nothing to run on.
-        raise UsageError(f"dataset {dataset.name!r}: {error}", advice=error.advice) from error

@@ -7,13 +7,13 @@ another is still at the first operator, so the model's batch stays full.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import Any, TypeVar
 
 from engine.executor.accounts import Account
 from engine.executor.events import Emit, OperatorFinished, OperatorStarted, RowFailed
+from engine.executor.parallel import all_or_none
 from engine.executor.tools import Lent, OperatorTools, Progress
 from engine.operators.base import OperatorInput, Outcome, Rejected
 from engine.operators.running import is_row_local, run_operator, stop_on_failure
@@ -24,8 +24,6 @@ from models.protocol import ModelBackend
 
 ROWS_IN_FLIGHT = 256
 """Rows that may be inside a chain at once; bounds memory, not the model's batch."""
-
-Result = TypeVar("Result")
 
 BackendOf = Callable[[Node], Awaitable[ModelBackend | None]]
 
@@ -132,6 +130,7 @@ class _Calls:
     async def _run(self, given: OperatorInput, expected: int) -> Outcome:
         tools = OperatorTools(self._lent, self._backend, self._progress, expected)
         outcome = await run_operator(self._node, given, tools)
+        self._lent.passages.update(tools.record.passages)
         for failed in outcome.failed:
             self._emit(RowFailed(self._node.name, failed.row.id, failed.error, failed.advice))
         stop_on_failure(self._node, outcome.failed)
@@ -169,19 +168,8 @@ async def _run_chain(calls: Sequence[_Calls], rows: Sequence[Row]) -> Sequence[R
                 current = outcome.rows
         return steps
 
-    passed = await _all_or_none([one(row) for row in rows])
+    passed = await all_or_none([one(row) for row in rows])
     for steps in passed:
         for call, (given, outcome) in zip(calls, steps, strict=True):
             call.record(given, outcome)
     return [row for steps in passed for row in steps[-1][1].rows]
-
-
-async def _all_or_none(work: Sequence[Coroutine[Any, Any, Result]]) -> list[Result]:
-    """Run all at once; the first error cancels the rest and is raised as it is (a TaskGroup would wrap it)."""
-    tasks = [asyncio.create_task(coroutine) for coroutine in work]
-    try:
-        return list(await asyncio.gather(*tasks))
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)

@@ -17,6 +17,7 @@ from engine.errors import PipelineError, RedwellError
 from engine.executor.asking import CachedAsk
 from engine.executor.events import Emit, OperatorProgress
 from engine.executor.model_pool import ModelPool, TextEmbedder
+from engine.executor.retrieval import Retrieval
 from engine.executor.sources import load_document
 from engine.language.trust import TRUST_ADVICE
 from engine.operators.base import CallRecord, Retrieved
@@ -58,9 +59,12 @@ class Lent:
     pool: ModelPool
     settings: Settings
     system_prompt: str
+    retrieval: Retrieval
     trusts_code: bool = False
     code: CodePool = field(default_factory=CodePool)
     structures: dict[DocumentId, Structure] = field(default_factory=dict)
+    passages: dict[str, Sequence[Retrieved]] = field(default_factory=dict)
+    """What retrievers found, by the row that was asked about: its evidence is looked for there too."""
 
 
 class OperatorTools:
@@ -111,7 +115,7 @@ class OperatorTools:
 
     async def retrieve(self, name: str, values: Mapping[str, Any]) -> Sequence[Retrieved]:
         """Find what a retriever holds for a row; raises PipelineError where there is none of that name."""
-        raise PipelineError(f"there is no retriever {name!r}", operator=self._progress.operator)
+        return await self._lent.retrieval.find(name, values, self.embed)
 
     @property
     def record(self) -> CallRecord:

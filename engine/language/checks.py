@@ -18,7 +18,7 @@ from engine.language.schema_types import quotes_in
 from engine.language.templates import Template
 from engine.plan.node import LEFT, RIGHT, Node, Traits
 from engine.plan.plan import Plan, Step
-from engine.plan.sources import DOCUMENT_FIELDS
+from engine.plan.sources import known_fields
 
 SourceFields = Mapping[str, Collection[str] | None]
 """Per dataset the fields of its rows; None (or no entry, for data files) when they are not known."""
@@ -29,7 +29,7 @@ def check(
 ) -> list[Problem]:
     """List all problems of a plan, in the order the operators run; errors and warnings.
 
-    Folder datasets have the fields of documents unless `source_fields` says otherwise.
+    Datasets have the fields that the plan tells of (engine.plan.sources) unless `source_fields` says otherwise.
     """
     return list(_Check(plan, source_fields or {}, positions or Positions()).problems())
 
@@ -91,11 +91,11 @@ class _Check:
     def __init__(self, plan: Plan, source_fields: SourceFields, positions: Positions) -> None:
         self.plan = plan
         self.positions = positions
+        self.indexed: set[tuple[str, str]] = set()
         self.flows = {d.name: self.source(d.name, source_fields) for d in plan.datasets}
 
     def source(self, name: str, source_fields: SourceFields) -> _Flow:
-        is_folder = self.plan.dataset(name).type == "folder"
-        known = source_fields.get(name, DOCUMENT_FIELDS if is_folder else None)
+        known = source_fields.get(name, known_fields(self.plan.dataset(name)))
         return _Flow(dict.fromkeys(known or (), ""), is_open=known is None)
 
     def problems(self) -> Iterator[Problem]:
@@ -114,6 +114,7 @@ class _Check:
             yield from self.reads(node, traits.reads, left)
             yield from self.reads(node, traits.reads_right, right)
             yield from self.quotes(node, traits, flow)
+            yield from self.retriever(node, flow)
             yield from self.writes(node, traits, flow)
             yield from self.removals(node, traits, flow)
             yield from self.order(node, traits, flow)
@@ -153,6 +154,34 @@ class _Check:
             names = list(dict.fromkeys([*_answer_fields(node, path), *flow.available]))
             advice = did_you_mean(name, names).replace("Valid here:", "Fields here:")
         return self.problem(node, path, message, advice or "There are no fields at all here.", inside=(row, column))
+
+    def retriever(self, node: Node, flow: _Flow) -> Iterator[Problem]:
+        """Check the phrases of the retriever that a node asks, against its own rows and against those indexed."""
+        found = self.plan.retriever_of(node)
+        if found is None or found.source not in self.flows:
+            return
+        for kind in found.modes:
+            section = found.fts if kind == "fts" else found.embedding
+            if section is None:
+                continue
+            yield from self.phrase(found.name, kind, "query_phrase", section.query_phrase, flow)
+            if section.index_phrase is not None and (found.name, kind) not in self.indexed:
+                self.indexed.add((found.name, kind))
+                yield from self.phrase(found.name, kind, "index_phrase", section.index_phrase, self.flows[found.source])
+
+    def phrase(self, name: str, kind: str, key: str, template: Template, flow: _Flow) -> Iterator[Problem]:
+        for field_name in sorted(template.reads("input") | template.reads("inputs")):
+            if flow.lacks(field_name):
+                position = self.positions.nearest(("retrievers", name, kind, key))
+                position = position.inside(*template.place_of(field_name)) if position else None
+                advice = did_you_mean(field_name, flow.available).replace("Valid here:", "Fields there:")
+                yield Problem(
+                    f"retriever {name!r}: {kind}.{key} reads the field {field_name!r}, which its rows do not have",
+                    advice,
+                    file=self.positions.file,
+                    line=position.line if position else None,
+                    column=position.column if position else None,
+                )
 
     def quotes(self, node: Node, traits: Traits, flow: _Flow) -> Iterator[Problem]:
         for path, schema in parts_of(node, Schema):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,21 +14,31 @@ from engine.language.problems import Problem
 from engine.language.yaml_reader import MAX_CHARACTERS, read_yaml
 from engine.operators.base import Operator
 from engine.operators.registry import REGISTRY
+from engine.plan.dataset import DOCUMENT_PARSERS, NO_EFFECT_ARGUMENTS, Dataset, Parsing, ParsingTool
 from engine.plan.node import Node
-from engine.plan.plan import Dataset, Output, Plan, Settings, Step, SystemPrompt
+from engine.plan.plan import Output, Plan, Settings, Step, SystemPrompt
+from engine.plan.retriever import Embedding, Retriever
 
-_TOP_KEYS = ("datasets", "operations", "pipeline", "default_model", "system_prompt", "settings")
+_TOP_KEYS = (
+    "datasets", "operations", "pipeline", "default_model", "system_prompt", "settings", "retrievers",
+    "parsing_tools", "output",
+)  # fmt: skip
 
 NO_EFFECT_KEYS = frozenset(
     {
-        "litellm_completion_kwargs", "rate_limits", "api_base", "bypass_cache", "default_lm_api_base",
-        "default_embedding_api_base", "fallback_models", "fallback_embedding_models", "optimizer_config",
-        "optimize", "recursively_optimize", "sample_size", "enable_observability", "flush_partial_results",
-        "max_threads", "verbose", "intermediate_dir", "source", "embedding_api_base", "num_retries_on_rate_limit",
-        "embedding_model", "max_retries_per_timeout", "embedding_batch_size", "cascade",
+        "agent_model", "api_base", "azure_deployment", "bypass_cache", "cascade", "clustering_method",
+        "concurrent_thread_count", "default_embedding_api_base", "default_lm_api_base", "embedding_api_base",
+        "embedding_batch_size", "embedding_model", "enable_observability", "fallback_embedding_models",
+        "fallback_models", "flush_partial_result", "flush_partial_results", "interactive_ui", "intermediate_dir",
+        "litellm_completion_kwargs", "llm_api_keys", "manually_fix_errors", "max_retries_per_timeout", "max_threads",
+        "num_retries_on_rate_limit", "optimize", "optimizer_config", "optimizer_model", "persist_intermediates",
+        "rate_limits", "recursively_optimize", "sample_size", "source", "synthesize_resolve", "verbose",
     }
 )  # fmt: skip
-"""Keys of DocETL that steer cloud services or its console; here they change nothing."""
+"""Keys of DocETL that steer cloud services, its optimizer or its console; here they change no result."""
+
+SAMPLING_KWARGS = {"max_tokens": "max_tokens", "max_completion_tokens": "max_tokens", "temperature": "temperature"}
+"""What of litellm_completion_kwargs is honoured, and the operator's own key for it."""
 
 NETWORK_OPERATORS = frozenset({"web_fetch", "web_search"})
 
@@ -82,7 +92,11 @@ class _Loader:
         pipeline_where = self.root.at("pipeline")
         pipeline = self.mapping(document["pipeline"], pipeline_where, ("steps",), ("steps", "output"))
         datasets = self.datasets(document.get("datasets") or {})
+        output = "output" in pipeline or "output" not in document
         nodes = tuple(node for node, _ in operators)
+        steps = self.steps(pipeline["steps"], datasets, nodes)
+        retrievers = self.retrievers(document.get("retrievers") or {})
+        self.check_retrievers(retrievers, operators, [d.name for d in datasets] + [s.name for s in steps])
         plan = bind(
             Plan,
             {k: v for k, v in document.items() if k in ("default_model", "system_prompt", "settings")},
@@ -90,8 +104,14 @@ class _Loader:
             given={
                 "datasets": datasets,
                 "operators": nodes,
-                "steps": self.steps(pipeline["steps"], datasets, nodes),
-                "output": self.section(Output, pipeline.get("output") or {}, pipeline_where.at("output")),
+                "steps": steps,
+                "output": self.section(
+                    Output,
+                    (pipeline if output else document).get("output"),
+                    (pipeline_where if output else self.root).at("output"),
+                ),
+                "retrievers": retrievers,
+                "parsing_tools": self.parsing_tools(document.get("parsing_tools") or []),
                 "system_prompt": self.section(
                     SystemPrompt, document.get("system_prompt"), self.root.at("system_prompt")
                 ),
@@ -117,12 +137,12 @@ class _Loader:
                 raise where.error(f"the key {key!r} is missing", advice=f"Keys: {', '.join(valid)}.")
         return kept
 
-    def effective(self, value: Any, where: Where, cls: type | None = None) -> Any:
-        """Leave out keys that have no effect here, noting them for the warning."""
+    def effective(self, value: Any, where: Where, cls: type | None = None, more: Collection[str] = frozenset()) -> Any:
+        """Leave out keys that have no effect here (`more`: in this place), noting them for the warning."""
         if not isinstance(value, Mapping):
             return value
         own = {path[0] for path in yaml_fields(cls)} if cls else set()
-        unused = [k for k in value if k in NO_EFFECT_KEYS and k not in own]
+        unused = [k for k in value if (k in NO_EFFECT_KEYS or k in more) and k not in own]
         self.without_effect += [replace(where.at(k)) for k in unused]
         inner = nested_types(cls) if cls else {}
         return {
@@ -139,7 +159,68 @@ class _Loader:
 
     def dataset(self, name: Any, value: Any, where: Where) -> Dataset:
         given = {"name": self.name(name, where)}
-        return bind(Dataset, self.effective(value, where, Dataset), where, given=given)
+        entry = self.effective(value, where, Dataset)
+        if isinstance(entry, Mapping):
+            entry = dict(entry)
+            if entry.get("type") == "memory" and isinstance(entry.get("path"), list):
+                entry.setdefault("data", entry.pop("path"))  # as DocETL's Python interface writes it
+            if isinstance(entry.get("parsing"), list):
+                steps = enumerate(entry["parsing"])
+                entry["parsing"] = [self.parsing(item, where.at("parsing", index)) for index, item in steps]
+        return bind(Dataset, entry, where, given=given)
+
+    def parsing(self, item: Any, where: Where) -> Any:
+        """Put the arguments of a parsing function, which DocETL writes beside its other keys, under function_kwargs."""
+        if not isinstance(item, Mapping) or not isinstance(item.get("function_kwargs", {}), Mapping):
+            return item
+        own = {path[0] for path in yaml_fields(Parsing)}
+        kept = {key: value for key, value in item.items() if key in own}
+        arguments = {key: value for key, value in item.items() if key not in own} | kept.get("function_kwargs", {})
+        if item.get("function") in DOCUMENT_PARSERS:
+            idle = NO_EFFECT_ARGUMENTS & set(arguments)
+            self.without_effect += [where.at(key) for key in arguments if key in idle]
+            arguments = {key: value for key, value in arguments.items() if key not in idle}
+        return {**kept, "function_kwargs": arguments}
+
+    def retrievers(self, value: Any) -> tuple[Retriever, ...]:
+        where = self.root.at("retrievers")
+        if not isinstance(value, Mapping):
+            raise where.error(f"expected a mapping of names to retrievers, not {describe_value(value)}")
+        return tuple(self.retriever(name, item, where.at(name)) for name, item in value.items())
+
+    def retriever(self, name: Any, value: Any, where: Where) -> Retriever:
+        given = {"name": self.name(name, where)}
+        entry = self.effective(value, where, Retriever, {"index_dir", "build_index"})
+        if isinstance(entry, Mapping) and "embedding" in entry:
+            section = self.effective(entry["embedding"], where.at("embedding"), Embedding, {"model"})
+            entry = {**entry, "embedding": section}
+        return bind(Retriever, entry, where, given=given)
+
+    def check_retrievers(
+        self, retrievers: Sequence[Retriever], operators: Sequence[tuple[Node, Where]], sources: Sequence[str]
+    ) -> None:
+        """Raise PipelineError where a retriever indexes nothing that is there, or an operator asks none that is."""
+        for retriever in retrievers:
+            if retriever.source not in sources:
+                key = "dataset" if retriever.dataset else "step"
+                raise self.root.at("retrievers", retriever.name, key).error(
+                    f"retriever {retriever.name!r} indexes {retriever.source!r}, which is no dataset and no step",
+                    advice=did_you_mean(retriever.source, sources),
+                )
+        names = [retriever.name for retriever in retrievers]
+        for node, where in operators:
+            name = getattr(node, "retriever", None)
+            if name and name not in names:
+                raise where.at("retriever").error(
+                    f"there is no retriever {name!r}",
+                    advice=did_you_mean(name, names) or "Write it under retrievers.",
+                )
+
+    def parsing_tools(self, value: Any) -> tuple[ParsingTool, ...]:
+        where = self.root.at("parsing_tools")
+        if not isinstance(value, list):
+            raise where.error(f"expected a list, not {describe_value(value)}", advice=f"Keys: {_TOOL_KEYS}.")
+        return tuple(bind(ParsingTool, item, where.at(index)) for index, item in enumerate(value))
 
     def operators(self, value: Any) -> list[tuple[Node, Where]]:
         where = self.root.at("operations")
@@ -172,10 +253,22 @@ class _Loader:
                 raise where.error(f"the key {key!r} is missing", advice="An operator needs name and type.")
         self.name(name, where.at("name"))
         node_type = self.node_type(value["type"], where.at("type"))
-        kept = self.effective(value, where, node_type)
+        entry = self.with_sampling(value, where, node_type)
+        kept = self.effective(entry, where, node_type)
         if isinstance(kept.get("method_kwargs"), Mapping):
             kept = {**kept, "method_kwargs": self.effective(kept["method_kwargs"], where.at("method_kwargs"))}
         return bind(node_type, kept, where, ignored=("type",)), where
+
+    def with_sampling(self, value: Mapping[Any, Any], where: Where, node_type: type[Node]) -> Mapping[Any, Any]:
+        """Take over what litellm_completion_kwargs says of sampling; the rest of it has no effect."""
+        given = value.get("litellm_completion_kwargs")
+        if not isinstance(given, Mapping):
+            return value
+        own = {path[0] for path in yaml_fields(node_type)}
+        taken = {k: v for k, v in given.items() if SAMPLING_KWARGS.get(k) in own and v is not None}
+        self.without_effect += [where.at("litellm_completion_kwargs", key) for key in given if key not in taken]
+        renamed = {SAMPLING_KWARGS[key]: item for key, item in taken.items()}
+        return {**renamed, **{key: item for key, item in value.items() if key != "litellm_completion_kwargs"}}
 
     def node_type(self, kind: Any, where: Where) -> type[Node]:
         if kind in NETWORK_OPERATORS:
@@ -196,14 +289,18 @@ class _Loader:
             )
         inputs = [d.name for d in datasets]
         operators = {n.name: n.traits().scans for n in nodes}
-        steps = []
+        steps: list[Step] = []
         for index, item in enumerate(value):
-            steps.append(self.step(item, where.at(index), inputs, operators))
+            previous = steps[-1].name if steps else ""
+            steps.append(self.step(item, where.at(index), inputs, operators, previous))
             inputs.append(steps[-1].name)
         return tuple(steps)
 
-    def step(self, value: Any, where: Where, inputs: list[str], operators: Mapping[str, str]) -> Step:
-        """Read a step; `operators` gives for each name the dataset that it scans, "" for most."""
+    def step(self, value: Any, where: Where, inputs: list[str], operators: Mapping[str, str], previous: str) -> Step:
+        """Read a step; without `input` it reads the step before it, as in DocETL.
+
+        `operators` gives for each name the dataset that it scans, "" for most.
+        """
         keys = ("name", "input", "operations")
         entry = self.mapping(value, where, ("name", "operations"), keys)
         name, names = entry["name"], entry["operations"]
@@ -219,9 +316,10 @@ class _Loader:
                 f"step {name!r} begins with a join, whose inputs are left and right", advice="Remove input."
             )
         scanned = self.scanned(names, where.at("operations", 0), operators)
-        if not sides and not scanned and "input" not in entry:
+        source = entry.get("input") or previous
+        if not sides and not scanned and not source:
             raise where.error("the key 'input' is missing", advice=f"Keys: {', '.join(keys)}.")
-        found = sides or (self.inputs(entry["input"], where.at("input")) if "input" in entry else scanned)
+        found = sides or (self.inputs(source, where.at("input")) if "input" in entry or not scanned else scanned)
         for source, place in found:
             if source not in inputs:
                 raise place.error(
@@ -275,9 +373,25 @@ class _Loader:
         return tuple(found)
 
 
+_TOOL_KEYS = "name, function_code"
+
+
 def _key_and_operator(where: Where) -> str:
-    key = str(where.path[-1])
+    """Name a key for the warning, and whose key it is."""
+    match where.path:
+        case ("retrievers", name, *keys):
+            return f"{_dotted(keys)} (retriever {name})"
+        case ("datasets", name, *keys):
+            return f"{keys[-1]} (dataset {name})"
+        case (*_, "litellm_completion_kwargs" as whole, key):
+            key = f"{whole}.{key}"
+        case _:
+            key = str(where.path[-1])
     return f"{key} ({where.operator})" if where.operator else key
+
+
+def _dotted(keys: Sequence[str | int]) -> str:
+    return ".".join(str(key) for key in keys)
 
 
 def _warning(message: str, positions: Positions, position: Any, advice: str = "") -> Problem:

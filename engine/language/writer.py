@@ -38,6 +38,10 @@ def plan_mapping(plan: Plan) -> dict[str, Any]:
     if plan.settings != Settings():
         written["settings"] = unbind(plan.settings)
     written["datasets"] = {d.name: _without_name(unbind(d)) for d in plan.datasets}
+    if plan.parsing_tools:
+        written["parsing_tools"] = [unbind(tool) for tool in plan.parsing_tools]
+    if plan.retrievers:
+        written["retrievers"] = {r.name: _without_name(unbind(r)) for r in plan.retrievers}
     written["operations"] = [_operator(node) for node in plan.operators]
     written["pipeline"] = {"steps": [_step(plan, step) for step in plan.steps]}
     if plan.output != Output():

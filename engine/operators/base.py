@@ -84,11 +84,13 @@ class Retrieved:
 class CallRecord:
     """What the questions of one call of an operator leave behind beside their answers.
 
-    `contexts` are the texts shown from a retriever, by the row (a group's first) that was asked about.
+    `contexts` are the texts shown from a retriever, by the row (a group's first) that was asked about; `passages` the
+    same with their places.
     """
 
     decisions: list[Decision] = field(default_factory=list)
     contexts: dict[str, str] = field(default_factory=dict)
+    passages: dict[str, Sequence[Retrieved]] = field(default_factory=dict)
 
     def note(self, row_id: str, verdict: str, by: str, detail: str) -> None:
         """Tell the ledger what befell a row that goes on."""

@@ -6,38 +6,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Literal, TypeVar
 
 from engine.errors import PipelineError
+from engine.plan.dataset import Dataset, DatasetType, ParsingTool
 from engine.plan.frozen import digest_of
 from engine.plan.node import Node
+from engine.plan.retriever import Retriever
 
-Named = TypeVar("Named", "Dataset", Node)
-DatasetType = Literal["folder", "file", "memory"]
+__all__ = ["Dataset", "DatasetType", "Output", "Plan", "Settings", "Step", "SystemPrompt"]
 
-
-@dataclass(frozen=True, slots=True)
-class Dataset:
-    """Where rows come from. `path` is as written; a relative one starts at the pipeline file's folder.
-
-    folder: documents of any kind. file: rows of .json, .jsonl or .csv. memory: rows handed over by the caller.
-    """
-
-    name: str
-    type: DatasetType
-    path: str = ""
-
-    def __post_init__(self) -> None:
-        if self.type != "memory" and not self.path:
-            raise PipelineError(
-                f"dataset {self.name!r} of type {self.type} needs a path",
-                advice="Write path: with the folder or file, or type: memory.",
-            )
-
-    def location(self, directory: Path) -> Path:
-        """Resolve the path against the folder of the pipeline file."""
-        return directory / Path(self.path).expanduser()
+Named = TypeVar("Named", Dataset, Node, Retriever)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +41,23 @@ class SystemPrompt:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Where results go when the command line names no file; the suffix decides the format."""
+    """Where results go when the command line names no file; the suffix decides the format.
+
+    `table` is the table of a database (.sqlite). The rows of each operator are written below `intermediate_dir`, as
+    STEP/OPERATOR.json. Relative paths start at the pipeline file's folder.
+    """
 
     type: Literal["file"] = "file"
     path: str = ""
+    table: str = ""
+    intermediate_dir: str = ""
+
+    def __post_init__(self) -> None:
+        if self.table and not self.path.lower().endswith((".sqlite", ".db")):
+            raise PipelineError(
+                f"table {self.table!r} needs an output that is a database",
+                advice="Write path: results.sqlite, or remove table.",
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,16 +90,21 @@ class Plan:
     system_prompt: SystemPrompt = field(default=SystemPrompt())
     output: Output = field(default=Output())
     settings: Settings = field(default=Settings())
+    retrievers: tuple[Retriever, ...] = ()
+    parsing_tools: tuple[ParsingTool, ...] = ()
 
     def __post_init__(self) -> None:
         for what, names in (
             ("dataset", [d.name for d in self.datasets]),
+            ("retriever", [r.name for r in self.retrievers]),
+            ("parsing tool", [t.name for t in self.parsing_tools]),
             ("operator", [n.name for n in self.operators]),
             ("step or dataset", [s.name for s in self.steps] + [d.name for d in self.datasets]),
         ):
             _refuse_repeats(what, names)
         _refuse_unknown(self)
         _refuse_bad_samples(self.operators)
+        _refuse_bad_retrievers(self)
 
     @cached_property
     def digest(self) -> str:
@@ -121,6 +118,20 @@ class Plan:
     def operator(self, name: str) -> Node:
         """Find an operator; raises PipelineError listing the names there are."""
         return _find(self.operators, name, "operator")
+
+    def retriever(self, name: str) -> Retriever:
+        """Find a retriever; raises PipelineError listing the names there are."""
+        return _find(self.retrievers, name, "retriever")
+
+    def retriever_of(self, node: Node) -> Retriever | None:
+        """Return the retriever that an operator asks, None if it asks none."""
+        name = getattr(node, "retriever", None)
+        return self.retriever(name) if name else None
+
+    def sources_of(self, step: Step) -> tuple[str, ...]:
+        """Return the datasets and earlier steps whose rows a step needs: its inputs, and what its retrievers index."""
+        retrievers = [found for node in self.nodes(step) if (found := self.retriever_of(node))]
+        return tuple(dict.fromkeys([*step.inputs, *(r.source for r in retrievers)]))
 
     def nodes(self, step: Step) -> Iterator[Node]:
         """Give a step's operators in the order they run."""
@@ -198,3 +209,25 @@ def _refuse_bad_inputs(step: Step, nodes: list[Node]) -> None:
             f"step {step.name!r} needs an input, and each only once",
             advice="Write input: with the name of a dataset or an earlier step.",
         )
+
+
+def _refuse_bad_retrievers(plan: Plan) -> None:
+    names = {d.name for d in plan.datasets} | {s.name for s in plan.steps}
+    for retriever in plan.retrievers:
+        if retriever.source not in names:
+            raise PipelineError(
+                f"retriever {retriever.name!r} indexes {retriever.source!r}, which is no dataset and no step",
+                advice=f"There are: {', '.join(sorted(names))}.",
+            )
+    ready = {d.name for d in plan.datasets}
+    for step in plan.steps:
+        for node in plan.nodes(step):
+            found = plan.retriever_of(node)
+            if found and found.source not in ready:
+                raise PipelineError(
+                    f"the retriever {found.name!r} indexes the step {found.source!r}, which has not run before "
+                    f"step {step.name!r}",
+                    advice="Put the operator into a step after it.",
+                    operator=node.name,
+                )
+        ready.add(step.name)

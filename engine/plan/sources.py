@@ -2,17 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from engine.errors import UsageError
-from engine.plan.plan import Dataset, Plan
+from engine.plan.dataset import Dataset, DatasetType
+from engine.plan.plan import Plan
 
 DOCUMENT_FIELDS = ("filename", "path", "text", "pages", "kind")
-"""The fields of a row made from a document of a folder."""
+"""The fields of a row made from a document of a folder or a case."""
 
-DATA_SUFFIXES = (".json", ".jsonl", ".csv")
+DATA_SUFFIXES = (".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".parquet", ".xlsx", ".xlsm")
 """Files whose items are rows; any other single file is read as one document."""
+
+CASE_SUFFIX = ".redwell"
+
+
+def kind_of_source(dataset: Dataset, directory: Path) -> DatasetType:
+    """Say what a dataset is read as: one of type file is documents where it is a folder, or no data file."""
+    if dataset.type != "file":
+        return dataset.type
+    location = dataset.location(directory)
+    return "folder" if location.is_dir() or location.suffix.lower() not in DATA_SUFFIXES else "file"
+
+
+def known_fields(dataset: Dataset) -> tuple[str, ...] | None:
+    """Return the fields of a dataset's rows as far as the plan tells them; None when it does not."""
+    match dataset.type:
+        case "folder" | "case":
+            fields = dict.fromkeys(DOCUMENT_FIELDS)
+        case "memory" if dataset.data:
+            fields = {key: None for row in dataset.data for key in row}
+        case _:
+            return None
+    if not all(step.reads_documents for step in dataset.parsing):
+        return None
+    return tuple(fields | dict.fromkeys(step.target_field for step in dataset.parsing))
 
 
 def override_input(plan: Plan, given: str, *, directory: Path) -> Plan:
@@ -34,5 +60,14 @@ def override_input(plan: Plan, given: str, *, directory: Path) -> Plan:
 
 
 def _pointed_at(dataset: Dataset, location: Path) -> Dataset:
-    is_data = location.is_file() and location.suffix.lower() in DATA_SUFFIXES
-    return replace(dataset, type="file" if is_data else "folder", path=str(location))
+    kinds: Mapping[str, DatasetType] = {CASE_SUFFIX: "case", **dict.fromkeys(DATA_SUFFIXES, "file")}
+    kind = kinds.get(location.suffix.lower(), "folder") if location.is_file() else "folder"
+    keeps_sheet = kind == "file" and location.suffix.lower() == Path(dataset.path).suffix.lower()
+    return replace(
+        dataset,
+        type=kind,
+        path=str(location),
+        sheet=dataset.sheet if keeps_sheet else "",
+        glob=dataset.glob if kind == "case" else (),
+        data=(),
+    )

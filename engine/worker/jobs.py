@@ -3,50 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
 
 from engine.documents.options import ParseOptions
 from engine.errors import UsageError
-from engine.executor.model_pool import TextEmbedder
-from engine.executor.run import RunOptions, refuse_problems
+from engine.executor.run import RunOptions, refuse, refuse_problems
+from engine.executor.stages import named_apart
 from engine.language.checks import check, field_flow
 from engine.language.loader import Loaded, load_pipeline
-from engine.language.position import Position
-from engine.language.problems import Problem
 from engine.language.trust import refuse_untrusted
-from engine.plan.node import Node
 from engine.plan.plan import Plan
 from engine.plan.sources import override_input
-from models.protocol import ModelBackend
+from engine.worker.model_choice import Models, settle_chosen, settle_models, stand_in_warnings
+from engine.worker.surroundings import check_surroundings
 from storage.case import Case
 from storage.export.assemble import result_table
 from storage.export.cells import Lists
 from storage.export.csv import CsvOptions
-from storage.export.files import SUFFIXES, check_suffix, write_table
+from storage.export.files import check_suffix, write_table
+from storage.export.json import write_list
 from storage.export.table import ResultTable
-
-
-class Models(Protocol):
-    """Opens the models of one run, and knows before it whether they are there."""
-
-    def stand_in(self, name: str, *, is_chosen: bool) -> str:
-        """Return the model that is used for `name` because `name` cannot be here; "" when it is used itself.
-
-        `is_chosen`: the user asked for it now, so nothing may stand in. Raises EnvironmentMissing.
-        """
-
-    def need_embedder(self) -> None:
-        """Raise EnvironmentMissing unless the embedding model is installed."""
-
-    def open_model(self, name: str) -> ModelBackend:
-        """Load a model (engine.executor.model_pool.OpenModel)."""
-
-    def open_embedder(self) -> TextEmbedder:
-        """Open the embedding model; it loads when it is first used."""
-
 
 NewModels = Callable[[], Models]
 """Makes the Models of one run."""
@@ -54,11 +33,15 @@ NewModels = Callable[[], Models]
 
 @dataclass(frozen=True, slots=True)
 class OutputOptions:
-    """How results are written. `columns` empty means the usual ones; `lists` as in storage.export.cells."""
+    """How results are written. `columns` empty means the usual ones; `lists` as in storage.export.cells.
+
+    `table` names the table of a database, empty for the usual name.
+    """
 
     columns: tuple[str, ...] = ()
     bom: bool = False
     lists: Lists = "json"
+    table: str = ""
 
 
 @dataclass(frozen=True)
@@ -81,11 +64,12 @@ class RunJob:
 
 @dataclass(frozen=True)
 class ReadyRun:
-    """A job that passed every check: the plan with its inputs, what the executor is told, the files to write."""
+    """A job that passed every check: the plan with its inputs, what the executor is told, what to write and how."""
 
     loaded: Loaded
     options: RunOptions
     outs: tuple[Path, ...]
+    output: OutputOptions = field(default=OutputOptions())
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,23 +94,26 @@ def make_ready(job: RunJob, models: Models) -> ReadyRun:
     loaded = load_with_inputs(job.pipeline, job.inputs)
     refuse_problems(loaded)
     refuse_untrusted(loaded.plan, loaded.positions, trust_code=job.trust_code)
-    outs, notes = _outs(job, loaded)
+    around = check_surroundings(loaded, output=not job.outs)
+    refuse(around)
+    outs = _outs(job, loaded)
     check_outs(outs, case=job.case)
     _check_columns(loaded.plan, job.output.columns)
-    stand_ins = {} if job.model else _settle_models(loaded, models)
+    stand_ins = {} if job.model else settle_models(loaded, models)
     if job.model:
-        _settle_chosen(loaded.plan, job.model, models)
+        settle_chosen(loaded.plan, job.model, models)
     warnings = [
         *loaded.warnings,
         *(p for p in check(loaded.plan, positions=loaded.positions) if p.severity == "warning"),
-        *notes,
-        *_stand_in_warnings(loaded, stand_ins),
+        *(p for p in around if p.severity == "warning"),
+        *stand_in_warnings(loaded, stand_ins),
     ]
     plan = replace(loaded.plan, default_model=stand_ins.get(loaded.plan.default_model, loaded.plan.default_model))
     options = RunOptions(model=job.model, columns=job.output.columns, parse=job.parse, trust_code=job.trust_code)
     if job.workers is not None:
         options = replace(options, workers=job.workers)
-    return ReadyRun(replace(loaded, plan=plan, warnings=tuple(warnings)), options, outs)
+    output = replace(job.output, table=loaded.plan.output.table)
+    return ReadyRun(replace(loaded, plan=plan, warnings=tuple(warnings)), options, outs, output)
 
 
 def load_with_inputs(pipeline: Path, inputs: Sequence[str]) -> Loaded:
@@ -165,20 +152,58 @@ def write_outs(
     """Write the results of a run to each file; return the table too. Raises ExportError, DiskFull or NotInCase."""
     table = result_table(case, run_id, columns=output.columns or None)
     options = CsvOptions(bom=output.bom, lists=output.lists)
-    return table, [Written(out, len(table.rows), write_table(table, out, csv_options=options)) for out in outs]
+    written = []
+    for out in outs:
+        notes = write_table(table, out, csv_options=options, sqlite_table=output.table)
+        written.append(Written(out, len(table.rows), notes))
+    return table, written
 
 
-def _outs(job: RunJob, loaded: Loaded) -> tuple[tuple[Path, ...], list[Problem]]:
-    """Choose the files to write: those of the job, else the pipeline's own, unless its format is not ours."""
+def write_results(ready: ReadyRun, case: Case, run_id: str) -> tuple[ResultTable, list[Written]]:
+    """Write the files of a run that is finished: its results, and the rows of each operator if the pipeline wants them.
+
+    Returns the table and the results files. Raises ExportError, DiskFull or NotInCase.
+    """
+    _write_intermediate(ready.loaded, case, run_id)
+    return write_outs(case, run_id, ready.outs, ready.output)
+
+
+def _write_intermediate(loaded: Loaded, case: Case, run_id: str) -> None:
+    """Write the rows of each operator to STEP/OPERATOR.json below the folder that the pipeline names."""
+    named = loaded.plan.output.intermediate_dir
+    if not named:
+        return
+    for step, nodes in named_apart(loaded.plan).items():
+        folder = loaded.directory / Path(named).expanduser() / _file_name(step)
+        _make_folder(folder, "intermediate_dir")
+        for node in nodes:
+            rows = (row.values for row in case.rows(run_id, node.name))
+            write_list(rows, folder / f"{_file_name(node.name)}.json")
+
+
+def _file_name(name: str) -> str:
+    """Make a name of a pipeline into that of a file: it comes from others, so it may not lead elsewhere."""
+    return re.sub(r"[^\w() -]", "_", name)
+
+
+def _make_folder(folder: Path, key: str) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"{key}: the folder {folder} cannot be made: {error.strerror}", advice="Choose another place."
+        ) from error
+
+
+def _outs(job: RunJob, loaded: Loaded) -> tuple[Path, ...]:
+    """Choose the files to write: those of the job, else the pipeline's own, whose folder is made."""
     named = loaded.plan.output.path
     if job.outs or not named:
-        return job.outs, []
+        return job.outs
     out = loaded.directory / Path(named).expanduser()
-    if out.suffix.lower() in SUFFIXES:
-        return (out,), []
-    formats = ", ".join(SUFFIXES)
-    message = f"the pipeline's output {named!r} is not written: its suffix is none of {formats}; use --out"
-    return (), [_warning(loaded, message, loaded.positions.nearest(("pipeline", "output", "path")))]
+    check_suffix(out)
+    _make_folder(out.parent, "output")
+    return (out,)
 
 
 def _check_columns(plan: Plan, columns: Sequence[str]) -> None:
@@ -187,59 +212,3 @@ def _check_columns(plan: Plan, columns: Sequence[str]) -> None:
     unknown = [column for column in columns if fields is not None and column not in fields]
     if fields is not None and unknown:
         raise UsageError(f"no result has the column {unknown[0]!r}", advice=f"Columns: {', '.join(sorted(fields))}.")
-
-
-def _settle_models(loaded: Loaded, models: Models) -> dict[str, str]:
-    """Check that each model of the pipeline is there; return what stands in for names that cannot be here."""
-    _settle_embedder(loaded.plan, models)
-    stand_ins = {name: models.stand_in(name, is_chosen=False) for name in _model_names(loaded)}
-    return {name: other for name, other in stand_ins.items() if other}
-
-
-def _settle_chosen(plan: Plan, chosen: str, models: Models) -> None:
-    """Check that the model the user named is there, if the pipeline asks any."""
-    _settle_embedder(plan, models)
-    if any(_asks(node) for node in _nodes(plan)):
-        models.stand_in(chosen, is_chosen=True)
-
-
-def _settle_embedder(plan: Plan, models: Models) -> None:
-    if any(node.traits().embeds for node in _nodes(plan)):
-        models.need_embedder()
-
-
-def _stand_in_warnings(loaded: Loaded, stand_ins: Mapping[str, str]) -> Iterator[Problem]:
-    for name, other in stand_ins.items():
-        message = f"the pipeline names {name}, which is not on this machine; the default model {other} is used"
-        yield _warning(loaded, message, _model_names(loaded)[name])
-
-
-def _model_names(loaded: Loaded) -> dict[str, Position | None]:
-    """List the models that the pipeline asks, each with the first place that names it."""
-    names: dict[str, Position | None] = {}
-    for node in _nodes(loaded.plan):
-        if own := getattr(node, "model", None):
-            names.setdefault(own, loaded.positions.operator(node.name, "model"))
-        elif _asks(node):
-            names.setdefault(loaded.plan.default_model, loaded.positions.nearest(("default_model",)))
-        for other in getattr(node, "other_models", ()):
-            names.setdefault(other, loaded.positions.operator(node.name, "gleaning", "model"))
-    return names
-
-
-def _asks(node: Node) -> bool:
-    return node.traits().calls_model or node.traits().counts_tokens
-
-
-def _nodes(plan: Plan) -> Iterator[Node]:
-    return (node for step in plan.steps for node in plan.nodes(step))
-
-
-def _warning(loaded: Loaded, message: str, position: Position | None) -> Problem:
-    return Problem(
-        message,
-        file=loaded.positions.file,
-        line=position.line if position else None,
-        column=position.column if position else None,
-        severity="warning",
-    )

@@ -20,7 +20,7 @@ from engine.executor.run import RunOptions, run_pipeline
 from engine.executor.sources import ingest
 from engine.worker.exit_codes import INTERRUPTED, USER_ERRORS, exit_code_of
 from engine.worker.gate import Gate, GatedBackend
-from engine.worker.jobs import NewModels, RunJob, make_ready, write_outs
+from engine.worker.jobs import NewModels, RunJob, make_ready, write_results
 from engine.worker.protocol import (
     COMMANDS,
     BadCommand,
@@ -148,7 +148,7 @@ class Session:
                 emit=self.emit,
                 options=ready.options,
             )
-            _, written = write_outs(case, result.run_id, ready.outs, job.output)
+            _, written = write_results(ready, case, result.run_id)
         for file in written:
             self.emit(ResultsWritten(str(file.path), file.rows, file.notes))
         return result.exit_code

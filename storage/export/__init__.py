@@ -1,1 +1,1 @@
-"""Results tables as files: CSV, XLSX and JSONL, each with the place every value comes from."""
+"""Results tables as files: CSV, XLSX, JSON, Parquet, SQLite, each with the place every value comes from."""

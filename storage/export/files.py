@@ -7,10 +7,11 @@ from pathlib import Path
 
 from storage.errors import ExportError
 from storage.export.csv import CsvOptions, write_csv
+from storage.export.json import write_json
 from storage.export.jsonl import write_jsonl
 from storage.export.table import ResultTable
 
-SUFFIXES = (".csv", ".xlsx", ".jsonl")
+SUFFIXES = (".csv", ".xlsx", ".jsonl", ".json", ".parquet", ".sqlite", ".db")
 
 
 def write_table(
@@ -18,20 +19,34 @@ def write_table(
     target: str | os.PathLike[str],
     *,
     csv_options: CsvOptions = CsvOptions(),  # noqa: B008
+    sqlite_table: str = "",
 ) -> tuple[str, ...]:
     """Write the table in the format that the suffix of `target` names; return notes a person should see.
 
+    `sqlite_table` names the table of a database.
+
     Raises ExportError for an unknown suffix, a table that does not fit, or a file that cannot be written.
     """
-    suffix = check_suffix(target)
-    if suffix == ".csv":
-        write_csv(table, target, csv_options)
-    elif suffix == ".jsonl":
-        write_jsonl(table, target)
-    else:
-        from storage.export.xlsx import XlsxOptions, write_xlsx  # noqa: PLC0415  loads a library of its own
+    # Formats that need a library of their own load it only here.
+    match check_suffix(target):
+        case ".csv":
+            write_csv(table, target, csv_options)
+        case ".jsonl":
+            write_jsonl(table, target)
+        case ".json":
+            write_json(table, target)
+        case ".parquet":
+            from storage.export.parquet import write_parquet  # noqa: PLC0415
 
-        return write_xlsx(table, target, XlsxOptions(lists="joined" if csv_options.lists == "joined" else "json"))
+            return write_parquet(table, target)
+        case ".sqlite" | ".db":
+            from storage.export.sqlite import write_sqlite  # noqa: PLC0415
+
+            return write_sqlite(table, target, sqlite_table)
+        case _:
+            from storage.export.xlsx import XlsxOptions, write_xlsx  # noqa: PLC0415
+
+            return write_xlsx(table, target, XlsxOptions(lists="joined" if csv_options.lists == "joined" else "json"))
     return table.notes
 
 

@@ -20,14 +20,19 @@ def write_jsonl(table: ResultTable, target: str | os.PathLike[str]) -> None:
     NaN and the infinities, which JSON lacks, become the texts NaN, Infinity, -Infinity.
     The file appears whole or not at all; raises ExportError or DiskFull.
     """
+    check_columns(table)
+    with replacing(target) as path, path.open("w", encoding="utf-8", newline="\n") as file:
+        for row in table.rows:
+            file.write(dump_json(row_object(table, row), spaced=True) + "\n")
+
+
+def check_columns(table: ResultTable) -> None:
+    """Refuse columns whose names JSONL and JSON need themselves: raises ExportError."""
     for reserved in (ROW_KEY, EVIDENCE_KEY):
         if reserved in table.columns:
             raise ExportError(
                 f"a column is called {reserved}, which JSONL keeps for itself", advice="Rename the field."
             )
-    with replacing(target) as path, path.open("w", encoding="utf-8", newline="\n") as file:
-        for row in table.rows:
-            file.write(dump_json(row_object(table, row), spaced=True) + "\n")
 
 
 def row_object(table: ResultTable, row: ResultRow) -> dict[str, Any]:

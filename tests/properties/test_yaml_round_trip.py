@@ -13,9 +13,11 @@ from engine.language.schema import Field, ListOf, Quote, Scalar, Schema
 from engine.language.templates import Template
 from engine.language.writer import to_yaml
 from engine.operators.base import Operator, Outcome
+from engine.plan.dataset import Parsing, ParsingTool
 from engine.plan.frozen import FrozenMap, freeze
 from engine.plan.node import Node, Traits
 from engine.plan.plan import Dataset, Output, Plan, Settings, Step, SystemPrompt
+from engine.plan.retriever import QUERY_VARIABLES, Embedding, FullText, Query, Retriever
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,49 @@ TYPES = st.sampled_from([Scalar("string"), Scalar("date"), ListOf(Scalar("intege
 SCHEMAS = st.lists(st.builds(Field, NAMES, TYPES, TEXT), min_size=1, max_size=3, unique_by=lambda f: f.name).map(
     lambda fields: Schema(tuple(fields))
 )
+PARSING = st.builds(
+    Parsing,
+    st.sampled_from(["mine", "other"]),
+    st.none() | TEXT,
+    st.none() | TEXT,
+    st.dictionaries(NAMES, JSON, max_size=2).map(freeze),
+)
+ROWS = st.lists(st.dictionaries(NAMES, JSON, max_size=2).map(freeze), max_size=2).map(tuple)
+
+
+@st.composite
+def datasets(draw: st.DrawFn, name: str) -> Dataset:
+    parsing = tuple(draw(st.lists(PARSING, max_size=2)))
+    match draw(st.sampled_from(["folder", "file", "case", "memory"])):
+        case "folder":
+            return Dataset(name, "folder", draw(NAMES), parsing=parsing)
+        case "file":
+            return Dataset(name, "file", draw(NAMES), sheet=draw(TEXT), parsing=parsing)
+        case "case":
+            globs = tuple(draw(st.lists(TEXT, max_size=2)))
+            return Dataset(name, "case", draw(TEXT), glob=globs, parsing=parsing)
+    return Dataset(name, "memory", data=draw(ROWS), parsing=parsing)
+
+
+PHRASES = TEXT.map(lambda t: Template(t.replace("{", "(") + "{{ input.text }}"))
+QUERIES = PHRASES.map(lambda t: Template(t.text, QUERY_VARIABLES))
+
+
+@st.composite
+def retrievers(draw: st.DrawFn, name: str, source: str) -> Retriever:
+    fts = draw(st.none() | st.builds(FullText, PHRASES, QUERIES))
+    embedding = draw(st.builds(Embedding, QUERIES, PHRASES) if fts is None else st.none())
+    chosen = ("fts",) if fts else ("embedding",)
+    return Retriever(
+        name,
+        source,
+        fts=fts,
+        embedding=embedding,
+        index_types=draw(st.sampled_from([(), chosen])),
+        query=Query(draw(st.sampled_from([None, chosen[0]])), draw(st.integers(1, 100))),
+    )
+
+
 PARTS = st.builds(Part, st.integers(), st.lists(TEXT, max_size=2).map(tuple))
 
 
@@ -93,12 +138,14 @@ def plans(draw: st.DrawFn) -> Plan:
     )
     chosen = st.lists(st.sampled_from(operators), max_size=3).map(tuple)
     return Plan(
-        datasets=(draw(st.builds(Dataset, st.just(dataset), st.sampled_from(["folder", "file"]), NAMES)),),
+        datasets=(draw(datasets(dataset)),),
         operators=things,
         steps=(Step(steps[0], (dataset,), draw(chosen)), Step(steps[1], (steps[0],), draw(chosen))),
         default_model=draw(TEXT),
         system_prompt=draw(st.builds(SystemPrompt, TEXT, TEXT)),
-        output=draw(st.builds(Output, path=TEXT)),
+        output=draw(st.builds(Output, path=TEXT.map("{}.db".format), table=TEXT, intermediate_dir=TEXT)),
+        retrievers=tuple(draw(retrievers(name, dataset)) for name in draw(st.lists(NAMES, max_size=2, unique=True))),
+        parsing_tools=draw(st.sampled_from([(), (ParsingTool("mine", "def mine(item):\n    return [item]\n"),)])),
         settings=Settings(draw(st.integers(0, 9)), draw(st.floats(0, 2)), draw(st.integers(1, 9))),
     )
 

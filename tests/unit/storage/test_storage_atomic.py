@@ -6,7 +6,7 @@ import pytest
 from storage.errors import ExportError
 from storage.export.atomic import replacing
 from storage.export.csv import write_csv
-from storage.export.files import write_table
+from storage.export.files import SUFFIXES, write_table
 from storage.export.table import ResultRow, ResultTable
 
 
@@ -20,7 +20,7 @@ def test_an_export_appears_whole_or_not_at_all(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["o.csv"]
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".xlsx", ".jsonl"])
+@pytest.mark.parametrize("suffix", SUFFIXES)
 def test_an_export_that_has_nowhere_to_go(tmp_path: Path, suffix: str) -> None:
     table = ResultTable(("a",), (ResultRow("r", {"a": 1}),))
     with pytest.raises(ExportError, match="no folder") as caught:

@@ -14,7 +14,7 @@ from storage.evidence import EvidenceRecord
 from storage.export.assemble import result_table
 from storage.export.cells import cell_text, disarm, original_text, rearm, safe_text
 from storage.export.csv import CsvOptions, csv_text, read_csv, write_csv
-from storage.export.files import check_suffix, write_table
+from storage.export.files import SUFFIXES, check_suffix, write_table
 from storage.export.jsonl import write_jsonl
 from storage.export.table import Citation, ResultRow, ResultTable, citation_columns, citation_text, inner_value
 from storage.export.xlsx import XlsxOptions, write_xlsx
@@ -346,7 +346,7 @@ def test_documents_of_one_name_are_told_apart_by_path(case: Case, run_id: str, l
 
 
 def test_each_suffix_writes_its_format(tmp_path: Path) -> None:
-    for suffix in (".csv", ".xlsx", ".jsonl"):
+    for suffix in SUFFIXES:
         write_table(table({"a": 1}), tmp_path / f"o{suffix}")
         assert (tmp_path / f"o{suffix}").stat().st_size > 0
     with pytest.raises(ExportError, match="names no export format") as caught:

@@ -185,6 +185,53 @@ def test_check_of_a_file_that_cannot_be_loaded(redwell: Any, pipeline: Path) -> 
     assert redwell("check", "nowhere.yaml").exit_code == 2
 
 
+def problems(redwell: Any, pipeline: Path, *options: str) -> tuple[int, str]:
+    result = redwell("check", pipeline, *options)
+    return result.exit_code, result.stdout
+
+
+def test_check_names_data_that_is_not_there_and_an_output_without_format(redwell: Any, pipeline: Path) -> None:
+    text = PIPELINE.replace("path: records", "path: recrods").replace(
+        "pipeline: {steps:", "pipeline: {output: {path: o.docx}, steps:"
+    )
+    pipeline.write_text(text, encoding="utf-8")
+    code, said = problems(redwell, pipeline)
+    assert code == 2
+    assert f"{pipeline}:2:42: error: dataset 'records': there is no folder" in said
+    assert "the output 'o.docx' has the suffix .docx" in said
+    assert "--input records=PATH" in said
+    assert problems(redwell, pipeline, "--pipeline-only") == (0, f"{pipeline}: no problems\n")
+
+
+def test_check_reads_data_files_for_their_fields(redwell: Any, pipeline: Path) -> None:
+    text = PIPELINE.replace("{type: folder, path: records}", "{type: file, path: rows.jsonl}")
+    pipeline.write_text(text, encoding="utf-8")
+    rows = pipeline.parent / "rows.jsonl"
+    rows.write_text('{"txt": "a", "filename": "b"}\n')
+    code, said = problems(redwell, pipeline)
+    assert code == 2
+    assert "prompt reads the field 'text', which nothing before it writes" in said
+    assert "Did you mean 'txt'" in said
+    rows.write_text('{"text": "a", "filename": "b"}\n{"text": \n')
+    code, said = problems(redwell, pipeline)
+    assert (code, "rows.jsonl, line 2, column 10" in said) == (2, True)
+    rows.write_text('{"text": "a", "filename": "b"}\n')
+    assert problems(redwell, pipeline)[0] == 0
+
+
+def test_check_tells_which_model_stands_in_and_which_functions_need_trust(redwell: Any, pipeline: Path) -> None:
+    tools = "parsing_tools: [{name: mine, function_code: 'def mine(item): return [item]'}]\n"
+    parsing = "path: records, parsing: [{function: mine}, {function: txt_to_strnig}]}"
+    text = tools + PIPELINE.replace("default_model: scripted", "default_model: gpt-4o-mini")
+    pipeline.write_text(text.replace("path: records}", parsing), encoding="utf-8")
+    code, said = problems(redwell, pipeline)
+    assert code == 2
+    assert "the pipeline names gpt-4o-mini, which is not on this machine; the default model scripted is used" in said
+    assert "warning: the parsing function mine is the pipeline's own Python" in said
+    assert "there is no parsing function 'txt_to_strnig'" in said
+    assert "Did you mean 'txt_to_string'" in said
+
+
 def test_an_unknown_command_suggests_one(redwell: Any) -> None:
     result = redwell("rnu")
     assert result.exit_code == 2

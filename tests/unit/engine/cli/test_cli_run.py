@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import csv
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -172,10 +174,34 @@ def test_the_output_of_the_pipeline_is_written_beside_it(redwell: Any, pipeline:
     pipeline.write_text(PIPELINE.replace("pipeline: {steps:", steps), encoding="utf-8")
     redwell("run", pipeline)
     assert len(rows_of(pipeline.parent / "table.csv")) == 2
-    pipeline.write_text(pipeline.read_text().replace("table.csv", "table.json"), encoding="utf-8")
+    pipeline.write_text(pipeline.read_text().replace("table.csv", "new/folder/table.json"), encoding="utf-8")
+    redwell("run", pipeline)
+    rows = json.loads((pipeline.parent / "new/folder/table.json").read_text(encoding="utf-8"))
+    assert [row["filename"] for row in rows] == ["alpha.txt", "beta.txt"]
+
+
+def test_an_output_without_a_format_stops_a_run_before_it_begins(redwell: Any, models: Any, pipeline: Path) -> None:
+    steps = "pipeline: {output: {type: file, path: table.doc}, steps:"
+    pipeline.write_text(PIPELINE.replace("pipeline: {steps:", steps), encoding="utf-8")
     result = redwell("run", pipeline)
-    assert result.exit_code == 0
-    assert "'table.json' is not written" in result.stderr
+    assert result.exit_code == 2
+    assert "suffix .doc" in result.stderr
+    assert models.opened == []
+    assert redwell("run", pipeline, "-o", "table.csv").exit_code == 0
+
+
+def test_a_table_of_a_database_and_the_rows_of_each_operator(redwell: Any, pipeline: Path) -> None:
+    output = "{type: file, path: out.sqlite, table: officers, intermediate_dir: steps}"
+    text = PIPELINE.replace("pipeline: {steps:", f"pipeline: {{output: {output}, steps:").replace("find", "../find")
+    pipeline.write_text(text, encoding="utf-8")
+    redwell("run", pipeline)
+    with closing(sqlite3.connect(pipeline.parent / "out.sqlite")) as database:
+        found = database.execute("SELECT filename, count FROM officers").fetchall()
+    assert found == [("alpha.txt", 3), ("beta.txt", 3)]
+    written = sorted(path.relative_to(pipeline.parent).as_posix() for path in pipeline.parent.glob("steps/**/*.json"))
+    assert written == ["steps/s/___find.json", "steps/s/keep.json"]
+    rows = json.loads((pipeline.parent / "steps/s/___find.json").read_text(encoding="utf-8"))
+    assert [row["filename"] for row in rows] == ["alpha.txt", "beta.txt", "gamma.txt"]
 
 
 def test_json_events_are_all_that_stdout_carries(redwell: Any, pipeline: Path) -> None:

@@ -71,8 +71,16 @@ def test_a_workbook_is_no_archive(tmp_path: Path) -> None:
     path = tmp_path / "a.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("xl/workbook.xml", "<x/>")
-    with pytest.raises(DocumentError, match="Excel"):
-        recognise(path, "a.zip")
+    assert recognise(path, "a.zip").kind == "xlsx"
+
+
+def test_a_binary_workbook_is_refused_with_advice(tmp_path: Path) -> None:
+    path = tmp_path / "a.xlsb"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("xl/workbook.bin", b"x")
+    with pytest.raises(DocumentError, match="binary Excel") as caught:
+        recognise(path, "a.xlsb")
+    assert "XLSX" in caught.value.advice
 
 
 @pytest.mark.parametrize("data", [bytes(range(4)), bytes(range(32)) * 4, b"\0\1" * 500, b"\x02\0\x03\0" * 99])

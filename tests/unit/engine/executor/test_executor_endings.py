@@ -201,7 +201,7 @@ def test_a_pipeline_with_an_error_starts_no_run(bench, file) -> None:
         ("{type: folder, path: hollow}", "there are no files in"),
         ("{type: file, path: nowhere.jsonl}", "cannot be opened"),
         ("{type: file, path: bad.jsonl}", "line 2, column 1"),
-        ("{type: memory}", "which only Python code can fill"),
+        ("{type: memory}", "nobody handed over its rows"),
     ],
 )
 def test_a_dataset_that_is_not_there_is_a_usage_error(bench, tmp_path, source, said) -> None:

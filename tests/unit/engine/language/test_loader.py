@@ -194,7 +194,8 @@ def test_cloud_keys_give_one_warning_naming_them(registry: dict) -> None:
     text = "rate_limits: {llm_call: []}\n" + edit("    mode: slow", "    litellm_completion_kwargs: {a: 1}")
     loaded = parse_pipeline(text, file="p.yaml", registry=registry)
     assert [str(w) for w in loaded.warnings] == [
-        "p.yaml:1:1: warning: these keys have no effect on this machine: rate_limits, litellm_completion_kwargs (find)"
+        "p.yaml:1:1: warning: these keys have no effect on this machine: rate_limits, "
+        "litellm_completion_kwargs.a (find)"
     ]
 
 

@@ -1,0 +1,56 @@
+"""Parsing functions of installed packages (entry points of the group `redwell.parsers`) and of trusted pipelines.
+
+Such a function takes a row (a dictionary) and its keyword arguments, and returns a list of dictionaries: the fields
+of one row each, which are added to those of the row it was given. It is called in a child process without network.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any
+
+from engine.documents.launch import RESULT
+from engine.errors import DocumentError
+
+GROUP = "redwell.parsers"
+
+
+def installed_parsers() -> Mapping[str, EntryPoint]:
+    """Return the parsing functions of installed packages by name; none is imported."""
+    return {point.name: point for point in entry_points(group=GROUP)}
+
+
+def call_parser(command: Mapping[str, Any]) -> None:
+    """Call the function on the row and leave its value as JSON in the scratch folder; raises DocumentError."""
+    name = command["function"]
+    os.chdir(command["folder"])
+    try:
+        function = _defined(name, command["code"]) if command["code"] else installed_parsers()[name].load()
+        value = function(dict(command["item"]), **command["arguments"])
+        text = json.dumps(_checked(value))
+    except Exception as error:  # noqa: BLE001 - foreign code may raise anything; it fails this row alone
+        raise DocumentError(
+            f"the parsing function {name} failed ({type(error).__name__}: {error})",
+            reason="parser_failed",
+            advice="Look at this row, or ask the author of the function.",
+        ) from error
+    (Path(command["scratch"]) / RESULT).write_text(text, encoding="utf-8")
+
+
+def _defined(name: str, code: str) -> Any:
+    """Run the pipeline's Python, which the user has allowed, and return the function of that name."""
+    space: dict[str, Any] = {"Any": Any, "Dict": dict, "List": list}
+    exec(compile(code, f"<{name}>", "exec"), space)
+    return space[name]
+
+
+def _checked(value: Any) -> list[dict[str, Any]]:
+    found = value if isinstance(value, list) else [value]
+    for item in found:
+        if not isinstance(item, dict):
+            raise TypeError(f"it returned {type(item).__name__}, not a list of dictionaries")
+    return found

@@ -1,0 +1,77 @@
+"""Read PPTX: a page per slide with the text of its shapes, tables and notes."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pptx
+from lxml import etree
+from pptx.exc import PackageNotFoundError
+
+from engine.documents.archive import check_bomb
+from engine.documents.drafts import Contents, LineDraft, PageDraft
+from engine.documents.options import ParseOptions
+from engine.errors import DocumentError
+
+_ERRORS = (
+    PackageNotFoundError,
+    zipfile.BadZipFile,
+    KeyError,
+    ValueError,
+    AttributeError,
+    OSError,
+    etree.XMLSyntaxError,
+)
+
+
+def parse_slides(path: Path, options: ParseOptions) -> Contents:
+    """Read a PowerPoint file; raise DocumentError (corrupt, too_large)."""
+    with zipfile.ZipFile(path) as archive:
+        check_bomb(archive.infolist(), options)
+    try:
+        slides = list(pptx.Presentation(str(path)).slides)
+        pages = [PageDraft([LineDraft(line) for line in _lines(slide)], reason="slide") for slide in slides]
+        pictures = sum(_is_picture(shape) for slide in slides for shape in _shapes(slide.shapes))
+    except _ERRORS as error:
+        raise DocumentError(
+            f"the PowerPoint file cannot be read ({error})",
+            reason="corrupt",
+            advice="Open it in a presentation program and save it again.",
+        ) from error
+    warnings = [f"{pictures} pictures on the slides were not read"] if pictures else []
+    return Contents(pages, warnings=warnings)
+
+
+def _lines(slide: Any) -> Iterator[str]:
+    for shape in _shapes(slide.shapes):
+        if shape.has_text_frame:
+            yield from _text_lines(shape.text_frame.text)
+        if getattr(shape, "has_table", False):
+            for row in shape.table.rows:
+                cells = [" ".join(cell.text.split()) for cell in row.cells]
+                if any(cells):
+                    yield " | ".join(cells)
+    if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
+        yield from (f"Notes: {line}" for line in _text_lines(slide.notes_slide.notes_text_frame.text))
+
+
+def _shapes(shapes: Iterable[Any]) -> Iterator[Any]:
+    """Yield shapes in their order, those of groups in place of the group."""
+    for shape in shapes:
+        if hasattr(shape, "shapes"):
+            yield from _shapes(shape.shapes)
+        else:
+            yield shape
+
+
+def _text_lines(text: str) -> Iterator[str]:
+    for line in text.replace("\v", "\n").split("\n"):
+        if line.strip():
+            yield " ".join(line.split())
+
+
+def _is_picture(shape: Any) -> bool:
+    return hasattr(shape, "image")

@@ -1,0 +1,124 @@
+"""Read XLSX: its sheets as rows with named columns, or as pages of lines. Formulas are read as their last values."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import date, datetime, time
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+from lxml import etree
+from openpyxl.utils.exceptions import InvalidFileException
+
+from engine.documents.archive import check_bomb
+from engine.documents.drafts import Contents, LineDraft, PageDraft
+from engine.documents.options import ParseOptions
+from engine.documents.records import column_names
+from engine.errors import DocumentError
+
+_ERRORS = (InvalidFileException, zipfile.BadZipFile, KeyError, ValueError, TypeError, OSError, etree.XMLSyntaxError)
+
+
+def parse_workbook(path: Path, options: ParseOptions) -> Contents:
+    """Read an Excel file, a page per visible sheet and a line per row, cells parted by ` | `; raise DocumentError."""
+    pages = []
+    with _opened(path, options) as book:
+        sheets = _visible(book)
+        for sheet in sheets:
+            lines = [sheet.title] if len(sheets) > 1 else []
+            lines += [" | ".join(_plain(cell) for cell in cells) for cells in _rows(sheet)]
+            pages.append(PageDraft([LineDraft(line) for line in lines], reason=f"sheet {sheet.title}"))
+    return Contents(pages, metadata=[("sheets", [sheet.title for sheet in sheets])])
+
+
+def workbook_rows(path: Path, options: ParseOptions, sheet: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield (sheet, row) of the sheet of that name, or of every visible sheet that has rows, in their order.
+
+    The first row with a value names the columns, as in CSV. Dates become ISO text, empty cells null; rows and
+    unnamed columns without any value are left out. Raises DocumentError (corrupt, too_large, no_sheet).
+    """
+    with _opened(path, options) as book:
+        for found in [_named(book, sheet)] if sheet else _visible(book):
+            yield from ((found.title, row) for row in _named_rows(found))
+
+
+@contextmanager
+def _opened(path: Path, options: ParseOptions) -> Iterator[Any]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            check_bomb(archive.infolist(), options)
+        book = openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
+        try:
+            yield book
+        finally:
+            book.close()
+    except _ERRORS as error:
+        raise DocumentError(
+            f"the Excel file cannot be read ({error})",
+            reason="corrupt",
+            advice="Open it in a spreadsheet program and save it again.",
+        ) from error
+
+
+def _visible(book: Any) -> list[Any]:
+    return [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
+
+
+def _named(book: Any, name: str) -> Any:
+    sheets = {sheet.title: sheet for sheet in book.worksheets}
+    if name not in sheets:
+        raise DocumentError(
+            f"the workbook has no sheet {name!r}", reason="no_sheet", advice=f"Its sheets: {', '.join(sheets)}."
+        )
+    return sheets[name]
+
+
+def _rows(sheet: Any) -> Iterator[list[Any]]:
+    """Yield the cells of each row that has any, without the empty ones at its end."""
+    sheet.reset_dimensions()  # files may claim a million columns
+    for values in sheet.iter_rows(values_only=True):
+        cells = [_json(value) for value in values]
+        while cells and cells[-1] in (None, ""):
+            cells.pop()
+        if cells:
+            yield cells
+
+
+def _named_rows(sheet: Any) -> Iterator[dict[str, Any]]:
+    header: list[str] = []
+    named: set[str] = set()
+    for cells in _rows(sheet):
+        if not header:
+            texts = [_plain(cell) for cell in cells]
+            header = column_names(texts)
+            named = {name for name, text in zip(header, texts, strict=True) if text.strip()}
+            continue
+        header += [f"column_{number}" for number in range(len(header) + 1, len(cells) + 1)]
+        filled = [*cells, *[None] * (len(header) - len(cells))]
+        yield {n: v for n, v in zip(header, filled, strict=True) if n in named or v is not None}
+
+
+def _json(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.date().isoformat() if value.time() == time() else value.isoformat()
+    if isinstance(value, date | time):
+        return value.isoformat()
+    return value if value is None or isinstance(value, str | int | float | bool) else str(value)
+
+
+def _plain(cell: Any) -> str:
+    return "" if cell is None else " ".join(str(cell).split())
+
+
+def texts_of_rows(rows: Sequence[dict[str, Any]], *, by_column: bool, columns: Sequence[str] = ()) -> str:
+    """Write rows as text: a block `NAME: value, one a line` per column, or a line `NAME: value | ...` per row.
+
+    `columns` are those to be written, in that order; all of them if there are none.
+    """
+    names = list(columns) or list(dict.fromkeys(name for row in rows for name in row))
+    if by_column:
+        return "\n\n".join(f"{n}: " + "\n".join(_plain(row.get(n)) for row in rows) for n in names)
+    return "\n".join(" | ".join(f"{n}: {_plain(row.get(n))}" for n in names) for row in rows)

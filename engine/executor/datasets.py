@@ -1,0 +1,217 @@
+"""Datasets into rows: folders and cases document by document, data files and tables item by item."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from engine.documents.codec import document_from_json
+from engine.documents.document import Document
+from engine.documents.leftovers import scratch_folder
+from engine.documents.options import ParseOptions
+from engine.documents.pool import ParserPool
+from engine.documents.tables import READ_IN_CHILD, table_rows
+from engine.errors import DocumentError, UsageError
+from engine.executor.events import Emit
+from engine.executor.sources import NO_TEXT, document_row, ingest, load_document, save_document
+from engine.executor.translation import open_case
+from engine.plan.dataset import Dataset
+from engine.plan.sources import kind_of_source
+from engine.rows import DocumentId, Row
+from storage.case import Case
+from storage.documents import DocumentEntry
+from storage.ledger import DocumentRecord, FateRecord
+
+
+@dataclass
+class ReadDataset:
+    """What a dataset gave: its rows, the rows that were turned down with their fate, and the fate of each file."""
+
+    rows: list[Row] = field(default_factory=list)
+    turned_down: list[tuple[Row, FateRecord]] = field(default_factory=list)
+    files: list[DocumentRecord] = field(default_factory=list)
+
+    @property
+    def failed(self) -> int:
+        """Count the files and rows that failed."""
+        rows = sum(fate.fate == "failed" for _, fate in self.turned_down)
+        return rows + sum(record.fate == "failed" for record in self.files)
+
+
+@dataclass(frozen=True)
+class DatasetReader:
+    """Reads the datasets of one run. `directory` is where relative paths start; `tables` are rows handed over."""
+
+    case: Case
+    emit: Emit
+    options: ParseOptions
+    workers: int
+    directory: Path
+    tables: Mapping[str, Sequence[Mapping[str, Any]]]
+
+    async def read(self, dataset: Dataset) -> ReadDataset:
+        """Read a dataset before its parsing functions; raises UsageError where it gives no rows at all."""
+        match kind_of_source(dataset, self.directory):
+            case "folder":
+                return await self._folder(dataset)
+            case "case":
+                return self._stored(dataset)
+            case "memory":
+                return ReadDataset(self._table(dataset))
+            case "file":
+                return ReadDataset([row async for row in self._file(dataset)])
+
+    async def _folder(self, dataset: Dataset) -> ReadDataset:
+        found = await ingest(
+            dataset.location(self.directory),
+            self.case,
+            self.emit,
+            dataset=dataset.name,
+            options=self.options,
+            workers=self.workers,
+        )
+        documents = ((load_document(self.case, id), path) for id, path in found.documents.items())
+        return _documents(dataset, documents, found.fates)
+
+    def _table(self, dataset: Dataset) -> list[Row]:
+        rows = [*self.tables.get(dataset.name, ()), *dataset.data]
+        if not rows and dataset.name not in self.tables:
+            raise UsageError(
+                f"dataset {dataset.name!r} is of type memory, and nobody handed over its rows",
+                advice="Write them under data:, give --input FILE.jsonl, or hand them over in Python.",
+            )
+        return [Row.source(dataset.name, str(n), _json_row(row, dataset, n)) for n, row in enumerate(rows)]
+
+    # -- data files ----------------------------------------------------------------------------------------------
+
+    async def _file(self, dataset: Dataset) -> AsyncIterator[Row]:
+        file = dataset.location(self.directory)
+        sheets: dict[str, None] = {}
+        try:
+            async with self._pairs(file, dataset.sheet or None) as pairs:
+                for number, (sheet, values) in enumerate(pairs):
+                    sheets[sheet] = None
+                    if len(sheets) > 1:
+                        raise _which_sheet(dataset, file, pairs, sheets)
+                    yield Row.source(dataset.name, str(number), values)
+        except DocumentError as error:
+            # Not the failure of one file among many: without its rows there is nothing to run on.
+            raise UsageError(f"dataset {dataset.name!r}: {error}", advice=error.advice) from error
+
+    @asynccontextmanager
+    async def _pairs(self, file: Path, sheet: str | None) -> AsyncIterator[Iterator[tuple[str, dict[str, Any]]]]:
+        """Lend the (sheet, row) pairs of a data file, read in a child process where its format asks for that."""
+        if not file.is_file():
+            raise DocumentError(
+                f"{file} cannot be opened: there is no such file", reason="unreadable", advice="Correct the path."
+            )
+        if file.suffix.lower() not in READ_IN_CHILD:
+            yield table_rows(file, self.options)
+            return
+        with scratch_folder() as scratch:
+            async with ParserPool(1, self.options) as pool:
+                written = await pool.rows(file, sheet=sheet, scratch=scratch)
+            with written.open(encoding="utf-8") as lines:
+                yield (json.loads(line) for line in lines)
+
+    # -- cases ---------------------------------------------------------------------------------------------------
+
+    def _stored(self, dataset: Dataset) -> ReadDataset:
+        """Take documents that a case holds; those of another case are copied into this one with their lines."""
+        location = dataset.location(self.directory)
+        if not dataset.path or location.resolve() == self.case.path:
+            return self._from_case(dataset, self.case)
+        with open_case(location, read_only=True) as other:
+            return self._from_case(dataset, other)
+
+    def _from_case(self, dataset: Dataset, source: Case) -> ReadDataset:
+        paths = {entry.id: _path_of(source, entry) for entry in source.documents()}
+        chosen = {id: path for id, path in paths.items() if _fits(path, dataset.glob)}
+        failures = [f for f in source.failures() if _fits(f.path, dataset.glob)]
+        if not chosen and not failures:
+            wanted = f" that fit {', '.join(dataset.glob)}" if dataset.glob else ""
+            raise UsageError(
+                f"dataset {dataset.name!r}: the case {source.path} holds no documents{wanted}",
+                advice="Read files into it: `redwell ingest FOLDER --case FILE`.",
+            )
+        fates = [DocumentRecord(path, "parsed", id) for id, path in chosen.items()]
+        fates += [DocumentRecord(f.path, "failed", f.sha256, f.reason, f.message, f.advice) for f in failures]
+        documents = [(self._own(source, DocumentId(id), path), path) for id, path in chosen.items()]
+        return _documents(dataset, documents, fates)
+
+    def _own(self, source: Case, id: DocumentId, path: str) -> Document:
+        document = document_from_json(source.document(id).body)
+        if not self.case.has_document(id):
+            with self.case.transaction():
+                save_document(self.case, document)
+                self.case.add_path(id, path)
+        return document
+
+
+def _documents(dataset: Dataset, documents: Iterable[tuple[Document, str]], fates: list[DocumentRecord]) -> ReadDataset:
+    """Make rows of documents; those without text are rejected, with the reason."""
+    found = ReadDataset(files=fates)
+    for document, path in documents:
+        row = document_row(dataset, document, path)
+        if row.values["text"].strip():
+            found.rows.append(row)
+        else:
+            found.turned_down.append((row, FateRecord(row.id, "rejected", f"{NO_TEXT}: {path}")))
+    return found
+
+
+def _path_of(case: Case, entry: DocumentEntry) -> str:
+    paths = case.paths(entry.id)
+    return paths[0].path if paths else entry.filename
+
+
+def _fits(path: str, patterns: Sequence[str]) -> bool:
+    return not patterns or any(fnmatchcase(path, p) or fnmatchcase(Path(path).name, p) for p in patterns)
+
+
+def _which_sheet(
+    dataset: Dataset, file: Path, rest: Iterator[tuple[str, Any]], known: Mapping[str, None]
+) -> UsageError:
+    sheets = dict.fromkeys([*known, *(sheet for sheet, _ in rest)])
+    return UsageError(
+        f"dataset {dataset.name!r}: {file.name} has rows in several sheets: {', '.join(sheets)}",
+        advice=f"Say which to read, for example sheet: {next(iter(sheets))}.",
+    )
+
+
+def _json_row(row: Any, dataset: Dataset, number: int) -> dict[str, Any]:
+    """Take a row of Python values as JSON: NaN becomes null, dates ISO text; raises UsageError for anything else."""
+    if not isinstance(row, Mapping):
+        raise UsageError(
+            f"dataset {dataset.name!r}, row {number + 1}: a row is a dictionary, not {type(row).__name__}",
+            advice="Hand over a list of dictionaries.",
+        )
+    try:
+        return {str(key): _json(value) for key, value in row.items()}
+    except TypeError as error:
+        raise UsageError(
+            f"dataset {dataset.name!r}, row {number + 1}: {error}",
+            advice="Hand over text, numbers, booleans, None, lists and dictionaries.",
+        ) from error
+
+
+def _json(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if value is None or isinstance(value, str | int):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): _json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_json(item) for item in value]
+    if callable(as_text := getattr(value, "isoformat", None)):
+        return as_text() if value == value else None  # noqa: PLR0124 - pandas' "no time" is not equal to itself
+    if callable(as_python := getattr(value, "item", None)):  # a number of numpy
+        return _json(as_python())
+    raise TypeError(f"a value is of the type {type(value).__name__}, which JSON does not have")

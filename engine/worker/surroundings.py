@@ -1,0 +1,117 @@
+"""Find what a pipeline needs around it that is not there: data files, parsing functions, a format for its output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from engine.documents.options import ParseOptions
+from engine.documents.parsers import installed_parsers
+from engine.documents.tables import READ_IN_CHILD, table_rows
+from engine.errors import DocumentError
+from engine.language.checks import SourceFields
+from engine.language.loader import Loaded
+from engine.language.position import did_you_mean
+from engine.language.problems import Problem, Severity
+from engine.plan.dataset import DOCUMENT_PARSERS, Dataset
+from engine.plan.sources import kind_of_source
+from storage.export.files import SUFFIXES
+
+PEEKED_BYTES = 64 * 1024 * 1024
+"""A data file up to this size is read by a check, for the fields of its rows."""
+
+
+def check_surroundings(loaded: Loaded, *, output: bool = True) -> list[Problem]:
+    """List the problems of datasets, their parsing functions and (with `output`) the output, each with its place."""
+    return [*_datasets(loaded), *(_output(loaded) if output else ())]
+
+
+def peek_fields(loaded: Loaded) -> tuple[SourceFields, list[Problem]]:
+    """Read the fields of data files that are there; list the files that cannot be read, with the line."""
+    fields: dict[str, tuple[str, ...] | None] = {}
+    problems = []
+    for dataset in _used(loaded):
+        file = dataset.location(loaded.directory)
+        if dataset.parsing or kind_of_source(dataset, loaded.directory) != "file" or not _is_small(file):
+            continue
+        try:
+            rows = [values for _, values in table_rows(file, ParseOptions())]
+        except DocumentError as error:
+            problems.append(_problem(loaded, f"dataset {dataset.name!r}: {error}", error.advice, _path(dataset)))
+        else:
+            fields[dataset.name] = tuple(dict.fromkeys(key for row in rows for key in row)) or None
+    return fields, problems
+
+
+def _is_small(file: Path) -> bool:
+    is_plain = file.suffix.lower() not in READ_IN_CHILD
+    return is_plain and file.is_file() and file.stat().st_size <= PEEKED_BYTES
+
+
+def _used(loaded: Loaded) -> list[Dataset]:
+    """Return the datasets that steps or their retrievers read."""
+    plan = loaded.plan
+    names = {name for step in plan.steps for name in plan.sources_of(step)}
+    return [dataset for dataset in plan.datasets if dataset.name in names]
+
+
+def _datasets(loaded: Loaded) -> Iterator[Problem]:
+    for dataset in _used(loaded):
+        location = dataset.location(loaded.directory)
+        if dataset.path and not location.exists():
+            what = "file or folder" if dataset.type == "file" else dataset.type
+            message = f"dataset {dataset.name!r}: there is no {what} {location}"
+            advice = f"Correct the path, or give the data with --input {dataset.name}=PATH."
+            yield _problem(loaded, message, advice, _path(dataset))
+        if dataset.type == "memory" and not dataset.data:
+            message = f"dataset {dataset.name!r} is of type memory, and has no rows"
+            advice = f"Write them under data:, or give --input {dataset.name}=FILE."
+            yield _problem(loaded, message, advice, ("datasets", dataset.name))
+        yield from _parsing(loaded, dataset)
+
+
+def _parsing(loaded: Loaded, dataset: Dataset) -> Iterator[Problem]:
+    own = [tool.name for tool in loaded.plan.parsing_tools]
+    known = [*DOCUMENT_PARSERS, *installed_parsers(), *own]
+    for index, parsing in enumerate(dataset.parsing):
+        place = ("datasets", dataset.name, "parsing", index, "function")
+        if parsing.function not in known:
+            message = f"there is no parsing function {parsing.function!r}"
+            yield _problem(loaded, message, did_you_mean(parsing.function, known), place)
+        elif parsing.function in own:
+            message = f"the parsing function {parsing.function} is the pipeline's own Python"
+            advice = "It runs only with --trust-code: read it first."
+            yield _problem(loaded, message, advice, place, severity="warning")
+
+
+def _output(loaded: Loaded) -> Iterator[Problem]:
+    named = loaded.plan.output.path
+    place = ("pipeline", "output", "path")
+    if not named:
+        return
+    out = loaded.directory / Path(named).expanduser()
+    if out.suffix.lower() not in SUFFIXES:
+        message = f"the output {named!r} has the suffix {out.suffix or '(none)'}, which names no format"
+        yield _problem(loaded, message, f"Formats: {', '.join(SUFFIXES)}.", place)
+    for dataset in loaded.plan.datasets:
+        if dataset.path and out.resolve() == dataset.location(loaded.directory).resolve():
+            message = f"the output {named!r} would overwrite the dataset {dataset.name!r}"
+            yield _problem(loaded, message, "Choose another name for the results.", place)
+
+
+def _path(dataset: Dataset) -> tuple[str | int, ...]:
+    return ("datasets", dataset.name, "path")
+
+
+def _problem(
+    loaded: Loaded, message: str, advice: str, path: tuple[str | int, ...], *, severity: Severity = "error"
+) -> Problem:
+    position = loaded.positions.nearest(path)
+    return Problem(
+        message,
+        advice,
+        file=loaded.positions.file,
+        line=position.line if position else None,
+        column=position.column if position else None,
+        severity=severity,
+    )
