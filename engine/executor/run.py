@@ -7,8 +7,9 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,7 +22,8 @@ from engine.executor.model_pool import ModelPool, OpenEmbedder, OpenModel
 from engine.executor.records import decision_records, evidence_records, fate_records, row_records
 from engine.executor.results import EvidenceFinder, result_columns
 from engine.executor.sources import NO_TEXT, Ingested, data_rows, document_row, ingest, load_document, source_reader
-from engine.executor.stages import StageRunner, named_apart
+from engine.executor.stages import StageRunner
+from engine.executor.steps import KeepInOrder, run_steps
 from engine.executor.tools import Lent
 from engine.executor.translation import as_redwell_error
 from engine.language.checks import check
@@ -29,6 +31,8 @@ from engine.language.loader import Loaded
 from engine.language.writer import to_yaml
 from engine.plan.node import Node
 from engine.plan.plan import Dataset
+from engine.plan.rewrites import rewritten
+from engine.plan.work import as_written
 from engine.rows import Row, RowId
 from models.protocol import ModelBackend
 from storage.case import Case
@@ -51,6 +55,8 @@ class RunOptions:
 
     `trust_code` lets the pipeline's own Python run.
     `columns`: the columns of the results table, empty for the usual ones. `workers` parse files at once.
+    `rewrite`: run the plan after its exact rewrites (engine.plan.rewrites), which give the same results with less work.
+    `rows` fills datasets of type memory; `first` takes so many documents or rows of each dataset, and no more.
     """
 
     model: str = ""
@@ -58,6 +64,9 @@ class RunOptions:
     parse: ParseOptions = field(default_factory=ParseOptions)
     trust_code: bool = False
     workers: int = max(1, (os.cpu_count() or 2) // 2)
+    rewrite: bool = True
+    rows: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    first: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +128,9 @@ class _Run:
         self._failed_items = 0
         self._begun = time.perf_counter()
         self._begun_reading = asyncio.Event()
-        self._nodes = named_apart(self._plan)
+        written = as_written(self._plan)
+        self._names = tuple(node.name for node in written.nodes())
+        self._workflow = rewritten(self._plan) if options.rewrite else written
         self._rows: dict[RowId, Row] = {}
         self._source_fields: dict[str, None] = {}
         self._pool = ModelPool(open_model, open_embedder, self._emit, override=options.model)
@@ -167,7 +178,7 @@ class _Run:
                 run_id=self._run_id,
                 case=str(self._case.path),
                 model=self._options.model or self._plan.default_model,
-                operators=tuple(node.name for nodes in self._nodes.values() for node in nodes),
+                operators=self._names,
                 resumed=earlier is not None and earlier.status != "finished",
             )
         )
@@ -176,14 +187,13 @@ class _Run:
 
     async def _work(self) -> RunResult:
         outputs = await _beside(self._load_early, self._begun_reading, self._read_all())
-        runner = StageRunner(self._lent(), self._backend_of, self._emit, self._keep)
-        for step in self._plan.steps:
-            outputs[step.name] = await runner.run(self._nodes[step.name], [outputs[name] for name in step.inputs])
-        return self._deliver(outputs[self._plan.steps[-1].name])
+        keep = KeepInOrder(self._names, self._keep)
+        runner = StageRunner(self._lent(), self._backend_of, self._emit, keep)
+        return self._deliver(await run_steps(self._workflow, outputs, runner))
 
     def _load_early(self) -> asyncio.Task[ModelBackend] | None:
         """Let the default model load while files are being read; None where no operator asks it."""
-        nodes = [node for nodes in self._nodes.values() for node in nodes]
+        nodes = self._workflow.nodes()
         if any(node.traits().calls_model and not getattr(node, "model", None) for node in nodes):
             return self._pool.prefetch(self._plan.default_model)
         return None
@@ -214,16 +224,21 @@ class _Run:
 
     async def _read(self, dataset: Dataset) -> Sequence[Row]:
         location = dataset.location(self._loaded.directory)
-        if dataset.type == "memory":
+        if dataset.type == "folder":
+            return await self._read_folder(dataset, location)
+        rows = data_rows(dataset, location) if dataset.type == "file" else self._rows_in_memory(dataset)
+        taken = list(islice(rows, self._options.first))
+        self._keep_source(dataset.name, taken, [])
+        return taken
+
+    def _rows_in_memory(self, dataset: Dataset) -> Iterator[Row]:
+        if dataset.name not in self._options.rows:
             raise UsageError(
                 f"dataset {dataset.name!r} is of type memory, which only Python code can fill",
                 advice="Give the rows with --input FILE.jsonl, or write type: folder or file.",
             )
-        if dataset.type == "file":
-            rows = list(data_rows(dataset, location))
-            self._keep_source(dataset.name, rows, [])
-            return rows
-        return await self._read_folder(dataset, location)
+        rows = self._options.rows[dataset.name]
+        return (Row.source(dataset.name, str(number), values) for number, values in enumerate(rows))
 
     async def _read_folder(self, dataset: Dataset, location: Path) -> Sequence[Row]:
         found = await ingest(
@@ -233,21 +248,20 @@ class _Run:
             dataset=dataset.name,
             options=self._options.parse,
             workers=self._options.workers,
+            first=self._options.first,
         )
         self._failed_items += found.failed
         self._case.save_run_documents(self._run_id, found.fates)
         rows: list[Row] = []
         empty: list[Row] = []
-        for row in self._document_rows(dataset, found):
+        for row in islice(self._document_rows(dataset, found), self._options.first):
             (rows if row.values["text"].strip() else empty).append(row)
         self._keep_source(dataset.name, rows, empty)
         return rows
 
-    def _document_rows(self, dataset: Dataset, found: Ingested) -> list[Row]:
-        rows = []
+    def _document_rows(self, dataset: Dataset, found: Ingested) -> Iterator[Row]:
         for id, path in found.documents.items():
-            rows.append(document_row(dataset, load_document(self._case, id), path))
-        return rows
+            yield document_row(dataset, load_document(self._case, id), path)
 
     def _keep_source(self, name: str, rows: Sequence[Row], empty: Sequence[Row]) -> None:
         """Keep a dataset's rows; documents without text are rejected there, with the reason."""

@@ -38,7 +38,7 @@ class Fold:
             json_schema=self._answer_schema(len(rows)),
             form=self.schema.describe(),
             read=self.schema.read,
-            texts=[text for row in rows for text in texts_of(row.values)],
+            texts=self._texts(rows),
             row_id=rows[0].id,
         )
 
@@ -60,10 +60,14 @@ class Fold:
             },
             form=f'{{"scratchpad": string, "output": {self.schema.describe()}}}',
             read=lambda reply: {**reply, "output": self.schema.read(reply["output"])},
-            texts=[text for row in batch for text in texts_of(row.values)],
+            texts=self._texts(batch),
             task=f"fold {start + 1}-{stop} of {len(self.rows)}",
             row_id=self.rows[0].id,
         )
+
+    def _texts(self, rows: Sequence[Row]) -> list[str]:
+        prompts = self.prompt, self.fold_prompt
+        return [text for row in rows for text in texts_of(row.values, *prompts, variable="inputs")]
 
     def _task(self, rows: Sequence[Row]) -> str:
         return self.prompt.render(inputs=[row.values for row in rows], reduce_key=self.reduce_key)

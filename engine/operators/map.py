@@ -85,7 +85,7 @@ def row_question(row: Row, prompt: Template, schema: Schema, seen: Mapping[str, 
         json_schema=schema.json_schema(quote_source([row.values], prompt)),
         form=schema.describe(),
         read=schema.read,
-        texts=texts_of(seen),
+        texts=texts_of(seen, prompt),
         row_id=row.id,
         values=row.values,
     )

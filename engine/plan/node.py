@@ -21,6 +21,8 @@ class Traits:
     `reads_unknown`: it may read fields beyond `reads` (a prompt with `{{ input }}`), so none may be dropped before it.
     `inputs`: 2 for joins, whose step names a left and a right input; `reads` are then fields of the left rows,
     `reads_right` those of the right ones, and the fields of both survive.
+    `keeps_first`: it passes on the first so many rows it is given, unchanged, and turns down the others, whatever
+    they hold. `fuses`: neighbours that name the same group are run in one call (engine.operators.base.Operator).
     """
 
     reads: frozenset[str]
@@ -36,6 +38,8 @@ class Traits:
     reads_unknown: bool = False
     inputs: Literal[1, 2] = 1
     reads_right: frozenset[str] = frozenset()
+    keeps_first: int | None = None
+    fuses: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

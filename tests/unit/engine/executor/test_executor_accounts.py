@@ -83,7 +83,7 @@ def test_an_operator_that_loses_rows_stops_the_run_loudly(bench, tmp_path, monke
         return Outcome([row.derive(node.name, row.values) for row in rows if row.values["i"] != 1])
 
     forgetful = dataclasses.replace(REGISTRY["map"], run=forget_one)
-    monkeypatch.setattr("engine.executor.stages.REGISTRY", {"map": forgetful})
+    monkeypatch.setattr("engine.executor.calls.REGISTRY", {"map": forgetful})
     assert isinstance(forgetful, Operator)
     file = write_jsonl(tmp_path / "in.jsonl", [{"i": i} for i in range(3)])
     desk = bench()
