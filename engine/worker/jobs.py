@@ -107,20 +107,29 @@ def make_ready(job: RunJob, models: Models) -> ReadyRun:
     outs, notes = _outs(job, loaded)
     check_outs(outs, case=job.case)
     _check_columns(loaded.plan, job.output.columns)
-    stand_ins = {} if job.model else _settle_models(loaded, models)
-    if job.model:
-        _settle_chosen(loaded.plan, job.model, models)
-    warnings = [
-        *loaded.warnings,
-        *(p for p in check(loaded.plan, positions=loaded.positions) if p.severity == "warning"),
-        *notes,
-        *_stand_in_warnings(loaded, stand_ins),
-    ]
-    plan = replace(loaded.plan, default_model=stand_ins.get(loaded.plan.default_model, loaded.plan.default_model))
+    warnings = [*loaded.warnings, *(p for p in check(loaded.plan, positions=loaded.positions) if is_warning(p)), *notes]
+    settled = settle_models(replace(loaded, warnings=tuple(warnings)), job.model, models)
     options = RunOptions(model=job.model, columns=job.output.columns, parse=job.parse)
     if job.workers is not None:
         options = replace(options, workers=job.workers)
-    return ReadyRun(replace(loaded, plan=plan, warnings=tuple(warnings)), options, outs)
+    return ReadyRun(settled, options, outs)
+
+
+def is_warning(problem: Problem) -> bool:
+    """Say whether a problem is no hindrance."""
+    return problem.severity == "warning"
+
+
+def settle_models(loaded: Loaded, chosen: str, models: Models) -> Loaded:
+    """Check that the models a run will use are there; warn of stand-ins. `chosen` replaces those of the pipeline.
+
+    Raises EnvironmentMissing.
+    """
+    stand_ins = {} if chosen else _settle_models(loaded, models)
+    if chosen:
+        _settle_chosen(loaded.plan, chosen, models)
+    plan = replace(loaded.plan, default_model=stand_ins.get(loaded.plan.default_model, loaded.plan.default_model))
+    return replace(loaded, plan=plan, warnings=(*loaded.warnings, *_stand_in_warnings(loaded, stand_ins)))
 
 
 def load_with_inputs(pipeline: Path, inputs: Sequence[str]) -> Loaded:
