@@ -40,7 +40,7 @@ class Guess:
 
     def times(self, low: float, likely: float, high: float) -> Guess:
         """Multiply each."""
-        return Guess(self.low * low, self.likely * likely, self.high * high)
+        return Guess(self.low * low, self.likely * likely, self.high * high if high and self.high else 0)
 
     def plus(self, other: Guess) -> Guess:
         """Add."""
