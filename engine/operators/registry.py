@@ -16,6 +16,9 @@ _KINDS = (
     "gather",
     "resolve",
     "reduce",
+    "rank",
+    "order",
+    "topk",
 )
 
 
