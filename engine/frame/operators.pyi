@@ -178,3 +178,81 @@ class OperatorMethods:
 
         Inside output: schema.
         """
+
+    def rank(
+        self,
+        name: str | None = None,
+        *,
+        prompt: str,
+        model: str | None = None,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        input_keys: str | Sequence[str] = (),
+        direction: Literal['asc', 'desc'] = 'desc',
+        initial_ordering_method: Literal['likert', 'embedding', 'calibrated_embedding'] = 'likert',
+        batch_size: int = 1,
+        num_calibration_docs: int = 5,
+        rerank_call_budget: int | None = None,
+        call_budget: int | None = None,
+        num_top_items_per_window: int = 3,
+        overlap_fraction: float = 0.5,
+        window_size: int | None = None,
+        k: int | None = None,
+    ) -> Self:
+        """Order all rows by the criterion `prompt` (plain text), and number them from 1 in the field `_rank`.
+
+        The first order is by ratings of 1 to 7 that the model gives to `batch_size` rows at once (`likert`), by the cosine
+        of criterion and row (`embedding`), or by the ratings of a sample, carried over to the rows that are like them
+        (`calibrated_embedding`). Then windows of rows are shown to the model from the bottom to the top; its
+        `num_top_items_per_window` picks move to the front of the window. At most `rerank_call_budget` windows are asked
+        about; 0 leaves the first order as it is. A window is as small as the budget allows for all rows to be reached, and
+        has at most `window_size` rows: then those at the bottom may stay where they are. `k` says that only the first k
+        places matter. `direction` desc puts what matches most first. `input_keys` are the fields compared, none: all.
+        """
+
+    def order(
+        self,
+        name: str | None = None,
+        *,
+        prompt: str,
+        model: str | None = None,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        input_keys: str | Sequence[str] = (),
+        direction: Literal['asc', 'desc'] = 'desc',
+        initial_ordering_method: Literal['likert', 'embedding', 'calibrated_embedding'] = 'likert',
+        batch_size: int = 1,
+        num_calibration_docs: int = 5,
+        rerank_call_budget: int | None = None,
+        call_budget: int | None = None,
+        num_top_items_per_window: int = 3,
+        overlap_fraction: float = 0.5,
+        window_size: int | None = None,
+        k: int | None = None,
+    ) -> Self:
+        """Do what `rank` does; DocETL has called it so, and pipelines still do."""
+
+    def topk(
+        self,
+        name: str | None = None,
+        *,
+        method: Literal['embedding', 'fts', 'hybrid', 'llm_compare'],
+        k: float,
+        keys: str | Sequence[str],
+        query: str,
+        model: str | None = None,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        stratify_key: str | Sequence[str] = (),
+        rerank_call_budget: int = 10,
+        num_top_items_per_window: int = 3,
+        batch_size: int = 10,
+    ) -> Self:
+        """Keep the best `k` rows (a share of the rows if below 1) for `query`, in order; reject the others.
+
+        `fts` scores the words of the fields `keys` (BM25), `embedding` their meaning, `hybrid` both; none asks the model.
+        `llm_compare` orders the rows as `rank` does, from a first order by embeddings, with at most `rerank_call_budget`
+        windows of `batch_size` rows; its query is plain text. `query` may read fields of the rows: those with the same
+        query, `{{ input.question }}`, compete. With `stratify_key`, k rows are kept of each group of equal values. The
+        fields `_<name>_rank` (from 1) and, unless the model compares, `_<name>_score` are added.
+        """
