@@ -20,7 +20,7 @@ from engine.executor.tools import Lent
 from engine.operators.base import Outcome
 from engine.plan.mentions import may_read
 from engine.plan.node import Node
-from engine.plan.work import Work
+from engine.plan.work import Work, streams
 from engine.rows import Row
 from models.protocol import ModelBackend
 
@@ -94,7 +94,7 @@ def stages(works: Sequence[Work]) -> Iterator[list[Work]]:
 
 
 def _is_row_local(work: Work) -> bool:
-    return work.node.traits().row_local
+    return streams(work.node)
 
 
 def _narrowed(work: Work, rows: Sequence[Row]) -> Sequence[Row]:

@@ -116,8 +116,12 @@ def runs_code(node: Node) -> bool:
     return isinstance(getattr(node, "code", None), str)
 
 
+def streams(node: Node) -> bool:
+    """Say whether each row can go through by itself: with a limit, rows must be counted."""
+    return node.traits().row_local and getattr(node, "limit", None) is None
+
+
 def is_row_by_row(node: Node) -> bool:
-    """Say whether each input row gives exactly one row, which depends on it alone: no limit, no join."""
+    """Say whether each input row gives exactly one row, which depends on it alone."""
     traits = node.traits()
-    unlimited = getattr(node, "limit", None) is None
-    return traits.row_local and traits.cardinality == "one_to_one" and traits.inputs == 1 and unlimited
+    return streams(node) and traits.cardinality == "one_to_one" and traits.inputs == 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import groupby
 
-from engine.plan.work import Work, Workflow, WorkStep, each_step
+from engine.plan.work import Work, Workflow, WorkStep, each_step, streams
 
 
 def fuse_code(workflow: Workflow) -> Workflow:
@@ -35,4 +35,4 @@ def _fuse_in_step(workflow: Workflow, step: WorkStep) -> Workflow:
 def _group(work: Work) -> str:
     """Name the group an operator is fused in; empty where it stands alone."""
     traits = work.node.traits()
-    return traits.fuses if traits.row_local and traits.inputs == 1 and not work.decides and not work.pulls else ""
+    return traits.fuses if streams(work.node) and traits.inputs == 1 and not work.decides else ""

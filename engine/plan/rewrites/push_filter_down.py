@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from engine.plan.mentions import may_read
 from engine.plan.node import Node
-from engine.plan.work import Work, Workflow, WorkStep, each_step, is_row_by_row, runs_code
+from engine.plan.work import Work, Workflow, WorkStep, each_step, is_row_by_row, runs_code, streams
 
 
 def push_filter_down(workflow: Workflow) -> Workflow:
@@ -40,8 +40,8 @@ def _push_in_step(workflow: Workflow, step: WorkStep) -> Workflow:
 def _is_plain_filter(node: Node) -> bool:
     """Say whether a node keeps or turns down each row by itself, by fields that can be named."""
     traits = node.traits()
-    unsure = traits.reads_unknown or traits.opens or getattr(node, "limit", None) is not None
-    return traits.row_local and traits.cardinality == "zero_or_one" and traits.inputs == 1 and not unsure
+    unsure = traits.reads_unknown or traits.opens
+    return streams(node) and traits.cardinality == "zero_or_one" and traits.inputs == 1 and not unsure
 
 
 def _earliest(works: Sequence[Work], index: int) -> int:
