@@ -24,7 +24,8 @@ from engine.executor.records import decision_records, evidence_records, fate_rec
 from engine.executor.results import EvidenceFinder, result_columns
 from engine.executor.retrieval import Retrieval
 from engine.executor.sources import source_reader
-from engine.executor.stages import StageRunner, named_apart
+from engine.executor.stages import StageRunner
+from engine.executor.steps import KeepInOrder, run_steps
 from engine.executor.tools import Lent
 from engine.executor.translation import as_redwell_error
 from engine.language.checks import SourceFields, check
@@ -35,6 +36,8 @@ from engine.language.writer import to_yaml
 from engine.operators.base import Retrieved
 from engine.plan.node import Node
 from engine.plan.plan import Dataset
+from engine.plan.rewrites import rewritten
+from engine.plan.work import as_written
 from engine.rows import Row, RowId
 from models.protocol import ModelBackend
 from storage.case import Case
@@ -57,7 +60,9 @@ class RunOptions:
 
     `trust_code` lets the pipeline's own Python run.
     `columns`: the columns of the results table, empty for the usual ones. `workers` parse files at once.
-    `rows` fills datasets of type memory, before the rows that the plan gives them.
+    `rewrite`: run the plan after its exact rewrites (engine.plan.rewrites), which give the same results with less work.
+    `rows` fills datasets of type memory, before the rows that the plan gives them; `first` takes so many documents or
+    rows of each dataset, and no more.
     """
 
     model: str = ""
@@ -65,7 +70,9 @@ class RunOptions:
     parse: ParseOptions = field(default_factory=ParseOptions)
     trust_code: bool = False
     workers: int = max(1, (os.cpu_count() or 2) // 2)
+    rewrite: bool = True
     rows: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    first: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +140,9 @@ class _Run:
         self._failed_items = 0
         self._begun = time.perf_counter()
         self._begun_reading = asyncio.Event()
-        self._nodes = named_apart(self._plan)
+        written = as_written(self._plan)
+        self._names = tuple(node.name for node in written.nodes())
+        self._workflow = rewritten(self._plan) if options.rewrite else written
         self._rows: dict[RowId, Row] = {}
         self._source_fields: dict[str, None] = {}
         self._code = CodePool()
@@ -189,7 +198,7 @@ class _Run:
                 run_id=self._run_id,
                 case=str(self._case.path),
                 model=self._options.model or self._plan.default_model,
-                operators=tuple(node.name for nodes in self._nodes.values() for node in nodes),
+                operators=self._names,
                 resumed=earlier is not None and earlier.status != "finished",
             )
         )
@@ -201,21 +210,18 @@ class _Run:
         refuse_problems(self._loaded, {name: _fields(rows) for name, rows in outputs.items()})
         retrieval = Retrieval(self._plan, self._case, self._emit)
         lent = self._lent(retrieval)
-        runner = StageRunner(lent, self._backend_of, self._emit, self._keep)
+        runner = StageRunner(lent, self._backend_of, self._emit, KeepInOrder(self._names, self._keep))
         try:
             for name, rows in outputs.items():
                 retrieval.add(name, rows)
-            for step in self._plan.steps:
-                rows = await runner.run(self._nodes[step.name], [outputs[name] for name in step.inputs])
-                outputs[step.name] = rows
-                retrieval.add(step.name, rows)
+            rows = await run_steps(self._workflow, outputs, runner, finished=retrieval.add)
         finally:
             await retrieval.close()
-        return self._deliver(outputs[self._plan.steps[-1].name], lent.passages)
+        return self._deliver(rows, lent.passages)
 
     def _load_early(self) -> asyncio.Task[ModelBackend] | None:
         """Let the default model load while files are being read; None where no operator asks it."""
-        nodes = [node for nodes in self._nodes.values() for node in nodes]
+        nodes = self._workflow.nodes()
         if any(node.traits().calls_model and not getattr(node, "model", None) for node in nodes):
             return self._pool.prefetch(self._plan.default_model)
         return None
@@ -256,6 +262,7 @@ class _Run:
             workers=self._options.workers,
             directory=self._loaded.directory,
             tables=self._options.rows,
+            first=self._options.first,
         )
         found = await reader.read(dataset)
         functions = ParsingFunctions(reader, self._plan.parsing_tools, trusts_code=self._options.trust_code)

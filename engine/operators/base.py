@@ -166,10 +166,17 @@ OperatorInput = Sequence[Row] | tuple[Sequence[Row], Sequence[Row]]
 
 OperatorFunction = Callable[[Any, Any, Tools], Awaitable[Outcome]]
 
+FusedFunction = Callable[[Sequence[Any], Sequence[Row], Tools], Awaitable[Sequence[Outcome]]]
+"""Runs neighbouring nodes of one group (Traits.fuses) on rows: one Outcome per node, of the rows that reached it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """A registry entry: the node type and the function that runs it."""
+    """A registry entry: the node type and the function that runs it.
+
+    `run_fused` must do what running the nodes one after another does, in fewer calls; the first node's is used.
+    """
 
     node_type: type[Node]
     run: OperatorFunction
+    run_fused: FusedFunction | None = None

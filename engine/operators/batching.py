@@ -63,7 +63,7 @@ def batch_question(node: RowPromptNode, rows: Sequence[Row], anchors: str = "") 
             "additionalProperties": False,
         },
         form=prompt_template("batch_form").render(form=schema.describe(), count=len(rows)).strip(),
-        texts=[text for values in seen for text in texts_of(values)],
+        texts=[text for values in seen for text in texts_of(values, prompt, variable="inputs")],
         task=f"batch of {len(rows)}",
         row_id=rows[0].id,
     )

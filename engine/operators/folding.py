@@ -52,7 +52,7 @@ class Fold:
             json_schema=self._answer_schema(0, len(self.rows)),
             form=self.schema.describe(),
             read=self.read,
-            texts=[text for values in self.inputs(0, len(self.rows)) for text in texts_of(values)],
+            texts=self._texts(self.inputs(0, len(self.rows))),
             row_id=self.rows[0].id,
             values=self.values(self.inputs(0, len(self.rows))),
             template=self.prompt,
@@ -93,11 +93,15 @@ class Fold:
             form=f'{{"scratchpad": string, "output": {self.schema.describe()}}}',
             read=lambda reply: {**reply, "output": self.read(reply["output"])},
             answer_at="output",
-            texts=[text for values in inputs for text in texts_of(values)],
+            texts=self._texts(inputs),
             task=task,
             row_id=self.rows[0].id,
             values=self.values(inputs),
         )
+
+    def _texts(self, inputs: Sequence[Mapping[str, Any]]) -> list[str]:
+        prompts = self.prompt, self.fold_prompt
+        return [text for values in inputs for text in texts_of(values, *prompts, variable="inputs")]
 
     def read(self, answer: Mapping[str, Any]) -> dict[str, Any]:
         """Turn the model's answer into values; of the reduce key, code knows better than the model."""

@@ -112,7 +112,7 @@ def row_question(
         json_schema=schema.json_schema(quote_source([row.values], prompt, shown=shown)),
         form=schema.describe(),
         read=schema.read,
-        texts=texts_of(seen),
+        texts=texts_of(seen, prompt),
         row_id=row.id,
         values=row.values,
         template=prompt,

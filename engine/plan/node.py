@@ -28,6 +28,8 @@ class Traits:
     step with.
     `inputs`: 2 for joins, whose step names a left and a right input; `reads` are then fields of the left rows,
     `reads_right` those of the right ones, and the fields of both survive: one that both have as `x_left` and `x_right`.
+    `keeps_first`: it passes on the first so many rows it is given, unchanged, and turns down the others, whatever
+    they hold. `fuses`: neighbours that name the same group are run in one call (engine.operators.base.Operator).
     """
 
     reads: frozenset[str]
@@ -45,6 +47,8 @@ class Traits:
     reads_right: frozenset[str] = frozenset()
     runs_code: bool = False
     scans: str = ""
+    keeps_first: int | None = None
+    fuses: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
