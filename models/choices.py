@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+MOST_ALTERNATIVES = 16
+"""Enums of more values (the sentences a quote may be) have no alternatives told."""
 MOST_TOKENS = 256
 """Where a step allows more tokens, the likeliest so many are kept: those left out have next to no mass."""
 
@@ -59,16 +61,7 @@ def choice_probabilities(
     For an enum or a boolean that is the value; for a nullable value of another type, that it is given or is not.
     `bytes_of` gives the bytes of a token; the tokens of `reply` joined are the reply's text.
     """
-    starts = np.cumsum([0, *(len(bytes_of(token)) for token in reply)])
-    text = b"".join(bytes_of(token) for token in reply)
-    laid = [
-        _Laid(
-            start=int(starts[step.index]),
-            end=int(starts[step.index + 1]),
-            pieces=[(bytes_of(int(t)), float(p)) for t, p in zip(step.tokens, step.probabilities, strict=True)],
-        )
-        for step in steps
-    ]
+    text, laid = _lay(reply, steps, bytes_of)
     found = {}
     for place in _places(text, schema):
         sides = _nullable(place.schema)
@@ -78,6 +71,39 @@ def choice_probabilities(
         elif sides is not None or _closed(place.schema):
             found[place.pointer] = _chosen(place, text, laid)
     return found
+
+
+def choice_alternatives(
+    reply: Sequence[int], steps: Sequence[Step], schema: Mapping[str, Any], bytes_of: Callable[[int], bytes]
+) -> dict[str, dict[str, float]]:
+    """Map the JSON pointer of each enum of texts to the probability of each of its values; they sum to 1.
+
+    Exact where the first token in which values differ tells them apart (ratings 1 to 7); else the mass of a token
+    that several values go on with counts for all of them alike.
+    """
+    text, laid = _lay(reply, steps, bytes_of)
+    found = {}
+    for place in _places(text, schema):
+        values = place.schema.get("enum", ())
+        if 2 <= len(values) <= MOST_ALTERNATIVES and all(isinstance(value, str) for value in values):
+            masses = [_mass(json.dumps(value, ensure_ascii=False).encode(), place, text, laid) for value in values]
+            if total := sum(masses):
+                found[place.pointer] = {value: mass / total for value, mass in zip(values, masses, strict=True)}
+    return found
+
+
+def _lay(reply: Sequence[int], steps: Sequence[Step], bytes_of: Callable[[int], bytes]) -> tuple[bytes, list[_Laid]]:
+    """Return the reply's bytes, and its steps at their offsets in them."""
+    starts = np.cumsum([0, *(len(bytes_of(token)) for token in reply)])
+    laid = [
+        _Laid(
+            start=int(starts[step.index]),
+            end=int(starts[step.index + 1]),
+            pieces=[(bytes_of(int(t)), float(p)) for t, p in zip(step.tokens, step.probabilities, strict=True)],
+        )
+        for step in steps
+    ]
+    return b"".join(bytes_of(token) for token in reply), laid
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,21 +130,27 @@ def _nullable(schema: Mapping[str, Any]) -> tuple[Mapping[str, Any], bytes] | No
 
 
 def _chosen(place: _Place, text: bytes, laid: Sequence[_Laid]) -> float:
-    """Multiply, over the steps in the value, the mass of the tokens that go on with it and with no other value.
+    return _mass(text[place.begin : place.end], place, text, laid)
 
-    A shorter token that other values go on with too ("a" of "abc" and "ab") is left out unless it was chosen: how much
-    of its mass would have come to this value is not known.
+
+def _mass(wanted: bytes, place: _Place, text: bytes, laid: Sequence[_Laid]) -> float:
+    """Multiply, over the steps in the value, the mass of the tokens that go on with `wanted` and with no other value.
+
+    The steps go along the value that was chosen: another is followed to where it parts from that. A shorter token that
+    other values go on with too ("a" of "abc" and "ab") is left out unless it was chosen: how much of its mass would
+    have come to this value is not known.
     """
-    others = [value for value in _values(place.schema) if value != text[place.begin : place.end]]
+    others = [value for value in _values(place.schema) if value != wanted]
     result = 1.0
     for step in laid:
-        if step.start >= place.end:
+        written = text[place.begin : step.start]
+        if step.start >= place.end or not wanted.startswith(written):
             break
         # A token may begin before the value, with the space after the colon.
         if step.end <= place.begin:
             continue
-        before, written = text[step.start : place.begin], text[place.begin : step.start]
-        rest = text[step.start : place.end]
+        before = text[step.start : place.begin]
+        rest = before + wanted[len(written) :]
         rivals = [before + value[len(written) :] for value in others if value.startswith(written)]
         result *= sum(p for piece, p in step.pieces if _leads(piece, rest, rivals, step.end - step.start))
     return result

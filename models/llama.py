@@ -15,12 +15,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from models.chat import render_chat
-from models.choices import choice_probabilities
+from models.choices import choice_alternatives, choice_probabilities
 from models.errors import ModelCrashed, ModelError, OutOfTokens, PromptTooLong
 from models.guides import GuideCompiler
 from models.hardware import usable_cores
@@ -228,13 +229,15 @@ class LlamaBackend:
             forced_tokens=job.forced,
             queue_seconds=started - job.submitted,
             seconds=now - started,
-            probabilities=self._probabilities(job, request),
+            **self._certainty(job, request),
         )
 
-    def _probabilities(self, job: Job, request: Request) -> dict[str, float]:
+    def _certainty(self, job: Job, request: Request) -> dict[str, Any]:
+        """Return what the reply says of how sure the model was: fields of Reply."""
         if not request.probabilities:
             return {}
-        return choice_probabilities(job.reply, job.steps, request.schema, self._guides.token_bytes)
+        told = (job.reply, job.steps, request.schema, self._guides.token_bytes)
+        return {"probabilities": choice_probabilities(*told), "alternatives": choice_alternatives(*told)}
 
     def _serve(self) -> None:
         """Run the scheduler until closed. However the thread ends, no request is left waiting."""

@@ -83,7 +83,8 @@ class Reply:
     cache; `sampled_tokens` were chosen by the model, `forced_tokens` were fixed by the schema.
     Times are seconds. `from_cache` is set when the reply was read from the case file. `probabilities` maps the JSON
     pointer of each choice (enum, boolean, null or not) to the probability of what was chosen, among what the schema
-    allows; empty unless the request asked for it (models.choices).
+    allows; `alternatives` maps that of each enum of at most 16 texts to the probability of each value. Both are empty
+    unless the request asked for them (models.choices).
     """
 
     value: Any
@@ -96,6 +97,7 @@ class Reply:
     seconds: float = 0.0
     from_cache: bool = False
     probabilities: Mapping[str, float] = field(default_factory=dict)
+    alternatives: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
 @runtime_checkable

@@ -25,7 +25,9 @@ MARKER = re.compile(
 
 _GLYPH = re.compile(rf"[{_BULLETS}\uf0b7\uf0a7]|[-–—*]\s")
 _FIELD = re.compile(r"[A-Z#][\w#./&'’()\- ]{0,38}?:(?=\s|$)")
-_TURN = re.compile(r"(?:[QA][.:]?|THE (?:COURT|WITNESS|CLERK)[.:]|(?:MR|MS|MRS)\. [A-Z'’-]+:)\s")
+_TURN = re.compile(
+    r"(?:[QA][.:]?|THE (?:COURT|WITNESS|CLERK)[.:]|(?:MR|MS|MRS)\. [A-Z'’-]+:|\[[A-Za-z][^\[\]]{0,30}\]:?)\s"
+)
 _FURNITURE = re.compile(
     r"(?:page\s*#?\s*\d+(?:\s*(?:of|/)\s*\d+)?|-?\s*\d{1,4}\s*-?|case\s\S+\s+document\s.*|bates\s.*|\d+ of \d+)$",
     re.IGNORECASE,

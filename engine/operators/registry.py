@@ -21,6 +21,9 @@ _KINDS = (
     "sim_join",
     "search",
     "reduce",
+    "rank",
+    "order",
+    "topk",
 )
 
 

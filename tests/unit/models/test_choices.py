@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.choices import MOST_TOKENS, Step, choice_probabilities
+from models.choices import MOST_TOKENS, Step, choice_alternatives, choice_probabilities
 
 
 class Reply:
@@ -36,6 +36,9 @@ class Reply:
 
     def probabilities(self, schema: dict[str, Any]) -> dict[str, float]:
         return choice_probabilities(self.tokens, self.steps, schema, self.vocabulary.__getitem__)
+
+    def alternatives(self, schema: dict[str, Any]) -> dict[str, dict[str, float]]:
+        return choice_alternatives(self.tokens, self.steps, schema, self.vocabulary.__getitem__)
 
 
 def record(**properties: Any) -> dict[str, Any]:
@@ -165,3 +168,23 @@ def test_the_probabilities_of_all_values_of_an_enum_sum_to_one(values: list[str]
             parts.append((character, mass))
         total += Reply(*parts, "}").probabilities(record(v={"enum": values}))["/v"]
     assert total == pytest.approx(1.0)
+
+
+RATING = {"type": "string", "enum": ["1", "2", "3"]}
+
+
+def test_each_value_of_an_enum_has_the_mass_of_its_token() -> None:
+    reply = Reply('{"r": "', ("2", {"1": 0.25, "2": 0.5, "3": 0.25}), '"}')
+    assert reply.alternatives(record(r=RATING)) == {"/r": {"1": 0.25, "2": 0.5, "3": 0.25}}
+
+
+def test_alternatives_are_followed_to_where_they_part_from_the_choice() -> None:
+    reply = Reply('{"v": "', ("c", {"c": 0.8, "g": 0.2}), ("lear", {"lear": 0.25, "ompl": 0.75}), 'ed"}')
+    found = reply.alternatives(record(v=VERDICT))["/v"]
+    assert found == {"cleared": pytest.approx(0.2), "complained": pytest.approx(0.6), "guilty": pytest.approx(0.2)}
+
+
+def test_booleans_and_large_enums_have_no_alternatives() -> None:
+    many = {"type": "string", "enum": [str(i) for i in range(17)]}
+    reply = Reply('{"b": ', ("true", {"true": 0.5, "false": 0.5}), ', "m": "', ("3", {"3": 1.0}), '"}')
+    assert reply.alternatives(record(b=BOOLEAN, m=many)) == {}

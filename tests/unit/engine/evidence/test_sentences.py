@@ -95,6 +95,8 @@ def test_an_initial_at_a_line_start_is_no_list_number() -> None:
 
 def test_speakers_turns_are_units() -> None:
     assert texts("Q. Did you see him?", "A. Yes. He ran.") == ["Q. Did you see him?", "A. Yes.", "He ran."]
+    transcript = texts("[doctor] how is the knee ?", "[patient] it hurts , twice a week .", "[doctor] okay .")
+    assert transcript == ["[doctor] how is the knee ?", "[patient] it hurts , twice a week .", "[doctor] okay ."]
 
 
 def test_a_blank_line_always_ends_a_sentence() -> None:

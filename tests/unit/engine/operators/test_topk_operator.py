@@ -1,0 +1,102 @@
+"""topk: the best rows by words, by meaning, or as the model compares them."""
+
+from __future__ import annotations
+
+import pytest
+from scripted_tools import ScriptedTools, rows_of, run, values_of
+from test_rank_operator import by_loudness
+
+from engine.errors import PipelineError
+from engine.language.templates import Template
+from engine.operators.topk import TopK
+
+TICKETS = rows_of(
+    {"subject": "refund refused", "team": "billing"},
+    {"subject": "screen stays black", "team": "hardware"},
+    {"subject": "refund late, refund wrong", "team": "billing"},
+    {"subject": "black spots on the screen", "team": "hardware"},
+)
+
+
+def topk(**changes):
+    given = {"name": "t", "method": "fts", "k": 2, "keys": ("subject",), "query": "refund", **changes}
+    return TopK(**{**given, "query": Template(given["query"])})
+
+
+def subjects(outcome):
+    return [row["subject"] for row in values_of(outcome)]
+
+
+async def test_the_rows_with_the_words_are_kept_the_others_rejected_with_the_reason():
+    outcome = await run(topk(), TICKETS, ScriptedTools())
+    assert set(subjects(outcome)) == {"refund refused", "refund late, refund wrong"}
+    assert [r.row.values["subject"] for r in outcome.rejected] == ["screen stays black", "black spots on the screen"]
+    assert "not among the 2 best of 4" in outcome.rejected[0].reason
+    assert [row["_t_rank"] for row in values_of(outcome)] == [1, 2]
+
+
+async def test_k_below_1_is_a_share():
+    assert len((await run(topk(k=0.5), TICKETS, ScriptedTools())).rows) == 2
+    assert len((await run(topk(k=0.01), TICKETS, ScriptedTools())).rows) == 1
+
+
+async def test_more_than_there_are_keeps_all():
+    outcome = await run(topk(k=10), TICKETS, ScriptedTools())
+    assert len(outcome.rows) == 4 and not outcome.rejected
+
+
+async def test_k_rows_are_kept_of_each_group():
+    outcome = await run(topk(k=1, query="screen refund", stratify_key=("team",)), TICKETS, ScriptedTools())
+    assert [row["team"] for row in values_of(outcome)] == ["billing", "hardware"]
+
+
+async def test_rows_with_one_query_compete():
+    rows = rows_of(
+        {"subject": "a dog", "question": "dog"},
+        {"subject": "a cat", "question": "dog"},
+        {"subject": "a dog", "question": "cat"},
+        {"subject": "a cat", "question": "cat"},
+    )
+    outcome = await run(topk(k=1, query="{{ input.question }}"), rows, ScriptedTools())
+    assert [(row["question"], row["subject"]) for row in values_of(outcome)] == [("dog", "a dog"), ("cat", "a cat")]
+
+
+async def test_meaning_is_the_cosine_of_query_and_row():
+    vectors = {"loud": [1, 0], "subject: a": [0.6, 0.8], "subject: b": [0.8, 0.6], "subject: c": [0, 1]}
+    rows = rows_of({"subject": "a"}, {"subject": "b"}, {"subject": "c"})
+    outcome = await run(topk(method="embedding", query="loud"), rows, ScriptedTools(vectors=vectors))
+    assert [(row["subject"], row["_t_score"]) for row in values_of(outcome)] == [("b", 0.8), ("a", 0.6)]
+
+
+async def test_the_model_compares():
+    rows = rows_of({"subject": "a!"}, {"subject": "b!!!"}, {"subject": "c"})
+    vectors = {"loud": [1, 0], **{f"subject: {r.values['subject']}": [0, 1] for r in rows}}
+    tools = ScriptedTools(by_loudness, vectors=vectors)
+    outcome = await run(topk(method="llm_compare", query="loud", k=1), rows, tools)
+    assert subjects(outcome) == ["b!!!"]
+    assert len(outcome.rejected) == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"k": 0}, "k must be"),
+        ({"k": 2.5}, "k must be"),
+        ({"keys": ()}, "keys names no field"),
+        ({"query": " "}, "query is empty"),
+        ({"method": "llm_compare", "query": "{{ input.q }}"}, "one criterion must hold"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(changes, told):
+    with pytest.raises(PipelineError, match=told):
+        topk(**changes)
+
+
+async def test_a_row_without_the_field_fails():
+    outcome = await run(topk(), rows_of({"subject": "refund"}, {"title": "x"}), ScriptedTools())
+    assert len(outcome.rows) == 1
+    assert "there is no field 'subject'" in outcome.failed[0].error
+
+
+async def test_no_rows_give_no_rows():
+    assert not (await run(topk(), [], ScriptedTools())).rows
