@@ -16,10 +16,12 @@ from engine.operators.base import Decision, Tools
 from engine.operators.mentions import shown
 from engine.operators.pairs import (
     Proposal,
+    Sampled,
     Vectors,
     count_pairs,
     in_order,
     pairs_by_condition,
+    sample_by_rank,
     similar_pairs,
     top_pairs,
 )
@@ -28,6 +30,9 @@ from models.protocol import Reply, Request
 
 SAMPLE = 200
 """Pairs asked about to find the threshold ("hundreds" in the paper); so few in all are compared without one."""
+
+WORTHWHILE = 10
+"""Pairs per item, the most similar of all, among which the threshold is sought: more comparisons are not affordable."""
 
 SPARE = 10
 """Pairs kept ready for each comparison of `limit_comparisons`: many are settled by transitivity."""
@@ -42,9 +47,9 @@ class ComparingNode(ModelNode):
     """What all operators have that ask a model about pairs.
 
     Pairs are proposed by `blocking_conditions` and by embeddings with a cosine of at least `blocking_threshold`. With
-    neither, the threshold is found out: of the pairs of a sample that the model says are the same, the part
-    `blocking_target_recall` is at least so alike. At most `limit_comparisons` pairs are asked, the most alike first,
-    and at most `compare_batch_size` at once before it is looked at which others have become superfluous.
+    neither, the threshold is found out: by a sample that the model is asked about, the part `blocking_target_recall`
+    of the pairs that are the same is at least so alike. At most `limit_comparisons` pairs are asked, the most alike
+    first, and at most `compare_batch_size` at once before it is looked at which others have become superfluous.
     `comparison_model` is asked about pairs; without `model`, it is the operator's model.
     """
 
@@ -137,34 +142,41 @@ async def block(
         return Candidates(top_pairs(vectors, min(most, count), others), decisions=decisions)
     if count <= SAMPLE:
         return Candidates(top_pairs(vectors, count, others), decisions=decisions)
-    return await _by_sample(node, subject, vectors, others, compare, tools)
+    worthwhile = top_pairs(vectors, min(count, max(WORTHWHILE * len(both), SAMPLE)), others)
+    return await _by_sample(node, subject, worthwhile, count, compare, tools)
 
 
 async def _by_sample(
-    node: ComparingNode, subject: str, vectors: Vectors, others: Vectors | None, compare: Compare, tools: Tools
+    node: ComparingNode, subject: str, worthwhile: Sequence[Proposal], count: int, compare: Compare, tools: Tools
 ) -> Candidates:
-    sample = top_pairs(vectors, SAMPLE, others, seed=tools.seed)
-    answers = await attempt_all(sample, compare, tools.progress)
-    alike = [pair.score for pair, answer in zip(sample, answers, strict=True) if answer is True]
-    threshold = recall_threshold(alike, node.blocking_target_recall) if alike else sample[0].score
-    proposals = in_order([*sample, *similar_pairs(vectors, threshold - 0.00005, others)])  # scores are rounded
-    known = {(pair.left, pair.right): answer for pair, answer in zip(sample, answers, strict=True)}
-    total = count_pairs(len(vectors), None if others is None else len(others))
-    found = (
-        f"{len(alike)} of {len(sample)} sampled pairs are the same, {node.blocking_target_recall:.0%} of them at least "
-        f"so similar"
-        if alike
-        else f"none of {len(sample)} sampled pairs is the same, so only more similar ones are compared"
-    )
-    detail = f"{found}; {len(proposals)} of {total} pairs are compared"
-    decision = Decision(subject, f"similarity of at least {threshold:.4f}", "", "compared", "sample", detail)
-    return Candidates(proposals, known, [decision])
+    sample = sample_by_rank(worthwhile, SAMPLE, tools.seed)
+    answers = await attempt_all([drawn.pair for drawn in sample], compare, tools.progress)
+    same = [drawn for drawn, answer in zip(sample, answers, strict=True) if answer is True]
+    threshold = recall_threshold(same, node.blocking_target_recall) if same else math.inf
+    known = {(drawn.pair.left, drawn.pair.right): answer for drawn, answer in zip(sample, answers, strict=True)}
+    proposals = [p for p in worthwhile if p.score >= threshold or (p.left, p.right) in known]
+    if same:
+        what = f"similarity of at least {threshold:.4f}"
+        found = (
+            f"{len(same)} of {len(sample)} sampled pairs are the same; "
+            f"this keeps about {node.blocking_target_recall:.0%} of such"
+        )
+    else:
+        what, found = "the sample alone", f"none of {len(sample)} sampled pairs is the same"
+    detail = f"{found}; {len(proposals)} of {count} pairs are compared"
+    return Candidates(proposals, known, [Decision(subject, what, "", "compared", "sample", detail)])
 
 
-def recall_threshold(cosines: Collection[float], recall: float) -> float:
-    """Return the highest threshold that at least the part `recall` of the cosines reach."""
-    needed = math.ceil(recall * len(cosines) - 1e-9)
-    return sorted(cosines, reverse=True)[needed - 1]
+def recall_threshold(same: Sequence[Sampled], recall: float) -> float:
+    """Return the highest cosine that at least the part `recall` of the pairs reach for which the sample stands."""
+    best_first = sorted(same, key=lambda drawn: -drawn.pair.score)
+    needed = recall * sum(drawn.weight for drawn in same) - 1e-9
+    reached = 0.0
+    for drawn in best_first:
+        reached += drawn.weight
+        if reached >= needed:
+            return drawn.pair.score
+    return best_first[-1].pair.score
 
 
 async def vectors_of(texts: Sequence[str], tools: Tools) -> Vectors:

@@ -19,9 +19,6 @@ from engine.operators.base import Decision
 BLOCK = 1024
 """Vectors multiplied with all others at once, so that memory grows with the number of vectors, not its square."""
 
-LIKELIHOOD = 20.0
-"""A pair is e^20 times as likely to be sampled as one whose cosine is lower by 1."""
-
 Vectors = NDArray[np.float32]
 Values = Mapping[str, Any]
 
@@ -48,41 +45,55 @@ def similar_pairs(vectors: Vectors, threshold: float, others: Vectors | None = N
         yield from _proposals(start, shift, rows, columns, cosines[rows, columns])
 
 
-def top_pairs(
-    vectors: Vectors, count: int, others: Vectors | None = None, *, seed: int | None = None
-) -> list[Proposal]:
-    """Propose the `count` most similar pairs, best first; with a seed, a sample in which these are the likeliest.
-
-    The sample is without replacement, each pair weighed by e^(20 cosine): the highest sums of logarithmic weight and
-    Gumbel noise (Kool et al. 2019, https://arxiv.org/abs/1903.06059).
-    """
-    noise = np.random.default_rng(seed) if seed is not None else None
-    kept: list[tuple[float, Proposal]] = []
+def top_pairs(vectors: Vectors, count: int, others: Vectors | None = None) -> list[Proposal]:
+    """Propose the `count` most similar pairs, best first."""
+    kept: list[Proposal] = []
     for start, shift, cosines, possible in _blocks(vectors, others):
-        keys = LIKELIHOOD * cosines + noise.gumbel(size=cosines.shape) if noise else cosines
-        keys = np.where(possible, keys, -np.inf)
-        most = min(count, keys.size)
-        flat = np.argpartition(keys, -most, axis=None)[-most:] if most else np.empty(0, int)
-        rows, columns = np.unravel_index(np.sort(flat), keys.shape)
-        real = np.isfinite(keys[rows, columns])
-        rows, columns = rows[real], columns[real]
-        kept += zip(
-            keys[rows, columns].tolist(),
-            _proposals(start, shift, rows, columns, cosines[rows, columns]),
-            strict=True,
-        )
-        kept = sorted(kept, key=lambda entry: -entry[0])[:count]
-    return in_order(proposal for _, proposal in kept)
+        scores = np.where(possible, cosines, -np.inf)
+        most = min(count, scores.size)
+        flat = np.argpartition(scores, -most, axis=None)[-most:] if most else np.empty(0, int)
+        rows, columns = np.unravel_index(flat, scores.shape)
+        real = possible[rows, columns]
+        kept += _proposals(start, shift, rows[real], columns[real], cosines[rows[real], columns[real]])
+        kept = in_order(kept)[:count]
+    return kept
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """A pair of a sample; `weight` is the number of pairs of the whole that it stands for."""
+
+    pair: Proposal
+    weight: float
+
+
+def sample_by_rank(proposals: Sequence[Proposal], count: int, seed: int) -> list[Sampled]:
+    """Draw pairs without replacement, the one at rank r with a likelihood of 1 / r: as many from each doubling.
+
+    So the most similar pairs are nearly all in it, and the others show how far down there still are some that are the
+    same. The highest sums of logarithmic likelihood and Gumbel noise are drawn, and 1 / (probability to be drawn) is
+    the weight (Kool et al. 2019, https://arxiv.org/abs/1903.06059, section 4).
+    """
+    if len(proposals) <= count:
+        return [Sampled(pair, 1.0) for pair in proposals]
+    likelihood = -np.log(np.arange(1, len(proposals) + 1))
+    keys = likelihood + np.random.default_rng(seed).gumbel(size=len(proposals))
+    bar = np.partition(keys, -count - 1)[-count - 1]
+    chosen = np.flatnonzero(keys > bar)
+    drawn = -np.expm1(-np.exp(likelihood[chosen] - bar))
+    return [Sampled(proposals[i], 1 / p) for i, p in zip(chosen.tolist(), drawn.tolist(), strict=True)]
 
 
 def _blocks(vectors: Vectors, others: Vectors | None) -> Iterator[tuple[int, int, Vectors, NDArray[np.bool_]]]:
-    """Give blocks of cosines: the number of the first row and column, the matrix, and which entries are pairs."""
+    """Give blocks of cosines: the number of the first row and column, the matrix, and which entries are pairs.
+
+    A vector of zeros, that of an empty text, is in no pair.
+    """
     for start in range(0, len(vectors), BLOCK):
         block = vectors[start : start + BLOCK]
-        shift = start if others is None else 0
-        cosines = block @ (vectors[start:] if others is None else others).T
-        possible = np.ones(cosines.shape, bool)
-        yield start, shift, cosines, np.triu(possible, k=1) if others is None else possible
+        shift, across = (start, vectors[start:]) if others is None else (0, others)
+        possible = np.logical_and.outer(block.any(axis=1), across.any(axis=1))
+        yield start, shift, block @ across.T, np.triu(possible, k=1) if others is None else possible
 
 
 def _proposals(

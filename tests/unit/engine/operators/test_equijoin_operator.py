@@ -92,8 +92,8 @@ async def test_two_fields_of_one_name_are_refused_before_a_model_is_asked():
 async def test_rows_without_a_match_are_rejected_with_the_reason():
     outcome = await join(equijoin(), [DRUGS[1], {"drug": ""}], [TERMS[1], TERMS[0]], tools())
     assert reasons(outcome) == [
-        ({"drug": ""}, "equijoin match: no match among 2 right rows (2 compared)"),
-        (TERMS[1], "equijoin match: no match among 2 left rows (2 compared)"),
+        ({"drug": ""}, "equijoin match: no match among 2 right rows (0 compared)"),
+        (TERMS[1], "equijoin match: no match among 2 left rows (1 compared)"),
     ]
 
 
@@ -228,12 +228,18 @@ async def test_a_row_whose_comparison_fails_fails_unless_it_has_another_match():
     ]
 
 
+async def test_a_row_without_text_in_the_keys_is_not_compared():
+    asked = tools()
+    outcome = await join(equijoin(), [{"drug": None}, {"other": "x"}], [TERMS[2]], asked)
+    assert reasons(outcome)[0][1] == "equijoin match: no match among 1 right rows (0 compared)"
+    assert asked.requests == []
+
+
 async def test_a_prompt_that_cannot_be_filled_in_fails_its_rows():
-    outcome = await join(equijoin(blocking_threshold=0.5), [{"other": 1}], [TERMS[0]], tools())
-    assert len(outcome.failed) == 0  # nothing to embed, so no pair is proposed
-    outcome = await join(equijoin(), [{"drug": "aspirin"}, {"other": "x"}], [TERMS[2]], tools())
-    assert len(outcome.rows) == 1
-    assert "there is no field 'drug'" in outcome.failed[0].error
+    prompt = template("{{ left.drug }}|{{ right.term }} {{ right.note }}", "left", "right")
+    outcome = await join(equijoin(comparison_prompt=prompt, right_keys=("term",)), DRUGS[:1], [TERMS[2]], tools())
+    assert len(outcome.failed) == 2
+    assert "there is no field 'note'" in outcome.failed[0].error
 
 
 async def test_a_dataset_may_be_joined_with_itself():

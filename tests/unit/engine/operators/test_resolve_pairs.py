@@ -7,9 +7,11 @@ from engine.operators.blocking import blocking_text, recall_threshold
 from engine.operators.pairs import (
     BLOCK,
     Proposal,
+    Sampled,
     count_pairs,
     in_order,
     pairs_by_condition,
+    sample_by_rank,
     similar_pairs,
     top_pairs,
 )
@@ -50,16 +52,40 @@ def test_the_most_similar_pairs_come_first():
     assert top_pairs(on_circle(0, 10), 0) == top_pairs(on_circle(), 5) == top_pairs(on_circle(0), 5) == []
 
 
-def test_a_sample_is_repeatable_and_leans_to_similar_pairs():
-    vectors = on_circle(*range(0, 100))
-    sample = top_pairs(vectors, 100, seed=1)
-    assert sample == top_pairs(vectors, 100, seed=1)
-    assert sample != top_pairs(vectors, 100, seed=2)
-    assert len(set(found(sample))) == 100
-    assert all(p.left < p.right for p in sample)
-    # e^(20 cosine) falls to e^-10 of its top at 60 degrees; 780 of the 4,950 pairs are farther apart than that.
-    assert all(p.score > 0.5 for p in sample)
-    assert not all(p.score > math.cos(math.radians(3)) for p in sample)
+def test_a_vector_of_zeros_is_in_no_pair():
+    vectors = np.array([[1, 0], [0, 0], [1, 0]], np.float32)
+    assert found(top_pairs(vectors, 9)) == found(similar_pairs(vectors, -1.0)) == [(0, 2)]
+    assert found(top_pairs(vectors, 9, vectors[:2])) == [(0, 0), (2, 0)]
+
+
+def ranked(count):
+    return [Proposal(i, i + 1, 1 - i / count) for i in range(count)]
+
+
+def test_a_sample_is_repeatable_and_has_as_many_of_each_doubling_of_the_rank():
+    pairs = ranked(10_000)
+    sample = sample_by_rank(pairs, 200, seed=1)
+    assert sample == sample_by_rank(pairs, 200, seed=1)
+    assert sample != sample_by_rank(pairs, 200, seed=2)
+    assert len({drawn.pair.left for drawn in sample}) == 200
+    drawn = [drawn.pair.left + 1 for drawn in sample]
+    # The sum of 1 - exp(-c / r) over all ranks is 200 at c = 30.
+    expected = sum(1 - math.exp(-30 / r) for r in range(1024, 4096))
+    assert abs(sum(1024 <= rank < 4096 for rank in drawn) - expected) < 4 * math.sqrt(expected)
+    assert set(range(1, 6)) <= set(drawn)
+
+
+def test_the_weights_of_a_sample_add_up_to_all_pairs():
+    pairs = ranked(5_000)
+    sums = [sum(drawn.weight for drawn in sample_by_rank(pairs, 200, seed=seed)) for seed in range(200)]
+    # The estimator is unbiased; the mean of 200 has a standard error of about 1 %.
+    assert np.mean(sums) == pytest.approx(5_000, rel=0.05)
+    assert all(drawn.weight >= 1 for drawn in sample_by_rank(pairs, 200, seed=3))
+
+
+def test_few_pairs_are_all_in_the_sample():
+    assert [drawn.weight for drawn in sample_by_rank(ranked(3), 3, seed=0)] == [1.0, 1.0, 1.0]
+    assert sample_by_rank([], 5, seed=0) == []
 
 
 def test_pairs_are_counted():
@@ -71,7 +97,14 @@ def test_pairs_are_counted():
 )
 def test_the_threshold_keeps_the_wanted_part(recall, expected):
     cosines = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
-    assert recall_threshold(cosines, recall) == expected
+    assert recall_threshold([Sampled(Proposal(0, 1, cosine), 1.0) for cosine in cosines], recall) == expected
+
+
+def test_a_pair_that_stands_for_many_counts_as_many():
+    same = [Sampled(Proposal(0, 1, 0.9), 1.0), Sampled(Proposal(0, 2, 0.5), 9.0), Sampled(Proposal(0, 3, 0.4), 1.0)]
+    assert recall_threshold(same, 10 / 11) == 0.5
+    assert recall_threshold(same, 0.95) == 0.4
+    assert recall_threshold(same, 0.09) == 0.9
 
 
 async def test_conditions_read_like_the_python_ones_peers_document():
