@@ -63,7 +63,7 @@ def _readers(plan: Plan, sources: Mapping[str, Source]) -> Iterator[tuple[Node, 
             if not (traits.row_local and traits.inputs == 1) or traits.cardinality == "one_to_many":
                 break  # behind it, rows are others than those of the dataset
             reads = {name for prompt in main_prompts(node) for name in prompt.mentions("input")}
-            asks = traits.calls_model and getattr(node, "too_long", None) is None
+            asks = traits.calls_model and getattr(node, "too_long", "error") == "error"
             if asks and not reads & changed and not traits.reads_unknown:
                 yield from ((node, source) for source in given)
             changed |= traits.writes | traits.removes

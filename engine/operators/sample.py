@@ -143,7 +143,13 @@ class Sample(Node):
             calls_model=False,
             embeds=self.method in ("outliers", "top_embedding"),
             reads_unknown=self.weight is not None or bool(self.query and self.query.reads_unknown),
+            keeps_first=self.samples if self.method == "first" and self._counts_rows else None,
         )
+
+    @property
+    def _counts_rows(self) -> bool:
+        """Say whether `samples` is a number of rows of the whole, not a share or one of each group."""
+        return isinstance(self.samples, int) and not self.strata
 
 
 @dataclass(frozen=True, slots=True)

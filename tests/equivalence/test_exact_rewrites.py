@@ -12,6 +12,7 @@ from comparing_runs import Ran, close, run_both
 from scripted_run import Bench, pipeline, prompt_of, write_jsonl, write_texts
 
 import engine.executor.calls
+import engine.operators.running
 from engine.executor.events import OperatorStarted
 from engine.language.loader import parse_pipeline
 from engine.operators.base import Operator, Outcome, Rejected
@@ -207,7 +208,8 @@ async def run_first(node, rows, tools):
 @pytest.fixture
 def registry(monkeypatch):
     kinds = {**REGISTRY, "first": Operator(First, run_first), "clean": Operator(Clean, run_clean, run_all_clean)}
-    monkeypatch.setattr(engine.executor.calls, "REGISTRY", kinds)
+    for module in (engine.executor.calls, engine.operators.running):
+        monkeypatch.setattr(module, "REGISTRY", kinds)
     return kinds
 
 

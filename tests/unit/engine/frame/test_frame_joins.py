@@ -12,6 +12,7 @@ import engine.executor.calls
 import engine.frame.building
 import engine.frame.signatures
 import engine.language.loader
+import engine.operators.running
 from engine import Pipeline, from_list
 from engine.errors import UsageError
 from engine.frame.operators import OperatorMethod
@@ -46,7 +47,8 @@ async def run_match(node: Match, rows: tuple[Sequence[Row], Sequence[Row]], tool
 @pytest.fixture(autouse=True)
 def with_match(monkeypatch):
     kinds = {**REGISTRY, "match": Operator(Match, run_match)}
-    for module in (engine.executor.calls, engine.frame.building, engine.frame.signatures, engine.language.loader):
+    modules = engine.executor.calls, engine.operators.running, engine.frame.building, engine.frame.signatures
+    for module in (*modules, engine.language.loader):
         monkeypatch.setattr(module, "REGISTRY", kinds)
     monkeypatch.setattr(Pipeline, "match", OperatorMethod("match"), raising=False)
     return kinds

@@ -306,7 +306,7 @@ def test_memory_rows_are_given_again_with_yaml(models) -> None:
     frame = from_list([{"text": "x"}], name="mine").filter(condition="input.text == 'x'")
     text = frame.to_yaml()
     assert Pipeline.from_yaml(text, data={"mine": [{"text": "x"}, {"text": "y"}]}).collect() == [{"text": "x"}]
-    with pytest.raises(UsageError, match="only Python code can fill"):
+    with pytest.raises(UsageError, match="nobody handed over its rows"):
         Pipeline.from_yaml(text).collect()
     with pytest.raises(UsageError, match="no dataset of type memory") as caught:
         Pipeline.from_yaml(text, data={"other": []})
