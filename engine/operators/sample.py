@@ -143,13 +143,14 @@ class Sample(Node):
             calls_model=False,
             embeds=self.method in ("outliers", "top_embedding"),
             reads_unknown=self.weight is not None or bool(self.query and self.query.reads_unknown),
-            keeps_first=self.samples if self.method == "first" and self._counts_rows else None,
+            keeps_first=self._first_rows,
         )
 
     @property
-    def _counts_rows(self) -> bool:
-        """Say whether `samples` is a number of rows of the whole, not a share or one of each group."""
-        return isinstance(self.samples, int) and not self.strata
+    def _first_rows(self) -> int | None:
+        """Return how many of the first rows are kept, whatever they hold; None where that is not all that counts."""
+        counts = self.method == "first" and not self.strata and type(self.samples) is int
+        return self.samples if counts and isinstance(self.samples, int) else None
 
 
 @dataclass(frozen=True, slots=True)
