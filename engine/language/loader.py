@@ -37,6 +37,9 @@ NO_EFFECT_KEYS = frozenset(
 )  # fmt: skip
 """Keys of DocETL that steer cloud services, its optimizer or its console; here they change no result."""
 
+_NO_EFFECT_INSIDE: dict[str, frozenset[str]] = {"method_kwargs": frozenset(), "output": frozenset({"mode"})}
+"""Sections of an operator where such keys stand too, with those that have no effect only there."""
+
 SAMPLING_KWARGS = {"max_tokens": "max_tokens", "max_completion_tokens": "max_tokens", "temperature": "temperature"}
 """What of litellm_completion_kwargs is honoured, and the operator's own key for it."""
 
@@ -255,8 +258,9 @@ class _Loader:
         node_type = self.node_type(value["type"], where.at("type"))
         entry = self.with_sampling(value, where, node_type)
         kept = self.effective(entry, where, node_type)
-        if isinstance(kept.get("method_kwargs"), Mapping):
-            kept = {**kept, "method_kwargs": self.effective(kept["method_kwargs"], where.at("method_kwargs"))}
+        for key, more in _NO_EFFECT_INSIDE.items():
+            if isinstance(kept.get(key), Mapping):
+                kept = {**kept, key: self.effective(kept[key], where.at(key), more=more)}
         return bind(node_type, kept, where, ignored=("type",)), where
 
     def with_sampling(self, value: Mapping[Any, Any], where: Where, node_type: type[Node]) -> Mapping[Any, Any]:
