@@ -133,6 +133,7 @@ class _Run:
         self._nodes = named_apart(self._plan)
         self._rows: dict[RowId, Row] = {}
         self._source_fields: dict[str, None] = {}
+        self._passages: dict[str, Sequence[Retrieved]] = {}
         self._pool = ModelPool(open_model, open_embedder, self._emit, override=options.model)
 
     async def run(self) -> RunResult:
@@ -189,8 +190,7 @@ class _Run:
         outputs = await _beside(self._load_early, self._begun_reading, self._read_all())
         refuse_problems(self._loaded, {name: _fields(rows) for name, rows in outputs.items()})
         retrieval = Retrieval(self._plan, self._case, self._emit)
-        lent = self._lent(retrieval)
-        runner = StageRunner(lent, self._backend_of, self._emit, self._keep)
+        runner = StageRunner(self._lent(retrieval), self._backend_of, self._emit, self._keep)
         try:
             for name, rows in outputs.items():
                 retrieval.add(name, rows)
@@ -200,7 +200,7 @@ class _Run:
                 retrieval.add(step.name, rows)
         finally:
             await retrieval.close()
-        return self._deliver(outputs[self._plan.steps[-1].name], lent.passages)
+        return self._deliver(outputs[self._plan.steps[-1].name])
 
     def _load_early(self) -> asyncio.Task[ModelBackend] | None:
         """Let the default model load while files are being read; None where no operator asks it."""
@@ -217,6 +217,7 @@ class _Run:
             pool=self._pool,
             settings=self._plan.settings,
             retrieval=retrieval,
+            passages=self._passages,
             system_prompt="\n".join(text for text in (prompt.persona, prompt.dataset_description) if text),
             trusts_code=self._options.trust_code,
         )
@@ -279,9 +280,9 @@ class _Run:
 
     # -- results -------------------------------------------------------------------------------------------------
 
-    def _deliver(self, rows: Sequence[Row], passages: Mapping[str, Sequence[Retrieved]]) -> RunResult:
+    def _deliver(self, rows: Sequence[Row]) -> RunResult:
         columns = result_columns(self._plan, rows, self._options.columns, source_fields=list(self._source_fields))
-        finder = EvidenceFinder(self._rows, source_reader(self._case), passages)
+        finder = EvidenceFinder(self._rows, source_reader(self._case), self._passages)
         with self._case.transaction():
             for row in rows:
                 records = [r for cell in finder.evidence(row, columns) for r in evidence_records(row.id, cell)]
