@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from engine.cli.console import output, styled
-from engine.cli.ledger_view import decisions_view, failed_files, failed_rows, ledger_view, rejected_rows
+from engine.cli.ledger_view import decisions_view, failed_files, failed_rows, ledger_view, notes_view, rejected_rows
 from engine.cli.options import CaseArgument, RunOption, find_run
 from engine.cli.settings import COMMAND_SETTINGS
 from storage.case import Case
@@ -41,6 +41,8 @@ def ledger(
         console = output()
         console.print(styled((f"Run {chosen.id}", "bold"), f" of {opened.path.name}: {_when(chosen)}"))
         console.print(ledger_view(opened.ledger(chosen.id)))
+        if notes := notes_view(opened.decisions(chosen.id)):
+            console.print(notes)
         if failed or rejected or decisions:
             console.print()
         if failed:

@@ -12,6 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from engine.cli.console import counted, one_line, shortened, styled
+from engine.operators.base import NOTE
 from storage.case import Case
 from storage.errors import NotInCase
 from storage.export.assemble import file_names
@@ -21,6 +22,7 @@ _NUMBERS = ("in", "output", "rejected", "failed", "rows out")
 _REPLY_CHARACTERS = 400
 _REASON_CHARACTERS = 160
 _REASONS = 5
+_TOLD = {"cut": "cut to fit", "split": "read in parts"}
 
 
 def ledger_view(ledger: Ledger) -> RenderableType:
@@ -78,6 +80,22 @@ def rejections_view(fates: Sequence[StoredFate]) -> RenderableType:
     if more := len(counts) - _REASONS:
         parts += [Padding(styled((f"and {counted(more, 'reason')} more", "dim")), (0, 0, 0, 2))] if more > 0 else []
     return Group(*parts)
+
+
+def notes_view(decisions: Sequence[StoredDecision]) -> RenderableType | None:
+    """Sum up what befell rows that went on (cut to fit, read in parts, ...); None where nothing did."""
+    notes = [d for d in decisions if d.record.subject == NOTE]
+    counts = Counter((note.operator, note.record.verdict, note.record.by) for note in notes)
+    first = {(note.operator, note.record.verdict, note.record.by): note.record.detail for note in reversed(notes)}
+    parts = [
+        styled(
+            (f"{counted(count, 'row')} {_TOLD.get(verdict, verdict)}", "bold yellow"),
+            f" by {one_line(operator)} ({one_line(by)}), the first: ",
+            shortened(one_line(first[operator, verdict, by]), _REASON_CHARACTERS),
+        )
+        for (operator, verdict, by), count in counts.most_common()
+    ]
+    return Group(*parts) if parts else None
 
 
 def decisions_view(decisions: Sequence[StoredDecision]) -> RenderableType:

@@ -9,7 +9,7 @@ import typer
 
 from engine.cli.console import counted, messages, output, shell_word, styled
 from engine.cli.interrupting import run_interruptible
-from engine.cli.ledger_view import failed_files, failed_rows, ledger_view, rejections_view
+from engine.cli.ledger_view import failed_files, failed_rows, ledger_view, notes_view, rejections_view
 from engine.cli.local_models import LocalModels
 from engine.cli.options import (
     BomOption,
@@ -134,6 +134,9 @@ def report(case: Case, run_id: str, table: ResultTable, calls: CallState) -> Non
     if rejected := case.fates(run_id, fate="rejected"):
         console.print()
         console.print(rejections_view(rejected))
+    if notes := notes_view(case.decisions(run_id)):
+        console.print()
+        console.print(notes)
     console.print()
     console.print(styled(("Model   ", "bold"), calls_text(calls)))
     _show_failed(case, run_id)

@@ -9,6 +9,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from engine.language.binding import YamlPath, parts_of
+from engine.language.common_checks import common_problems
+from engine.language.expressions import Expression
 from engine.language.position import Positions, did_you_mean
 from engine.language.problems import Problem, Severity
 from engine.language.schema import Schema
@@ -99,6 +101,7 @@ class _Check:
             yield from self.writes(node, traits, flow)
             yield from self.removals(node, traits, flow)
             yield from self.order(node, traits, flow)
+            yield from self.common(node)
             _advance(node, traits, flow)
         self.flows[step.name] = flow
 
@@ -120,7 +123,8 @@ class _Check:
             advice = f"Keep {name!r} in {remover!r}, or move this operator before it."
         else:
             message = f"{what} the field {name!r}, which nothing before it writes"
-            advice = did_you_mean(name, flow.available).replace("Valid here:", "Fields here:")
+            names = list(dict.fromkeys([*_answer_fields(node, path), *flow.available]))
+            advice = did_you_mean(name, names).replace("Valid here:", "Fields here:")
         return self.problem(node, path, message, advice or "There are no fields at all here.", inside=(row, column))
 
     def retriever(self, node: Node, flow: _Flow) -> Iterator[Problem]:
@@ -200,6 +204,10 @@ class _Check:
                 severity="warning",
             )
 
+    def common(self, node: Node) -> Iterator[Problem]:
+        for found in common_problems(node):
+            yield self.problem(node, found.path, found.message, found.advice, severity=found.severity)
+
     def problem(
         self,
         node: Node,
@@ -249,6 +257,9 @@ def _reader(node: Node, name: str) -> tuple[YamlPath, int, int]:
     for path, template in parts_of(node, Template):
         if name in _all_mentions(template):
             return path, *template.place_of(name)
+    for path, expression in parts_of(node, Expression):
+        if name in expression.fields("output") | expression.fields("input"):
+            return path, *expression.place_of(name)
     for path, schema in parts_of(node, Schema):
         for written in schema.fields:
             if name in {quote.source for quote in quotes_in(written.type)}:
@@ -257,6 +268,12 @@ def _reader(node: Node, name: str) -> tuple[YamlPath, int, int]:
         if text == name and path != ("name",):
             return path, 1, 1
     return (), 1, 1
+
+
+def _answer_fields(node: Node, path: YamlPath) -> tuple[str, ...]:
+    """Return the fields of the answer where the part at `path` may name them too: in validate and gleaning."""
+    schema = getattr(node, "schema", None)
+    return schema.names if schema is not None and path[:1] in (("validate",), ("gleaning",)) else ()
 
 
 def _all_mentions(template: Template) -> Iterable[str]:

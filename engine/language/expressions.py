@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -114,6 +115,13 @@ class Expression:
         """Return the fields that are named through a variable and must be there."""
         return frozenset(name for _, name in self._named(variable))
 
+    @property
+    def reads_unknown(self) -> bool:
+        """Say whether fields are read that cannot be named before it runs: `output.values()`, `input[key]`."""
+        named = {id(node.value) for variable in VARIABLES for node, _ in self._named(variable)}  # type: ignore[attr-defined]
+        names = (n for n in ast.walk(self._tree) if isinstance(n, ast.Name) and n.id in VARIABLES)
+        return any(id(name) not in named for name in names)
+
     def place_of(self, name: str) -> tuple[int, int]:
         """Find where the text first names a field: 1-based (row, column), (1, 1) when it does not."""
         found = [node for variable in VARIABLES for node, field in self._named(variable) if field == name]
@@ -125,8 +133,8 @@ class Expression:
 
     def seen(self, output: Mapping[str, Any], input: Mapping[str, Any]) -> str:
         """Tell what the fields that the expression names hold: `output["names"] is []`."""
-        parts = dict.fromkeys(_rooted(self._tree.body, self._bound_names))
-        return ", ".join(f"{ast.unparse(part)} is {self._shown(part, output, input)}" for part in parts)
+        parts = {ast.unparse(part): part for part in _rooted(self._tree.body)}
+        return ", ".join(f"{text} is {self._shown(part, output, input)}" for text, part in parts.items())
 
     def _shown(self, part: ast.expr, output: Mapping[str, Any], input: Mapping[str, Any]) -> str:
         try:
@@ -148,7 +156,7 @@ class Expression:
 
     @cached_property
     def _tree(self) -> ast.Expression:
-        return ast.parse(self.text.strip(), mode="eval")
+        return _parsed(self.text)
 
     @cached_property
     def _bound_names(self) -> frozenset[str]:
@@ -171,11 +179,17 @@ class Expression:
 def as_expressions(text: str) -> list[str]:
     """Cut a block of text into expressions: the whole if it is one, else one a line (peers document both)."""
     try:
-        ast.parse(text.strip(), mode="eval")
+        _parsed(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         return lines or [text]
     return [text]
+
+
+def _parsed(text: str) -> ast.Expression:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)  # '\\d' in a text: Python's advice to programmers
+        return ast.parse(text.strip(), mode="eval")
 
 
 def _problem(node: ast.AST, bound: frozenset[str]) -> tuple[str, str] | None:
@@ -188,10 +202,8 @@ def _problem(node: ast.AST, bound: frozenset[str]) -> tuple[str, str] | None:
             return _name_problem(node, bound)
         case ast.Call(func=func):
             return _call_problem(func)
-        case ast.keyword(arg=None):
-            return "** is not available", "Name the arguments."
-        case ast.Dict(keys=keys) if None in keys:
-            return "** is not available", "Write the keys."
+        case ast.keyword() | ast.Dict() if _spreads(node):
+            return "** is not available", "Name the arguments, or write the keys."
         case ast.Constant(value=value) if not isinstance(value, str | int | float | bool | None):
             return f"{value!r} is not available", "Use text, numbers, True, False and None."
     return None
@@ -213,10 +225,14 @@ def _call_problem(func: ast.expr) -> tuple[str, str] | None:
         case ast.Attribute(attr=name) if name not in _METHOD_NAMES:
             return f"the method {name!r} is not available", did_you_mean(name, sorted(_METHOD_NAMES))
         case ast.Name(id=name) if name not in FUNCTIONS:
-            return f"{name!r} is no function", did_you_mean(name, FUNCTIONS)
+            return f"unknown function {name!r}", did_you_mean(name, FUNCTIONS)
         case ast.Name() | ast.Attribute():
             return None
     return "only functions and methods can be called", f"Functions: {', '.join(FUNCTIONS)}."
+
+
+def _spreads(node: ast.keyword | ast.Dict) -> bool:
+    return None in node.keys if isinstance(node, ast.Dict) else node.arg is None
 
 
 def _syntax_name(node: ast.AST) -> str:
@@ -231,7 +247,7 @@ def _depth(node: ast.AST) -> int:
     return depth
 
 
-def _rooted(node: ast.AST, bound: frozenset[str]) -> Iterator[ast.expr]:
+def _rooted(node: ast.AST) -> Iterator[ast.expr]:
     """Give the largest parts that only go down from a variable: `output["a"]["b"]`, `output.a[0]`."""
     if isinstance(node, ast.Subscript | ast.Attribute) and _goes_down(node):
         yield node
@@ -239,7 +255,7 @@ def _rooted(node: ast.AST, bound: frozenset[str]) -> Iterator[ast.expr]:
     is_method = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
     children = [node.func.value, *node.args] if is_method else ast.iter_child_nodes(node)  # type: ignore[attr-defined]
     for child in children:
-        yield from _rooted(child, bound)
+        yield from _rooted(child)
 
 
 def _goes_down(node: ast.AST) -> bool:

@@ -32,7 +32,7 @@ class Failed:
     raw_reply: str | None = None
 
 
-NOTE = "row"
+NOTE = "(row)"
 """The subject of a decision that is a note about one row."""
 
 

@@ -40,6 +40,7 @@ class Fold:
             read=self.schema.read,
             texts=[text for row in rows for text in texts_of(row.values)],
             row_id=rows[0].id,
+            template=self.prompt,
         )
 
     def step(self, start: int, stop: int, state: State | None) -> Question:

@@ -53,6 +53,8 @@ def shown_texts(question: Question) -> dict[str, str]:
 
 def cut(text: str, keep: int, how: Cut) -> str:
     """Keep about `keep` characters, whole words, and say how many were left out."""
+    if len(text) <= keep:
+        return text
     head = text[: _word_end(text, round(keep * HEAD_SHARE[how]))]
     tail = text[_word_start(text, len(text) - (keep - round(keep * HEAD_SHARE[how]))) :]
     left_out = len(text) - len(head) - len(tail)

@@ -162,13 +162,17 @@ def _completed(traits: Callable[[Any], Traits]) -> Callable[[Any], Traits]:
     def completed(node: ModelNode) -> Traits:
         own = traits(node)
         written = {node.context_field} if node.context_field else set()
-        read = _reads(node, own)
-        return replace(own, reads=own.reads | read, writes=own.writes | written) if read or written else own
+        return replace(
+            own,
+            reads=own.reads | _reads(node),
+            writes=own.writes | written,
+            reads_unknown=own.reads_unknown or _reads_unknown(node),
+        )
 
     return completed
 
 
-def _reads(node: ModelNode, own: Traits) -> frozenset[str]:
+def _reads(node: ModelNode) -> frozenset[str]:
     """Return the fields of the rows that expressions and the gleaning prompt name, as `input` or through `output`."""
     schema: Schema | None = getattr(node, "schema", None)
     answer = frozenset(schema.names) if schema else None
@@ -179,9 +183,21 @@ def _reads(node: ModelNode, own: Traits) -> frozenset[str]:
     )
 
 
+def _reads_unknown(node: ModelNode) -> bool:
+    """Say whether fields may be read that nobody names; a retriever's own query reads of the row what it likes."""
+    prompt = node.gleaning and node.gleaning.validation_prompt
+    if node.retriever is not None or (prompt and prompt.reads_unknown):
+        return True
+    return any(expression.reads_unknown for expression in _expressions(node))
+
+
+def _expressions(node: ModelNode) -> tuple[Expression, ...]:
+    condition = node.gleaning.condition if node.gleaning else None
+    return (*node.validate, condition) if condition else node.validate
+
+
 def _named(node: ModelNode) -> Iterator[tuple[str, frozenset[str]]]:
-    conditions = [node.gleaning.condition] if node.gleaning and node.gleaning.condition else []
-    for expression in (*node.validate, *conditions):
+    for expression in _expressions(node):
         yield from ((variable, expression.fields(variable)) for variable in ("input", "output"))
     if node.gleaning:
         yield from ((variable, node.gleaning.validation_prompt.reads(variable)) for variable in ("input", "output"))

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from models.errors import InvalidSchema, ModelCrashed, ModelError, OutOfTokens, PromptTooLong
+from models.errors import InvalidSchema, ModelCrashed, ModelError, OutOfTokens, PromptTooLong, TimedOut
 from models.protocol import Sampling
 from models.scheduler import MOST_OVERTAKEN, WORTH_WAITING_TOKENS, Job, Scheduler
 
@@ -345,6 +345,20 @@ def test_cancelling_everything_leaves_the_scheduler_idle() -> None:
     bench.scheduler.step()
     assert bench.scheduler.idle
     assert not bench.outcomes
+
+
+def test_a_reply_that_takes_too_long_ends_alone_and_waiting_is_free() -> None:
+    bench = Bench(running=1)
+    late, waiting, other = (bench.job([5, 6, n], 9) for n in (2, 3, 4))
+    late.timeout_seconds, waiting.timeout_seconds = 1e-9, 3600.0
+    waiting.submitted -= 7200  # it has waited two hours for its turn
+    bench.submit(late, waiting, other)
+    bench.run()
+    errors = {id(o.job): o.error for o in bench.outcomes}
+    assert isinstance(errors[id(late)], TimedOut)
+    assert len(late.reply) < 9
+    assert errors[id(waiting)] is errors[id(other)] is None
+    assert other.reply == expected_reply([5, 6, 4], 9)
 
 
 def test_fail_all_delivers_to_each_job_once_and_starts_clean() -> None:

@@ -8,6 +8,7 @@ import pytest
 from rich.console import Console, RenderableType
 
 from engine.cli.console import counted, shortened, span_text, visible
+from engine.cli.ledger_view import notes_view
 from engine.cli.results_view import MOST_ROWS, fitted_widths, results_view, shown_value, wrapped
 from engine.cli.run_state import RunState
 from engine.cli.watching import PlainWatch, picture
@@ -25,7 +26,9 @@ from engine.executor.events import (
     RunStarted,
     Warned,
 )
+from engine.operators.base import NOTE
 from storage.export.table import ResultRow, ResultTable
+from storage.ledger import DecisionRecord, StoredDecision
 
 
 def drawn(view: RenderableType, width: int = 80) -> str:
@@ -179,3 +182,17 @@ def test_a_log_gets_lines_now_and_then(capsys: pytest.CaptureFixture[str]) -> No
     assert "warning: p.yaml:1:2: odd" in lines
     assert sum("find 15/40" in line or "find 30/40" in line for line in lines) == 2
     assert lines[-1] == "find: 3 rows in, 2 out, 1 rejected"
+
+
+def test_notes_about_rows_are_summed_up_by_operator() -> None:
+    notes = [
+        StoredDecision("list", DecisionRecord(NOTE, row, "", "cut", "too_long: head", f"text: {row} characters shown"))
+        for row in ("r1", "r2", "r3")
+    ]
+    other = StoredDecision("same", DecisionRecord("officer", "A", "B", "same", "model"))
+    view = notes_view([other, *notes])
+    assert view is not None
+    assert " ".join(drawn(view).split()) == (
+        "3 rows cut to fit by list (too_long: head), the first: text: r1 characters shown"
+    )
+    assert notes_view([other]) is None

@@ -1,0 +1,72 @@
+"""Find what is wrong with the keys that all operators which ask a model have in common.
+
+They are found by their names, so that the language needs to know no operator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from engine.language.binding import YamlPath, parts_of, templates_of
+from engine.language.problems import Severity
+from engine.language.templates import Template
+from engine.plan.node import Node
+
+ASKING_KEYS = ("validate", "gleaning", "examples", "retriever")
+"""Keys that change nothing where no model is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A problem of one node, and where in the node it is."""
+
+    path: YamlPath
+    message: str
+    advice: str
+    severity: Severity = "error"
+
+
+def common_problems(node: Node) -> Iterator[Finding]:
+    """List what is wrong with the common keys of a node; nothing for a node without them."""
+    if not all(hasattr(node, key) for key in ASKING_KEYS):
+        return
+    yield from _without_model(node)
+    yield from _retrieval(node)
+    for index, example in enumerate(getattr(node, "examples", ())):
+        yield from _example(node, index, example)
+
+
+def _without_model(node: Node) -> Iterator[Finding]:
+    if node.traits().calls_model:
+        return
+    for key in ASKING_KEYS:
+        if getattr(node, key):
+            message = f"{key} has no effect: this operator asks no model"
+            yield Finding((key,), message, f"Remove {key}.", severity="warning")
+
+
+def _retrieval(node: Node) -> Iterator[Finding]:
+    """Refuse a prompt that places what a retriever finds, where there is none."""
+    if getattr(node, "retriever", None):
+        return
+    for path, template in templates_of(node):
+        if template.uses_retrieval:
+            advice = "Write retriever: with the name of one under retrievers."
+            yield Finding(path, "the prompt uses retrieval_context, but the operator has no retriever", advice)
+
+
+def _example(node: Node, index: int, example: Mapping[str, Any]) -> Iterator[Finding]:
+    """Refuse an example whose input lacks what the prompt needs of it."""
+    for variable, given in example.items():
+        prompts = [t for _, t in parts_of(node, Template) if variable in (t.variables or ())]
+        if variable == "output" or not isinstance(given, Mapping) or not prompts:
+            continue
+        missing = sorted(prompts[0].reads(variable) - set(given))
+        if missing:
+            yield Finding(
+                ("examples", index),
+                f"the {variable} of this example lacks {', '.join(missing)}, which the prompt reads",
+                "Give an example every field that the prompt reads.",
+            )
