@@ -19,7 +19,8 @@ operations:
     prompt: "{{ input.text }}"
     output: {schema: {officers: "list[string]", count: integer}}
 """
-TAIL = "pipeline: {steps: [{name: s, input: records, operations: [find]}]}\n"
+KB = "retrievers: {kb: {dataset: records, fts: {index_phrase: '{{ input.text }}', query_phrase: '{{ input.text }}'}}}\n"
+TAIL = f"{KB}pipeline: {{steps: [{{name: s, input: records, operations: [find]}}]}}\n"
 
 
 def load(*lines: str):
