@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NewType
 
 RowId = NewType("RowId", str)
@@ -36,6 +36,8 @@ class Row:
     `values` is what prompts see. `parents` are the rows it was made from, in order. A row that stands for
     (part of) one document carries its `document_id`; a chunk also its `span`.
     The id is a content address of how the row was made, so the same run gives the same ids.
+    `copied` says of values that the operator copied from the document (by path: 'findings', 'findings[2]') from which
+    of its lines; rows made from this one need not repeat it.
     """
 
     id: RowId
@@ -43,8 +45,17 @@ class Row:
     parents: tuple[RowId, ...] = ()
     document_id: DocumentId | None = None
     span: Span | None = None
+    copied: Mapping[str, tuple[Span, ...]] = field(default_factory=dict)
 
-    def derive(self, operator: str, values: Mapping[str, Any], *, index: int = 0, span: Span | None = None) -> Row:
+    def derive(
+        self,
+        operator: str,
+        values: Mapping[str, Any],
+        *,
+        index: int = 0,
+        span: Span | None = None,
+        copied: Mapping[str, tuple[Span, ...]] | None = None,
+    ) -> Row:
         """Make a child of this row alone; document and span are inherited unless a narrower span is given."""
         return Row(
             id=row_id(operator, [self.id], index),
@@ -52,6 +63,7 @@ class Row:
             parents=(self.id,),
             document_id=self.document_id,
             span=span or self.span,
+            copied=copied or {},
         )
 
     @classmethod

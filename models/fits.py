@@ -1,4 +1,9 @@
-"""Check a value against a JSON Schema: for replies that no token mask held to it (the scripted model)."""
+"""Check a value against a JSON Schema: for replies that no token mask held to it (scripted, cached, another server's).
+
+Not the jsonschema package: it would load five packages, one of them compiled, where start-up counts, and still need
+our own regular expressions, numbers (no NaN), refusal of unknown keywords and messages short enough for a retry.
+The property tests compare the two.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +26,8 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 }
 
 _CHECKED = {
-    *("type", "enum", "const", "anyOf", "pattern", "minLength", "maxLength", "minimum", "maximum"),
+    *("type", "enum", "const", "anyOf", "pattern", "minLength", "maxLength"),
+    *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
     *("items", "minItems", "maxItems", "properties", "required", "additionalProperties"),
 }
 
@@ -34,6 +40,11 @@ def find_misfit(value: Any, schema: dict[str, Any]) -> str | None:
     Raises InvalidSchema for a keyword it does not know, so that nothing passes unchecked.
     """
     return next(_misfits(value, schema, "reply"), None)
+
+
+def find_misfits(value: Any, schema: dict[str, Any]) -> list[str]:
+    """List everything in which the value departs from the schema; raises as `find_misfit`."""
+    return list(_misfits(value, schema, "reply"))
 
 
 def _misfits(value: Any, schema: dict[str, Any], at: str) -> Iterator[str]:
@@ -60,14 +71,20 @@ def _misfits(value: Any, schema: dict[str, Any], at: str) -> Iterator[str]:
 
 
 def _misfits_every_branch(value: Any, branches: list[dict[str, Any]], at: str) -> Iterator[str]:
-    found = [next(_misfits(value, branch, at), None) for branch in branches]
-    if all(found):
-        yield f"{at} fits no alternative: {'; '.join(str(f) for f in found)}"
+    """Say what is wrong with the one alternative that has the value's type, or with each of them."""
+    found = [list(_misfits(value, branch, at)) for branch in branches]
+    if not all(found):
+        return
+    meant = [n for n, branch in enumerate(branches) if "type" in branch and _has_type(value, branch["type"])]
+    if len(meant) == 1:
+        yield from found[meant[0]]
+    else:
+        yield f"{at} fits no alternative: {'; '.join(misfits[0] for misfits in found)}"
 
 
 def _text_misfits(value: str, schema: dict[str, Any], at: str) -> Iterator[str]:
     if "pattern" in schema and not _matches(schema["pattern"], value):
-        yield f"{at} is {_show(value)}, which does not match {schema['pattern']}"
+        yield f"{at} is {_show(value)}, which does not match {_shorten(schema['pattern'])}"
     if not schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", math.inf):
         yield f"{at} has {len(value)} characters, {_bounds(schema, 'Length')}"
 
@@ -80,6 +97,10 @@ def _matches(pattern: str, value: str) -> bool:
 def _number_misfits(value: float, schema: dict[str, Any], at: str) -> Iterator[str]:
     if not schema.get("minimum", -math.inf) <= value <= schema.get("maximum", math.inf):
         yield f"{at} is {value}, {_bounds(schema, 'imum')}"
+    if "exclusiveMinimum" in schema and value <= schema["exclusiveMinimum"]:
+        yield f"{at} is {value}, more than {schema['exclusiveMinimum']} wanted"
+    if "exclusiveMaximum" in schema and value >= schema["exclusiveMaximum"]:
+        yield f"{at} is {value}, less than {schema['exclusiveMaximum']} wanted"
 
 
 def _list_misfits(value: list[Any], schema: dict[str, Any], at: str) -> Iterator[str]:
@@ -132,5 +153,8 @@ def _same(left: Any, right: Any) -> bool:
 
 
 def _show(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=repr)
+    return _shorten(json.dumps(value, ensure_ascii=False, default=repr))
+
+
+def _shorten(text: str) -> str:
     return text if len(text) <= 120 else f"{text[:117]}..."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Protocol
 
@@ -14,8 +15,23 @@ from numpy.typing import NDArray
 
 from models.errors import InvalidSchema
 
+LARGEST_NUMBER = 2**53 - 1
+"""Numbers are written without an exponent and within it: a reply then holds no 1e999, and no end of digits."""
+
 KEPT_SCHEMAS = 16
 """Compiled schemas kept: most operators use one, those with quotes one per text."""
+
+
+# A list of quotes repeats a passage's sentences once per nesting; the library's defaults are for chat tools.
+_LIMITS = LLParserLimits(
+    max_items_in_row=50_000,
+    initial_lexer_fuel=20_000_000,
+    step_lexer_fuel=5_000_000,
+    step_max_items=400_000,
+    max_lexer_states=2_000_000,
+    max_grammar_size=4_000_000,
+    verbose_errors=True,
+)
 
 
 class Guide(Protocol):
@@ -46,16 +62,6 @@ class GuideCompiler:
         self._tokenizer = tokenizer
         self._ends = frozenset([tokenizer.eos_token, *tokenizer.eos_tokens])
         self._prototype = lru_cache(maxsize=KEPT_SCHEMAS)(self._compile)
-        # A list of quotes repeats a passage's sentences once per nesting; the library's defaults are for chat tools.
-        self._limits = LLParserLimits(
-            max_items_in_row=50_000,
-            initial_lexer_fuel=20_000_000,
-            step_lexer_fuel=5_000_000,
-            step_max_items=400_000,
-            max_lexer_states=2_000_000,
-            max_grammar_size=4_000_000,
-            verbose_errors=True,
-        )
 
     @classmethod
     def from_llama_vocabulary(cls, vocabulary: Any) -> GuideCompiler:
@@ -73,19 +79,16 @@ class GuideCompiler:
 
     def _compile(self, schema_json: str) -> LLMatcher:
         try:
-            grammar = LLMatcher.grammar_from_json_schema(
-                json.loads(schema_json),
-                defaults={"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "},
-            )
+            grammar = _grammar(json.loads(schema_json))
         except ValueError as error:  # not JSON, or not an object
             raise InvalidSchema(
                 f"the output schema is not a JSON Schema object: {error}",
                 advice="Correct the output schema of this operator.",
             ) from error
-        matcher = LLMatcher(self._tokenizer, grammar, log_level=0, limits=self._limits)
+        matcher = LLMatcher(self._tokenizer, grammar, log_level=0, limits=_LIMITS)
         if matcher.is_error():
             raise InvalidSchema(
-                f"the schema cannot be turned into a token mask: {matcher.get_error()}",
+                f"the schema cannot be turned into a token mask: {_reason(matcher)}",
                 advice="Simplify the output schema of this operator.",
             )
         return matcher
@@ -139,4 +142,54 @@ class TokenGuide:
 
     def _raise_on_error(self) -> None:
         if self._matcher.is_error():
-            raise InvalidSchema(f"the token mask failed: {self._matcher.get_error()}")
+            raise InvalidSchema(f"the token mask failed: {_reason(self._matcher)}")
+
+
+def find_refusal(schema: Mapping[str, Any]) -> str | None:
+    """Say why no token mask can be made of a JSON Schema, in a line; None when one can. No model is needed."""
+    matcher = LLMatcher(_bytes(), _grammar(schema), log_level=0, limits=_LIMITS)
+    if not matcher.is_error():
+        matcher.compute_bitmask()  # what is too large for the engine shows when it is first used
+    if not matcher.is_error():
+        return None
+    return "no text matches it" if "Regex is empty" in str(matcher.get_error()) else _reason(matcher)
+
+
+def _reason(matcher: LLMatcher) -> str:
+    """Return the line of an error that says why; the rest shows the engine's state, and the schema with it."""
+    lines = str(matcher.get_error()).splitlines()
+    return next((line.removeprefix("error: ") for line in lines if line.startswith("error: ")), lines[0])
+
+
+@lru_cache(maxsize=1)
+def _bytes() -> LLTokenizer:
+    return LLTokenizer("byte")
+
+
+def _grammar(schema: Mapping[str, Any]) -> str:
+    grammar: str = LLMatcher.grammar_from_json_schema(
+        _with_bounds(schema),
+        defaults={"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "},
+    )
+    return grammar
+
+
+def _with_bounds(schema: Any) -> Any:
+    """Bound every number of a schema on both sides."""
+    if not isinstance(schema, dict):
+        return schema
+    bounded = dict(schema)
+    for key in ("items", "additionalProperties"):
+        if key in schema:
+            bounded[key] = _with_bounds(schema[key])
+    for key in ("properties", "$defs"):
+        if isinstance(schema.get(key), dict):
+            bounded[key] = {name: _with_bounds(part) for name, part in schema[key].items()}
+    if isinstance(schema.get("anyOf"), list):
+        bounded["anyOf"] = [_with_bounds(part) for part in schema["anyOf"]]
+    if schema.get("type") in ("number", "integer") and "enum" not in schema and "const" not in schema:
+        if "minimum" not in schema and "exclusiveMinimum" not in schema:
+            bounded["minimum"] = -LARGEST_NUMBER
+        if "maximum" not in schema and "exclusiveMaximum" not in schema:
+            bounded["maximum"] = LARGEST_NUMBER
+    return bounded

@@ -41,12 +41,19 @@ class SelfTest:
 def run_selftest(model: Path, *, timeout_seconds: float = TIMEOUT_SECONDS) -> SelfTest:
     """Decode once in a child process with the model at that path. Never raises for what the child does."""
     began = time.monotonic()
-    command = [sys.executable, "-m", "models.selftest", str(model)]
+    answer = run_child("models.selftest", model, timeout_seconds=timeout_seconds)
+    if answer is None:
+        return SelfTest(False, f"no answer within {timeout_seconds:.0f} s", timeout_seconds)
+    return judge(answer.returncode, answer.stdout, answer.stderr, time.monotonic() - began)
+
+
+def run_child(module: str, model: Path, *, timeout_seconds: float) -> subprocess.CompletedProcess[str] | None:
+    """Run a module of ours as a program on a model file; None when it took too long."""
     root = str(Path(__file__).resolve().parent.parent)
     paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
     try:
-        answer = subprocess.run(
-            command,
+        return subprocess.run(
+            [sys.executable, "-m", module, str(model)],
             capture_output=True,
             text=True,
             stdin=subprocess.DEVNULL,
@@ -55,8 +62,7 @@ def run_selftest(model: Path, *, timeout_seconds: float = TIMEOUT_SECONDS) -> Se
             env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
         )
     except subprocess.TimeoutExpired:
-        return SelfTest(False, f"no answer within {timeout_seconds:.0f} s", timeout_seconds)
-    return judge(answer.returncode, answer.stdout, answer.stderr, time.monotonic() - began)
+        return None
 
 
 def judge(code: int, output: str, complaint: str, seconds: float) -> SelfTest:

@@ -12,11 +12,16 @@ from engine.cli.console import counted, output, styled, visible
 from engine.cli.options import InputOption
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.errors import PipelineError
+from engine.estimate.sources import look_at
+from engine.estimate.too_long import too_long
 from engine.language.checks import check as find_problems
+from engine.language.loader import Loaded
 from engine.language.problems import Problem
+from engine.language.trust import trust_warnings
 from engine.worker.jobs import load_with_inputs
 from engine.worker.model_choice import model_problems
 from engine.worker.surroundings import check_surroundings, peek_fields
+from models.rates import context_of
 
 app = typer.Typer(**COMMAND_SETTINGS)
 
@@ -31,8 +36,8 @@ def check(
 ) -> None:
     """Check a pipeline without running it: every problem with its line.
 
-    Its datasets must be there (or be given with --input); data files are read for the fields of their rows.
-    Ends with 0 if it can run (warnings are no hindrance), else with 2.
+    Its datasets must be there (or be given with --input); data files are read for the fields of their rows, and rows
+    that will be too long for a prompt are named. Ends with 0 if it can run (warnings are no hindrance), else with 2.
     """
     problems = all_problems(pipeline, input or [], around=not pipeline_only)
     console = output()
@@ -66,16 +71,29 @@ def all_problems(pipeline: Path, inputs: list[str], *, around: bool = True) -> l
                 column=error.column,
             )
         ]
+    trust = trust_warnings(loaded.plan, loaded.positions)
     if not around:
-        return [*find_problems(loaded.plan, positions=loaded.positions), *loaded.warnings]
+        return [*find_problems(loaded.plan, positions=loaded.positions), *trust, *loaded.warnings]
     fields, unreadable = peek_fields(loaded)
     return [
         *check_surroundings(loaded),
         *unreadable,
         *find_problems(loaded.plan, source_fields=fields, positions=loaded.positions),
+        *trust,
         *loaded.warnings,
         *model_problems(loaded, run.new_models()),
+        *([] if unreadable else long_rows(loaded)),
     ]
+
+
+def long_rows(loaded: Loaded) -> list[Problem]:
+    """Name the rows that will be too long for a prompt, where the datasets are there and the model is known."""
+    context = context_of(loaded.plan.default_model)
+    here = {d.name for d in loaded.plan.datasets if d.path and d.location(loaded.directory).exists()}
+    if context is None or not here:
+        return []
+    sources = {name: source for name, source in look_at(loaded).items() if name in here}
+    return too_long(loaded.plan, sources, context, loaded.positions)
 
 
 def _place(problem: Problem) -> str:

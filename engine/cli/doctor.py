@@ -6,6 +6,7 @@ import asyncio
 import os
 import tempfile
 from pathlib import Path
+from typing import Annotated
 
 import typer
 from PIL import Image, ImageDraw, ImageFont
@@ -20,6 +21,7 @@ from engine.documents.options import ParseOptions
 from models.doctor import Check
 from models.doctor import checks as model_checks
 from models.install import cache_folder
+from models.rates import measure_model
 
 app = typer.Typer(**COMMAND_SETTINGS)
 
@@ -30,11 +32,21 @@ TEST_WORDS = "Record 4711 read by OCR"
 
 
 @app.command()
-def doctor() -> None:
+def doctor(
+    model: Annotated[
+        str, typer.Argument(metavar="[MODEL]", help="With --measure: which model; the default one if not given.")
+    ] = "",
+    measure: Annotated[
+        bool, typer.Option("--measure", help="Measure how fast the model reads and writes, for `redwell explain`.")
+    ] = False,
+) -> None:
     """See what works on this machine and what to install.
 
     Takes some seconds: a model answers once and a picture is read. Ends with 3 if something needed is missing.
     """
+    if measure:
+        show_rates(model)
+        return
     console = output()
     with messages().status("looking at this machine …"):
         found = [*model_checks(), check_cache(), check_ocr(), check_network()]
@@ -48,6 +60,15 @@ def doctor() -> None:
     verdict = f"{len(missing)} needed: {', '.join(check.name for check in missing)}" if missing else "Redwell can run."
     console.print(styled((verdict, "bold red" if missing else "bold green")))
     raise typer.Exit(3 if missing else 0)
+
+
+def show_rates(model: str) -> None:
+    """Measure a model (a minute or so) and say what came of it; raises models.errors.ModelError."""
+    with messages().status("reading and writing …"):
+        rates = measure_model(model)
+    read, written = f"{rates.prompt_per_second:,.0f}", f"{rates.sampled_per_second:,.0f}"
+    text = f"reads {read} tokens a second and writes {written}, in several replies at once"
+    output().print(styled((model or "the default model", "bold"), f" {text}"), soft_wrap=True)
 
 
 def check_cache() -> Check:

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from engine.cli.console import messages, output
 from engine.cli.local_models import open_embedder, open_model
+from engine.cli.options import TrustOption
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.errors import UsageError
 from engine.evaluation.officers import Gold, Located, Score, located, predicted_pairs, score
@@ -28,6 +29,7 @@ def evaluate(
     folder: Annotated[Path, typer.Argument(help="A sample case: pipelines (*.yaml), records and gold.json.")],
     case: Annotated[Path | None, typer.Option(help="Keep the case here and use the replies it holds.")] = None,
     model: Annotated[str, typer.Option(help="A model in place of the pipelines' own.")] = "",
+    trust_code: TrustOption = False,
 ) -> None:
     """Run every pipeline of the sample case and print how well each does."""
     gold = Gold.read(folder / "gold.json")
@@ -40,7 +42,7 @@ def evaluate(
             messages().print(f"running {path}")
             start = time.perf_counter()
             kept = case or Path(scratch) / "eval.redwell"
-            result, places, failed = _run(path, kept, gold, model)
+            result, places, failed = _run(path, kept, gold, RunOptions(model=model, trust_code=trust_code))
             table.add_row(path.stem, *_figures(result, places), f"{time.perf_counter() - start:.0f}", str(failed))
             for name, pairs in (("wrong", result.wrong), ("missing", result.missing)):
                 for file, officer in pairs:
@@ -48,7 +50,7 @@ def evaluate(
     output().print(table)
 
 
-def _run(path: Path, case_path: Path, gold: Gold, model: str) -> tuple[Score, Located, int]:
+def _run(path: Path, case_path: Path, gold: Gold, options: RunOptions) -> tuple[Score, Located, int]:
     with open_case(case_path) as case:
         result = asyncio.run(
             run_pipeline(
@@ -57,7 +59,7 @@ def _run(path: Path, case_path: Path, gold: Gold, model: str) -> tuple[Score, Lo
                 open_model=open_model,
                 open_embedder=open_embedder,
                 emit=lambda event: None,
-                options=RunOptions(model=model),
+                options=options,
             )
         )
         predicted = predicted_pairs(case, result.run_id, gold)

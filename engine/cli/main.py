@@ -28,6 +28,9 @@ class Entry:
 COMMANDS = (
     Entry("run", "engine.cli.run", "Run a pipeline over a folder of records; show and write the table."),
     Entry("check", "engine.cli.check", "Check a pipeline without running it: every problem with its line."),
+    Entry(
+        "explain", "engine.cli.explain", "Show how a pipeline will run and how long it will take, without running it."
+    ),
     Entry("ingest", "engine.cli.ingest", "Read a folder into a case, without a model."),
     Entry("export", "engine.cli.export", "Write the results of a run again, as CSV, XLSX or JSONL."),
     Entry("trace", "engine.cli.trace", "Show the lines of the records that a cell of the table comes from."),

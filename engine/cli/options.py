@@ -46,6 +46,9 @@ WorkersOption = Annotated[
 PasswordOption = Annotated[
     str | None, typer.Option("--password", metavar="P", help="Opens encrypted PDFs.", envvar="REDWELL_PASSWORD")
 ]
+TrustOption = Annotated[
+    bool, typer.Option("--trust-code", help="Let Python that the pipeline brings along run (code_* operators).")
+]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show problems only.")]
 
 

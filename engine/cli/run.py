@@ -20,6 +20,7 @@ from engine.cli.options import (
     OutOption,
     PasswordOption,
     QuietOption,
+    TrustOption,
     WorkersOption,
     split_columns,
 )
@@ -69,6 +70,7 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter per option
     ocr: OcrOption = "auto",
     workers: WorkersOption = None,
     password: PasswordOption = None,
+    trust_code: TrustOption = False,
     quiet: QuietOption = False,
     json_events: Annotated[
         bool, typer.Option("--json-events", help="Write events to stdout as JSON lines, in place of the table.")
@@ -87,6 +89,7 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter per option
         outs=tuple(out or ()),
         model=model,
         workers=workers,
+        trust_code=trust_code,
         output=OutputOptions(split_columns(columns), bom, lists),
         parse=ParseOptions(ocr=ocr, password=password),
     )

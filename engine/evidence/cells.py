@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from engine.evidence.blocks import collapse
 from engine.evidence.items import Item, Leaf, identity, items, leaves
 from engine.evidence.locate import Located, TextIndex, locate
 from engine.rows import DocumentId, Row, Span
@@ -24,6 +25,8 @@ IndexOf = Callable[[DocumentId], TextIndex]
 @dataclass(frozen=True, slots=True)
 class CellEvidence:
     """Where one leaf of a cell stands: one place per document, in lineage order; none means not located.
+
+    A value that an operator copied has all the places it was copied from.
 
     `path` addresses the leaf from its column on ('acts[0].date'); it is the column for a plain value.
     """
@@ -81,9 +84,17 @@ class _Lineage:
             for value in item.values:
                 self._holders.setdefault(value, []).append(item)
         self._quotes: dict[int, tuple[Located, ...]] = {}
+        self._copies = _Copies([*rows.values()])
 
     def evidence(self, column: str, leaf: Leaf) -> Iterator[Located]:
-        """Yield the best place of a leaf in each document that may hold it; failing all, the quotes it came with."""
+        """Yield the lines a leaf was copied from; else its best place in each document that may hold it.
+
+        Failing all, the quotes it came with.
+        """
+        copied = [place for row, span in self._copies.of(leaf) if (place := self._copied(row, span, leaf))]
+        if copied:
+            yield from copied
+            return
         by_document = self._holders_by_document(leaf)
         documents = by_document or {document: [] for document in self._indexes}
         found = [self._in_document(column, leaf, document, held) for document, held in documents.items()]
@@ -101,6 +112,15 @@ class _Lineage:
             if found and index.document_id not in told and (span is None or found.span.overlaps(span)):
                 told.add(index.document_id)
                 yield found
+
+    def _copied(self, row: Row, span: Span, leaf: Leaf) -> Located | None:
+        """Cite the lines an operator says it copied a value from; None where they do not hold any of it."""
+        index = self._indexes.get(row.document_id) if row.document_id is not None else None
+        lines = [line for line in index.lines if span.first <= line.number <= span.last] if index else []
+        text, wanted = collapse(" ".join(line.text for line in lines)), collapse(str(leaf.value))
+        if index is None or not text or not (text in wanted or wanted in text or _is_part(leaf.value, text)):
+            return None
+        return Located(index.document_id, lines[0].page, span.first, span.last, "exact", 1.0)
 
     def _holders_by_document(self, leaf: Leaf) -> dict[DocumentId, list[Item]]:
         """Group the items that hold the leaf's value by document.
@@ -184,6 +204,29 @@ class _Lineage:
             lines = found.last_line - found.first_line + 1
             if lines <= min(LONGEST_QUOTE_LINES, max(3, whole // 2)):
                 yield replace(found, via=leaf.value)
+
+
+class _Copies:
+    """The values that operators copied from lines they named."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self._copies: dict[tuple[str, object], list[tuple[Leaf, Row]]] = {}
+        for row in rows:
+            for column in row.values if row.copied else ():
+                for leaf in leaves(column, row.values[column], row.values):
+                    if leaf.path in row.copied:
+                        self._copies.setdefault(identity(leaf.value), []).append((leaf, row))
+
+    def of(self, leaf: Leaf) -> Iterator[tuple[Row, Span]]:
+        """Yield row and lines of each copy of a leaf's value under its own key."""
+        for copy, row in self._copies.get(identity(leaf.value), []):
+            if copy.key == leaf.key:
+                yield from ((row, span) for span in row.copied[copy.path])
+
+
+def _is_part(value: object, text: str) -> bool:
+    """Say whether one of a value's paragraphs stands in a text."""
+    return isinstance(value, str) and any((part := collapse(p)) and part in text for p in value.split("\n\n"))
 
 
 def _via(index: TextIndex, form: str, near: Sequence[Span]) -> Located | None:

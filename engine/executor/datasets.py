@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -54,18 +55,22 @@ class DatasetReader:
     workers: int
     directory: Path
     tables: Mapping[str, Sequence[Mapping[str, Any]]]
+    first: int | None = None
 
     async def read(self, dataset: Dataset) -> ReadDataset:
-        """Read a dataset before its parsing functions; raises UsageError where it gives no rows at all."""
+        """Read a dataset before its parsing functions; raises UsageError where it gives no rows at all.
+
+        With `first`, so many of its documents or rows are read, and no more.
+        """
         match kind_of_source(dataset, self.directory):
             case "folder":
                 return await self._folder(dataset)
             case "case":
                 return self._stored(dataset)
             case "memory":
-                return ReadDataset(self._table(dataset))
+                return ReadDataset(self._table(dataset)[: self.first])
             case "file":
-                return ReadDataset([row async for row in self._file(dataset)])
+                return ReadDataset(await self._rows(dataset))
 
     async def _folder(self, dataset: Dataset) -> ReadDataset:
         found = await ingest(
@@ -75,8 +80,10 @@ class DatasetReader:
             dataset=dataset.name,
             options=self.options,
             workers=self.workers,
+            first=self.first,
         )
-        documents = ((load_document(self.case, id), path) for id, path in found.documents.items())
+        chosen = islice(found.documents.items(), self.first)
+        documents = ((load_document(self.case, id), path) for id, path in chosen)
         return _documents(dataset, documents, found.fates)
 
     def _table(self, dataset: Dataset) -> list[Row]:
@@ -88,9 +95,18 @@ class DatasetReader:
             )
         return [Row.source(dataset.name, str(n), _json_row(row, dataset, n)) for n, row in enumerate(rows)]
 
+    async def _rows(self, dataset: Dataset) -> list[Row]:
+        rows: list[Row] = []
+        async with aclosing(self._file(dataset)) as found:
+            async for row in found:
+                if len(rows) == self.first:
+                    break
+                rows.append(row)
+        return rows
+
     # -- data files ----------------------------------------------------------------------------------------------
 
-    async def _file(self, dataset: Dataset) -> AsyncIterator[Row]:
+    async def _file(self, dataset: Dataset) -> AsyncGenerator[Row]:
         file = dataset.location(self.directory)
         sheets: dict[str, None] = {}
         try:
@@ -132,7 +148,7 @@ class DatasetReader:
 
     def _from_case(self, dataset: Dataset, source: Case) -> ReadDataset:
         paths = {entry.id: _path_of(source, entry) for entry in source.documents()}
-        chosen = {id: path for id, path in paths.items() if _fits(path, dataset.glob)}
+        chosen = dict(islice(((id, path) for id, path in paths.items() if _fits(path, dataset.glob)), self.first))
         failures = [f for f in source.failures() if _fits(f.path, dataset.glob)]
         if not chosen and not failures:
             wanted = f" that fit {', '.join(dataset.glob)}" if dataset.glob else ""

@@ -17,8 +17,8 @@ from engine.documents.pool import ParserPool
 from engine.errors import DocumentError, UsageError
 from engine.executor.datasets import DatasetReader, ReadDataset
 from engine.executor.events import RowFailed
-from engine.executor.parallel import all_or_none
 from engine.executor.sources import ingest_files, load_document
+from engine.operators.accounting import all_or_none
 from engine.plan.dataset import Dataset, Parsing, ParsingTool
 from engine.plan.frozen import thaw
 from engine.rows import DocumentId, Row, Span

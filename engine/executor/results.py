@@ -16,7 +16,7 @@ from engine.plan.sources import DOCUMENT_FIELDS
 from engine.rows import DocumentId, Row, RowId
 
 SCAFFOLDING_KINDS = frozenset({"split", "gather"})
-"""Operators whose fields serve later operators and are not results."""
+"""Operators whose fields serve later operators and are not results; nor are fields that begin with `_` (reduce)."""
 
 INDEXES_KEPT = 64
 """Documents whose lines stay indexed at once: an index is some ten times its text."""
@@ -63,7 +63,8 @@ def _scaffolding(nodes: Iterable[Node]) -> set[str]:
     fields: set[str] = set()
     for node in nodes:
         traits = node.traits()
-        fields = fields | traits.writes if node.kind in SCAFFOLDING_KINDS else fields - traits.writes
+        serving = {name for name in traits.writes if node.kind in SCAFFOLDING_KINDS or name.startswith("_")}
+        fields = (fields - traits.writes) | serving
     return fields
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from engine.code.pool import CodePool
 from engine.documents.options import ParseOptions
 from engine.errors import PipelineError, RedwellError
 from engine.executor.accounts import Account
@@ -23,16 +24,20 @@ from engine.executor.records import decision_records, evidence_records, fate_rec
 from engine.executor.results import EvidenceFinder, result_columns
 from engine.executor.retrieval import Retrieval
 from engine.executor.sources import source_reader
-from engine.executor.stages import StageRunner, named_apart
+from engine.executor.stages import StageRunner
+from engine.executor.steps import KeepInOrder, run_steps
 from engine.executor.tools import Lent
 from engine.executor.translation import as_redwell_error
 from engine.language.checks import SourceFields, check
 from engine.language.loader import Loaded
 from engine.language.problems import Problem
+from engine.language.trust import refuse_untrusted
 from engine.language.writer import to_yaml
 from engine.operators.base import Retrieved
 from engine.plan.node import Node
 from engine.plan.plan import Dataset
+from engine.plan.rewrites import rewritten
+from engine.plan.work import as_written
 from engine.rows import Row, RowId
 from models.protocol import ModelBackend
 from storage.case import Case
@@ -55,7 +60,9 @@ class RunOptions:
 
     `trust_code` lets the pipeline's own Python run.
     `columns`: the columns of the results table, empty for the usual ones. `workers` parse files at once.
-    `rows` fills datasets of type memory, before the rows that the plan gives them.
+    `rewrite`: run the plan after its exact rewrites (engine.plan.rewrites), which give the same results with less work.
+    `rows` fills datasets of type memory, before the rows that the plan gives them; `first` takes so many documents or
+    rows of each dataset, and no more.
     """
 
     model: str = ""
@@ -63,7 +70,9 @@ class RunOptions:
     parse: ParseOptions = field(default_factory=ParseOptions)
     trust_code: bool = False
     workers: int = max(1, (os.cpu_count() or 2) // 2)
+    rewrite: bool = True
     rows: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    first: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +102,7 @@ async def run_pipeline(
     """
     options = options or RunOptions()
     refuse_problems(loaded)
+    refuse_untrusted(loaded.plan, loaded.positions, trust_code=options.trust_code)
     return await _Run(loaded, case, open_model, open_embedder, emit, options).run()
 
 
@@ -130,10 +140,12 @@ class _Run:
         self._failed_items = 0
         self._begun = time.perf_counter()
         self._begun_reading = asyncio.Event()
-        self._nodes = named_apart(self._plan)
+        written = as_written(self._plan)
+        self._names = tuple(node.name for node in written.nodes())
+        self._workflow = rewritten(self._plan) if options.rewrite else written
         self._rows: dict[RowId, Row] = {}
         self._source_fields: dict[str, None] = {}
-        self._passages: dict[str, Sequence[Retrieved]] = {}
+        self._code = CodePool()
         self._pool = ModelPool(open_model, open_embedder, self._emit, override=options.model)
 
     async def run(self) -> RunResult:
@@ -141,7 +153,7 @@ class _Run:
         try:
             self._start()
             result = await self._work()
-            await self._pool.close()
+            await self._close()
             self._case.finish_run(self._run_id, "finished")
         except asyncio.CancelledError:
             await self._stop("cancelled", None)
@@ -158,12 +170,19 @@ class _Run:
     async def _stop(self, status: RunStatus, error: Exception | None) -> None:
         """End a run that did not finish: release the models, mark the run, tell whoever watches."""
         try:
-            await self._pool.close()
+            await self._close()
         finally:
             # It may be the case that failed; the next writer then finds the run still open and marks it.
             with contextlib.suppress(StorageError):
                 self._case.finish_run(self._run_id, status)
             self._emit_last(self._finished(status, error=error))
+
+    async def _close(self) -> None:
+        """Release what the run holds: processes for code, and models."""
+        try:
+            await self._code.close()
+        finally:
+            await self._pool.close()
 
     def _start(self) -> None:
         earlier = self._case.latest_run(self._plan.digest)
@@ -179,7 +198,7 @@ class _Run:
                 run_id=self._run_id,
                 case=str(self._case.path),
                 model=self._options.model or self._plan.default_model,
-                operators=tuple(node.name for nodes in self._nodes.values() for node in nodes),
+                operators=self._names,
                 resumed=earlier is not None and earlier.status != "finished",
             )
         )
@@ -190,21 +209,19 @@ class _Run:
         outputs = await _beside(self._load_early, self._begun_reading, self._read_all())
         refuse_problems(self._loaded, {name: _fields(rows) for name, rows in outputs.items()})
         retrieval = Retrieval(self._plan, self._case, self._emit)
-        runner = StageRunner(self._lent(retrieval), self._backend_of, self._emit, self._keep)
+        lent = self._lent(retrieval)
+        runner = StageRunner(lent, self._backend_of, self._emit, KeepInOrder(self._names, self._keep))
         try:
             for name, rows in outputs.items():
                 retrieval.add(name, rows)
-            for step in self._plan.steps:
-                rows = await runner.run(self._nodes[step.name], [outputs[name] for name in step.inputs])
-                outputs[step.name] = rows
-                retrieval.add(step.name, rows)
+            rows = await run_steps(self._workflow, outputs, runner, finished=retrieval.add)
         finally:
             await retrieval.close()
-        return self._deliver(outputs[self._plan.steps[-1].name])
+        return self._deliver(rows, lent.passages)
 
     def _load_early(self) -> asyncio.Task[ModelBackend] | None:
         """Let the default model load while files are being read; None where no operator asks it."""
-        nodes = [node for nodes in self._nodes.values() for node in nodes]
+        nodes = self._workflow.nodes()
         if any(node.traits().calls_model and not getattr(node, "model", None) for node in nodes):
             return self._pool.prefetch(self._plan.default_model)
         return None
@@ -217,9 +234,9 @@ class _Run:
             pool=self._pool,
             settings=self._plan.settings,
             retrieval=retrieval,
-            passages=self._passages,
             system_prompt="\n".join(text for text in (prompt.persona, prompt.dataset_description) if text),
             trusts_code=self._options.trust_code,
+            code=self._code,
         )
 
     async def _backend_of(self, node: Node) -> ModelBackend | None:
@@ -245,6 +262,7 @@ class _Run:
             workers=self._options.workers,
             directory=self._loaded.directory,
             tables=self._options.rows,
+            first=self._options.first,
         )
         found = await reader.read(dataset)
         functions = ParsingFunctions(reader, self._plan.parsing_tools, trusts_code=self._options.trust_code)
@@ -280,9 +298,9 @@ class _Run:
 
     # -- results -------------------------------------------------------------------------------------------------
 
-    def _deliver(self, rows: Sequence[Row]) -> RunResult:
+    def _deliver(self, rows: Sequence[Row], passages: Mapping[str, Sequence[Retrieved]]) -> RunResult:
         columns = result_columns(self._plan, rows, self._options.columns, source_fields=list(self._source_fields))
-        finder = EvidenceFinder(self._rows, source_reader(self._case), self._passages)
+        finder = EvidenceFinder(self._rows, source_reader(self._case), passages)
         with self._case.transaction():
             for row in rows:
                 records = [r for cell in finder.evidence(row, columns) for r in evidence_records(row.id, cell)]

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from engine.documents.document import Document
 from engine.documents.events import Duplicate, FileEvent, FileFailed, Found, IngestEvent, Known, Parsed
 from engine.documents.ingest import ingest_folder
 from engine.documents.options import ParseOptions
+from engine.documents.walk import walk
 from engine.errors import UsageError
 from engine.evidence.text_index import SourceLine, SourceText
 from engine.executor.events import DocumentFailed, DocumentRead, Emit, FilesFound
@@ -42,16 +44,18 @@ class Ingested:
 
 
 async def ingest(
-    folder: Path, case: Case, emit: Emit, *, dataset: str, options: ParseOptions, workers: int
+    folder: Path, case: Case, emit: Emit, *, dataset: str, options: ParseOptions, workers: int, first: int | None = None
 ) -> Ingested:
     """Read a folder (or one file) into the case; files that are in it already are not parsed again.
 
+    `first`: take so many files in the order of their paths, and no more.
     Raises UsageError when there is nothing at `folder`, or no file in it.
     """
     if not folder.exists():
         raise UsageError(f"dataset {dataset!r}: there is nothing at {folder}", advice="Give an existing folder.")
     root = folder if folder.is_dir() else folder.parent
-    result = await ingest_files([folder], case, emit, root=root, dataset=dataset, options=options, workers=workers)
+    paths = [folder] if first is None else first_files(folder, first)
+    result = await ingest_files(paths, case, emit, root=root, dataset=dataset, options=options, workers=workers)
     if not result.fates:
         raise UsageError(
             f"dataset {dataset!r}: there are no files in {folder}", advice="Give a folder that holds documents."
@@ -82,6 +86,11 @@ async def ingest_files(  # noqa: PLR0913 - what ingest takes, and the files by t
         async for event in stream:
             ingestion.take(event)
     return ingestion.result
+
+
+def first_files(folder: Path, count: int) -> list[Path]:
+    """Return the first so many files below a folder, in the order in which they are read."""
+    return [path for path, _ in islice(walk([folder]).in_order(), count)]
 
 
 def _children(case: Case, document: DocumentId) -> Sequence[dict[str, Any]]:

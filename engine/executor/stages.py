@@ -8,22 +8,27 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
+from typing import TypeVar
 
 from engine.executor.accounts import Account
-from engine.executor.events import Emit, OperatorFinished, OperatorStarted, RowFailed
-from engine.executor.parallel import all_or_none
-from engine.executor.tools import Lent, OperatorTools, Progress
-from engine.operators.base import OperatorInput, Outcome
-from engine.operators.running import is_row_local, run_operator, stop_on_failure
+from engine.executor.calls import Calls, run_fused, union
+from engine.executor.events import Emit
+from engine.executor.tools import Lent
+from engine.operators.accounting import all_or_none
+from engine.operators.base import Outcome
+from engine.plan.mentions import may_read
 from engine.plan.node import Node
-from engine.plan.plan import Plan
+from engine.plan.work import Work, streams
 from engine.rows import Row
 from models.protocol import ModelBackend
 
 ROWS_IN_FLIGHT = 256
 """Rows that may be inside a chain at once; bounds memory, not the model's batch."""
+
+Result = TypeVar("Result")
 
 BackendOf = Callable[[Node], Awaitable[ModelBackend | None]]
 
@@ -38,14 +43,12 @@ class StageRunner:
         self._emit = emit
         self._keep = keep
 
-    async def run(self, nodes: Sequence[Node], inputs: Sequence[Sequence[Row]]) -> Sequence[Row]:
+    async def run(self, works: Sequence[Work], inputs: Sequence[Sequence[Row]]) -> Sequence[Row]:
         """Run the operators in order on the rows of a step's inputs; return the last one's rows."""
-        joins = bool(nodes) and nodes[0].traits().inputs == 2
-        rows = await self._join(nodes[0], inputs) if joins else union(inputs)
-        for stage in stages(nodes[1:] if joins else nodes):
-            calls = [await self._calls(node) for node in stage]
-            rows = await _run_chain(calls, rows) if is_row_local(stage[0]) else await calls[0].call(rows)
-            self._finish(calls)
+        joins = bool(works) and works[0].node.traits().inputs == 2
+        rows = await self._join(works[0].node, inputs) if joins else union(inputs)
+        for stage in stages(works[1:] if joins else works):
+            rows = await self._stage(stage, rows)
         return rows
 
     async def _join(self, node: Node, inputs: Sequence[Sequence[Row]]) -> Sequence[Row]:
@@ -54,119 +57,138 @@ class StageRunner:
         self._finish([calls])
         return rows
 
-    async def _calls(self, node: Node) -> _Calls:
-        return _Calls(node, self._lent, await self._backend_of(node), self._emit)
+    async def _stage(self, stage: Sequence[Work], rows: Sequence[Row]) -> Sequence[Row]:
+        calls = {work.node.name: await self._calls(work.node) for work in stage if not work.decides}
+        last = stage[-1]
+        if last.pulls:
+            rows = await _pull(links(stage[:-1], calls), calls[last.node.name], rows)
+        elif _is_row_local(last):
+            rows = await _run_chain(links(stage, calls), rows)
+        else:
+            rows = await calls[last.node.name].call(_narrowed(last, rows) if last.narrow else rows)
+        self._finish(list(calls.values()))
+        return rows
 
-    def _finish(self, calls: Sequence[_Calls]) -> None:
+    async def _calls(self, node: Node) -> Calls:
+        return Calls(node, self._lent, await self._backend_of(node), self._emit)
+
+    def _finish(self, calls: Sequence[Calls]) -> None:
         for call in calls:
             call.finish()
             self._keep(call.account)
 
 
-def union(inputs: Sequence[Sequence[Row]]) -> Sequence[Row]:
-    """Put the rows of several inputs one after another; a row that comes through two of them is taken once."""
-    return list({row.id: row for rows in inputs for row in rows}.values())
-
-
-def named_apart(plan: Plan) -> dict[str, list[Node]]:
-    """Return the operators of each step, all under names of their own.
-
-    Events, ledger and lineage go by name. An operator that is used again, or named like a dataset, gets ` (2)`, ` (3)`.
-    """
-    taken = {dataset.name for dataset in plan.datasets}
-
-    def apart(node: Node) -> Node:
-        name, number = node.name, 1
-        while name in taken:
-            number += 1
-            name = f"{node.name} ({number})"
-        taken.add(name)
-        return node if number == 1 else replace(node, name=name)
-
-    return {step.name: [apart(node) for node in plan.nodes(step)] for step in plan.steps}
-
-
-def stages(nodes: Sequence[Node]) -> Iterator[list[Node]]:
-    """Cut operators into stages: maximal runs of row-local ones, and single others."""
-    for local, run in groupby(nodes, key=is_row_local):
+def stages(works: Sequence[Work]) -> Iterator[list[Work]]:
+    """Cut works into stages: maximal runs of row-local ones, and single others; a limit with those it pulls."""
+    pulling = next((i for i, work in enumerate(works) if work.pulls), None)
+    if pulling is not None:
+        start = pulling - works[pulling].pulls
+        yield from stages(works[:start])
+        yield list(works[start : pulling + 1])
+        yield from stages(works[pulling + 1 :])
+        return
+    for local, run in groupby(works, key=_is_row_local):
         if local:
             yield list(run)
         else:
-            yield from ([node] for node in run)
+            yield from ([work] for work in run)
 
 
-class _Calls:
-    """All calls of one operator."""
-
-    def __init__(self, node: Node, lent: Lent, backend: ModelBackend | None, emit: Emit) -> None:
-        self.account = Account(node)
-        self._node = node
-        self._lent = lent
-        self._backend = backend
-        self._emit = emit
-        self._progress = Progress(node.name, emit)
-        emit(OperatorStarted(node.name, node.kind))
-
-    async def call(self, rows: Sequence[Row]) -> Sequence[Row]:
-        """Run the operator over all its rows."""
-        outcome = await self.outcome(rows)
-        self.record(rows, outcome)
-        return outcome.rows
-
-    async def join(self, left: Sequence[Row], right: Sequence[Row]) -> Sequence[Row]:
-        """Run a join over the rows of its two sides, which may be the same rows."""
-        both = union([left, right])
-        outcome = await self._run((left, right), len(both))
-        self.record(both, outcome)
-        return outcome.rows
-
-    async def outcome(self, rows: Sequence[Row]) -> Outcome:
-        """Run the operator over some rows, without recording the outcome yet."""
-        return await self._run(rows, len(rows))
-
-    async def _run(self, given: OperatorInput, expected: int) -> Outcome:
-        tools = OperatorTools(self._lent, self._backend, self._progress, expected)
-        outcome = await run_operator(self._node, given, tools)
-        self._lent.passages.update(tools.record.passages)
-        for failed in outcome.failed:
-            self._emit(RowFailed(self._node.name, failed.row.id, failed.error, failed.advice))
-        stop_on_failure(self._node, outcome.failed)
-        return outcome
-
-    def record(self, rows: Sequence[Row], outcome: Outcome) -> None:
-        """Account for rows; called in the order of the rows, whatever order they finished in."""
-        self.account.record(rows, outcome)
-
-    def finish(self) -> None:
-        """Say what became of all rows."""
-        account = self.account
-        self._emit(
-            OperatorFinished(
-                operator=self._node.name,
-                rows_in=len(account.rows_in),
-                rows_out=len(account.rows_out),
-                rejected=len(account.rejected),
-                failed=len(account.failed),
-            )
-        )
+def _is_row_local(work: Work) -> bool:
+    return streams(work.node)
 
 
-async def _run_chain(calls: Sequence[_Calls], rows: Sequence[Row]) -> Sequence[Row]:
+def _narrowed(work: Work, rows: Sequence[Row]) -> Sequence[Row]:
+    """Leave out fields that the operator does not read; the rows stay who they are."""
+    names = {name for row in rows for name in row.values}
+    kept = {name for name in names if may_read(work.node, name)}
+    return [replace(row, values={k: v for k, v in row.values.items() if k in kept}) for row in rows]
+
+
+Entry = tuple[Calls, Sequence[Row], Outcome]
+"""What one operator did with some rows, still to be recorded."""
+
+Link = Callable[[Sequence[Row]], Awaitable[tuple[list[Entry], Sequence[Row]]]]
+"""One call in a chain: rows in, what is to be recorded, rows for the next."""
+
+
+def links(works: Sequence[Work], calls: dict[str, Calls]) -> list[Link]:
+    """Make the calls of a chain: one per work, but one for all that are fused."""
+    made: list[Link] = []
+    for work in works:
+        own = calls[work.node.name]
+        if work.decides:
+            made.append(partial(_decide, own))
+        elif work.fused:
+            index = works.index(work)
+            del made[len(made) - work.fused :]
+            made.append(partial(_fused, [calls[w.node.name] for w in works[index - work.fused : index + 1]]))
+        else:
+            made.append(partial(_whole, own))
+    return made
+
+
+async def _whole(call: Calls, rows: Sequence[Row]) -> tuple[list[Entry], Sequence[Row]]:
+    outcome = await call.outcome(rows) if rows else Outcome()
+    return [(call, rows, outcome)], outcome.rows
+
+
+async def _decide(call: Calls, rows: Sequence[Row]) -> tuple[list[Entry], Sequence[Row]]:
+    """Let the operator turn rows down; the others go on as they came."""
+    outcome = await call.outcome(rows) if rows else Outcome()
+    ended = {item.row.id for item in outcome.rejected} | {item.row.id for item in outcome.failed}
+    told = Outcome((), outcome.rejected, outcome.failed, outcome.decisions if ended else ())
+    return [(call, [row for row in rows if row.id in ended], told)], [row for row in rows if row.id not in ended]
+
+
+async def _fused(calls: Sequence[Calls], rows: Sequence[Row]) -> tuple[list[Entry], Sequence[Row]]:
+    outcomes = await run_fused(calls, rows) if rows else [Outcome() for _ in calls]
+    given = [rows, *(outcome.rows for outcome in outcomes[:-1])]
+    return list(zip(calls, given, outcomes, strict=True)), outcomes[-1].rows
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """What became of one row in a chain."""
+
+    entries: Sequence[Entry]
+    rows: Sequence[Row]
+
+
+async def _run_chain(chain: Sequence[Link], rows: Sequence[Row]) -> Sequence[Row]:
     """Take each row through all operators of the chain by itself; outcomes are recorded in the order of `rows`."""
+    return _recorded(await _pass_all(chain, rows))
+
+
+async def _pull(chain: Sequence[Link], limit: Calls, rows: Sequence[Row]) -> Sequence[Row]:
+    """Take rows through the chain, as many as the limit still needs at a time; it is given the others as they are."""
+    wanted = limit.account.node.traits().keeps_first or 0
+    out: list[Row] = []
+    reached = 0
+    while len(out) < wanted and reached < len(rows):
+        wave = rows[reached : reached + wanted - len(out)]
+        out += _recorded(await _pass_all(chain, wave))
+        reached += len(wave)
+    return await limit.call([*out, *rows[reached:]])
+
+
+async def _pass_all(chain: Sequence[Link], rows: Sequence[Row]) -> list[Passed]:
     slots = asyncio.Semaphore(ROWS_IN_FLIGHT)
 
-    async def one(row: Row) -> list[tuple[Sequence[Row], Outcome]]:
-        steps: list[tuple[Sequence[Row], Outcome]] = []
+    async def one(row: Row) -> Passed:
+        entries: list[Entry] = []
         current: Sequence[Row] = [row]
         async with slots:
-            for call in calls:
-                outcome = await call.outcome(current) if current else Outcome()
-                steps.append((current, outcome))
-                current = outcome.rows
-        return steps
+            for link in chain:
+                told, current = await link(current)
+                entries += told
+        return Passed(entries, current)
 
-    passed = await all_or_none([one(row) for row in rows])
-    for steps in passed:
-        for call, (given, outcome) in zip(calls, steps, strict=True):
+    return await all_or_none([one(row) for row in rows])
+
+
+def _recorded(passed: Sequence[Passed]) -> list[Row]:
+    for row in passed:
+        for call, given, outcome in row.entries:
             call.record(given, outcome)
-    return [row for steps in passed for row in steps[-1][1].rows]
+    return [row for one in passed for row in one.rows]

@@ -10,13 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import RedwellError
+from engine.code.pool import CodePool
+from engine.code.program import Program
+from engine.documents.structure import Structure, structure_of
+from engine.errors import PipelineError, RedwellError
 from engine.executor.asking import CachedAsk
 from engine.executor.events import Emit, OperatorProgress
 from engine.executor.model_pool import ModelPool, TextEmbedder
 from engine.executor.retrieval import Retrieval
+from engine.executor.sources import load_document
+from engine.language.trust import TRUST_ADVICE
 from engine.operators.base import CallRecord, Retrieved
 from engine.plan.plan import Settings
+from engine.rows import DocumentId
 from models.protocol import ModelBackend, Reply, Request, Sampling
 from storage.case import Case
 
@@ -55,6 +61,8 @@ class Lent:
     system_prompt: str
     retrieval: Retrieval
     trusts_code: bool = False
+    code: CodePool = field(default_factory=CodePool)
+    structures: dict[DocumentId, Structure] = field(default_factory=dict)
     passages: dict[str, Sequence[Retrieved]] = field(default_factory=dict)
     """What retrievers found, by the row that was asked about: its evidence is looked for there too."""
 
@@ -129,6 +137,23 @@ class OperatorTools:
     def trusts_code(self) -> bool:
         """Say whether the user has allowed the pipeline's own Python to run."""
         return self._lent.trusts_code
+
+    def structure(self, document_id: DocumentId) -> Structure:
+        """Say where the pages and the sections of a document begin; worked out once a run."""
+        known = self._lent.structures
+        if document_id not in known:
+            known[document_id] = structure_of(load_document(self._lent.case, document_id))
+        return known[document_id]
+
+    async def call_code(self, program: Program, given: Any) -> Any:
+        """Call code of the pipeline in a confined process; raises PipelineError unless it is trusted."""
+        if not self._lent.trusts_code:
+            raise PipelineError(
+                "runs Python from the pipeline, which has not been trusted",
+                advice=TRUST_ADVICE,
+                operator=program.operator,
+            )
+        return await self._lent.code.call(program, given)
 
     def progress(self, done: int, total: int) -> None:
         """Report how many work items of this call are finished."""

@@ -44,6 +44,9 @@ def bind(
         raise where.error(f"expected a mapping, not {describe_value(mapping)}", advice=_keys_advice(cls))
     given = dict(given or {})
     known = {path: field for path, field in yaml_fields(cls).items() if field.name not in given}
+    for key, reason in getattr(cls, "refused", {}).items():
+        if key in mapping:
+            raise where.at(key).key_error(f"the key {key!r} is refused: {reason}", advice=f"Remove {key}.")
     _refuse_unknown(mapping, known, where, frozenset(ignored))
     values = dict(given)
     hints = get_type_hints(cls)
@@ -73,6 +76,19 @@ def yaml_fields(cls: type) -> dict[tuple[str, ...], Field[Any]]:
     if not is_dataclass(cls):
         raise TypeError(f"{cls.__name__} is not a dataclass")
     return {tuple(str(f.metadata.get("yaml", f.name)).split(".")): f for f in fields(cls) if f.init}
+
+
+def nested_types(cls: type) -> dict[str, type]:
+    """Map the top-level YAML keys of a dataclass under which a further dataclass is written, to that one."""
+    hints = get_type_hints(cls)
+    found = {}
+    for path, field in yaml_fields(cls).items():
+        hint = hints[field.name]
+        members = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+        for member in members:
+            if isinstance(member, type) and is_dataclass(member) and member not in (Schema, Template):
+                found.update({path[0]: member} if len(path) == 1 else {})
+    return found
 
 
 def convert(value: Any, hint: Any, where: Where, metadata: Mapping[str, Any]) -> Any:

@@ -16,7 +16,7 @@ from engine.language.problems import Problem, Severity
 from engine.language.schema import Schema
 from engine.language.schema_types import quotes_in
 from engine.language.templates import Template
-from engine.plan.node import Node, Traits
+from engine.plan.node import LEFT, RIGHT, Node, Traits
 from engine.plan.plan import Plan, Step
 from engine.plan.sources import known_fields
 
@@ -68,6 +68,19 @@ class _Flow:
         together.removed = {k: v for k, v in together.removed.items() if k not in together.available}
         return together
 
+    @classmethod
+    def joined(cls, left: _Flow, right: _Flow, join: str) -> _Flow:
+        """Bring the two sides of a join together; a field of both gets two names."""
+        both = left.available.keys() & right.available.keys()
+        flow = cls.of([left, right])
+        flow.available = {
+            **{name + LEFT if name in both else name: writer for name, writer in left.available.items()},
+            **{name + RIGHT if name in both else name: writer for name, writer in right.available.items()},
+        }
+        flow.removed = {k: v for k, v in flow.removed.items() if k not in flow.available}
+        flow.removed |= {name: join for name in both if name not in flow.available}
+        return flow
+
     def lacks(self, name: str) -> bool:
         return name not in self.available and (not self.is_open or name in self.removed)
 
@@ -93,7 +106,11 @@ class _Check:
         flow = _Flow.of([self.flows[name] for name in step.inputs])
         for node in self.plan.nodes(step):
             traits = node.traits()
-            left, right = self.sides(step, traits, flow)
+            left = right = flow
+            if traits.inputs == 2:
+                left, right = (self.flows[name] for name in step.inputs)
+                flow = _Flow.joined(left, right, node.name)
+                yield from self.names(node, left, right)
             yield from self.reads(node, traits.reads, left)
             yield from self.reads(node, traits.reads_right, right)
             yield from self.quotes(node, traits, flow)
@@ -105,10 +122,17 @@ class _Check:
             _advance(node, traits, flow)
         self.flows[step.name] = flow
 
-    def sides(self, step: Step, traits: Traits, flow: _Flow) -> tuple[_Flow, _Flow]:
-        """Return the flows that a join reads on either side; for all other operators there is one."""
-        left, right = (self.flows[name] for name in step.inputs) if traits.inputs == 2 else (flow, flow)
-        return left, right
+    def names(self, node: Node, left: _Flow, right: _Flow) -> Iterator[Problem]:
+        """Refuse a join that would write two fields of one name."""
+        for name in sorted(left.available.keys() & right.available.keys()):
+            for suffix in (LEFT, RIGHT):
+                if name + suffix in left.available or name + suffix in right.available:
+                    yield self.problem(
+                        node,
+                        (),
+                        f"both inputs have the field {name!r}, which becomes {name + suffix!r}: there is one already",
+                        f"Drop or rename {name + suffix!r} before the join.",
+                    )
 
     def reads(self, node: Node, names: Collection[str], flow: _Flow) -> Iterator[Problem]:
         for name in sorted(names):
@@ -117,7 +141,11 @@ class _Check:
 
     def missing(self, node: Node, name: str, flow: _Flow, path: YamlPath, row: int, column: int) -> Problem:
         what = f"{'.'.join(key for key in path if isinstance(key, str))} reads" if path else "this operator reads"
-        if name in flow.removed:
+        renamed = [name + suffix for suffix in (LEFT, RIGHT) if name + suffix in flow.available]
+        if name in flow.removed and len(renamed) == 2:
+            message = f"{what} the field {name!r}, which both inputs of {flow.removed[name]!r} have"
+            advice = f"Read {renamed[0]!r} or {renamed[1]!r}."
+        elif name in flow.removed:
             remover = flow.removed[name]
             message = f"{what} the field {name!r}, which {remover!r} dropped before it"
             advice = f"Keep {name!r} in {remover!r}, or move this operator before it."

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import PipelineError
-from engine.language.binding import bind, describe_value, yaml_fields
+from engine.language.binding import bind, describe_value, nested_types, yaml_fields
 from engine.language.position import Positions, Where, did_you_mean
 from engine.language.problems import Problem
 from engine.language.yaml_reader import MAX_CHARACTERS, read_yaml
@@ -36,6 +36,9 @@ NO_EFFECT_KEYS = frozenset(
     }
 )  # fmt: skip
 """Keys of DocETL that steer cloud services, its optimizer or its console; here they change no result."""
+
+_NO_EFFECT_INSIDE: dict[str, frozenset[str]] = {"method_kwargs": frozenset(), "output": frozenset({"mode"})}
+"""Sections of an operator where such keys stand too, with those that have no effect only there."""
 
 SAMPLING_KWARGS = {"max_tokens": "max_tokens", "max_completion_tokens": "max_tokens", "temperature": "temperature"}
 """What of litellm_completion_kwargs is honoured, and the operator's own key for it."""
@@ -144,7 +147,12 @@ class _Loader:
         own = {path[0] for path in yaml_fields(cls)} if cls else set()
         unused = [k for k in value if (k in NO_EFFECT_KEYS or k in more) and k not in own]
         self.without_effect += [replace(where.at(k)) for k in unused]
-        return {k: v for k, v in value.items() if k not in unused}
+        inner = nested_types(cls) if cls else {}
+        return {
+            k: self.effective(v, where.at(k), inner[k]) if k in inner else v
+            for k, v in value.items()
+            if k not in unused
+        }
 
     def datasets(self, value: Any) -> tuple[Dataset, ...]:
         where = self.root.at("datasets")
@@ -249,7 +257,11 @@ class _Loader:
         self.name(name, where.at("name"))
         node_type = self.node_type(value["type"], where.at("type"))
         entry = self.with_sampling(value, where, node_type)
-        return bind(node_type, self.effective(entry, where, node_type), where, ignored=("type",)), where
+        kept = self.effective(entry, where, node_type)
+        for key, more in _NO_EFFECT_INSIDE.items():
+            if isinstance(kept.get(key), Mapping):
+                kept = {**kept, key: self.effective(kept[key], where.at(key), more=more)}
+        return bind(node_type, kept, where, ignored=("type",)), where
 
     def with_sampling(self, value: Mapping[Any, Any], where: Where, node_type: type[Node]) -> Mapping[Any, Any]:
         """Take over what litellm_completion_kwargs says of sampling; the rest of it has no effect."""
@@ -280,7 +292,7 @@ class _Loader:
                 advice="Write a list: - name: ..., input: ..., operations: [...]",
             )
         inputs = [d.name for d in datasets]
-        operators = [n.name for n in nodes]
+        operators = {n.name: n.traits().scans for n in nodes}
         steps: list[Step] = []
         for index, item in enumerate(value):
             previous = steps[-1].name if steps else ""
@@ -288,8 +300,11 @@ class _Loader:
             inputs.append(steps[-1].name)
         return tuple(steps)
 
-    def step(self, value: Any, where: Where, inputs: list[str], operators: list[str], previous: str) -> Step:
-        """Read a step; without `input` it reads the step before it, as in DocETL."""
+    def step(self, value: Any, where: Where, inputs: list[str], operators: Mapping[str, str], previous: str) -> Step:
+        """Read a step; without `input` it reads the step before it, as in DocETL.
+
+        `operators` gives for each name the dataset that it scans, "" for most.
+        """
         keys = ("name", "input", "operations")
         entry = self.mapping(value, where, ("name", "operations"), keys)
         name, names = entry["name"], entry["operations"]
@@ -304,10 +319,11 @@ class _Loader:
             raise where.at("input").error(
                 f"step {name!r} begins with a join, whose inputs are left and right", advice="Remove input."
             )
+        scanned = self.scanned(names, where.at("operations", 0), operators)
         source = entry.get("input") or previous
-        if not sides and not source:
+        if not sides and not scanned and not source:
             raise where.error("the key 'input' is missing", advice=f"Keys: {', '.join(keys)}.")
-        found = sides or self.inputs(source, where.at("input"))
+        found = sides or (self.inputs(source, where.at("input")) if "input" in entry or not scanned else scanned)
         for source, place in found:
             if source not in inputs:
                 raise place.error(
@@ -328,6 +344,11 @@ class _Loader:
         if not isinstance(value, list):
             return [(value, where)]
         return [(item, where.at(index)) for index, item in enumerate(value)]
+
+    def scanned(self, names: list[Any], where: Where, operators: Mapping[str, str]) -> list[tuple[Any, Where]]:
+        """Return the dataset that a step's first operator scans."""
+        first = names[0] if names and isinstance(names[0], str) else ""
+        return [(operators[first], where)] if operators.get(first) else []
 
     def sides(self, names: list[Any], where: Where) -> list[tuple[Any, Where]] | None:
         """Read `- join_name: {left: a, right: b}`, the way in which a step begins with a join."""

@@ -2,68 +2,72 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable
-from typing import NoReturn, TypeVar
+from typing import Literal, NoReturn, TypeVar
 
-from engine.errors import PipelineError
-from engine.language.position import Where, did_you_mean, row_and_column
+from engine.language.position import Where, did_you_mean
+from engine.language.schema_limits import MAX_CHOICES, MAX_DEPTH, contradiction
+from engine.language.schema_patterns import LENGTH, bare_pattern_end
+from engine.language.schema_scanner import Scanner
 from engine.language.schema_types import (
     SYNONYMS,
     VALID_TYPES,
+    DictOf,
     Enum,
     Field,
     ListOf,
     Nullable,
+    Number,
+    NumberName,
     Quote,
     Record,
     Scalar,
+    ScalarName,
+    Text,
     Type,
+    either,
+    inclusive,
 )
 
-MAX_DEPTH = 40
-MAX_TEXT = 20_000
-
-_WORD = re.compile(r"[^\s\[\]{}(),:?\"']+")
+_WORD = re.compile(r"[^\s\[\]{}(),:?\"'|]+")
 _NAME = re.compile(r"[^\[\]{}(),:?\"']+")
+_NULL_WORD = re.compile(r"[^\[\]{}(),:?\"'|]+")
 _ENUM_VALUE = re.compile(r"[^,\]\n]+")
-_DOUBLE_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
-_SINGLE_QUOTED = re.compile(r"'([^']*)'")
+_TRUTH = re.compile(r"true|false")
+_OR = re.compile(r"or\s+")
+_DIGITS = re.compile(r"[0-9]{1,6}")
 
 _HINTS = {
     "list": "Write what the list holds: list[string], or list[{name: string}].",
     "array": "Write list[string], or list[{name: string}].",
-    "dict": "Write the fields: {name: string, age: integer}.",
-    "object": "Write the fields: {name: string, age: integer}.",
     "enum": "Write the choices: enum[low, high].",
     "null": "Write T? for a value that may be missing: string?.",
     "none": "Write T? for a value that may be missing: string?.",
     "any": "A reply needs a definite type.",
+    "tuple": "Write list[T, 2..2], or an object: {first: string, second: integer}.",
+    "set": "Write list[T].",
+    "optional": "Write T? for a value that may be missing: string?.",
+    "time": 'Write datetime, or string("[0-2][0-9]:[0-5][0-9]").',
 }
-_OR = re.compile(r"or\s+")
-_DIGITS = re.compile(r"[0-9]{1,6}")
+_NAMES = (*SYNONYMS, "list", "enum", "quote", "dict", "object")
 
-_NAMES = (*SYNONYMS, "list", "enum", "quote")
-
-T = TypeVar("T")
+V = TypeVar("V", str, float)
 
 
-def parse_type(text: str, where: Where) -> Type:
-    """Parse one type; raises PipelineError at the place in the text where it goes wrong."""
-    return _Reader(text, where).whole()
+def parse_type(text: str, where: Where, *, depth: int = 0) -> Type:
+    """Parse one type; raises PipelineError at the place in the text where it goes wrong.
+
+    `depth`: how many lists and objects it stands in.
+    """
+    return _Reader(text, where, depth).whole()
 
 
-class _Reader:
-    """A recursive-descent reader over one type text; `at` is the offset of the next character."""
+class _Reader(Scanner):
+    """A recursive-descent reader over one type text."""
 
-    def __init__(self, text: str, where: Where) -> None:
-        self.text = text
-        self.where = where
-        self.at = 0
-        self.depth = 0
-        if len(text) > MAX_TEXT:
-            raise where.error(f"the type is {len(text)} characters long; at most {MAX_TEXT} are read")
+    def __init__(self, text: str, where: Where, depth: int) -> None:
+        super().__init__(text, where)
+        self.depth = depth
 
     def whole(self) -> Type:
         kind = self.type()
@@ -77,65 +81,193 @@ class _Reader:
         if self.depth > MAX_DEPTH:
             self.fail(f"the type is nested more than {MAX_DEPTH} deep")
         self.blank()
-        kind = self.record() if self.peek() == "{" else self.named()
+        kind = self.alternatives()
         self.depth -= 1
-        if self.take("?"):
-            return Nullable(kind)
-        if self.match(_OR):
-            return self.or_word(kind)
-        return kind
+        start = self.at
+        if not self.match(_OR):
+            return kind
+        if isinstance(kind, Nullable):
+            self.fail("null is allowed already", advice="Write T? or T or word, not both.", at=start)
+        return self.or_word(kind)
+
+    def alternatives(self) -> Type:
+        """Read `T`, `T?`, or several with `|` between them, of which one may be null."""
+        start = self.at
+        options = [self.one()]
+        while self.take("|"):
+            options.append(self.one())
+        kinds = [option for option in options if option is not None]
+        if not kinds:
+            self.unknown("null", start)
+        return either(kinds, nullable=len(kinds) < len(options))
+
+    def one(self) -> Type | None:
+        """Read one alternative; None is null."""
+        self.blank()
+        kind = self.record() if self.peek() == "{" else self.named()
+        return Nullable(kind) if self.take("?") and kind is not None else kind
 
     def or_word(self, kind: Type) -> Nullable:
         """Read the word of `string or Nothing`."""
+        self.blank()
         start = self.at
-        word = self.word(_NAME, "the word that stands for a missing value")
+        word = self.word(_NULL_WORD, "the word that stands for a missing value")
         if isinstance(kind, Enum) and word in kind.values:
             self.fail(f"{word!r} is one of the choices already", at=start)
         return Nullable(kind, word)
 
-    def named(self) -> Type:
+    def named(self) -> Type | None:
         start = self.at
         word = self.match(_WORD)
         if word is None:
             self.fail(f"expected a type, found {self.found()}", advice=f"Valid types: {', '.join(VALID_TYPES)}.")
         name = word.lower()
+        if name == "null":
+            return None
+        return self.scalar(SYNONYMS[name], start) if name in SYNONYMS else self.compound(name, word, start)
+
+    def compound(self, name: str, word: str, start: int) -> Type:
+        """Read the rest of a type that is made of others, or of the document's text."""
         if name == "list" and self.take("["):
-            item = self.type()
-            most = self.most_items() if self.take(",") else None
-            self.need("]")
-            return ListOf(item, most)
+            return self.list_of(start)
         if name == "enum" and self.take("["):
             return self.enum(start)
-        if name == "quote":
-            return self.quote()
-        if name in SYNONYMS:
-            return Scalar(SYNONYMS[name])
-        return self.unknown(word, start)
-
-    def most_items(self) -> int:
-        """Read the bound of `list[T, 8]`."""
-        self.blank()
-        start = self.at
-        digits = self.match(_DIGITS) or ""
-        if not digits or int(digits) < 1:
-            self.fail("after the comma comes the largest number of items, at least 1", at=start)
-        return int(digits)
+        if name in ("dict", "object"):
+            return self.dict_of()
+        return self.quote() if name == "quote" else self.unknown(word, start)
 
     def unknown(self, word: str, start: int) -> NoReturn:
         hint = _HINTS.get(word.lower())
         listing = f"Valid types: {', '.join(VALID_TYPES)}."
         guess = did_you_mean(word.lower(), _NAMES).partition("Valid here")[0]
-        message = f"type {word!r} is incomplete" if word.lower() in ("list", "enum") else f"unknown type {word!r}"
+        message = (
+            f"type {word!r} is incomplete" if word.lower() in ("list", "enum", "null") else f"unknown type {word!r}"
+        )
         self.fail(message, advice=f"{hint} {listing}" if hint else f"{guess}{listing}", at=start)
 
+    def scalar(self, name: ScalarName, start: int) -> Type:
+        """Read what may follow a plain type: its pattern, length, range or choices."""
+        match name:
+            case "string" if self.peek() in ("(", "["):
+                return self.checked(self.string_type(), start)
+            case "integer" | "float" if self.take("("):
+                return self.checked(self.range(name), start)
+            case "integer" | "float" | "boolean" if self.take("["):
+                return self.choices(name, start)
+        return Scalar(name)
+
+    def checked(self, kind: Type, start: int) -> Type:
+        """Refuse a type that no value fits, or that no token mask can be made of."""
+        if problem := contradiction(kind):
+            self.fail(problem.message, advice=problem.advice, at=start)
+        return kind
+
+    def string_type(self) -> Text:
+        pattern = self.pattern() if self.take("(") else None
+        if not self.take("["):
+            return Text(pattern)
+        least, most = self.counts("characters")
+        self.need("]")
+        return Text(pattern, least, most)
+
+    def pattern(self) -> str:
+        """Read a regular expression in quotation marks, or bare up to the parenthesis that closes the type."""
+        self.blank()
+        start = self.at
+        if self.at_quotation():
+            pattern = self.string()
+            self.need(")")
+            return pattern
+        end = bare_pattern_end(self.text, self.at)
+        if end is None:
+            self.fail("the pattern is not closed", advice="Put it in quotation marks: string('...').", at=start)
+        pattern = self.text[start:end].strip()
+        if not pattern:
+            self.fail("the pattern is empty", at=start)
+        if LENGTH.fullmatch(pattern):
+            self.fail(
+                f"{pattern!r} is read as a regular expression",
+                advice=f"Write a length as string[{pattern}], and such a pattern in quotation marks.",
+                at=start,
+            )
+        self.at = end + 1
+        return pattern
+
+    def range(self, name: NumberName) -> Number:
+        """Read the range of `number(0..1)`; a `<` beside the dots leaves the end itself out."""
+        least = self.number(whole=name == "integer")
+        above = least is not None and self.take("<")
+        if not self.take(".."):
+            self.fail(f"expected a range, found {self.found()}", advice=f"For example: {name}(0..1), {name}(1..).")
+        below = self.take("<")
+        start = self.at
+        most = self.number(whole=name == "integer")
+        if most is None and (below or least is None):
+            self.fail(f"expected a number, found {self.found()}", at=start)
+        self.need(")")
+        return inclusive(Number(name, least, most, above, below))
+
+    def choices(self, name: Literal["integer", "float", "boolean"], start: int) -> Enum:
+        """Read the values of `integer[1, 2, 4]`."""
+        if name == "boolean":
+            return Enum(self.distinct([w == "true" for w in self.items("]", self.truth)], start), name)
+        return Enum(self.distinct(self.items("]", lambda: self.value(name)), start), name)
+
+    def truth(self) -> str:
+        self.blank()
+        return self.match(_TRUTH) or self.fail(f"expected true or false, found {self.found()}")
+
+    def value(self, name: NumberName) -> float:
+        number = self.number(whole=name == "integer")
+        return self.fail(f"expected a number, found {self.found()}") if number is None else number
+
     def enum(self, start: int) -> Enum:
-        values = self.items("]", lambda: self.word(_ENUM_VALUE, "a choice"))
+        return Enum(self.distinct(self.items("]", self.choice), start))
+
+    def choice(self) -> str:
+        """Read one choice; the empty text is one too, in quotation marks."""
+        self.blank()
+        return self.string() if self.at_quotation() else self.word(_ENUM_VALUE, "a choice")
+
+    def distinct(self, values: list[V], start: int) -> tuple[V, ...]:
         if not values:
             self.fail("an enum needs at least one choice", at=start)
         if len(set(values)) < len(values):
-            twice = next(v for v in values if values.count(v) > 1)
-            self.fail(f"the choice {twice!r} is written twice", at=start)
-        return Enum(tuple(values))
+            self.fail(f"the choice {_repeated(values)!r} is written twice", at=start)
+        if len(values) > MAX_CHOICES:
+            self.fail(f"an enum has at most {MAX_CHOICES} choices, not {len(values)}", at=start)
+        return tuple(values)
+
+    def list_of(self, start: int) -> Type:
+        """Read the rest of `list[T]`, `list[T, 8]` or `list[T, 2..8]`."""
+        item = self.type()
+        least, most = self.counts("items") if self.take(",") else (0, None)
+        self.need("]")
+        return self.checked(ListOf(item, most, least), start)
+
+    def counts(self, what: str) -> tuple[int, int | None]:
+        """Read `8` (at most), `2..8`, `2..` or `..8`."""
+        self.blank()
+        start = self.at
+        low = self.match(_DIGITS)
+        is_range = self.take("..")
+        self.blank()
+        high = self.match(_DIGITS) if is_range else low
+        if not (low or high) or (high and int(high) < 1):
+            self.fail(
+                f"here comes the largest number of {what}, at least 1, or a range such as 2..8",
+                advice="Both ends are included; 2.. has no upper end.",
+                at=start,
+            )
+        return (int(low or 0) if is_range else 0), int(high) if high else None
+
+    def dict_of(self) -> DictOf:
+        """Read the rest of `dict[T]`; `dict` alone, and `object`, hold strings."""
+        if not self.take("["):
+            return DictOf(Scalar("string"))
+        kind = self.type()
+        self.need("]")
+        return DictOf(kind)
 
     def quote(self) -> Quote:
         if not self.take("("):
@@ -153,8 +285,7 @@ class _Reader:
             self.fail("an object needs at least one field", at=start)
         names = [f.name for f in fields]
         if len(set(names)) < len(names):
-            twice = next(n for n in names if names.count(n) > 1)
-            self.fail(f"the field {twice!r} is written twice", at=start)
+            self.fail(f"the field {_repeated(names)!r} is written twice", at=start)
         return Record(tuple(fields))
 
     def field(self) -> Field:
@@ -165,79 +296,7 @@ class _Reader:
         description = self.string() if self.at_quotation() else ""
         return Field(name, kind, description)
 
-    def items(self, close: str, one: Callable[[], T]) -> list[T]:
-        """Read comma-separated items up to `close`; a comma before `close` is allowed."""
-        found: list[T] = []
-        while not self.take(close):
-            found.append(one())
-            if not self.take(","):
-                self.need(close)
-                break
-        return found
 
-    def word(self, bare: re.Pattern[str], what: str) -> str:
-        """Read a quoted string or a bare word; surrounding spaces are not part of it."""
-        self.blank()
-        start = self.at
-        value = self.string() if self.at_quotation() else (self.match(bare) or "").strip()
-        if not value:
-            self.at = start
-            self.fail(f"expected {what}, found {self.found()}")
-        return value
-
-    def string(self) -> str:
-        start = self.at
-        pattern = _DOUBLE_QUOTED if self.peek() == '"' else _SINGLE_QUOTED
-        literal = self.match(pattern)
-        if literal is None:
-            self.fail("a quotation mark is not closed")
-        if literal[0] == "'":
-            return literal[1:-1]
-        try:
-            return str(json.loads(literal, strict=False))
-        except json.JSONDecodeError:
-            self.fail(f"{literal} is not a valid string", advice=r"Write \\ for a backslash.", at=start)
-
-    def blank(self) -> None:
-        while self.at < len(self.text) and self.text[self.at].isspace():
-            self.at += 1
-
-    def at_quotation(self) -> bool:
-        return self.peek() in ('"', "'")
-
-    def peek(self) -> str:
-        return self.text[self.at : self.at + 1]
-
-    def take(self, token: str) -> bool:
-        self.blank()
-        if self.peek() != token:
-            return False
-        self.at += 1
-        return True
-
-    def need(self, token: str) -> None:
-        if not self.take(token):
-            self.fail(f"expected {token!r}, found {self.found()}")
-
-    def match(self, pattern: re.Pattern[str]) -> str | None:
-        found = pattern.match(self.text, self.at)
-        if found is None:
-            return None
-        self.at = found.end()
-        return found.group()
-
-    def found(self) -> str:
-        return repr(self.peek()) if self.peek() else "the end"
-
-    def fail(self, message: str, *, advice: str = "", at: int | None = None) -> NoReturn:
-        raise self.problem(message, advice, self.at if at is None else at)
-
-    def problem(self, message: str, advice: str, at: int) -> PipelineError:
-        row, column = row_and_column(self.text, at)
-        place = f"column {column}" if row == 1 else f"line {row}, column {column}"
-        shown = f"{message} (at {place} of the type {_shorten(self.text)!r})"
-        return self.where.error(shown, advice=advice, inside=(row, column))
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= 120 else text[:117] + "..."
+def _repeated(values: list[V]) -> V:
+    seen: set[V] = set()
+    return next(v for v in values if v in seen or seen.add(v))  # type: ignore[func-returns-value]

@@ -8,29 +8,40 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-ScalarName = Literal["string", "integer", "float", "boolean", "date"]
+from engine.language.schema_patterns import write_pattern
+
+ScalarName = Literal["string", "integer", "float", "boolean", "date", "datetime"]
+NumberName = Literal["integer", "float"]
 
 SYNONYMS: dict[str, ScalarName] = {
     "string": "string",
     "str": "string",
     "text": "string",
+    "varchar": "string",
     "integer": "integer",
     "int": "integer",
     "float": "float",
     "number": "float",
+    "decimal": "float",
     "boolean": "boolean",
     "bool": "boolean",
     "date": "date",
+    "datetime": "datetime",
 }
 
-VALID_TYPES = (*SYNONYMS, "list[T]", "{name: T, ...}", "enum[a, b, ...]", "quote", "quote(field)", "T?", "T or word")
+VALID_TYPES = (
+    *SYNONYMS,
+    *("string(pattern)", "string[2..80]", "integer(1..5)", "number(0..1)", "integer[1, 2, 4]"),
+    *("list[T]", "list[T, 2..8]", "{name: T, ...}", "dict[T]", "enum[a, b, ...]"),
+    *("quote", "quote(field)", "T?", "T or word", "T | T"),
+)
 
 _PLAIN = re.compile(r"[\w-]+(?: [\w-]+)*")
 
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A single value. `date` is an ISO day, YYYY-MM-DD, as a string."""
+    """A single value. `date` is an ISO day, YYYY-MM-DD, and `datetime` a day and a time, both as strings."""
 
     name: ScalarName
 
@@ -40,14 +51,48 @@ class Scalar:
 
 
 @dataclass(frozen=True, slots=True)
-class Enum:
-    """One of the given strings, case kept."""
+class Text:
+    """A string all of which matches the regular expression `pattern`, of `least` to `most` characters, inclusive."""
 
-    values: tuple[str, ...]
+    pattern: str | None = None
+    least: int = 0
+    most: int | None = None
+
+    def text(self) -> str:
+        """Write the type, the pattern bare where that is unambiguous."""
+        pattern = "" if self.pattern is None else f"({write_pattern(self.pattern)})"
+        return f"string{pattern}{write_length(self)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number from `least` to `most`, inclusive but for the ends that are `above` least or `below` most."""
+
+    name: NumberName
+    least: float | None = None
+    most: float | None = None
+    above: bool = False
+    below: bool = False
+
+    def text(self) -> str:
+        """Write the type."""
+        low = f"{'' if self.least is None else self.least}{'<' if self.above else ''}"
+        high = f"{'<' if self.below else ''}{'' if self.most is None else self.most}"
+        return f"{self.name}({low}..{high})"
+
+
+@dataclass(frozen=True, slots=True)
+class Enum:
+    """One of the given values, all of one `kind`; of strings the case is kept."""
+
+    values: tuple[str, ...] | tuple[float, ...]
+    kind: Literal["string", "integer", "float", "boolean"] = "string"
 
     def text(self) -> str:
         """Write the type, values quoted where they need it."""
-        return f"enum[{', '.join(map(write_word, self.values))}]"
+        if self.kind == "string":
+            return f"enum[{', '.join(write_word(str(v)) for v in self.values)}]"
+        return f"{self.kind}[{', '.join(json.dumps(v) for v in self.values)}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +115,28 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class ListOf:
-    """Any number of `item`, also none; at most `most`, inclusive, if that is given."""
+    """From `least` to `most` of `item`, inclusive; None means any number."""
 
     item: Type
     most: int | None = None
+    least: int = 0
 
     def text(self) -> str:
         """Write the type."""
+        if self.least:
+            return f"list[{self.item.text()}, {self.least}..{'' if self.most is None else self.most}]"
         return f"list[{self.item.text()}]" if self.most is None else f"list[{self.item.text()}, {self.most}]"
+
+
+@dataclass(frozen=True, slots=True)
+class DictOf:
+    """An object whose names the model chooses; every value is a `value`."""
+
+    value: Type
+
+    def text(self) -> str:
+        """Write the type."""
+        return f"dict[{self.value.text()}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +151,20 @@ class Nullable:
 
     def text(self) -> str:
         """Write the type."""
-        return f"{self.inner.text()}?" if self.word is None else f"{self.inner.text()} or {write_word(self.word)}"
+        if self.word is not None:
+            return f"{self.inner.text()} or {write_word(self.word)}"
+        return f"{self.inner.text()} | null" if isinstance(self.inner, Either) else f"{self.inner.text()}?"
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """A value of any one of `options`: two or more, none of them Either or Nullable."""
+
+    options: tuple[Type, ...]
+
+    def text(self) -> str:
+        """Write the type."""
+        return " | ".join(option.text() for option in self.options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +192,36 @@ class Record:
         return "{" + ", ".join(f.text() for f in self.fields) + "}"
 
 
-Type = Scalar | Enum | Quote | ListOf | Nullable | Record
+Type = Scalar | Text | Number | Enum | Quote | ListOf | DictOf | Nullable | Either | Record
+
+
+def either(options: list[Type], *, nullable: bool = False) -> Type:
+    """Join alternatives to one type: no repeats, one inside the other flattened, null on the outside."""
+    flat: list[Type] = []
+    for option in options:
+        nullable = nullable or isinstance(option, Nullable)
+        kind = option.inner if isinstance(option, Nullable) else option
+        flat += kind.options if isinstance(kind, Either) else [kind]
+    distinct = tuple(dict.fromkeys(flat))
+    joined = distinct[0] if len(distinct) == 1 else Either(distinct)
+    return Nullable(joined) if nullable else joined
+
+
+def is_integer(kind: Type) -> bool:
+    """Say whether every value of a type is a whole number."""
+    match kind:
+        case Scalar(name=name) | Number(name=name) | Enum(kind=name):
+            return name == "integer"
+    return False
+
+
+def inclusive(number: Number) -> Number:
+    """Move the open ends of an integer range to the integers next to them."""
+    if number.name != "integer":
+        return number
+    least = None if number.least is None else int(number.least) + number.above
+    most = None if number.most is None else int(number.most) - number.below
+    return Number("integer", least, most)
 
 
 def write_word(word: str) -> str:
@@ -128,13 +229,23 @@ def write_word(word: str) -> str:
     return word if _PLAIN.fullmatch(word) else json.dumps(word, ensure_ascii=False)
 
 
+def write_length(kind: Text) -> str:
+    """Write the bounds of a string's length; nothing where there are none."""
+    if not kind.least and kind.most is None:
+        return ""
+    return f"[{kind.least or ''}..{'' if kind.most is None else kind.most}]"
+
+
 def quotes_in(kind: Type) -> Iterator[Quote]:
     """Walk over every quote in a type, in written order."""
     match kind:
         case Quote():
             yield kind
-        case ListOf(item=inner) | Nullable(inner=inner):
+        case ListOf(item=inner) | Nullable(inner=inner) | DictOf(value=inner):
             yield from quotes_in(inner)
+        case Either(options=options):
+            for option in options:
+                yield from quotes_in(option)
         case Record(fields=fields):
             for field in fields:
                 yield from quotes_in(field.type)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from jinja2 import nodes
 
-ROW_VARIABLES = frozenset({"input", "input1", "input2", "left", "right", "output"})
+ROW_VARIABLES = frozenset({"input", "input1", "input2", "left", "right", "output", "item"})
 """Variables that hold one row's fields."""
 LIST_VARIABLES = frozenset({"inputs", "outputs"})
 """Variables that hold a list of rows."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import resources
 from typing import Any
 
-from jinja2 import TemplateSyntaxError, nodes
+from jinja2 import TemplateSyntaxError, meta, nodes
 from jinja2.environment import Template as CompiledTemplate
 from jinja2.exceptions import TemplateError, UndefinedError
 
@@ -34,7 +34,7 @@ _BUILT_IN = PromptEnvironment(trim_blocks=True, lstrip_blocks=True)
 _FILE_STATEMENTS = (nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)
 
 # What a template of an untrusted pipeline can provoke on strange data; each becomes a failed row.
-_RENDER_ERRORS = (
+RENDER_ERRORS = (
     TypeError,
     ValueError,
     ArithmeticError,
@@ -95,6 +95,10 @@ class Template:
         """Say whether fields are read that cannot be named before it runs: `{{ input }}`, `input[key]`."""
         return bool(self._analysis.reads.unknown)
 
+    def uses(self, variable: str) -> bool:
+        """Say whether the text names a variable at all."""
+        return variable in meta.find_undeclared_variables(self._environment.parse(self.text))
+
     @property
     def uses_retrieval(self) -> bool:
         """Say whether the prompt places the texts of a retriever itself."""
@@ -110,25 +114,27 @@ class Template:
 
         Raises ItemError naming a missing field and the fields there are, or the bound that was exceeded.
         """
+        return "".join(self.stream(**values))
+
+    def stream(self, **values: Any) -> Iterator[str]:
+        """Fill the template piece by piece; what was given before an error stands."""
         try:
-            return self._bounded_text({RETRIEVAL_CONTEXT: CONTEXT_PLACE, **values, TICK: new_tick()})
+            yield from self._bounded_pieces({RETRIEVAL_CONTEXT: CONTEXT_PLACE, **values, TICK: new_tick()})
         except UndefinedError as error:
             raise ItemError(
                 f"the prompt cannot be filled in: {error.message}",
                 advice="Correct the field name, or write {{ input.field | default('') }} where it may be missing.",
             ) from error
-        except (TemplateError, *_RENDER_ERRORS) as error:
+        except (TemplateError, *RENDER_ERRORS) as error:
             raise ItemError(f"the prompt cannot be filled in: {error or type(error).__name__}") from error
 
-    def _bounded_text(self, values: dict[str, Any]) -> str:
-        pieces: list[str] = []
+    def _bounded_pieces(self, values: dict[str, Any]) -> Iterator[str]:
         size = 0
         for piece in self._compiled.generate(values):
             size += len(piece)
             if size > MAX_OUTPUT:
                 raise ItemError(f"the prompt exceeds {MAX_OUTPUT} characters")
-            pieces.append(piece)
-        return "".join(pieces)
+            yield piece
 
     def place_of(self, name: str) -> tuple[int, int]:
         """Find where the text first names a field: 1-based (row, column), (1, 1) when it does not."""

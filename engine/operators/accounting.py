@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -80,13 +80,28 @@ async def attempt_all(
         progress(done, len(items))
         return result
 
-    tasks = [asyncio.ensure_future(one(item)) for item in items]
+    return await all_or_none([one(item) for item in items])
+
+
+async def all_or_none(work: Sequence[Coroutine[Any, Any, Result]]) -> list[Result]:
+    """Do all at once, results in order; the first error cancels the rest and is raised as it is."""
+    tasks = [asyncio.ensure_future(coroutine) for coroutine in work]
     try:
         return list(await asyncio.gather(*tasks))
     finally:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def succeed_all(items: Sequence[Item], work: Callable[[Item], Awaitable[Result]]) -> list[Result]:
+    """Work on all parts of one row at once, same order; the first failure (by order) is the row's: an ItemError."""
+    done: list[Result] = []
+    for result in await attempt_all(items, work, lambda done, total: None):
+        if isinstance(result, Failure):
+            raise ItemError(result.error, advice=result.advice, raw_reply=result.raw_reply)
+        done.append(result)
+    return done
 
 
 async def attempt(work: Callable[[Item], Awaitable[Result]], item: Item) -> Result | Failure:

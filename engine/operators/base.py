@@ -9,6 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.code.program import Program
+from engine.documents.structure import Structure
 from engine.plan.node import Node
 from engine.rows import DocumentId, Row, Span
 from models.protocol import Reply, Request, Sampling
@@ -40,9 +42,11 @@ NOTE = "(row)"
 class Decision:
     """One verdict about a pair or group that the ledger must show (resolve: are these the same?).
 
-    `verdict` is "same", "different" or "undecided" (not merged; `detail` says why nobody could tell).
-    `by` says who decided: "model", "transitivity", "user", "constraint" (joining would bring together what a rule
-    or the user keeps apart), "limit", "error", or a code rule: "identical", "badge", "only_bearer_in_document", ...
+    `verdict` is "same", "different", "undecided" (not merged; `detail` says why nobody could tell) or "compared" (which
+    pairs were looked at at all).
+    `by` says who decided: "model", "sample" (what the model said of a sample of pairs), "transitivity", "user",
+    "constraint" (joining would bring together what a rule or the user keeps apart), "limit", "error", or a code rule:
+    "identical", "badge", "only_bearer_in_document", ...
 
     A note about one row that went on is a decision too: `subject` is NOTE, `left` the row's id, and `verdict` what
     befell it ("cut", "split", "not refined"), by which key of the operator.
@@ -144,6 +148,15 @@ class Tools(Protocol):
     def trusts_code(self) -> bool:
         """Say whether the user has allowed the pipeline's own Python to run."""
 
+    def structure(self, document_id: DocumentId) -> Structure:
+        """Say where the pages and the sections of a document begin."""
+
+    async def call_code(self, program: Program, given: Any) -> Any:
+        """Call `transform` of the pipeline's own Python with a JSON value, in a process that sees nothing else.
+
+        Raises ItemError for what goes wrong in the call, PipelineError when the code is not trusted or cannot be read.
+        """
+
     def progress(self, done: int, total: int) -> None:
         """Report how many work items (rows, pairs, groups) are finished."""
 
@@ -153,10 +166,17 @@ OperatorInput = Sequence[Row] | tuple[Sequence[Row], Sequence[Row]]
 
 OperatorFunction = Callable[[Any, Any, Tools], Awaitable[Outcome]]
 
+FusedFunction = Callable[[Sequence[Any], Sequence[Row], Tools], Awaitable[Sequence[Outcome]]]
+"""Runs neighbouring nodes of one group (Traits.fuses) on rows: one Outcome per node, of the rows that reached it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """A registry entry: the node type and the function that runs it."""
+    """A registry entry: the node type and the function that runs it.
+
+    `run_fused` must do what running the nodes one after another does, in fewer calls; the first node's is used.
+    """
 
     node_type: type[Node]
     run: OperatorFunction
+    run_fused: FusedFunction | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Awaitable, Callable, Iterable, Sequence, Set
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from engine.operators.accounting import Failure, attempt_all
@@ -12,6 +12,7 @@ from engine.operators.mentions import Mention
 from engine.operators.name_rules import RuleVerdict
 from engine.operators.pairs import Proposal
 from engine.operators.union_find import UnionFind
+from models.protocol import canonical_json
 
 Compare = Callable[[Proposal], Awaitable[bool]]
 
@@ -60,6 +61,14 @@ class Comparison:
                     for j in right:
                         act(min(i, j), max(i, j), "user")
 
+    def join_equal(self) -> None:
+        """Join mentions whose values differ in nothing but case and white space."""
+        first: dict[str, int] = {}
+        for i, mention in enumerate(self.mentions):
+            text = " ".join(canonical_json(list(mention.values)).casefold().split())
+            if (j := first.setdefault(text, i)) != i:
+                self.join(j, i, "identical")
+
     def apply_rules(self, same: Iterable[RuleVerdict], different: Iterable[RuleVerdict]) -> None:
         """Follow code rules; what they keep apart comes first, so that no join can bring it together."""
         for verdict in different:
@@ -94,12 +103,17 @@ class Comparison:
 
 @dataclass
 class ModelRounds:
-    """Ask the model about proposed pairs, best first; at most `limit` of them."""
+    """Ask the model about proposed pairs, best first: at most `limit` of them, and at most `batch` in a round.
+
+    What the model has said before of a pair, (left, right), is in `known` and not asked again.
+    """
 
     comparison: Comparison
     compare: Compare
     progress: Callable[[int, int], None]
     limit: int | None = None
+    batch: int | None = None
+    known: Mapping[tuple[int, int], bool | Failure] = field(default_factory=dict)
     asked: int = 0
 
     async def run(self, proposals: Sequence[Proposal]) -> None:
@@ -163,12 +177,13 @@ class ModelRounds:
 
     def _round(self, pairs: Sequence[Proposal]) -> tuple[list[Proposal], list[Proposal]]:
         room = len(pairs) if self.limit is None else self.limit - self.asked
+        room = min(room, self.batch or room)
         trial = self.comparison.clusters.copy()
         chosen: list[Proposal] = []
         later: list[Proposal] = []
         for pair in pairs:
             if self.comparison.clusters.relation(pair.left, pair.right) != "open":
-                self.comparison.settle_without_model(pair)
+                self._settle(pair)
             elif len(chosen) < room and trial.join(pair.left, pair.right):
                 chosen.append(pair)
             else:
@@ -181,9 +196,18 @@ class ModelRounds:
         def report(done: int, total: int) -> None:
             self.progress(before + done, before + total + waiting)
 
-        answers = await attempt_all(pairs, self.compare, report)
-        self.asked += len(pairs)
-        return list(zip(pairs, answers, strict=True))
+        new = [pair for pair in pairs if (pair.left, pair.right) not in self.known]
+        answers = await attempt_all(new, self.compare, report)
+        self.asked += len(new)
+        said = {**self.known, **{(p.left, p.right): answer for p, answer in zip(new, answers, strict=True)}}
+        return [(pair, said[pair.left, pair.right]) for pair in pairs]
+
+    def _settle(self, pair: Proposal) -> None:
+        self.comparison.settle_without_model(pair)
+        said = self.known.get((pair.left, pair.right))
+        if said is False and self.comparison.clusters.relation(pair.left, pair.right) == "joined":
+            detail = f"{pair.reason}; overruled, for both are the same as others"
+            self.comparison.record(pair.left, pair.right, "different", "model", detail)
 
     def _stop(self, pairs: Sequence[Proposal]) -> None:
         for pair in pairs:

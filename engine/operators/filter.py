@@ -4,31 +4,33 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from engine.errors import ItemError
 from engine.language.position import Where
-from engine.language.schema import Scalar, Schema
+from engine.language.schema import Scalar
 from engine.language.templates import Template
 from engine.operators.accounting import kind_of, process_rows, require, value_of
-from engine.operators.asking import ModelNode, ask, reads_of, visible
+from engine.operators.asking import reads_of
 from engine.operators.base import Operator, Outcome, Rejected, Tools
-from engine.operators.map import row_question
+from engine.operators.row_answers import ask_rows
+from engine.operators.row_prompts import RowPromptNode
 from engine.operators.vote import votes
 from engine.plan.node import Traits
 from engine.rows import Row
+from models.protocol import Reply
 
 LONGEST_SHOWN = 80
 """Characters of a value that a reason shows."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Filter(ModelNode):
+class Filter(RowPromptNode):
     """Decide each row by the one boolean of `schema`; rejected rows stay in the ledger with the reason.
 
     Further fields, such as a quote before the boolean (evidence first), are added to the rows that stay. The boolean
-    is true in all of these and left out unless `keep_decision`. `input` lists the fields the prompt may see.
+    is true in all of these and left out unless `keep_decision`. `drop_keys` are dropped from the rows that stay.
     With `condition`, an expression of the template language over `input`, code decides and no model is asked:
     `input.outcome in ["sustained", "admitted"]`. With `readings`, fields that hold probabilities (map's
     output.probabilities), rows are kept whose vote over all rows (engine.operators.vote), plus the votes in the fields
@@ -37,16 +39,12 @@ class Filter(ModelNode):
 
     kind: ClassVar[str] = "filter"
     limit_counts: ClassVar[Literal["begun", "kept"]] = "kept"
-    splits_long_inputs: ClassVar[bool] = True
 
-    prompt: Template | None = None
-    schema: Schema | None = field(default=None, metadata={"yaml": "output.schema"})
     condition: str | None = None
     readings: tuple[str, ...] = ()
     add: tuple[str, ...] = ()
     margin: float = 0.0
     vote: str | None = None
-    input: tuple[str, ...] = ()
     keep_decision: bool = False
 
     def __post_init__(self) -> None:
@@ -103,39 +101,47 @@ class Filter(ModelNode):
 
     def traits(self) -> Traits:
         """Say what it reads and writes."""
+        dropped = frozenset(self.drop_keys)
         if self.readings:
             return Traits(
                 reads=frozenset((*self.readings, *self.add)),
-                writes=frozenset([self.vote] if self.vote else ()),
+                writes=frozenset([self.vote] if self.vote else ()) - dropped,
+                removes=dropped,
                 cardinality="zero_or_one",
                 row_local=False,
                 calls_model=False,
             )
-        read = self._test if self.condition is not None else self.prompt
+        by_condition = self.condition is not None
         return Traits(
-            reads=reads_of(read, "input", self.schema) | frozenset(self.input),
-            writes=frozenset(self.kept),
+            reads=reads_of(self._test, "input", None) if by_condition else self.prompt_reads,
+            writes=frozenset(self.kept) - dropped,
+            removes=dropped,
             cardinality="zero_or_one",
-            calls_model=self.condition is None,
-            reads_unknown=bool(read and read.reads_unknown) and not self.input,
+            row_local=self.is_row_local,
+            calls_model=not by_condition,
+            reads_unknown=self._test.reads_unknown if by_condition else self.reads_unknown_fields,
         )
+
+    def keep(self, row: Row, added: Mapping[str, Any]) -> Row:
+        """Make the row that stays."""
+        return row.derive(self.name, self.without_drop_keys({**row.values, **added}))
 
 
 async def run(node: Filter, rows: Sequence[Row], tools: Tools) -> Outcome:
     """Ask about all rows at once; rows that stay keep their order."""
     if node.readings:
         return await _by_vote(node, rows, tools)
+    schema = node.schema
+    if schema is None:
+        return await process_rows(node, rows, lambda row: _by_condition(node, row), tools)
 
-    async def decide(row: Row) -> Sequence[Row] | Rejected:
-        if node.prompt is None or node.schema is None:
-            return _by_condition(node, row)
-        question = row_question(row, node.prompt, node.schema, visible(row.values, node.input))
-        answer = await ask(node, question, tools)
+    def decided(row: Row, replies: Sequence[Reply]) -> Sequence[Row] | Rejected:
+        answer = schema.read(replies[0].value)
         if not answer[node.decision]:
             return Rejected(row, _reason(node, answer))
-        return [row.derive(node.name, {**row.values, **{name: answer[name] for name in node.kept}})]
+        return [node.keep(row, {name: answer[name] for name in node.kept})]
 
-    return await process_rows(node, rows, decide, tools)
+    return await ask_rows(node, rows, decided, tools)
 
 
 async def _by_vote(node: Filter, rows: Sequence[Row], tools: Tools) -> Outcome:
@@ -158,16 +164,16 @@ async def _by_vote(node: Filter, rows: Sequence[Row], tools: Tools) -> Outcome:
     for row, own in zip(checked.rows, cast, strict=True):
         vote = own + sum(row.values[name] for name in node.add)
         if vote > node.margin:
-            kept.append(row.derive(node.name, {**row.values, **({node.vote: vote} if node.vote else {})}))
+            kept.append(node.keep(row, {node.vote: vote} if node.vote else {}))
         else:
             seen = ", ".join(f"{name} = {row.values[name]:.3g}" for name in (*node.readings, *node.add))
             rejected.append(Rejected(row, f"filter {node.name}: vote {vote:.2f}, margin {node.margin:g} ({seen})"))
     return Outcome(kept, rejected, checked.failed)
 
 
-def _by_condition(node: Filter, row: Row) -> Sequence[Row] | Rejected:
+async def _by_condition(node: Filter, row: Row) -> Sequence[Row] | Rejected:
     if node._test.render(input=row.values):
-        return [row.derive(node.name, row.values)]
+        return [node.keep(row, {})]
     seen = ", ".join(f"{key} = {shown(row.values.get(key))}" for key in sorted(node._test.mentions("input")))
     return Rejected(row, f"filter {node.name}: {node.condition} does not hold" + (f" ({seen})" if seen else ""))
 

@@ -4,36 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from engine.language.schema import Schema
-from engine.language.templates import Template
 from engine.operators.accounting import process_rows, require
-from engine.operators.asking import ModelNode, Question, ask_reply, quote_source, reads_of, texts_of, visible
 from engine.operators.base import Operator, Outcome, Tools
 from engine.operators.probabilities import check_probabilities, probabilities_of
+from engine.operators.row_answers import ask_rows
+from engine.operators.row_prompts import RowPromptNode
 from engine.plan.frozen import FrozenMap, freeze
 from engine.plan.node import Traits
 from engine.rows import Row
+from models.protocol import Reply, Sampling
+
+SAMPLES_TEMPERATURE = 0.7
+"""The temperature of several samples where neither the operator nor the pipeline sets one: at 0 all are the same."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Map(ModelNode):
+class Map(RowPromptNode):
     """Add the fields of `schema` to each row, in written order; then drop `drop_keys`.
 
-    `input` lists the fields the prompt may see (empty: all). Without a prompt, map only drops keys.
+    `samples` answers make as many rows of each row. Without a prompt, map only drops keys.
     `probabilities` names further fields: the probability of a choice (engine.operators.probabilities).
     A field of `schema` may be in `drop_keys`: it is written for the model's benefit and kept in no row.
     """
 
     kind: ClassVar[str] = "map"
-    splits_long_inputs: ClassVar[bool] = True
 
-    prompt: Template | None = None
-    schema: Schema | None = field(default=None, metadata={"yaml": "output.schema"})
     probabilities: Mapping[str, str] = field(default=FrozenMap({}), metadata={"yaml": "output.probabilities"})
-    input: tuple[str, ...] = ()
-    drop_keys: tuple[str, ...] = ()
+    samples: int = field(default=1, metadata={"yaml": "output.n"})
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -46,58 +45,61 @@ class Map(ModelNode):
         require(self, bool(self.prompt or self.drop_keys), "map has nothing to do", "Write prompt and output.schema.")
         object.__setattr__(self, "probabilities", freeze(self.probabilities))
         check_probabilities(self, self.probabilities, self.schema)
+        self._check_samples()
+
+    def _check_samples(self) -> None:
+        require(self, self.samples >= 1, f"output.n must be at least 1, not {self.samples}")
+        if self.samples == 1:
+            return
+        require(self, self.prompt is not None, "output.n needs a prompt", "Write prompt and output.schema.")
+        require(self, self.batch_prompt is None, "output.n and batch_prompt cannot be combined", "Remove one of them.")
+        require(
+            self,
+            self.temperature != 0,
+            f"at temperature 0 all {self.samples} answers of output.n would be the same",
+            f"Write a temperature above 0, or none: then it is {SAMPLES_TEMPERATURE}.",
+        )
+
+    def sampling(self, tools: Tools) -> Sampling:
+        """Return the pipeline's sampling with what this operator overrides; several samples are never greedy."""
+        sampling = super().sampling(tools)
+        if self.samples > 1 and sampling.temperature == 0:
+            return replace(sampling, temperature=SAMPLES_TEMPERATURE)
+        return sampling
 
     def traits(self) -> Traits:
         """Say what it reads and writes."""
         names = frozenset(self.schema.names if self.schema else ()) | frozenset(self.probabilities)
         return Traits(
-            reads=reads_of(self.prompt, "input", self.schema) | frozenset(self.input),
+            reads=self.prompt_reads,
             writes=names - frozenset(self.drop_keys),
             removes=frozenset(self.drop_keys),
+            cardinality="one_to_many" if self.samples > 1 else "one_to_one",
+            row_local=self.is_row_local,
             calls_model=self.prompt is not None,
-            reads_unknown=self.prompt is not None and self.prompt.reads_unknown and not self.input,
+            reads_unknown=self.reads_unknown_fields,
         )
 
 
 async def run(node: Map, rows: Sequence[Row], tools: Tools) -> Outcome:
     """Ask about all rows at once; rows keep their order, document and span."""
+    schema = node.schema
+    if schema is None:
+        return await process_rows(node, rows, lambda row: _drop(node, row), tools)
 
-    async def answer(row: Row) -> Sequence[Row]:
-        values = {**row.values, **await _fields(node, row, tools)}
-        return [row.derive(node.name, {k: v for k, v in values.items() if k not in node.drop_keys})]
+    def made(row: Row, index: int, reply: Reply) -> Row:
+        answer = schema.read(reply.value)
+        sure = probabilities_of(node.probabilities, schema, answer, reply)
+        return row.derive(node.name, node.without_drop_keys({**row.values, **answer, **sure}), index=index)
 
-    return await process_rows(node, rows, answer, tools)
+    def answered(row: Row, replies: Sequence[Reply]) -> Sequence[Row]:
+        return [made(row, index, reply) for index, reply in enumerate(replies)]
 
-
-async def _fields(node: Map, row: Row, tools: Tools) -> dict[str, Any]:
-    if node.prompt is None or node.schema is None:
-        return {}
-    question = row_question(row, node.prompt, node.schema, visible(row.values, node.input))
-    question = replace(question, probabilities=bool(node.probabilities))
-    reply = await ask_reply(node, question, tools)
-    values = question.read(reply.value)
-    return {**values, **probabilities_of(node.probabilities, node.schema, values, reply)}
+    return await ask_rows(node, rows, answered, tools, samples=node.samples, probabilities=bool(node.probabilities))
 
 
-def row_question(
-    row: Row, prompt: Template, schema: Schema, seen: Mapping[str, Any], shown: Mapping[str, str] = FrozenMap({})
-) -> Question:
-    """Put a prompt about one row, of which it sees the values `seen`; quotes come from all of the row.
-
-    `shown` are fields that the prompt sees another text of; their quotes come from that (Question.about).
-    """
-    seen = {**seen, **{name: text for name, text in shown.items() if name in seen}}
-    return Question(
-        prompt=prompt.render(input=seen),
-        json_schema=schema.json_schema(quote_source([row.values], prompt, shown=shown)),
-        form=schema.describe(),
-        read=schema.read,
-        texts=texts_of(seen),
-        row_id=row.id,
-        values=row.values,
-        template=prompt,
-        about=lambda texts: row_question(row, prompt, schema, seen, texts),
-    )
+async def _drop(node: Map, row: Row) -> Sequence[Row]:
+    return [row.derive(node.name, node.without_drop_keys(row.values))]
 
 
 OPERATOR = Operator(Map, run)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -88,9 +89,9 @@ def _middle(value: Any, at: str) -> Middle:
 def _ends(value: Any, at: str) -> Ends:
     part = _mapping(value, at, ("count", "content_key"))
     count = part.get("count", 1)
-    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-        raise ValueError(f"{at}.count must be an integer of at least 1, not {count!r}; leave {at} out to show none")
-    return Ends(count, _content_key(part, at))
+    if isinstance(count, bool) or not isinstance(count, int | float) or not 0 <= count < math.inf:
+        raise ValueError(f"{at}.count must be a number of chunks, 0 or more, not {count!r}")
+    return Ends(int(count), _content_key(part, at))  # rounded down, as peers do
 
 
 def _content_key(part: Mapping[str, Any], at: str) -> str | None:

@@ -43,7 +43,8 @@ class Question:
     `history` are turns after the prompt. `template` is what the prompt was rendered from: examples are laid out by it.
     `about` asks the same of the row with other texts in some fields, of which alone quotes may come; None where it
     cannot. `answer_at` names the part of the reply that is the operator's answer ("": all of it), where a reply holds
-    more (the notes of a fold).
+    more (the notes of a fold). `sample` numbers further answers to one question from 0; each has a seed of its own.
+    `model` is asked in place of the node's.
     """
 
     prompt: str
@@ -59,6 +60,8 @@ class Question:
     template: Template | None = None
     about: Callable[[Mapping[str, str]], Question] | None = None
     answer_at: str = ""
+    sample: int = 0
+    model: str | None = None
 
     def then(self, reply: Reply, told: str, task: str) -> Question:
         """Ask again, after what was replied, with something to say to it."""
@@ -100,7 +103,7 @@ def request_for(node: ModelNode, question: Question, tools: Tools) -> Request:
         ),
         schema_json=canonical_json(question.json_schema),
         sampling=node.sampling(tools),
-        seed=tools.seed,
+        seed=tools.seed + question.sample,
         probabilities=question.probabilities,
         timeout_seconds=node.reply_seconds,
         purpose=Purpose(operator=node.name, row_id=question.row_id, task=question.task or node.kind),

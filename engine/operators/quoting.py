@@ -11,8 +11,15 @@ from engine.language.schema import Quote, QuoteSource, Schema
 from engine.language.templates import Template
 
 
-def texts_of(values: Mapping[str, Any]) -> list[str]:
-    """Return the values that are text."""
+def texts_of(values: Mapping[str, Any], *prompts: Template | None, variable: str = "input") -> list[str]:
+    """Return the values that are text, of the fields that one of the prompts mentions if any is given.
+
+    What a request looks like must not depend on fields that its prompt does not read: a rewrite may leave them out.
+    """
+    given = [prompt for prompt in prompts if prompt]
+    if given and not any(prompt.reads_unknown for prompt in given):
+        named = frozenset().union(*(prompt.mentions(variable) for prompt in given))
+        values = {k: v for k, v in values.items() if k in named}
     return [v for v in values.values() if isinstance(v, str)]
 
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
 from engine.errors import PipelineError
+from engine.language.position import did_you_mean
 from engine.language.schema import Schema
 from engine.language.templates import Template
-from engine.operators.accounting import process, require, value_of
+from engine.operators.accounting import label, process, require, value_of
 from engine.operators.aggregates import Aggregate, parse_aggregates
-from engine.operators.asking import ModelNode, ask, reads_of
-from engine.operators.base import Operator, Outcome, Tools
-from engine.operators.folding import Fold, fold_rows, needs_folding
+from engine.operators.asking import ModelNode, ask, reads_of, visible
+from engine.operators.base import Decision, Operator, Outcome, Tools
+from engine.operators.folding import Fold, State, fold_rows, needs_folding
+from engine.operators.parallel_folds import Merge, fold_and_merge
+from engine.operators.value_sampling import ValueSampling
 from engine.plan.frozen import FrozenMap, freeze
 from engine.plan.node import Traits
 from engine.rows import Row
@@ -32,9 +35,14 @@ class Reduce(ModelNode):
 
         aggregate: {acts: collect, first_date: {min: date}, records: {count: filename}}
 
+    `input` names the fields that prompts see, as a list or as DocETL's `{schema: {field: type}}`; `value_sampling` the
+    rows. `lineage` names fields of all rows of the group to list in `<name>_lineage`.
+
     A group larger than `fold_batch_size`, or than the context, is folded in order with `fold_prompt` (`inputs`,
-    `output`, `reduce_key`); without one, the fold prompt is made from `prompt`. Rows keep their order in all cases, so
-    `associative: false` only forbids the optimizer to reorder. A group that fails, fails all its rows.
+    `output`, `reduce_key`). With `merge_prompt` (`outputs`, `reduce_key`) or `merge_batch_size`, parts of it are folded
+    at once and merged, if it is `associative`. A prompt that is absent is made from `prompt`. Rows keep their order in
+    all cases. `persist_intermediates` lists the results on the way in `_<name>_intermediates`. A group that fails,
+    fails all its rows. `synthesize_resolve: false` tells the optimizer to put no resolve before it.
     """
 
     kind: ClassVar[str] = "reduce"
@@ -42,16 +50,24 @@ class Reduce(ModelNode):
     reduce_key: tuple[str, ...]
     prompt: Template | None = field(default=None, metadata={"variables": ("inputs", "reduce_key")})
     schema: Schema | None = field(default=None, metadata={"yaml": "output.schema"})
+    lineage: tuple[str, ...] = field(default=(), metadata={"yaml": "output.lineage"})
+    input: tuple[str, ...] | Mapping[str, Any] = ()
     fold_prompt: Template | None = field(default=None, metadata={"variables": ("inputs", "output", "reduce_key")})
     fold_batch_size: int | None = None
+    merge_prompt: Template | None = field(default=None, metadata={"variables": ("outputs", "reduce_key")})
+    merge_batch_size: int | None = None
+    value_sampling: ValueSampling | None = None
     pass_through: bool = False
     associative: bool = True
+    persist_intermediates: bool = False
+    synthesize_resolve: bool = True
     aggregate: Mapping[str, Any] = FrozenMap({})
 
     def __post_init__(self) -> None:
         super().__post_init__()
         keys = (self.reduce_key,) if isinstance(self.reduce_key, str) else tuple(self.reduce_key)
         object.__setattr__(self, "reduce_key", keys)
+        object.__setattr__(self, "input", _field_names(self, self.input))
         object.__setattr__(self, "aggregate", freeze(self.aggregate))
         try:
             parse_aggregates(self.aggregate)
@@ -62,6 +78,7 @@ class Reduce(ModelNode):
             self, ALL not in self.reduce_key or len(self.reduce_key) == 1, f"{ALL} cannot be combined with other keys"
         )
         self._check_prompts()
+        self._check_sizes()
         self._check_fields()
 
     def _check_prompts(self) -> None:
@@ -74,61 +91,142 @@ class Reduce(ModelNode):
         require(
             self, bool(self.prompt or self.aggregate), "reduce has nothing to compute", "Write prompt or aggregate."
         )
-        alone = self.prompt is not None or (self.fold_prompt is None and self.fold_batch_size is None)
-        require(self, alone, "fold_prompt and fold_batch_size need a prompt, which the first batch is asked with")
+        for name in _ONLY_WITH_PROMPT:
+            alone = self.prompt is not None or not getattr(self, name)
+            require(self, alone, f"{name} needs a prompt", "Aggregates are computed over all rows at once.")
+        for prompt, wanted in (
+            ("prompt", ("inputs", "reduce_key")),
+            ("fold_prompt", ("inputs",)),
+            ("fold_prompt", ("output",)),
+            ("merge_prompt", ("outputs",)),
+        ):
+            template: Template | None = getattr(self, prompt)
+            used = template is None or any(template.uses(variable) for variable in wanted)
+            advice = f"{{% for item in {wanted[0]} %}} ... {{% endfor %}}" if wanted[0] != "output" else "{{ output }}"
+            require(self, used, f"the {prompt} does not use {wanted[0]!r}", f"Write {advice}.")
+
+    def _check_sizes(self) -> None:
         size = self.fold_batch_size
         require(self, size is None or size >= 1, f"fold_batch_size must be at least 1, not {size}")
+        size = self.merge_batch_size
+        require(self, size is None or size >= 2, f"merge_batch_size must be at least 2, not {size}")
 
     def _check_fields(self) -> None:
         others = {*self.keys, *(self.schema.names if self.schema else ())}
         twice = sorted(others & set(self.aggregate))
         require(self, not twice, f"aggregate would overwrite {', '.join(twice)}", "Give the aggregate another name.")
+        for prompt, variable, there in (
+            (self.prompt, "inputs", set(self.fields_seen)),
+            (self.fold_prompt, "inputs", set(self.fields_seen)),
+            (self.fold_prompt, "output", others),
+            (self.merge_prompt, "outputs", others),
+        ):
+            lacking = sorted(prompt.reads(variable) - there) if prompt and there else []
+            where = "input leaves out" if variable == "inputs" else "output.schema does not have"
+            require(
+                self,
+                not lacking,
+                f"a prompt reads {variable} field {''.join(lacking[:1])!r}, which {where}",
+                did_you_mean("".join(lacking[:1]), sorted(there)),
+            )
 
     @property
     def keys(self) -> tuple[str, ...]:
         """Return the fields rows are grouped by; none for `_all`."""
         return () if self.reduce_key == (ALL,) else self.reduce_key
 
+    @property
+    def fields_seen(self) -> tuple[str, ...]:
+        """Return the fields that prompts see; none for all."""
+        return tuple(self.input)
+
     @cached_property
     def aggregates(self) -> tuple[Aggregate, ...]:
         """Return what code computes."""
         return parse_aggregates(self.aggregate)
 
+    @property
+    def merges(self) -> bool:
+        """Say whether the parts of a large group are folded at once and merged."""
+        return self.associative and (self.merge_prompt is not None or self.merge_batch_size is not None)
+
+    @property
+    def extra_fields(self) -> tuple[str, ...]:
+        """Return the fields that tell of the rows behind the answer, in DocETL's spelling."""
+        named = {
+            f"_counts_prereduce_{self.name}": self.prompt is not None,
+            f"{self.name}_lineage": bool(self.lineage),
+            f"_{self.name}_intermediates": self.persist_intermediates,
+        }
+        return tuple(name for name, wanted in named.items() if wanted)
+
     def traits(self) -> Traits:
         """Say what it reads and writes; with `pass_through` the first row's fields survive."""
         reads = reads_of(self.prompt, "inputs", self.schema) | reads_of(self.fold_prompt, "inputs", None)
+        sampled = self.value_sampling.embedding_keys if self.value_sampling else ()
+        named = {*self.keys, *self.fields_seen, *self.lineage, *sampled, *(a.source for a in self.aggregates)}
         prompts = [p for p in (self.prompt, self.fold_prompt) if p]
+        whole_rows = any("inputs" in p.all_reads.unknown for p in prompts) or bool(
+            self.value_sampling and self.value_sampling.embeds and not sampled
+        )
         return Traits(
-            reads=reads | frozenset(self.keys) | {a.source for a in self.aggregates},
-            writes=frozenset({*self.keys, *(self.schema.names if self.schema else ()), *self.aggregate}),
+            reads=reads | named,
+            writes=frozenset(self.written_fields()),
             keeps_others=self.pass_through,
             cardinality="many_to_one",
             row_local=False,
             calls_model=self.prompt is not None,
-            reads_unknown=any(p.reads_unknown for p in prompts),
+            embeds=bool(self.value_sampling and self.value_sampling.embeds),
+            reads_unknown=whole_rows and not self.fields_seen,
         )
 
     def work_items(self, rows: Sequence[Row]) -> Sequence[Sequence[Row]]:
-        """Give the groups: `limit` counts them."""
-        return group_rows(rows, self.keys)
+        """Give the groups, which `limit` counts, the smallest first (as DocETL)."""
+        return sorted(group_rows(rows, self.keys), key=len)
 
     def written_fields(self) -> tuple[str, ...]:
-        """Return the keys, the schema's fields and the aggregates."""
+        """Return the keys, the schema's fields, the aggregates, and the fields about the rows behind them."""
         names = self.schema.names if self.schema else ()
-        return tuple(dict.fromkeys([*self.keys, *names, *self.aggregate]))
+        return tuple(dict.fromkeys([*self.keys, *names, *self.aggregate, *self.extra_fields]))
+
+
+_ONLY_WITH_PROMPT = (
+    "fold_prompt",
+    "fold_batch_size",
+    "merge_prompt",
+    "merge_batch_size",
+    "value_sampling",
+    "persist_intermediates",
+)
+
+
+def _field_names(node: Reduce, given: Sequence[str] | Mapping[str, Any]) -> tuple[str, ...]:
+    """Read `input`: names, or DocETL's mapping with the names as the keys of `schema`."""
+    if isinstance(given, Mapping):
+        fields = given.get("schema")
+        valid = set(given) == {"schema"} and isinstance(fields, Mapping) and bool(fields)
+        require(node, valid, "input is neither a list of fields nor {schema: {field: type}}", "Write input: [text].")
+        given = tuple(fields or ())
+    return tuple(given)
 
 
 async def run(node: Reduce, rows: Sequence[Row], tools: Tools) -> Outcome:
     """Reduce all groups at once; they come out in the order in which each first appeared."""
+    left_out: dict[str, list[Decision]] = {}
 
     async def reduce_group(group: Sequence[Row]) -> Sequence[Row]:
         keys = {key: value_of(group[0], key) for key in node.keys}
+        shown, left_out[group[0].id] = await _sampled(node, group, keys, tools)
         passed = group[0].values if node.pass_through else {}
-        answer = await _answer(node, group, keys, tools)
+        answer, states = await _answer(node, shown, keys, tools)
         computed = {a.field: a.compute(group) for a in node.aggregates}
-        return [Row.combine(node.name, group, {**keys, **passed, **answer, **computed})]
+        values = {**passed, **answer, **keys, **computed, **_about(node, group, states)}
+        return [Row.combine(node.name, group, {**keys, **values})]
 
-    return await process(node, group_rows(rows, node.keys), reduce_group, tools)
+    groups = group_rows(rows, node.keys)
+    outcome = await process(node, groups, reduce_group, tools)
+    decisions = [decision for group in groups for decision in left_out.get(group[0].id, ())]
+    return replace(outcome, decisions=decisions)
 
 
 def group_rows(rows: Sequence[Row], keys: Sequence[str]) -> list[list[Row]]:
@@ -141,13 +239,51 @@ def group_rows(rows: Sequence[Row], keys: Sequence[str]) -> list[list[Row]]:
     return list(groups.values())
 
 
-async def _answer(node: Reduce, group: Sequence[Row], keys: dict[str, Any], tools: Tools) -> dict[str, Any]:
+async def _sampled(
+    node: Reduce, group: Sequence[Row], keys: dict[str, Any], tools: Tools
+) -> tuple[Sequence[Row], list[Decision]]:
+    """Choose the rows that prompts see, with an entry for the ledger per row that they do not."""
+    if node.value_sampling is None:
+        return group, []
+    seen = [visible(row.values, node.fields_seen) for row in group]
+    chosen = await node.value_sampling.choose(group, seen, keys, tools)
+    shown = [group[i] for i in chosen]
+    name = canonical_json(list(keys.values())) if keys else ALL
+    method = f"value_sampling {node.value_sampling.method}"
+    detail = f"{len(shown)} of {len(group)} rows are shown to the model"
+    kept = {row.id for row in shown}
+    return shown, [
+        Decision(", ".join(node.reduce_key), name, label(row), "left out", method, detail)
+        for row in group
+        if row.id not in kept
+    ]
+
+
+async def _answer(
+    node: Reduce, group: Sequence[Row], keys: dict[str, Any], tools: Tools
+) -> tuple[dict[str, Any], list[State]]:
+    """Ask about a group: its values, and the states on the way if it was folded."""
     if node.prompt is None or node.schema is None:
-        return {}
-    fold = Fold(node, group, keys, node.prompt, node.fold_prompt, node.schema, node.fold_batch_size)
-    if needs_folding(fold, tools):
-        return await fold_rows(fold, tools)
-    return await ask(node, fold.question(), tools)
+        return {}, []
+    fold = Fold(node, group, keys, node.prompt, node.fold_prompt, node.schema, node.fold_batch_size, node.fields_seen)
+    if not needs_folding(fold, tools):
+        return await ask(node, fold.question(), tools), []
+    if node.merges:
+        states = await fold_and_merge(Merge(fold, node.merge_prompt, node.merge_batch_size), tools)
+    else:
+        states = await fold_rows(fold, 0, len(group), tools)
+    return states[-1].output, states
+
+
+def _about(node: Reduce, group: Sequence[Row], states: Sequence[State]) -> dict[str, Any]:
+    """Tell of the rows behind an answer: how many, what they hold, and the results on the way."""
+    told = (
+        len(group),
+        [found for row in group if (found := {key: row.values[key] for key in node.lineage if key in row.values})],
+        [{"iter": i, "intermediate": s.output, "scratchpad": s.scratchpad} for i, s in enumerate(states)],
+    )
+    every = (f"_counts_prereduce_{node.name}", f"{node.name}_lineage", f"_{node.name}_intermediates")
+    return {name: value for name, value in zip(every, told, strict=True) if name in node.extra_fields}
 
 
 OPERATOR = Operator(Reduce, run)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from engine.language.schema import Schema
 from engine.language.templates import Template
 from engine.operators.accounting import Failure, attempt_all, fail, label, require
-from engine.operators.asking import ModelNode, Question, ask, quote_source, texts_of
+from engine.operators.asking import Question, ask, quote_source, texts_of, visible
 from engine.operators.base import Failed, Operator, Outcome, Tools
+from engine.operators.blocking import Candidates, ComparingNode, Side, asking_model, block, blocking_text
 from engine.operators.comparing import Comparison, ModelRounds
 from engine.operators.mentions import Mention, find_mentions, shown
 from engine.operators.name_rules import judge_names
-from engine.operators.pairs import Proposal, condition_template, in_order, pairs_by_condition, similar_pairs
+from engine.operators.pairs import Proposal, in_order
 from engine.operators.person_names import completeness
 from engine.plan.frozen import freeze
 from engine.plan.node import Traits
@@ -23,27 +24,24 @@ from engine.rows import Row
 
 CANONICAL = ("model", "most_common", "longest")
 RULES = ("person_name",)
-DEFAULT_THRESHOLD = 0.5
-"""Cosine from which pairs are compared when neither rules nor blocking are given."""
-
 ORIGINAL = "_original"
 ENTITY = "_entity"
 VERDICT = Schema.parse({"same": "boolean"})
 
 
 @dataclass(frozen=True, kw_only=True)
-class Resolve(ModelNode):
+class Resolve(ComparingNode):
     """Replace the fields of `schema` by a canonical value for all rows that mean the same.
 
     Distinct values are compared, not rows. Who decides, in this order: `keep_apart` and `same_as` (pairs of values),
     then `rules`, then the model with `comparison_prompt` (`input1`, `input2`) on the pairs that are proposed. What the
     user or a rule keeps apart never meets through third parties.
 
-    Pairs are proposed by `rules`, by `blocking_conditions` (expressions over `left` and `right`), and by embeddings of
-    `blocking_keys` (default: the resolved fields) with a cosine of at least `blocking_threshold`; with none of these
-    three given, embeddings at 0.5. At most `limit_comparisons` pairs are asked, the most alike first.
+    Pairs are proposed by `rules`, or as in all operators that compare (ComparingNode): conditions over `left` and
+    `right`, embeddings of `blocking_keys` (default: the resolved fields).
 
-    The canonical value is written by the model from `resolution_prompt` (`inputs`: one row per distinct value), or is
+    The canonical value is written by the model from `resolution_prompt` (`inputs`: one row per distinct value, of which
+    it sees the fields `input`, or all), or is
     the value of most rows (`most_common`), or the fullest (`longest`, under the rule person_name the name with most
     whole words). A field `X_original` in the schema receives the value that X had, and a field `X_entity`
     a number from 1, the same for all rows that were found to mean the same: as a reduce key it keeps apart what has one
@@ -55,14 +53,13 @@ class Resolve(ModelNode):
     schema: Schema = field(metadata={"yaml": "output.schema"})
     comparison_prompt: Template | None = field(default=None, metadata={"variables": ("input1", "input2")})
     resolution_prompt: Template | None = field(default=None, metadata={"variables": ("inputs",)})
+    input: Mapping[str, Any] | tuple[str, ...] = field(default=(), metadata={"yaml": "input.schema"})
     blocking_keys: tuple[str, ...] = ()
-    blocking_threshold: float | None = None
-    blocking_conditions: tuple[str, ...] = ()
-    limit_comparisons: int | None = None
     rules: tuple[str, ...] = ()
     same_as: tuple[tuple[str, str], ...] = ()
     keep_apart: tuple[tuple[str, str], ...] = ()
     canonical: str | None = None
+    resolution_model: str | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -73,8 +70,7 @@ class Resolve(ModelNode):
             require(self, valid, f"{name} must be a list of pairs of values", '[["D. Harmon", "Daniel Harmon"]]')
         self._check_choices()
         require(self, bool(self.fields), "resolve's output.schema names no field but originals")
-        for condition in self.blocking_conditions:
-            condition_template(condition)
+        object.__setattr__(self, "input", tuple(self.input))
 
     def _check_choices(self) -> None:
         unknown = [r for r in self.rules if r not in RULES]
@@ -97,10 +93,6 @@ class Resolve(ModelNode):
             "resolve has no way to compare values",
             "Write comparison_prompt, or rules: [person_name].",
         )
-        threshold = self.blocking_threshold
-        require(self, threshold is None or -1 <= threshold <= 1, f"blocking_threshold is a cosine, not {threshold}")
-        limit = self.limit_comparisons
-        require(self, limit is None or limit >= 0, f"limit_comparisons must not be negative, but is {limit}")
 
     @property
     def chooses(self) -> str:
@@ -132,11 +124,11 @@ class Resolve(ModelNode):
         return Schema(tuple(f for f in self.schema.fields if f.name in self.fields))
 
     @property
-    def threshold(self) -> float | None:
-        """Return the cosine from which embeddings propose pairs; None: they propose none."""
-        if self.blocking_threshold is None and not self.rules and not self.blocking_conditions:
-            return DEFAULT_THRESHOLD
-        return self.blocking_threshold
+    def uses_embeddings(self) -> bool:
+        """Say whether embeddings propose pairs; rules do so instead of them."""
+        if self.comparison_prompt is None:
+            return False
+        return self.blocking_threshold is not None or not (self.rules or self.blocking_conditions)
 
     def traits(self) -> Traits:
         """Say what it reads and writes."""
@@ -144,14 +136,15 @@ class Resolve(ModelNode):
         reads = compared.reads("input1") | compared.reads("input2") if compared else frozenset[str]()
         if resolved:
             reads |= resolved.reads("inputs")
+        reads |= self.condition_reads(0) | self.condition_reads(1) | frozenset(self.input)
         named = frozenset(self.fields[:1]) if self.rules or self.same_as or self.keep_apart else frozenset[str]()
         return Traits(
             reads=reads | named | frozenset(self.blocking_keys),
             writes=frozenset(self.schema.names),
             row_local=False,
-            reads_unknown=any(p.reads_unknown for p in (compared, resolved) if p) or bool(self.blocking_conditions),
+            reads_unknown=any(p.reads_unknown for p in (compared, resolved) if p),
             calls_model=compared is not None or self.chooses == "model",
-            embeds=self.threshold is not None and compared is not None,
+            embeds=self.uses_embeddings,
         )
 
 
@@ -187,45 +180,52 @@ def _keys(node: Resolve, rows: Sequence[Row]) -> tuple[str, ...]:
 async def _compare(node: Resolve, mentions: Sequence[Mention], keys: Sequence[str], tools: Tools) -> Comparison:
     comparison = Comparison(", ".join(keys), mentions)
     comparison.apply_user(node.same_as, node.keep_apart)
-    proposals = await _proposals(node, mentions, keys, tools)
+    candidates = await _candidates(node, mentions, keys, tools)
+    comparison.decisions += candidates.decisions
+    proposals = candidates.proposals
     if node.rules:
         verdicts = judge_names([m.text for m in mentions], [m.documents for m in mentions])
         comparison.apply_rules(verdicts.same, verdicts.different)
         proposals += verdicts.candidates
+    elif node.comparison_prompt:
+        comparison.join_equal()
     if node.comparison_prompt is None:
         for pair in in_order(proposals):
             comparison.record(pair.left, pair.right, "undecided", "rule", f"{pair.reason}; no comparison_prompt to ask")
         return comparison
-    compare = functools.partial(_ask_same, node, node.comparison_prompt, mentions, tools)
-    await ModelRounds(comparison, compare, tools.progress, node.limit_comparisons).run(in_order(proposals))
+    rounds = ModelRounds(
+        comparison,
+        functools.partial(_ask_same, node, mentions, tools),
+        tools.progress,
+        limit=node.limit_comparisons,
+        batch=node.compare_batch_size,
+        known=candidates.known,
+    )
+    await rounds.run(in_order(proposals))
     return comparison
 
 
-async def _proposals(node: Resolve, mentions: Sequence[Mention], keys: Sequence[str], tools: Tools) -> list[Proposal]:
+async def _candidates(node: Resolve, mentions: Sequence[Mention], keys: Sequence[str], tools: Tools) -> Candidates:
     if len(mentions) < 2:
-        return []
-    proposals = list(pairs_by_condition(node.blocking_conditions, [m.row.values for m in mentions]))
-    if node.threshold is not None and node.comparison_prompt is not None:
-        texts = [_blocking_text(m, node.blocking_keys or keys) for m in mentions]
-        proposals += similar_pairs(await tools.embed(texts), node.threshold)
-    return proposals
+        return Candidates()
+    values = [mention.row.values for mention in mentions]
+    side = Side([blocking_text(each, node.blocking_keys or keys) for each in values], values)
+    return await block(node, ", ".join(keys), side, None, functools.partial(_ask_same, node, mentions, tools), tools)
 
 
-def _blocking_text(mention: Mention, keys: Collection[str]) -> str:
-    return " ".join(shown(mention.row.values.get(key, "")) for key in keys)
-
-
-async def _ask_same(node: Resolve, prompt: Template, mentions: Sequence[Mention], tools: Tools, pair: Proposal) -> bool:
+async def _ask_same(node: Resolve, mentions: Sequence[Mention], tools: Tools, pair: Proposal) -> bool:
+    assert node.comparison_prompt is not None  # else no pair is asked about
     left, right = mentions[pair.left].row, mentions[pair.right].row
     question = Question(
-        prompt=prompt.render(input1=left.values, input2=right.values),
+        prompt=node.comparison_prompt.render(input1=left.values, input2=right.values),
         json_schema=VERDICT.json_schema(lambda _: ()),
         form=VERDICT.describe(),
         texts=texts_of(left.values),
         task="compare",
         row_id=left.id,
+        values={"input1": left.values, "input2": right.values},
     )
-    return bool((await ask(node, question, tools))["same"])
+    return bool((await ask(node, question, node.comparing(tools)))["same"])
 
 
 async def _canonical(node: Resolve, keys: Sequence[str], tools: Tools, cluster: Sequence[Mention]) -> dict[str, Any]:
@@ -250,14 +250,15 @@ async def _ask_canonical(node: Resolve, cluster: Sequence[Mention], tools: Tools
         distinct.setdefault(shown(list(mention.values)), mention.row.values)
     inputs = list(distinct.values())
     question = Question(
-        prompt=node.resolution_prompt.render(inputs=inputs),
+        prompt=node.resolution_prompt.render(inputs=[visible(values, node.input) for values in inputs]),
         json_schema=node.asked_schema.json_schema(quote_source(inputs, node.resolution_prompt, "inputs")),
         form=node.asked_schema.describe(),
         read=node.asked_schema.read,
         task=f"name {len(inputs)} values ({label(cluster[0].row)})",
         row_id=cluster[0].row.id,
+        values=cluster[0].row.values,
     )
-    return await ask(node, question, tools)
+    return await ask(node, question, asking_model(node, node.resolution_model, tools))
 
 
 def _replace(node: Resolve, row: Row, canonical: dict[str, Any]) -> Row:

@@ -17,11 +17,6 @@ LEAST_WAVE = 16
 """Rows that are asked about at once while a filter looks for its next matches: a model answers many as fast as few."""
 
 
-def is_row_local(node: Node) -> bool:
-    """Say whether each row can go through by itself: with a limit, rows must be counted."""
-    return node.traits().row_local and getattr(node, "limit", None) is None
-
-
 async def run_operator(node: Node, given: OperatorInput, tools: Tools) -> Outcome:
     """Run any operator over its rows; the outcome has the notes of `tools.record` among its decisions."""
     if not isinstance(node, ModelNode) or node.limit is None:

@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import ClassVar
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
+from engine.documents.headings import Heading, headings
 from engine.operators.accounting import process_rows, require, text_of
 from engine.operators.base import Operator, Outcome, Tools
+from engine.operators.cutting import after_form_feeds, before_lines, by_delimiter, by_tokens, lines_of
 from engine.plan.node import Node, Traits
 from engine.rows import Row, Span
 
-METHODS = ("token_count", "delimiter")
+METHODS = ("token_count", "delimiter", "page", "section")
+
+_OWN_KEYS = {
+    "token_count": {"num_tokens"},
+    "delimiter": {"delimiter", "num_splits_to_group", "num_splits_to_group_outside"},
+    "page": {"num_pages"},
+    "section": {"max_level"},
+}
+"""The settings of each method; `model` goes with all, for it only says whose tokens would be counted."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Split(Node):
-    """Cut `split_key` by `token_count` (at most `num_tokens` a chunk) or after each `delimiter`.
+    """Cut `split_key` by `token_count` (at most `num_tokens` a chunk), after each `delimiter`, by page or by section.
+
+    Method `page` puts `num_pages` pages into a chunk. Method `section` cuts before each heading, `max_level` being the
+    lowest kind that counts (None: all), and writes each chunk's headings to `{name}_headers`, as gather takes them.
+    Where a text is not that of a document, form feeds end pages, and headings are found by how they are written.
 
     `num_splits_to_group` pieces between delimiters make one chunk. Peers document that key both inside and beside
     `method_kwargs`; both places are read. `model` names the model whose tokens are counted.
@@ -30,6 +44,8 @@ class Split(Node):
     delimiter: str | None = field(default=None, metadata={"yaml": "method_kwargs.delimiter"})
     num_splits_to_group: int | None = field(default=None, metadata={"yaml": "method_kwargs.num_splits_to_group"})
     num_splits_to_group_outside: int | None = field(default=None, metadata={"yaml": "num_splits_to_group"})
+    num_pages: int | None = field(default=None, metadata={"yaml": "method_kwargs.num_pages"})
+    max_level: int | None = field(default=None, metadata={"yaml": "method_kwargs.max_level"})
     model: str | None = field(default=None, metadata={"yaml": "method_kwargs.model"})
 
     def __post_init__(self) -> None:
@@ -39,24 +55,29 @@ class Split(Node):
             f"there is no split method {self.method!r}",
             f"Valid methods: {', '.join(METHODS)}.",
         )
+        self._refuse_foreign_settings()
         if self.method == "token_count":
-            self._check_token_count()
-        else:
+            require(
+                self,
+                self.num_tokens is not None and self.num_tokens >= 1,
+                f"method token_count needs num_tokens of at least 1, not {self.num_tokens}",
+                "Write method_kwargs: {num_tokens: 1000}.",
+            )
+        if self.method == "delimiter":
             self._check_delimiter()
+        for key in ("num_pages", "max_level"):
+            value = getattr(self, key)
+            require(self, value is None or value >= 1, f"{key} must be at least 1, not {value}")
 
-    def _check_token_count(self) -> None:
-        require(
-            self,
-            self.num_tokens is not None and self.num_tokens >= 1,
-            f"method token_count needs num_tokens of at least 1, not {self.num_tokens}",
-            "Write method_kwargs: {num_tokens: 1000}.",
-        )
-        unused = self.delimiter is None and self.num_splits_to_group is self.num_splits_to_group_outside is None
-        require(self, unused, "delimiter and num_splits_to_group belong to method delimiter, not token_count")
+    def _refuse_foreign_settings(self) -> None:
+        for method, keys in _OWN_KEYS.items():
+            for key in sorted(keys - _OWN_KEYS[self.method]):
+                shown = key.removesuffix("_outside")
+                unused = getattr(self, key) is None
+                require(self, unused, f"{shown} belongs to method {method}, not {self.method}")
 
     def _check_delimiter(self) -> None:
         require(self, bool(self.delimiter), "method delimiter needs a delimiter", 'For example delimiter: "\\n\\n".')
-        require(self, self.num_tokens is None, "num_tokens belongs to method token_count, not delimiter")
         both = {self.num_splits_to_group, self.num_splits_to_group_outside} - {None}
         require(self, len(both) < 2, "num_splits_to_group is given twice, with different values")
         require(self, self.group_size >= 1, f"num_splits_to_group must be at least 1, not {self.group_size}")
@@ -82,11 +103,17 @@ class Split(Node):
         """Return the field that numbers the chunks of one text from 1."""
         return f"{self.name}_chunk_num"
 
+    @property
+    def headers_key(self) -> str:
+        """Return the field that holds a section's headings: [{header, level}, ...]."""
+        return f"{self.name}_headers"
+
     def traits(self) -> Traits:
         """Say what it reads and writes."""
+        headers = {self.headers_key} if self.method == "section" else set()
         return Traits(
             reads=frozenset({self.split_key}),
-            writes=frozenset({self.chunk_key, self.id_key, self.number_key}),
+            writes=frozenset({self.chunk_key, self.id_key, self.number_key, *headers}),
             cardinality="one_to_many",
             calls_model=False,
             counts_tokens=self.method == "token_count",
@@ -98,108 +125,62 @@ async def run(node: Split, rows: Sequence[Row], tools: Tools) -> Outcome:
 
     async def chunk(row: Row) -> Sequence[Row]:
         text = text_of(row, node.split_key)
-        return list(_chunk_rows(node, row, text, cut(node, text, tools.count_tokens)))
+        return list(_chunk_rows(node, row, text, tools))
 
     return await process_rows(node, rows, chunk, tools)
 
 
-def cut(node: Split, text: str, count_tokens: Callable[[str], int]) -> list[str]:
-    """Cut a text as the node says; the chunks joined are the text."""
-    if node.delimiter:
-        return by_delimiter(text, node.delimiter, node.group_size)
-    assert node.num_tokens is not None  # __post_init__
-    return by_tokens(text, node.num_tokens, count_tokens)
-
-
-def by_delimiter(text: str, delimiter: str, group_size: int = 1) -> list[str]:
-    """Cut behind every `group_size`-th delimiter, which stays at the end of its chunk."""
-    pieces = [piece + delimiter for piece in text.split(delimiter)]
-    pieces[-1] = pieces[-1].removesuffix(delimiter)
-    chunks = ["".join(pieces[i : i + group_size]) for i in range(0, len(pieces), group_size)]
-    return [c for c in chunks if c] or [""]
-
-
-def by_tokens(text: str, limit: int, count_tokens: Callable[[str], int]) -> list[str]:
-    """Cut at line ends into chunks of at most `limit` tokens; a line that alone exceeds it is cut inside.
-
-    A single character of more than `limit` tokens stays whole.
-    """
-    pieces = [piece for line in text.splitlines(keepends=True) for piece in _short_line(line, limit, count_tokens)]
-    chunks: list[str] = []
-    taken = 0
-    while taken < len(pieces):
-        size = _fitting(pieces, taken, limit, count_tokens)
-        if taken + size < len(pieces):
-            size = _whole_sentences(pieces, taken, size)
-        chunks.append("".join(pieces[taken : taken + size]))
-        taken += size
-    return chunks or [""]
-
-
-def _whole_sentences(pieces: Sequence[str], start: int, size: int) -> int:
-    """Shorten a chunk to end with a paragraph, else with a sentence, if one ends in its last third.
-
-    Lines of a page end anywhere; a sentence cut in two can neither be quoted nor understood.
-    """
-    ends = range(start + size, start + size - max(1, size // 3), -1)
-    for is_end in (_ends_paragraph, _ends_sentence):
-        found = next((end - start for end in ends if is_end(pieces, end)), None)
-        if found is not None:
-            return found
-    return size
-
-
-def _ends_paragraph(pieces: Sequence[str], end: int) -> bool:
-    return not pieces[end - 1].strip() or not pieces[end].strip()
-
-
-def _ends_sentence(pieces: Sequence[str], end: int) -> bool:
-    return pieces[end - 1].rstrip().endswith((".", "?", "!", ":", '"', "”"))
-
-
-def _fitting(pieces: Sequence[str], start: int, limit: int, count_tokens: Callable[[str], int]) -> int:
-    """Count how many pieces from `start` on fit together, at least 1.
-
-    Tokens of the parts need not add up to those of the whole, so the joined text has the last word.
-    """
-    size, total = 0, 0
-    for index in range(start, len(pieces)):
-        total += count_tokens(pieces[index])
-        if total > limit and size:
-            break
-        size += 1
-    while size > 1 and count_tokens("".join(pieces[start : start + size])) > limit:
-        size -= 1
-    return size
-
-
-def _short_line(line: str, limit: int, count_tokens: Callable[[str], int]) -> Iterator[str]:
-    while len(line) > 1 and count_tokens(line) > limit:
-        end = _prefix(line, limit, count_tokens)
-        yield line[:end]
-        line = line[end:]
-    if line:
-        yield line
-
-
-def _prefix(line: str, limit: int, count_tokens: Callable[[str], int]) -> int:
-    """Find where to cut a line: behind the last space of the longest prefix that fits, at least 1 character."""
-    low, high = 1, len(line) - 1
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if count_tokens(line[:middle]) <= limit else (low, middle - 1)
-    space = line.rfind(" ", 0, low) + 1
-    return space if space and count_tokens(line[:space]) <= limit else low
-
-
-def _chunk_rows(node: Split, row: Row, text: str, chunks: Sequence[str]) -> Iterator[Row]:
+def _chunk_rows(node: Split, row: Row, text: str, tools: Tools) -> Iterator[Row]:
     first_line = _first_line(row, text)
-    offset = 0
-    for index, chunk in enumerate(chunks):
+    found = _headings(row, text, first_line, tools) if node.method == "section" else []
+    offset, line = 0, 1
+    for index, chunk in enumerate(_cut(node, row, text, found, tools)):
         values = {**row.values, node.chunk_key: chunk, node.id_key: row.id, node.number_key: index + 1}
+        if node.method == "section":
+            last = line + len(lines_of(chunk))
+            values[node.headers_key] = [_header(h) for h in found if line <= h.line < last]
+            line = last
         span = _lines(text, offset, offset + len(chunk), first_line) if first_line and chunk else None
         yield row.derive(node.name, values, index=index, span=span)
         offset += len(chunk)
+
+
+def _cut(node: Split, row: Row, text: str, found: Sequence[Heading], tools: Tools) -> list[str]:
+    """Cut a text as the node says; the chunks joined are the text."""
+    if node.delimiter is not None:
+        return by_delimiter(text, node.delimiter, node.group_size)
+    if node.num_tokens is not None:
+        return by_tokens(text, node.num_tokens, tools.count_tokens)
+    if node.method == "section":
+        return before_lines(text, {h.line for h in found if node.max_level is None or h.level <= node.max_level})
+    pages = _page_lines(row, text, tools)
+    if pages is None:
+        return after_form_feeds(text, node.num_pages or 1)
+    return before_lines(text, set(pages[:: node.num_pages or 1]))
+
+
+def _page_lines(row: Row, text: str, tools: Tools) -> list[int] | None:
+    """Return the lines of the text on which pages begin, from 1; None when the text is not that of a document."""
+    first = _first_line(row, text)
+    if row.document_id is None or first is None:
+        return None
+    lines = len(lines_of(text))
+    starts = [start - first + 1 for _, start in tools.structure(row.document_id).pages]
+    inside = [start for start in starts if 1 < start <= lines]
+    return [1, *inside]
+
+
+def _headings(row: Row, text: str, first: int | None, tools: Tools) -> list[Heading]:
+    """Find the headings of the text, their lines counted from 1 in it."""
+    lines = lines_of(text)
+    if row.document_id is None or first is None:
+        return list(headings([line.rstrip("\r\n") for line in lines]))
+    moved = [replace(h, line=h.line - first + 1) for h in tools.structure(row.document_id).headings]
+    return [heading for heading in moved if 1 <= heading.line <= len(lines)]
+
+
+def _header(heading: Heading) -> dict[str, Any]:
+    return {"header": heading.text, "level": heading.level}
 
 
 def _first_line(row: Row, text: str) -> int | None:

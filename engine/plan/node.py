@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import ClassVar, Literal
+
+LEFT, RIGHT = "_left", "_right"
+"""What a join appends to the name of a field that both of its sides have."""
 
 Cardinality = Literal["one_to_one", "zero_or_one", "one_to_many", "many_to_many", "many_to_one"]
 
@@ -19,8 +24,12 @@ class Traits:
     `counts_tokens`: it needs the model's tokenizer, though it may ask nothing (split).
     `embeds`: it needs the embedding model.
     `reads_unknown`: it may read fields beyond `reads` (a prompt with `{{ input }}`), so none may be dropped before it.
+    `runs_code`: it runs Python from the pipeline, which must be trusted. `scans`: the dataset whose rows it begins a
+    step with.
     `inputs`: 2 for joins, whose step names a left and a right input; `reads` are then fields of the left rows,
-    `reads_right` those of the right ones, and the fields of both survive.
+    `reads_right` those of the right ones, and the fields of both survive: one that both have as `x_left` and `x_right`.
+    `keeps_first`: it passes on the first so many rows it is given, unchanged, and turns down the others, whatever
+    they hold. `fuses`: neighbours that name the same group are run in one call (engine.operators.base.Operator).
     """
 
     reads: frozenset[str]
@@ -36,18 +45,26 @@ class Traits:
     reads_unknown: bool = False
     inputs: Literal[1, 2] = 1
     reads_right: frozenset[str] = frozenset()
+    runs_code: bool = False
+    scans: str = ""
+    keeps_first: int | None = None
+    fuses: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Node:
     """One operator of a plan. Subclasses are frozen dataclasses validated in `__post_init__`.
 
-    `kind` is the YAML `type`. A subclass lives in its operator's module and is listed in engine.operators.registry.
+    `kind` is the YAML `type`. `sample`: work on so many rows, the first ones, while a pipeline is being written; the
+    executor sees to it. A subclass lives in its operator's module and is listed in engine.operators.registry.
+    `refused` are keys that peers have and that cannot work here, each with the reason.
     """
 
     kind: ClassVar[str]
+    refused: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
     name: str
+    sample: int | None = None
 
     def traits(self) -> Traits:
         """Say what this node reads, writes and removes."""

@@ -103,6 +103,7 @@ class Plan:
         ):
             _refuse_repeats(what, names)
         _refuse_unknown(self)
+        _refuse_bad_samples(self.operators)
         _refuse_bad_retrievers(self)
 
     @cached_property
@@ -175,7 +176,23 @@ def _refuse_unknown(plan: Plan) -> None:
         _refuse_bad_inputs(step, list(plan.nodes(step)))
 
 
+def _refuse_bad_samples(nodes: Iterable[Node]) -> None:
+    for node in nodes:
+        if node.sample is not None and (node.sample < 1 or node.traits().inputs == 2):
+            raise PipelineError(
+                f"sample is {node.sample}: it is a number of rows from 1, and joins have none",
+                advice="Put an operator of type sample before it.",
+                operator=node.name,
+            )
+
+
 def _refuse_bad_inputs(step: Step, nodes: list[Node]) -> None:
+    for node in nodes:
+        if (scanned := node.traits().scans) and (node is not nodes[0] or step.inputs != (scanned,)):
+            raise PipelineError(
+                f"step {step.name!r} uses {node.name!r}, which begins a step with the rows of {scanned!r}",
+                advice=f"Make it the first operator of its step, with input: {scanned} or none.",
+            )
     if late := [node.name for node in nodes[1:] if node.traits().inputs == 2]:
         raise PipelineError(
             f"step {step.name!r} joins with {late[0]!r} after other operators",

@@ -11,12 +11,13 @@ from pathlib import Path
 from engine.documents.options import ParseOptions
 from engine.errors import UsageError
 from engine.executor.run import RunOptions, refuse, refuse_problems
-from engine.executor.stages import named_apart
 from engine.language.checks import check, field_flow
 from engine.language.loader import Loaded, load_pipeline
+from engine.language.trust import refuse_untrusted
 from engine.plan.plan import Plan
 from engine.plan.sources import override_input
-from engine.worker.model_choice import Models, settle_chosen, settle_models, stand_in_warnings
+from engine.plan.work import named_apart
+from engine.worker.model_choice import Models, settled
 from engine.worker.surroundings import check_surroundings
 from storage.case import Case
 from storage.export.assemble import result_table
@@ -45,7 +46,10 @@ class OutputOptions:
 
 @dataclass(frozen=True)
 class RunJob:
-    """One run as ordered. Relative paths start at the current folder; `model` replaces those of the pipeline."""
+    """One run as ordered. Relative paths start at the current folder; `model` replaces those of the pipeline.
+
+    `trust_code`: the user lets Python that the pipeline brings along run.
+    """
 
     pipeline: Path
     case: Path
@@ -53,6 +57,7 @@ class RunJob:
     outs: tuple[Path, ...] = ()
     model: str = ""
     workers: int | None = None
+    trust_code: bool = False
     output: OutputOptions = field(default=OutputOptions())
     parse: ParseOptions = field(default=ParseOptions())
 
@@ -88,26 +93,23 @@ def make_ready(job: RunJob, models: Models) -> ReadyRun:
     """
     loaded = load_with_inputs(job.pipeline, job.inputs)
     refuse_problems(loaded)
+    refuse_untrusted(loaded.plan, loaded.positions, trust_code=job.trust_code)
     around = check_surroundings(loaded, output=not job.outs)
     refuse(around)
     outs = _outs(job, loaded)
     check_outs(outs, case=job.case)
     _check_columns(loaded.plan, job.output.columns)
-    stand_ins = {} if job.model else settle_models(loaded, models)
-    if job.model:
-        settle_chosen(loaded.plan, job.model, models)
     warnings = [
         *loaded.warnings,
         *(p for p in check(loaded.plan, positions=loaded.positions) if p.severity == "warning"),
         *(p for p in around if p.severity == "warning"),
-        *stand_in_warnings(loaded, stand_ins),
     ]
-    plan = replace(loaded.plan, default_model=stand_ins.get(loaded.plan.default_model, loaded.plan.default_model))
-    options = RunOptions(model=job.model, columns=job.output.columns, parse=job.parse)
+    ready = settled(replace(loaded, warnings=tuple(warnings)), job.model, models)
+    options = RunOptions(model=job.model, columns=job.output.columns, parse=job.parse, trust_code=job.trust_code)
     if job.workers is not None:
         options = replace(options, workers=job.workers)
     output = replace(job.output, table=loaded.plan.output.table)
-    return ReadyRun(replace(loaded, plan=plan, warnings=tuple(warnings)), options, outs, output)
+    return ReadyRun(ready, options, outs, output)
 
 
 def load_with_inputs(pipeline: Path, inputs: Sequence[str]) -> Loaded:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Protocol
 
 from engine.errors import EnvironmentMissing
@@ -32,6 +33,18 @@ class Models(Protocol):
 
     def open_embedder(self) -> TextEmbedder:
         """Open the embedding model; it loads when it is first used."""
+
+
+def settled(loaded: Loaded, chosen: str, models: Models) -> Loaded:
+    """Check that the models a run will use are there; warn of stand-ins. `chosen` replaces those of the pipeline.
+
+    Raises EnvironmentMissing.
+    """
+    stand_ins = {} if chosen else settle_models(loaded, models)
+    if chosen:
+        settle_chosen(loaded.plan, chosen, models)
+    plan = replace(loaded.plan, default_model=stand_ins.get(loaded.plan.default_model, loaded.plan.default_model))
+    return replace(loaded, plan=plan, warnings=(*loaded.warnings, *stand_in_warnings(loaded, stand_ins)))
 
 
 def settle_models(loaded: Loaded, models: Models) -> dict[str, str]:

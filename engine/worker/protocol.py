@@ -25,14 +25,14 @@ from storage.export.cells import Lists
 _TEXTS = {"input", "out", "columns"}
 _PARSING = ("ocr", "password", "workers")
 _KEYS: Mapping[str, tuple[str, ...]] = {
-    "run": ("pipeline", "input", "case", "out", "model", "columns", "bom", "lists", *_PARSING),
+    "run": ("pipeline", "input", "case", "out", "model", "columns", "bom", "lists", "trust_code", *_PARSING),
     "ingest": ("folder", "case", *_PARSING),
     "cancel": (),
     "pause": (),
     "resume": (),
 }
 _REQUIRED = {"run": ("pipeline",), "ingest": ("folder", "case")}
-_KINDS: Mapping[str, type] = {"bom": bool, "workers": int}
+_KINDS: Mapping[str, type] = {"bom": bool, "workers": int, "trust_code": bool}
 
 COMMANDS = tuple(_KEYS)
 """The commands there are."""
@@ -132,6 +132,7 @@ def run_job(given: Mapping[str, Any]) -> RunJob:
         outs=tuple(Path(out).expanduser() for out in _texts(given, "out")),
         model=given.get("model", ""),
         workers=workers_of(given),
+        trust_code=given.get("trust_code", False),
         output=OutputOptions(_texts(given, "columns"), given.get("bom", False), lists),
         parse=parse_options(given),
     )

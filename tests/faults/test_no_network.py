@@ -28,6 +28,7 @@ NETWORK_MODULES = frozenset(
 
 SUBPROCESSES = {
     "engine/cli/bench.py": "pytest on tests/bench, on the user's command `bench` and never during a run",
+    "engine/code/process.py": "children for code of a pipeline, which can neither open sockets nor start processes",
     "engine/documents/pool.py": "children that parse files, in which sockets are forbidden (engine.documents.child)",
     "engine/documents/render.py": "a child that draws a page, in which sockets are forbidden",
     "models/download.py": "pip, on the user's command `models install` and never during a run",

@@ -42,6 +42,6 @@ def test_example_runs_on_a_real_model(example, tmp_path):
                 options=RunOptions(parse=PLAIN, workers=1, trust_code=example.runs_code),
             )
         )
-        failed = [fate.error for fate in case.fates(result.run_id, fate="failed")]
+        failed = [fate.record.error for fate in case.fates(result.run_id, fate="failed")]
     assert not failed
     assert result.rows

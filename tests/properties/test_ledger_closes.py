@@ -1,16 +1,16 @@
-"""Whatever the pipeline and whatever fails: no row is lost, every output leads back to a document (invariants 1, 5)."""
+"""Whatever the pipeline and whatever fails: no row is lost, every output leads back to a document (invariants 1, 5).
+
+Each pipeline is run as written and after its exact rewrites; both must close, and give the same rows.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import random
+import dataclasses
 import shutil
-import string
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from unittest.mock import patch
 
@@ -18,147 +18,15 @@ import pymupdf
 import pytest
 from hypothesis import HealthCheck, find, given, settings
 from hypothesis import strategies as st
+from operator_pages import all_examples
+from random_pipelines import TEXTS, answer_with, faults_of, pipelines
 from scripted_run import Bench, pipeline, write_texts
 
 from engine.executor.run import _Run
-from models.faulty import Fault, FaultyBackend
+from engine.language.loader import Loaded
+from engine.plan.work import named_apart
+from models.faulty import FaultyBackend
 from models.scripted import ScriptedBackend
-
-WORDS = ("Varrick", "Varick", "Tullock", "Tulock", "Ashgrove", "nobody")
-TEXTS = {
-    "a.txt": "Varrick struck the man.\n\nTullock watched.\n\nAshgrove lied.",
-    "b.txt": "Tulock searched the house.\n\nVarick wrote it down.",
-    "c.txt": "nobody was there",
-    "sub.md": "# Findings\n\nAshgrove and Varrick.",
-}
-
-
-# -- pipelines -------------------------------------------------------------------------------------------------------
-
-
-@dataclass
-class Flow:
-    """The fields of the rows so far, so that only pipelines that pass the static checks are drawn."""
-
-    texts: set[str] = field(default_factory=lambda: {"text"})
-    lists: set[str] = field(default_factory=set)
-    may_split: bool = True
-    chunks: tuple[str, str] | None = None
-    """The field of chunks and the split that wrote it."""
-
-
-def some(draw, fields):
-    return draw(st.sampled_from(sorted(fields)))
-
-
-def draw_map(draw, flow, name):
-    source, written = some(draw, flow.texts), f"w_{name}"
-    flow.texts.add(written)
-    return f'type: map, prompt: "{name} {{{{ input.{source} }}}}", output: {{schema: {{{written}: string}}}}'
-
-
-def draw_list(draw, flow, name):
-    source, written = some(draw, flow.texts), f"l_{name}"
-    flow.lists.add(written)
-    return f'type: map, prompt: "{name} {{{{ input.{source} }}}}", output: {{schema: {{{written}: "list[string]"}}}}'
-
-
-def draw_filter(draw, flow, name):
-    source = some(draw, flow.texts)
-    return f'type: filter, prompt: "{name} {{{{ input.{source} }}}}", output: {{schema: {{yes_{name}: boolean}}}}'
-
-
-def draw_unnest(draw, flow, name):
-    source = some(draw, flow.lists)
-    flow.lists.remove(source)
-    keep_empty = draw(st.booleans())
-    if not keep_empty:
-        flow.texts.add(source)
-    return f"type: unnest, unnest_key: {source}, keep_empty: {str(keep_empty).lower()}"
-
-
-def draw_split(draw, flow, name):
-    source = some(draw, flow.texts)
-    flow.texts.add(f"{source}_chunk")
-    flow.may_split = False
-    flow.chunks = (f"{source}_chunk", name)
-    return f'type: split, split_key: {source}, method: delimiter, method_kwargs: {{delimiter: "\\n\\n"}}'
-
-
-def draw_gather(draw, flow, name):
-    key, split = flow.chunks
-    flow.texts.add(f"{key}_rendered")
-    around = draw(st.sampled_from(["{}", "{previous: {tail: {count: 1}}}"]))
-    return (
-        f"type: gather, content_key: {key}, doc_id_key: {split}_id, order_key: {split}_chunk_num, "
-        f"peripheral_chunks: {around}"
-    )
-
-
-def draw_resolve(draw, flow, name):
-    source = some(draw, flow.texts)
-    prompt = f"{name} {{{{ input1.{source} }}}} = {{{{ input2.{source} }}}}"
-    schema = f"{{schema: {{{source}: string}}}}"
-    threshold = draw(st.sampled_from([-1, 0.3, 0.9]))
-    return f'type: resolve, comparison_prompt: "{prompt}", output: {schema}, blocking_threshold: {threshold}'
-
-
-def draw_reduce(draw, flow, name):
-    key = some(draw, flow.texts | {"_all"})
-    inside = some(draw, flow.texts)
-    flow.texts = ({key} - {"_all"}) | {f"n_{name}"}
-    flow.lists = {f"c_{name}"}
-    flow.may_split, flow.chunks = False, None  # what is left has no text of a document
-    prompt = f'prompt: "{name} {{% for i in inputs %}}{{{{ i.{inside} }}}};{{% endfor %}}", '
-    return (
-        f"type: reduce, reduce_key: {key}, {prompt}output: {{schema: {{n_{name}: string}}}}, "
-        f"aggregate: {{c_{name}: {{collect: {inside}}}}}"
-    )
-
-
-@st.composite
-def pipelines(draw) -> str:
-    flow, lines = Flow(), []
-    for number in range(draw(st.integers(1, 6))):
-        kinds = [draw_map, draw_list, draw_filter, draw_resolve, draw_reduce]
-        kinds += [draw_unnest] if flow.lists else []
-        kinds += [draw_split] if flow.may_split else []
-        kinds += [draw_gather] if flow.chunks else []
-        name = f"op{string.ascii_lowercase[number]}"
-        lines.append(f"  - {{name: {name}, {draw(st.sampled_from(kinds))(draw, flow, name)}}}")
-    return "\n".join(lines)
-
-
-# -- a model that answers and fails by the request alone -------------------------------------------------------------
-
-
-def number_of(request, salt: int) -> int:
-    return int.from_bytes(hashlib.sha256(f"{salt} {request.digest}".encode()).digest()[:8], "big")
-
-
-def answer_with(salt: int):
-    def value(schema, chance):
-        match schema.get("type"):
-            case "object":
-                return {key: value(inner, chance) for key, inner in schema["properties"].items()}
-            case "array":
-                return [value(schema["items"], chance) for _ in range(chance.randrange(3))]
-            case "boolean":
-                return chance.random() < 0.6
-            case _:
-                return chance.choice(WORDS)
-
-    return lambda request: value(request.schema, random.Random(number_of(request, salt)))
-
-
-def faults_of(salt: int, every: int) -> list[Fault]:
-    kinds = ("prompt_too_long", "out_of_tokens", "model_crashed")
-
-    def strikes(place):
-        return lambda request: number_of(request, salt) % every == place
-
-    return [Fault(kind, when=strikes(place)) for place, kind in enumerate(kinds)]
-
 
 # -- the case of the documents is made once; known files are not parsed again ----------------------------------------
 
@@ -185,86 +53,118 @@ def copied(home: Path) -> Iterator[Bench]:
             yield desk
 
 
-def run(desk, home, operations, salt, every):
-    """Run; return the result and the executor with the rows it held in memory."""
+def run(desk, loaded: Loaded, salt, every, *, rewrite=False):
+    """Run; return the result and the executor's rows, those it held in memory and those it delivered."""
     held = []
     deliver = _Run._deliver
 
-    def watch(self, rows):
+    def watch(self, rows, passages):
         held.append((self, list(rows)))
-        return deliver(self, rows)
+        return deliver(self, rows, passages)
 
+    desk.options = dataclasses.replace(desk.options, rewrite=rewrite)
     desk.backend = FaultyBackend(ScriptedBackend(answer_with(salt), context_tokens=100_000), faults_of(salt, every))
     with patch.object(_Run, "_deliver", watch):
-        result = asyncio.run(desk.run(pipeline(home / "in", operations)))
+        result = asyncio.run(desk.run(loaded))
     ((executor, rows),) = held
     return result, executor._rows, rows
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(operations=pipelines(), salt=st.integers(0, 10**6), every=st.sampled_from([4, 9, 10**9]))
-def test_the_ledger_closes_and_lineage_leads_both_ways(ingested, operations, salt, every) -> None:
-    with copied(ingested) as desk:
-        result, memory, rows = run(desk, ingested, operations, salt, every)
+@given(drawn=pipelines(), salt=st.integers(0, 10**6), every=st.sampled_from([4, 9, 10**9]))
+def test_the_ledger_closes_and_lineage_leads_both_ways(ingested, drawn, salt, every) -> None:
+    loaded = pipeline(ingested / "in", drawn.operations, steps=drawn.steps)
+    with copied(ingested) as desk, copied(ingested) as other:
+        result, memory, rows = run(desk, loaded, salt, every)
         case, run_id = desk.case, result.run_id
+        check_documents(case, run_id)
         check_sums(case, run_id, result)
-        check_every_row_has_a_fate(case, run_id)
-        check_documents_lead_somewhere(case, run_id, rows)
-        check_outputs_lead_back(case, run_id, rows)
-        check_case_agrees_with_memory(case, run_id, memory, rows)
+        check_every_row_has_a_fate(loaded, case, run_id)
+        check_lineage(case, run_id, memory, rows)
+        assert case.ledger(run_id).operators[-1].rows_out == result.rows or "four" in drawn.steps
+
+        rewritten, memory, again = run(other, loaded, salt, every, rewrite=True)
+        check_sums(other.case, rewritten.run_id, rewritten)
+        check_lineage(other.case, rewritten.run_id, memory, again)
+        assert again == rows, "an exact rewrite changed the results"
+        names = [o.operator for o in case.ledger(run_id).operators]
+        assert [o.operator for o in other.case.ledger(rewritten.run_id).operators] == names
 
         first = desk.csv(result), case.ledger(run_id)
-        again, _, _ = run(desk, ingested, operations, salt, every)
-        assert (desk.csv(again), case.ledger(again.run_id)) == first
-        assert case.calls_of_run(again.run_id) == {}
+        repeated, _, _ = run(desk, loaded, salt, every)
+        assert (desk.csv(repeated), case.ledger(repeated.run_id)) == first
+        assert case.calls_of_run(repeated.run_id) == {}
+
+
+@pytest.mark.parametrize("rewrite", [False, True], ids=["written", "rewritten"])
+@pytest.mark.parametrize("salt", range(3))
+@pytest.mark.parametrize("example", all_examples(), ids=str)
+def test_the_ledger_closes_for_every_operator_on_the_example_of_its_page(tmp_path, example, salt, rewrite) -> None:
+    loaded = example.write(tmp_path)
+    desk = Bench(tmp_path)
+    desk.options = dataclasses.replace(desk.options, trust_code=example.runs_code)
+    with desk.case:
+        result, memory, rows = run(desk, loaded, salt, 10**9 if salt == 0 else 5, rewrite=rewrite)
+        check_sums(desk.case, result.run_id, result)
+        check_lineage(desk.case, result.run_id, memory, rows)
+
+
+def check_documents(case, run_id) -> None:
+    ledger = case.ledger(run_id)
+    assert (ledger.documents.found, ledger.documents.parsed) == (len(TEXTS) + 1,) * 2
+    source = ledger.operators[0]
+    assert (source.rows_in, source.rejected, source.rows_out) == (len(TEXTS) + 1, 1, len(TEXTS))
 
 
 def check_sums(case, run_id, result) -> None:
     ledger = case.ledger(run_id)
     assert ledger.adds_up
-    assert (ledger.documents.found, ledger.documents.parsed) == (len(TEXTS) + 1,) * 2
     assert ledger.failed == result.failed_items == len(case.fates(run_id, fate="failed"))
     assert result.exit_code == (1 if result.failed_items else 0)
-    source, *operators = ledger.operators
-    assert (source.rows_in, source.rejected, source.rows_out) == (len(TEXTS) + 1, 1, len(TEXTS))
-    # What one operator put out is what the next was given.
-    for before, after in zip(ledger.operators, operators, strict=False):
-        assert after.rows_in == before.rows_out
-    assert ledger.operators[-1].rows_out == result.rows
 
 
-def check_every_row_has_a_fate(case, run_id) -> None:
-    source, *operators = [o.operator for o in case.ledger(run_id).operators]
-    given = [row.id for row in case.rows(run_id, source)]
-    for operator in operators:
-        fates = {f.record.row_id: f.record for f in case.fates(run_id, operator)}
-        assert set(fates) == set(given)
-        out = case.rows(run_id, operator)
-        carried = {parent for row in out for parent in row.parents} | {row.id for row in out}
-        for id, fate in fates.items():
-            assert fate.fate != "output" or id in carried
-            assert fate.fate != "rejected" or fate.reason
-            assert fate.fate != "failed" or (f"operator {operator!r}" in fate.error and f"row {id}" in fate.error)
-        given = [row.id for row in out]
+def check_every_row_has_a_fate(loaded, case, run_id) -> None:
+    """What one operator put out is what the next was given, over all steps of the plan as written."""
+    out = {d.name: [row.id for row in case.rows(run_id, d.name)] for d in loaded.plan.datasets}
+    apart = named_apart(loaded.plan)
+    for step in loaded.plan.steps:
+        given = list(dict.fromkeys(id for name in step.inputs for id in out[name]))
+        for node in apart[step.name]:
+            fates = {f.record.row_id: f.record for f in case.fates(run_id, node.name)}
+            assert set(fates) == set(given)
+            made = case.rows(run_id, node.name)
+            carried = {parent for row in made for parent in row.parents} | {row.id for row in made}
+            for id, fate in fates.items():
+                assert fate.fate != "output" or id in carried
+                assert fate.fate != "rejected" or fate.reason
+                assert fate.fate != "failed" or (f"operator {node.name!r}" in fate.error and f"row {id}" in fate.error)
+            given = [row.id for row in made]
+        out[step.name] = given
 
 
-def check_documents_lead_somewhere(case, run_id, rows) -> None:
-    """Each document reaches an output row, a rejection or a failure."""
-    ends = {row.id for row in rows}
-    ends |= {f.record.row_id for fate in ("rejected", "failed") for f in case.fates(run_id, fate=fate)}
-    source = case.ledger(run_id).operators[0].operator
-    sources = [f.record.row_id for f in case.fates(run_id, source)]
-    assert len(sources) == len(TEXTS) + 1
-    for id in sources:
-        assert id in ends or ends & {relative.id for relative in case.descendants(run_id, id)}
+def check_lineage(case, run_id, memory, rows) -> None:
+    check_every_row_leads_somewhere(case, run_id, memory, rows)
+    check_outputs_lead_back(case, run_id, memory, rows)
+    check_case_agrees_with_memory(case, run_id, memory, rows)
 
 
-def check_outputs_lead_back(case, run_id, rows) -> None:
-    """Every output row reaches at least one document, and its evidence lies in documents it reaches."""
+def check_every_row_leads_somewhere(case, run_id, memory, rows) -> None:
+    """Each document, and each row made of one, reaches an output row, a rejection or a failure."""
+    ended = {f.record.row_id for fate in ("rejected", "failed") for f in case.fates(run_id, fate=fate)}
+    ended |= {row.id for row in rows}
+    sources = {f.record.row_id for d in case.ledger(run_id).operators[:1] for f in case.fates(run_id, d.operator)}
+    children = {parent for row in memory.values() for parent in row.parents}
+    for id in sources | set(memory):
+        assert id in ended or id in children, f"row {id} leads nowhere"
+
+
+def check_outputs_lead_back(case, run_id, memory, rows) -> None:
+    """Every output row reaches a source row, and its evidence lies in documents it reaches."""
     for row in rows:
         relatives = case.ancestors(run_id, row.id)
+        assert any(not memory[id].parents for id in (row.id, *(relative.id for relative in relatives)))
         documents = {r.document_id for r in relatives} | {row.document_id}
-        assert documents - {None}
+        assert any(r.document_id for r in memory.values()) <= bool(documents - {None})
         assert all(relative.operator for relative in relatives), "an ancestor that is not in the case"
         found = {e.document_id for e in case.evidence(run_id, row.id)}
         assert found <= documents | {None}
@@ -286,5 +186,12 @@ def check_case_agrees_with_memory(case, run_id, memory, rows) -> None:
 @pytest.mark.parametrize("kind", ["map", "filter", "unnest", "split", "gather", "resolve", "reduce"])
 def test_every_operator_is_drawn_also_behind_others(kind) -> None:
     many = settings(max_examples=5000, database=None)
-    operations = find(pipelines(), lambda drawn: f"type: {kind}," in drawn and drawn.count("name:") >= 3, settings=many)
-    assert f"type: {kind}," in operations
+
+    def is_behind_others(drawn):
+        return f"type: {kind}," in drawn.operations and drawn.operations.count("name:") >= 3
+
+    assert is_behind_others(find(pipelines(), is_behind_others, settings=many))
+
+
+def test_branches_are_drawn() -> None:
+    assert find(pipelines(), lambda drawn: "four" in drawn.steps, settings=settings(max_examples=500, database=None))

@@ -1,13 +1,22 @@
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
 from typing import Any, ClassVar
+from unittest.mock import patch
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import engine.frame.building
+import engine.frame.pipeline
+import engine.frame.signatures
 from engine.errors import PipelineError
+from engine.frame.pipeline import Pipeline
+from engine.language.binding import unbind
 from engine.language.loader import parse_pipeline
 from engine.language.schema import Field, ListOf, Quote, Scalar, Schema
 from engine.language.templates import Template
@@ -45,7 +54,7 @@ class Thing(Node):
         return Traits(reads=frozenset(), writes=frozenset())
 
 
-async def run(node: Any, rows: Any, tools: Any) -> Outcome:
+async def run(node: Any, rows: list[Any], tools: Any) -> Outcome:
     return Outcome(rows=rows)
 
 
@@ -166,3 +175,34 @@ def test_any_text_is_a_pipeline_or_a_pipeline_error(text: str) -> None:
         parse_pipeline(text, registry=REGISTRY)
     except PipelineError as error:
         assert str(error)
+
+
+@given(plans())
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_a_pipeline_in_python_is_its_yaml(plan: Plan) -> None:
+    """YAML -> pipeline -> YAML is the identity, and so is building the same operators by their methods."""
+    text = to_yaml(plan)
+    with registered():
+        frame = Pipeline.from_yaml(text if "\n" in text else f"{text}\n")
+        assert frame.plan == plan
+        assert frame.to_yaml() == text
+        keys = [(node.kind, node.name, keys_of_node(node)) for node in plan.operators]
+        built = Pipeline(replace(plan, operators=(), steps=(Step("all", (plan.datasets[0].name,), ()),)), Path.cwd())
+        for kind, name, given in keys:
+            built = built.with_operator(kind, name, **given)
+    assert built.plan.operators == plan.operators
+    assert built.plan.steps == (Step("all", (plan.datasets[0].name,), tuple(node.name for node in plan.operators)),)
+
+
+def keys_of_node(node: Node) -> dict[str, Any]:
+    return {key: value for key, value in unbind(node).items() if key != "name"}
+
+
+@contextmanager
+def registered() -> Iterator[None]:
+    with ExitStack() as stack:
+        for module in (engine.frame.building, engine.frame.signatures):
+            stack.enter_context(patch.object(module, "REGISTRY", REGISTRY))
+        load = partial(parse_pipeline, registry=REGISTRY)
+        stack.enter_context(patch.object(engine.frame.pipeline, "parse_pipeline", load))
+        yield

@@ -9,6 +9,8 @@ from operator_pages import COMMON_PAGE, PAGES, all_examples, asks_model, example
 from scripted_run import Bench
 
 from engine.language.checks import check
+from engine.language.loader import parse_pipeline
+from engine.language.writer import to_yaml
 from engine.operators.registry import REGISTRY
 
 EXAMPLES = all_examples()
@@ -34,6 +36,12 @@ def test_page_names_every_key(kind):
 def test_example_passes_the_checks(example, tmp_path):
     loaded = example.write(tmp_path)
     assert not [p for p in check(loaded.plan, positions=loaded.positions) if p.severity == "error"]
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=str)
+def test_example_is_the_same_written_and_read_again(example, tmp_path):
+    plan = example.write(tmp_path).plan
+    assert parse_pipeline(to_yaml(plan)).plan == plan
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=str)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from models.errors import InvalidSchema
-from models.fits import find_misfit
+from models.fits import find_misfit, find_misfits
 
 RECORD = {
     "type": "object",
@@ -49,6 +49,10 @@ def test_what_fits(value: Any, schema: dict[str, Any]) -> None:
         (1, {"anyOf": [{"type": "string"}, {"type": "null"}]}, "reply fits no alternative"),
         (5, {"type": "integer", "maximum": 4}, "reply is 5, at most 4 allowed"),
         ("", {"type": "string", "minLength": 1}, "reply has 0 characters, at least 1 wanted"),
+        (0, {"type": "number", "exclusiveMinimum": 0}, "reply is 0, more than 0 wanted"),
+        (1, {"type": "number", "exclusiveMaximum": 1}, "reply is 1, less than 1 wanted"),
+        ("x" * 999, {"type": "string", "pattern": "^" + "y" * 999}, "y..."),
+        (["a"], {"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "null"}]}, 'reply[0] is "a"'),
     ],
 )
 def test_what_does_not_fit_is_said_with_its_place(value: Any, schema: dict[str, Any], message: str) -> None:
@@ -58,3 +62,12 @@ def test_what_does_not_fit_is_said_with_its_place(value: Any, schema: dict[str, 
 def test_an_unknown_keyword_does_not_pass_unchecked() -> None:
     with pytest.raises(InvalidSchema, match="multipleOf"):
         find_misfit(4, {"type": "integer", "multipleOf": 3})
+
+
+def test_all_that_does_not_fit_is_listed() -> None:
+    assert find_misfits({"ages": [1, "2"], "x": 1}, RECORD) == [
+        "reply.name is missing",
+        'reply.ages[1] is "2", not of type "integer"',
+        "reply.x is not in the schema, which has name, ages",
+    ]
+    assert find_misfits({"name": "a", "ages": []}, RECORD) == []

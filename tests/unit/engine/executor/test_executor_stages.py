@@ -8,9 +8,10 @@ import pytest
 from scripted_run import pipeline, prompt_of, write_jsonl
 
 from engine.executor.events import OperatorFinished, OperatorStarted, RunStarted
-from engine.executor.stages import named_apart, stages
+from engine.executor.stages import stages
 from engine.executor.tools import Progress
 from engine.language.loader import parse_pipeline
+from engine.plan.work import Work, named_apart
 from models.scripted import ScriptedBackend
 
 TWO_MAPS = """
@@ -105,8 +106,8 @@ def nodes_of(operations, tmp_path):
 
 
 def test_stages_are_runs_of_row_local_operators(tmp_path) -> None:
-    cut = stages(nodes_of(THEN_REDUCE, tmp_path))
-    assert [[node.name for node in stage] for stage in cut] == [["first", "second"], ["group"], ["last"]]
+    cut = stages(list(map(Work, nodes_of(THEN_REDUCE, tmp_path))))
+    assert [[work.node.name for work in stage] for stage in cut] == [["first", "second"], ["group"], ["last"]]
     assert list(stages([])) == []
 
 
@@ -115,7 +116,7 @@ def test_neighbouring_barriers_are_stages_of_their_own(tmp_path) -> None:
   - {name: one, type: reduce, reduce_key: text, aggregate: {n: {count: text}}}
   - {name: two, type: reduce, reduce_key: n, aggregate: {m: {count: n}}}
 """
-    assert [len(stage) for stage in stages(nodes_of(operations, tmp_path))] == [1, 1]
+    assert [len(stage) for stage in stages(list(map(Work, nodes_of(operations, tmp_path))))] == [1, 1]
 
 
 TWICE = """

@@ -19,8 +19,11 @@ operations:
     prompt: "{{ input.text }}"
     output: {schema: {officers: "list[string]", count: integer}}
 """
-KB = "retrievers: {kb: {dataset: records, fts: {index_phrase: '{{ input.text }}', query_phrase: '{{ input.text }}'}}}\n"
-TAIL = f"{KB}pipeline: {{steps: [{{name: s, input: records, operations: [find]}}]}}\n"
+TAIL = """\
+retrievers:
+  kb: {dataset: records, index_types: [fts], fts: {index_phrase: "{{ input.text }}", query_phrase: "{{ input.text }}"}}
+pipeline: {steps: [{name: s, input: records, operations: [find]}]}
+"""
 
 
 def load(*lines: str):

@@ -6,7 +6,7 @@ from engine.errors import ItemError, PipelineError
 from engine.language.position import Position, Positions, Where
 from engine.language.schema import Enum, Field, ListOf, Nullable, Quote, Record, Scalar, Schema
 from engine.language.schema_text import parse_type
-from engine.language.validation import validate
+from models.fits import find_misfits
 
 
 def type_of(text: str) -> object:
@@ -50,7 +50,7 @@ def test_a_word_for_null_is_asked_for_and_read_as_null() -> None:
     assert what == {"anyOf": [{"type": "string"}, {"type": "string", "enum": ["Nothing"]}]}
     assert 'string or "Nothing"' in schema.describe()
     reply = {"acts": [{"what": "Nothing"}, {"what": "Nothing new"}], "note": "Nothing"}
-    assert validate(reply, schema.json_schema(quotes)) == []
+    assert find_misfits(reply, schema.json_schema(quotes)) == []
     assert schema.read(reply) == {"acts": [{"what": None}, {"what": "Nothing new"}], "note": "Nothing"}
 
 
@@ -79,7 +79,6 @@ def test_a_mapping_with_type_and_other_keys_is_an_object() -> None:
         ("strin", "unknown type 'strin'", 1, "Did you mean 'string'?"),
         ("list[{a: bol}]", "unknown type 'bol'", 10, "Did you mean 'bool'?"),
         ("list", "type 'list' is incomplete", 1, "list[string]"),
-        ("dict", "unknown type 'dict'", 1, "{name: string"),
         ("list[string", "expected ']', found the end", 12, ""),
         ("{a string}", "expected ':', found '}'", 10, ""),
         ("enum[]", "at least one choice", 1, ""),
@@ -166,33 +165,23 @@ def test_schema_round_trips_through_yaml_and_text() -> None:
 
 @pytest.mark.parametrize("day", ["2024-02-29", "1999-12-31", "2023-04-30"])
 def test_dates_that_exist_pass(day: str) -> None:
-    assert validate({"d": day}, Schema.parse({"d": "date"}).json_schema(quotes)) == []
+    assert find_misfits({"d": day}, Schema.parse({"d": "date"}).json_schema(quotes)) == []
 
 
 @pytest.mark.parametrize(
-    "day", ["2023-04-31", "2023-02-30", "2023-13-01", "2023-1-1", "x2023-01-01", "2023-01-01\n", "٢٠٢٣-01-01"]
-)
-def test_dates_that_do_not_exist_fail(day: str) -> None:
-    assert validate({"d": day}, Schema.parse({"d": "date"}).json_schema(quotes))
-
-
-@pytest.mark.parametrize(
-    ("value", "problem"),
+    "day",
     [
-        ([], "reply is array, not object"),
-        ({"n": True, "s": None}, "reply.n is boolean, not integer"),
-        ({"n": 1.0, "s": None}, "reply.n is number, not integer"),
-        ({"n": 1}, "reply.s is missing"),
-        ({"n": 1, "s": None, "z": 1}, "reply.z was not asked for"),
-        ({"n": 1, "s": [{"f": "1"}]}, "reply.s[0].f is string, not number"),
-        ({"n": 1, "s": [{"f": float("nan")}]}, "reply.s[0].f is number, not number"),
+        "2023-04-31",
+        "2023-02-30",
+        "2023-02-29",
+        "1900-02-29",
+        "0000-01-01",
+        "2023-13-01",
+        "2023-1-1",
+        "x2023-01-01",
+        "2023-01-01\n",
+        "٢٠٢٣-01-01",
     ],
 )
-def test_validate_names_what_departs(value: object, problem: str) -> None:
-    schema = Schema.parse({"n": "int", "s": "list[{f: float}]?"}).json_schema(quotes)
-    assert problem in validate(value, schema)
-
-
-def test_validate_refuses_keywords_it_does_not_know() -> None:
-    with pytest.raises(ValueError, match="minLength"):
-        validate("a", {"type": "string", "minLength": 3})
+def test_dates_that_do_not_exist_fail(day: str) -> None:
+    assert find_misfits({"d": day}, Schema.parse({"d": "date"}).json_schema(quotes))

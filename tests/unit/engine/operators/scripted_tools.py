@@ -7,6 +7,7 @@ import json
 
 import numpy as np
 
+from engine.code.pool import CodePool
 from engine.language.schema import Schema
 from engine.language.templates import Template
 from engine.operators.base import CallRecord
@@ -27,12 +28,25 @@ class ScriptedTools:
         self.sampling = Sampling(max_tokens=max_tokens)
         self.seed = 7
         self.requests = []
+        self.models = []
         self.embedded = []
         self.reports = []
         self.trusts_code = False
         self.record = CallRecord()
         self.models = []
         self.found = {}
+        self.structures = {}
+
+    def structure(self, document_id):
+        return self.structures[document_id]
+
+    async def call_code(self, program, given):
+        """Run the code for real, in a process of its own that ends with the call."""
+        pool = CodePool()
+        try:
+            return await pool.call(program, given)
+        finally:
+            await pool.close()
 
     def count_tokens(self, text):
         return len(text.split())

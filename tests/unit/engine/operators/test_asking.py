@@ -77,7 +77,7 @@ async def test_each_failure_keeps_what_the_model_said_and_the_rest_go_on():
     assert [(f.error.split(": ", 1)[1], f.raw_reply) for f in outcome.failed] == [
         ("the reply reached 100 tokens", '{"name": "Di'),
         ("the runtime stopped", None),
-        ("the reply does not fit its schema: reply.name is integer, not string", '{"name": 3}'),
+        ('the reply does not fit its schema: reply.name is 3, not of type "string"', '{"name": 3}'),
     ]
     assert [r.values["name"] for r in outcome.rows] == ["ok"]
 

@@ -12,7 +12,7 @@ from engine.operators.gather import Gather
 FIXTURES = Path(__file__).parents[3] / "fixtures" / "gather"
 
 
-@pytest.mark.parametrize("name", ["merger_agreement", "license_headers", "configuration_example"])
+@pytest.mark.parametrize("name", sorted(file.stem for file in FIXTURES.glob("*.yaml")))
 async def test_samples_of_the_gather_page(name):
     case = json.loads(json.dumps(YAML(typ="safe").load((FIXTURES / f"{name}.yaml").read_text("utf-8"))))
     settings, chunks = case["settings"], case["chunks"]
@@ -144,7 +144,7 @@ async def test_a_neighbour_without_the_summary_is_named():
         ({"prev": {}}, "peripheral_chunks has no 'prev'. Did you mean 'previous'\\?"),
         ({"previous": {"heads": {}}}, "peripheral_chunks.previous has no 'heads'. Did you mean 'head'"),
         ({"next": {"middle": {"count": 2}}}, "peripheral_chunks.next.middle has no 'count'"),
-        ({"next": {"head": {"count": 0}}}, "next.head.count must be an integer of at least 1, not 0"),
+        ({"next": {"head": {"count": -1}}}, "next.head.count must be a number of chunks, 0 or more, not -1"),
         ({"next": {"head": {"count": True}}}, "not True"),
         ({"next": {"tail": {"content_key": 3}}}, "must be the name of a field, not 3"),
         ({"next": "all"}, "must be a mapping with head, middle, tail, not 'all'"),
@@ -159,3 +159,13 @@ def test_traits_read_all_content_keys():
     traits = gather({"middle": {"content_key": "s"}, "tail": {}}, doc_header_key="h").traits()
     assert traits.reads == {"t", "d", "n", "s", "h"}
     assert (traits.writes, traits.row_local, traits.calls_model) == ({"t_rendered"}, False, False)
+
+
+async def test_a_count_of_0_shows_none_and_a_fraction_is_rounded_down():
+    rows = rows_of(*chunks("one", "two"))
+    whole = values_of(await run(gather({"tail": {"count": 1}}), rows))
+    for count in (0, 0.1):
+        none = values_of(await run(gather({"tail": {"count": count}}), rows))
+        assert "one" in whole[1]["t_rendered"]
+        assert "one" not in none[1]["t_rendered"]
+        assert "[... 3 characters skipped ...]" in none[1]["t_rendered"]

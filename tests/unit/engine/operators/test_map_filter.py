@@ -65,7 +65,7 @@ async def test_quotes_are_held_to_the_sentences_of_the_text():
     ]
     assert outcome.rows[0].values["evidence"] == "He struck Mr. Roe with a baton."
     invented = await run(node, rows_of({"text": TEXT}), ScriptedTools(lambda _: {"evidence": "No.", "guilty": True}))
-    assert "not one of the 3 allowed values" in invented.failed[0].error
+    assert 'reply.evidence is "No.", not one of ["Officer Diaz' in invented.failed[0].error
 
 
 async def test_quotes_of_a_gathered_chunk_come_from_the_chunk_alone():

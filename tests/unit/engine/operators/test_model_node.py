@@ -11,7 +11,8 @@ from engine.operators.base import Retrieved
 from engine.operators.filter import Filter
 from engine.operators.map import Map
 from engine.operators.reduce import Reduce
-from engine.operators.running import is_row_local, stop_on_failure
+from engine.operators.running import stop_on_failure
+from engine.plan.work import streams
 from models.errors import ModelCrashed
 
 
@@ -37,8 +38,8 @@ async def test_limit_takes_the_first_rows_and_tells_of_the_others():
     assert [row.values["name"] for row in outcome.rows] == ["0", "1"]
     assert [(r.row.values["text"], r.reason) for r in outcome.rejected] == [(n, "limit 2") for n in "234"]
     assert len(tools.requests) == 2
-    assert not is_row_local(node)
-    assert is_row_local(asking())
+    assert not streams(node)
+    assert streams(asking())
 
 
 @pytest.mark.parametrize("rows", [0, 1, 2])
@@ -76,8 +77,8 @@ async def test_a_vote_is_taken_over_all_rows_before_the_limit():
 async def test_reduces_limit_counts_groups():
     node = Reduce(name="r", reduce_key=("k",), aggregate={"n": {"collect": "n"}}, limit=1)
     outcome = await run(node, rows_of({"k": "a", "n": 1}, {"k": "b", "n": 2}, {"k": "a", "n": 3}))
-    assert values_of(outcome) == [{"k": "a", "n": [1, 3]}]
-    assert [r.reason for r in outcome.rejected] == ["limit 1"]
+    assert values_of(outcome) == [{"k": "b", "n": [2]}]  # the smallest, as in DocETL
+    assert [r.reason for r in outcome.rejected] == ["limit 1", "limit 1"]
 
 
 # -- failures ----------------------------------------------------------------------------------------------------------

@@ -12,7 +12,29 @@ OPERATORS = """
 map:
   - {name: m, prompt: "{{ input.text }}", output: {schema: {a: string}}, input: [text], drop_keys: [text]}
   - {name: m, drop_keys: [text]}
+  - name: m
+    prompt: "{{ input.text }}"
+    batch_prompt: "{{ inputs }}"
+    max_batch_size: 4
+    calibrate: true
+    num_calibration_docs: 3
+    output: {schema: {a: boolean}, probabilities: {p: a}}
+  - {name: m, prompt: "{{ input.text }}", output: {schema: {a: string}, n: 3}, temperature: 0.5}
+parallel_map:
+  - name: p
+    prompts:
+      - prompt: "{{ input.text }}"
+        output_keys: [a]
+        name: first
+        model: small
+        gleaning: {validation_prompt: "{{ output.a }}", num_rounds: 2}
+      - {prompt: "{{ input.text }}", output_keys: [b]}
+    output: {schema: {a: string, b: integer}}
+    drop_keys: [text]
+extract:
+  - {name: e, prompt: Find it., document_keys: [text], extraction_method: regex, format_extraction: false}
 filter:
+  - {name: f, prompt: "{{ input.text }}", batch_prompt: "{{ inputs }}", output: {schema: {keep: boolean}}}
   - {name: f, prompt: "{{ input.text }}", output: {schema: {quote: quote, keep: boolean}}, model: small}
 unnest:
   - {name: u, unnest_key: k, keep_empty: true, expand_fields: [a], recursive: true, depth: 3}
@@ -50,6 +72,26 @@ reduce:
     pass_through: true
     associative: false
     aggregate: {n: {count: x}, x: collect}
+  - name: r
+    reduce_key: [a]
+    input: [x, y]
+    prompt: "{{ inputs[0].x }}"
+    output: {schema: {s: string}, lineage: [i]}
+    merge_prompt: "{{ outputs[0].s }} {{ reduce_key.a }}"
+    merge_batch_size: 3
+    value_sampling: {enabled: false, method: sem_sim, sample_size: 9, embedding_keys: [y], query_text: "q"}
+    persist_intermediates: true
+    synthesize_resolve: false
+cluster:
+  - name: c
+    embedding_keys: [a, b]
+    summary_schema: {a: string}
+    summary_prompt: "{{ inputs[0].a }}"
+    output_key: kinds
+    collapse: 0.5
+    max_batch_size: 5
+  - {name: c, embedding_keys: [a], summary_schema: {b: string}, summary_prompt: "{{ inputs }}", num_clusters: 3}
+  - {name: c, embedding_keys: [a], summary_schema: {b: string}, summary_prompt: "{{ inputs }}", distance_threshold: 1.5}
 """
 
 CASES = [(kind, case) for kind, cases in YAML(typ="safe").load(OPERATORS).items() for case in cases]

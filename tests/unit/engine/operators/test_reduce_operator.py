@@ -19,6 +19,11 @@ def people(*names, dept="A"):
     return [{"dept": dept, "name": name} for name in names]
 
 
+def counted(count, **values):
+    """A row of `reduce`, with the number of rows behind it under DocETL's name."""
+    return {**values, "_counts_prereduce_r": count}
+
+
 def echo(request):
     return {"summary": prompt_of(request).split("\n")[0]}
 
@@ -26,7 +31,10 @@ def echo(request):
 async def test_groups_come_in_order_of_first_appearance_and_rows_keep_theirs():
     rows = rows_of(*people("x", dept="B"), *people("y", "z"), *people("w", dept="B"))
     outcome = await run(reduce(), rows, ScriptedTools(echo))
-    assert values_of(outcome) == [{"dept": "B", "summary": "x w for B"}, {"dept": "A", "summary": "y z for A"}]
+    assert values_of(outcome) == [
+        counted(2, dept="B", summary="x w for B"),
+        counted(2, dept="A", summary="y z for A"),
+    ]
     assert [r.parents for r in outcome.rows] == [(rows[0].id, rows[3].id), (rows[1].id, rows[2].id)]
 
 
@@ -43,7 +51,7 @@ async def test_all_makes_one_group():
         name="r", reduce_key="_all", prompt=template("{{ inputs | length }}", "inputs"), schema=schema(summary="string")
     )
     outcome = await run(node, rows_of(*people("x"), *people("y", dept="B")), ScriptedTools(echo))
-    assert values_of(outcome) == [{"summary": "2"}]
+    assert values_of(outcome) == [counted(2, summary="2")]
 
 
 async def test_several_keys_of_any_json_kind():
@@ -54,7 +62,7 @@ async def test_several_keys_of_any_json_kind():
 
 async def test_pass_through_keeps_the_first_rows_other_fields():
     outcome = await run(reduce(pass_through=True), rows_of(*people("x", "y")), ScriptedTools(echo))
-    assert values_of(outcome) == [{"dept": "A", "name": "x", "summary": "x y for A"}]
+    assert values_of(outcome) == [counted(2, dept="A", name="x", summary="x y for A")]
 
 
 async def test_a_failed_group_fails_all_its_rows_and_a_row_without_the_key_fails_alone():
@@ -65,7 +73,7 @@ async def test_a_failed_group_fails_all_its_rows_and_a_row_without_the_key_fails
     outcome = await run(reduce(), rows, ScriptedTools(reply))
     assert [f.row for f in outcome.failed] == [rows[0], rows[1], rows[3]]
     assert "there is no field 'dept'" in outcome.failed[2].error
-    assert values_of(outcome) == [{"dept": "B", "summary": "z for B"}]
+    assert values_of(outcome) == [counted(1, dept="B", summary="z for B")]
 
 
 async def test_quotes_come_from_all_rows_of_the_group():
@@ -109,7 +117,7 @@ async def test_folding_hands_output_and_scratchpad_from_batch_to_batch():
     tools = ScriptedTools(count_names)
     node = reduce("{% for i in inputs %}name={{ i.name }} {% endfor %}", fold_batch_size=2, **FOLDING)
     outcome = await run(node, rows, tools)
-    assert values_of(outcome) == [{"dept": "A", "repeated": ["Bo", "Ana"]}]
+    assert values_of(outcome) == [counted(6, dept="A", repeated=["Bo", "Ana"])]
     first, second, third = map(prompt_of, tools.requests)
     assert first.startswith("name=Ana name=Bo")
     assert second.startswith("so far=[] name=Bo name=Cy")
@@ -135,7 +143,7 @@ async def test_a_fold_prompt_is_made_from_the_prompt():
 
     tools = ScriptedTools(reply)
     outcome = await run(reduce(fold_batch_size=1), rows_of(*people("x", "y")), tools)
-    assert values_of(outcome) == [{"dept": "A", "summary": "y for A"}]
+    assert values_of(outcome) == [counted(2, dept="A", summary="y for A")]
     assert '{"summary":"x for A"}' in prompt_of(tools.requests[1])
 
 
@@ -215,7 +223,7 @@ async def test_prompt_and_aggregate_together():
     outcome = await run(
         reduce(aggregate={"people": {"count": "name"}}), rows_of(*people("x", "y")), ScriptedTools(echo)
     )
-    assert values_of(outcome) == [{"dept": "A", "summary": "x y for A", "people": 2}]
+    assert values_of(outcome) == [counted(2, dept="A", summary="x y for A", people=2)]
 
 
 @pytest.mark.parametrize(
@@ -228,7 +236,7 @@ async def test_prompt_and_aggregate_together():
         ({"reduce_key": "a", "aggregate": {"x": "total"}}, "there is no function 'total'"),
         ({"reduce_key": "a", "aggregate": {"x": ["sum"]}}, "is a function, or"),
         ({"reduce_key": "a", "aggregate": {"a": "count"}}, "would overwrite a"),
-        ({"reduce_key": "a", "aggregate": {"x": "sum"}, "fold_batch_size": 2}, "need a prompt"),
+        ({"reduce_key": "a", "aggregate": {"x": "sum"}, "fold_batch_size": 2}, "fold_batch_size needs a prompt"),
     ],
 )
 def test_bad_settings_are_refused(settings, message):

@@ -56,7 +56,7 @@ async def test_values_that_mean_the_same_get_one_canonical_value_and_all_rows_st
     model = Animals()
     tools = ScriptedTools(model, vectors=vectors())
     rows = names("Cat", "Dog", "Katze", "Cat", "Hund")
-    outcome = await run(resolve(resolution_prompt=NAME), rows, tools)
+    outcome = await run(resolve(resolution_prompt=NAME, blocking_threshold=0.5), rows, tools)
     assert [r["name"] for r in values_of(outcome)] == ["Cat", "Dog", "Cat", "Cat", "Dog"]
     assert [r.parents for r in outcome.rows] == [(row.id,) for row in rows]
     assert tools.embedded == ["Cat", "Dog", "Katze", "Hund"]
@@ -126,14 +126,15 @@ async def test_a_cluster_that_cannot_be_named_fails_its_rows_only():
         raise ModelCrashed("the runtime stopped")
 
     rows = names("Cat", "Dog", "Katze")
-    outcome = await run(resolve(resolution_prompt=NAME), rows, ScriptedTools(reply, vectors=vectors()))
+    node = resolve(resolution_prompt=NAME, blocking_threshold=0.5)
+    outcome = await run(node, rows, ScriptedTools(reply, vectors=vectors()))
     assert [f.row for f in outcome.failed] == [rows[0], rows[2]]
     assert values_of(outcome) == [{"name": "Dog"}]
 
 
 async def test_the_user_has_the_first_word():
     model = Animals()
-    node = resolve(same_as=[["Cat", "dog"]], keep_apart=[["Katze", "Cat"], ["Cat", "Fish"]])
+    node = resolve(blocking_threshold=0.5, same_as=[["Cat", "dog"]], keep_apart=[["Katze", "Cat"], ["Cat", "Fish"]])
     outcome = await run(node, names("Cat", "Dog", "Katze"), ScriptedTools(model, vectors=vectors()))
     assert [r["name"] for r in values_of(outcome)] == ["Cat", "Cat", "Katze"]
     assert decided(outcome) == [

@@ -1,49 +1,149 @@
+import math
+
 import numpy as np
 import pytest
 
-from engine.errors import ItemError, PipelineError
-from engine.operators.pairs import BLOCK, Proposal, condition_template, in_order, pairs_by_condition, similar_pairs
+from engine.operators.blocking import blocking_text, recall_threshold
+from engine.operators.pairs import (
+    BLOCK,
+    Proposal,
+    Sampled,
+    count_pairs,
+    in_order,
+    pairs_by_condition,
+    sample_by_rank,
+    similar_pairs,
+    top_pairs,
+)
+
+
+def on_circle(*degrees):
+    points = [[math.cos(math.radians(d)), math.sin(math.radians(d))] for d in degrees]
+    return np.array(points, np.float32).reshape(-1, 2)
+
+
+def found(proposals):
+    return [(p.left, p.right) for p in proposals]
 
 
 def test_similar_pairs_have_at_least_the_threshold():
     vectors = np.array([[1, 0], [0.6, 0.8], [0, 1]], np.float32)
-    found = [(p.left, p.right, p.score) for p in similar_pairs(vectors, 0.6)]
-    assert found == [(0, 1, pytest.approx(0.6)), (1, 2, pytest.approx(0.8))]
+    pairs = [(p.left, p.right, p.score) for p in similar_pairs(vectors, 0.6)]
+    assert pairs == [(0, 1, pytest.approx(0.6)), (1, 2, pytest.approx(0.8))]
 
 
 def test_similar_pairs_across_blocks():
     vectors = np.eye(BLOCK + 3, dtype=np.float32)
     vectors[BLOCK + 2] = vectors[1]
     vectors[BLOCK] = vectors[BLOCK + 1]
-    assert [(p.left, p.right) for p in similar_pairs(vectors, 0.9)] == [(1, BLOCK + 2), (BLOCK, BLOCK + 1)]
+    assert found(similar_pairs(vectors, 0.9)) == [(1, BLOCK + 2), (BLOCK, BLOCK + 1)]
 
 
-def test_conditions_read_like_the_python_ones_peers_document():
+def test_similar_pairs_of_two_lists():
+    assert found(similar_pairs(on_circle(0, 90), 0.9, on_circle(95, 0, 10))) == [(0, 1), (0, 2), (1, 0)]
+    assert found(similar_pairs(on_circle(0), 0.9, on_circle())) == []
+
+
+def test_the_most_similar_pairs_come_first():
+    # Distances in degrees: 0-1 10, 1-2 20, 0-2 30, 2-3 60, 1-3 80, 0-3 90.
+    assert found(top_pairs(on_circle(0, 10, 30, 90), 3)) == [(0, 1), (1, 2), (0, 2)]
+    assert found(top_pairs(on_circle(0, 90), 2, on_circle(85, 10, 45))) == [(1, 0), (0, 1)]
+    assert len(top_pairs(on_circle(0, 10, 30), 50)) == 3
+    assert top_pairs(on_circle(0, 10), 0) == top_pairs(on_circle(), 5) == top_pairs(on_circle(0), 5) == []
+
+
+def test_a_vector_of_zeros_is_in_no_pair():
+    vectors = np.array([[1, 0], [0, 0], [1, 0]], np.float32)
+    assert found(top_pairs(vectors, 9)) == found(similar_pairs(vectors, -1.0)) == [(0, 2)]
+    assert found(top_pairs(vectors, 9, vectors[:2])) == [(0, 0), (2, 0)]
+
+
+def ranked(count):
+    return [Proposal(i, i + 1, 1 - i / count) for i in range(count)]
+
+
+def test_a_sample_is_repeatable_and_has_as_many_of_each_doubling_of_the_rank():
+    pairs = ranked(10_000)
+    sample = sample_by_rank(pairs, 200, seed=1)
+    assert sample == sample_by_rank(pairs, 200, seed=1)
+    assert sample != sample_by_rank(pairs, 200, seed=2)
+    assert len({drawn.pair.left for drawn in sample}) == 200
+    drawn = [drawn.pair.left + 1 for drawn in sample]
+    # The sum of 1 - exp(-c / r) over all ranks is 200 at c = 30.
+    expected = sum(1 - math.exp(-30 / r) for r in range(1024, 4096))
+    assert abs(sum(1024 <= rank < 4096 for rank in drawn) - expected) < 4 * math.sqrt(expected)
+    assert set(range(1, 6)) <= set(drawn)
+
+
+def test_the_weights_of_a_sample_add_up_to_all_pairs():
+    pairs = ranked(5_000)
+    sums = [sum(drawn.weight for drawn in sample_by_rank(pairs, 200, seed=seed)) for seed in range(200)]
+    # The estimator is unbiased; the mean of 200 has a standard error of about 1 %.
+    assert np.mean(sums) == pytest.approx(5_000, rel=0.05)
+    assert all(drawn.weight >= 1 for drawn in sample_by_rank(pairs, 200, seed=3))
+
+
+def test_few_pairs_are_all_in_the_sample():
+    assert [drawn.weight for drawn in sample_by_rank(ranked(3), 3, seed=0)] == [1.0, 1.0, 1.0]
+    assert sample_by_rank([], 5, seed=0) == []
+
+
+def test_pairs_are_counted():
+    assert (count_pairs(4), count_pairs(0), count_pairs(3, 5)) == (6, 0, 15)
+
+
+@pytest.mark.parametrize(
+    ("recall", "expected"), [(1.0, 0.1), (0.95, 0.1), (0.9, 0.2), (0.8, 0.3), (0.05, 1.0), (0.000001, 1.0)]
+)
+def test_the_threshold_keeps_the_wanted_part(recall, expected):
+    cosines = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
+    assert recall_threshold([Sampled(Proposal(0, 1, cosine), 1.0) for cosine in cosines], recall) == expected
+
+
+def test_a_pair_that_stands_for_many_counts_as_many():
+    same = [Sampled(Proposal(0, 1, 0.9), 1.0), Sampled(Proposal(0, 2, 0.5), 9.0), Sampled(Proposal(0, 3, 0.4), 1.0)]
+    assert recall_threshold(same, 10 / 11) == 0.5
+    assert recall_threshold(same, 0.95) == 0.4
+    assert recall_threshold(same, 0.09) == 0.9
+
+
+async def test_conditions_read_like_the_python_ones_peers_document():
     people = [
         {"last_name": "Smith", "ssn": "11-1234"},
         {"last_name": "SMYTHE", "ssn": "22-1234"},
         {"last_name": "Roe", "ssn": "9"},
     ]
     conditions = ("left['last_name'][:2].lower() == right['last_name'][:2].lower()",)
-    assert [(p.left, p.right) for p in pairs_by_condition(conditions, people)] == [(0, 1)]
-    either = (*conditions, "left.ssn in right.ssn")
-    assert [(p.left, p.right) for p in pairs_by_condition(either, people)] == [(0, 1)]
+    assert found((await pairs_by_condition(conditions, people))[0]) == [(0, 1)]
+    either = ("left.ssn in right.ssn", "input1['ssn'][-4:] == input2['ssn'][-4:]")
+    proposals, decisions = await pairs_by_condition(either, people)
+    assert [(p.left, p.right, p.reason) for p in proposals] == [(0, 1, f"condition {either[1]}")]
+    assert decisions == []
 
 
-def test_a_condition_may_hold_one_way_round():
-    found = pairs_by_condition(("left.n in right.n",), [{"n": "Daniel Harmon"}, {"n": "Harmon"}])
-    assert [(p.left, p.right, p.reason) for p in found] == [(0, 1, "condition left.n in right.n")]
+async def test_a_condition_may_hold_one_way_round():
+    proposals, _ = await pairs_by_condition(("left.n in right.n",), [{"n": "Daniel Harmon"}, {"n": "Harmon"}])
+    assert [(p.left, p.right, p.reason) for p in proposals] == [(0, 1, "condition left.n in right.n")]
 
 
-def test_conditions_are_checked_and_cannot_run_code():
-    with pytest.raises(PipelineError, match="not a valid template"):
-        condition_template("left.n ==")
-    with pytest.raises(PipelineError, match="uses 'both'"):
-        condition_template("both.n")
-    with pytest.raises(ItemError):
-        list(pairs_by_condition(("left.n.__class__.__mro__",), [{"n": "a"}, {"n": "b"}]))
+async def test_between_two_lists_a_condition_holds_one_way_only():
+    proposals, _ = await pairs_by_condition(("left.n in right.n",), [{"n": "ab"}, {"n": "a"}], [{"n": "a"}])
+    assert found(proposals) == [(1, 0)]
+
+
+async def test_a_condition_that_cannot_be_computed_is_told():
+    proposals, decisions = await pairs_by_condition(("left.n == right.m",), [{"n": "a", "m": "a"}, {"n": "a"}])
+    assert found(proposals) == [(0, 1)]
+    assert [(d.left, d.verdict, d.by) for d in decisions] == [("left.n == right.m", "undecided", "error")]
+    assert "cannot be computed for 1 rows or pairs" in decisions[0].detail
+    assert "there is no field 'm'" in decisions[0].detail
 
 
 def test_a_pair_proposed_twice_keeps_its_best_score():
     proposals = [Proposal(0, 1, 0.2), Proposal(1, 2, 0.5), Proposal(0, 1, 0.9)]
     assert in_order(proposals) == [Proposal(0, 1, 0.9), Proposal(1, 2, 0.5)]
+
+
+def test_the_text_that_is_embedded():
+    values = {"name": "Ann", "drugs": ["a", "b"], "age": 3, "gone": None}
+    assert blocking_text(values, ("name", "gone", "missing", "drugs", "age")) == "Ann a, b 3"

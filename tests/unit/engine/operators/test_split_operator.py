@@ -3,8 +3,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scripted_tools import ScriptedTools, replaced, rows_of, run, values_of
 
+from engine.documents.headings import Heading
+from engine.documents.structure import Structure
 from engine.errors import PipelineError
-from engine.operators.split import Split, by_delimiter, by_tokens
+from engine.operators.cutting import by_delimiter, by_tokens
+from engine.operators.split import Split
 from engine.rows import Span
 
 
@@ -92,7 +95,13 @@ def test_the_group_size_is_read_beside_method_kwargs_too():
         ({"method": "semantic"}, "there is no split method 'semantic'"),
         ({"method": "token_count"}, "needs num_tokens of at least 1, not None"),
         ({"method": "token_count", "num_tokens": 0}, "not 0"),
-        ({"method": "token_count", "num_tokens": 5, "delimiter": ","}, "belong to method delimiter"),
+        ({"method": "token_count", "num_tokens": 5, "delimiter": ","}, "delimiter belongs to method delimiter"),
+        ({"method": "token_count", "num_tokens": 5, "num_splits_to_group": 2}, "num_splits_to_group belongs to"),
+        ({"method": "page", "num_pages": 0}, "num_pages must be at least 1, not 0"),
+        ({"method": "page", "num_tokens": 5}, "num_tokens belongs to method token_count, not page"),
+        ({"method": "section", "max_level": 0}, "max_level must be at least 1, not 0"),
+        ({"method": "section", "num_pages": 2}, "num_pages belongs to method page, not section"),
+        ({"method": "delimiter", "delimiter": ""}, "needs a delimiter"),
         ({"method": "delimiter"}, "needs a delimiter"),
         ({"method": "delimiter", "delimiter": ",", "num_tokens": 5}, "belongs to method token_count"),
         ({"method": "delimiter", "delimiter": ",", "num_splits_to_group": 0}, "at least 1, not 0"),
@@ -105,6 +114,81 @@ def test_the_group_size_is_read_beside_method_kwargs_too():
 def test_bad_settings_are_refused(settings, message):
     with pytest.raises(PipelineError, match=message):
         Split(name="c", split_key="t", **settings)
+
+
+REPORT = Structure(
+    lines=7,
+    pages=((1, 1), (3, 4), (4, 6)),
+    headings=(Heading(2, 1, "ONE"), Heading(5, 2, "1.1 Inner"), Heading(6, 1, "TWO")),
+)
+"""Seven lines on pages 1 (lines 1-3), 3 (4-5) and 4 (6-7); page 2 is empty."""
+
+
+def of_report(method, **settings):
+    tools = ScriptedTools()
+    tools.structures["d1"] = REPORT
+    return Split(name="cut", split_key="text", method=method, **settings), tools
+
+
+async def test_a_chunk_per_page_of_the_document():
+    node, tools = of_report("page")
+    outcome = await run(node, rows_of({"text": "a\nONE\nb\nc\n1.1\nTWO\nd"}, document="d1"), tools)
+    assert [(r.values["text_chunk"], r.span) for r in outcome.rows] == [
+        ("a\nONE\nb\n", Span(1, 3)),
+        ("c\n1.1\n", Span(4, 5)),
+        ("TWO\nd", Span(6, 7)),
+    ]
+    node, tools = of_report("page", num_pages=2)
+    outcome = await run(node, rows_of({"text": "a\nONE\nb\nc\n1.1\nTWO\nd"}, document="d1"), tools)
+    assert [r.span for r in outcome.rows] == [Span(1, 5), Span(6, 7)]
+
+
+async def test_pages_of_a_chunk_are_those_its_lines_stand_on():
+    node, tools = of_report("page")
+    row = replaced(rows_of({"text": "b\nc\n1.1\nTWO"}, document="d1")[0], span=Span(3, 6))
+    outcome = await run(node, [row], tools)
+    assert [r.span for r in outcome.rows] == [Span(3, 3), Span(4, 5), Span(6, 6)]
+
+
+async def test_sections_begin_with_their_headings_and_keep_them():
+    node, tools = of_report("section")
+    outcome = await run(node, rows_of({"text": "a\nONE\nb\nc\n1.1\nTWO\nd"}, document="d1"), tools)
+    assert [(r.span, r.values["cut_headers"]) for r in outcome.rows] == [
+        (Span(1, 1), []),
+        (Span(2, 4), [{"header": "ONE", "level": 1}]),
+        (Span(5, 5), [{"header": "1.1 Inner", "level": 2}]),
+        (Span(6, 7), [{"header": "TWO", "level": 1}]),
+    ]
+    node, tools = of_report("section", max_level=1)
+    outcome = await run(node, rows_of({"text": "a\nONE\nb\nc\n1.1\nTWO\nd"}, document="d1"), tools)
+    assert [(r.span, [h["header"] for h in r.values["cut_headers"]]) for r in outcome.rows] == [
+        (Span(1, 1), []),
+        (Span(2, 5), ["ONE", "1.1 Inner"]),
+        (Span(6, 7), ["TWO"]),
+    ]
+    assert node.traits().writes == {"text_chunk", "cut_id", "cut_chunk_num", "cut_headers"}
+
+
+async def test_a_text_of_no_document_has_form_feeds_and_written_headings():
+    by_page = Split(name="cut", split_key="text", method="page")
+    outcome = await run(by_page, rows_of({"text": "one\n\ftwo\f"}, {"text": "one"}))
+    assert [r.values["text_chunk"] for r in outcome.rows] == ["one\n\f", "two\f", "one"]
+    by_section = Split(name="cut", split_key="text", method="section")
+    outcome = await run(by_section, rows_of({"text": "intro\r\n# One\r\nbody\r\n## Two\r\nmore"}, {"text": ""}))
+    assert [r.values["text_chunk"] for r in outcome.rows] == ["intro\r\n", "# One\r\nbody\r\n", "## Two\r\nmore", ""]
+    assert [r.values["cut_headers"] for r in outcome.rows] == [
+        [],
+        [{"header": "One", "level": 1}],
+        [{"header": "Two", "level": 2}],
+        [],
+    ]
+
+
+async def test_a_text_made_from_the_lines_is_not_cut_at_the_document_s_pages():
+    node, tools = of_report("page")
+    row = replaced(rows_of({"text": "a summary\nof two lines"}, document="d1")[0], span=Span(1, 7))
+    outcome = await run(node, [row], tools)
+    assert [(r.values["text_chunk"], r.span) for r in outcome.rows] == [("a summary\nof two lines", Span(1, 7))]
 
 
 def test_traits_say_what_is_written_and_that_tokens_are_counted():

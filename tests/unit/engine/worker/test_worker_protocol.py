@@ -13,12 +13,13 @@ def test_a_run_command_becomes_a_job() -> None:
         '{"command": "run", "id": 7, "pipeline": "p.yaml",'
         ' "input": ["a", "b=c"], "case": "x.redwell", "out": "o.csv",'
         ' "model": "m", "columns": ["n"], "bom": true, "lists": "joined", "ocr": "never", "password": "s",'
-        ' "workers": 2}'
+        ' "workers": 2, "trust_code": true}'
     )
     job = run_job(command.given)
     assert (command.name, command.id) == ("run", "7")
     assert (job.pipeline, job.case, job.outs) == (Path("p.yaml"), Path("x.redwell"), (Path("o.csv"),))
     assert (job.inputs, job.model, job.workers) == (("a", "b=c"), "m", 2)
+    assert job.trust_code
     assert job.output == OutputOptions(("n",), True, "joined")
     assert (job.parse.ocr, job.parse.password) == ("never", "s")
 
@@ -27,6 +28,7 @@ def test_what_is_not_said_is_the_usual(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.chdir(tmp_path)
     job = run_job(read_command('{"command": "run", "pipeline": "a/p.yaml", "model": null}').given)
     assert (job.case, job.outs, job.inputs, job.model) == (tmp_path / "p.redwell", (), (), "")
+    assert not job.trust_code
 
 
 @pytest.mark.parametrize(
@@ -41,6 +43,7 @@ def test_what_is_not_said_is_the_usual(tmp_path: Path, monkeypatch: pytest.Monke
         ('{"command": "run"}', "'pipeline' is missing"),
         ('{"command": "run", "pipeline": 3}', "pipeline must be text"),
         ('{"command": "run", "pipeline": "p", "input": [1]}', "input must be text or a list of texts"),
+        ('{"command": "run", "pipeline": "p", "trust_code": "yes"}', "trust_code must be true or false"),
         ('{"command": "run", "pipeline": "p", "workers": true}', "workers must be a whole number"),
         ('{"command": "run", "pipeline": "p", "pipe": "q"}', "unknown key 'pipe'"),
         ('{"command": "cancel", "now": true}', "unknown key 'now'"),

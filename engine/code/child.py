@@ -1,0 +1,154 @@
+"""The process in which code of a pipeline runs; engine.code.launch starts it. Standard library only.
+
+It reads one JSON object a line on stdin: first the order (the code and its bounds), answered when the process is
+confined and the code has been read, then one call a line, each answered with a value or an error. Whatever the code
+prints goes into a text of limited length, whatever it writes to the descriptors 1 and 2 to stderr.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import random
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import TracebackType
+from typing import Any, BinaryIO
+
+from engine.code.confine import Bounds, confine
+from engine.code.values import NotPlain, plain
+
+FILENAME = "<code>"
+_LONGEST_PRINT = 2000
+_LONGEST_MESSAGE = 2000
+
+_decode, _encode = json.loads, json.JSONEncoder(ensure_ascii=True, allow_nan=False).encode
+# Kept from before the code runs, which may replace whatever it finds in `json`.
+
+
+class _Print(io.StringIO):
+    """Takes what is printed, up to a limit."""
+
+    def write(self, text: str) -> int:
+        """Keep what still fits."""
+        super().write(text[: max(0, _LONGEST_PRINT - self.tell())])
+        return len(text)
+
+
+def main() -> None:
+    """Serve calls until stdin closes."""
+    commands, answers = sys.stdin.buffer, _take_stdout()
+    sys.stdin = io.StringIO()
+    if sys.platform != "linux":
+        commands = _end_with_parent(commands)
+    order = _decode(commands.readline())
+    try:
+        guards = confine(Bounds(**order["bounds"]))
+    except OSError as error:
+        _answer(answers, {"unconfined": str(error)})
+        return
+    source, work = order["source"], _Work(order["source"], order["wants"], order["seed"])
+    loaded = _attempt(work.load, source)
+    _answer(answers, loaded if "error" in loaded else {"value": guards})
+    while line := commands.readline():
+        command = _decode(line)
+        _answer(answers, {"id": command["id"], **_attempt(partial(work.call, command["input"]), source)})
+
+
+class _Work:
+    """The code of one operator."""
+
+    def __init__(self, source: str, wants: str, seed: int) -> None:
+        self._source = source
+        self._wants = wants
+        self._seed = seed
+        self._transform: Callable[[Any], Any] | None = None
+
+    def load(self) -> None:
+        names: dict[str, Any] = {"__name__": "__main__", "__builtins__": __builtins__}
+        exec(compile(self._source, FILENAME, "exec", dont_inherit=True), names)
+        transform = names.get("transform")
+        if not callable(transform):
+            raise NotPlain("the code defines no function transform")
+        self._transform = transform
+
+    def call(self, given: Any) -> Any:
+        if self._transform is None:
+            raise NotPlain("the code was not read")
+        random.seed(self._seed)
+        result = self._transform(given)
+        if self._wants == "truth":
+            return bool(result)
+        if not isinstance(result, Mapping):
+            raise NotPlain(f"transform returned {_kind(result)}, not a dictionary")
+        return plain(result)
+
+
+def _attempt(work: Callable[[], Any], source: str) -> dict[str, Any]:
+    """Do one piece of work with all that can go wrong in it; the only place where errors of the code are caught."""
+    printed = _Print()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        try:
+            return {"value": work()}
+        except NotPlain as error:
+            told: dict[str, Any] = {"error": str(error)}
+        except MemoryError:
+            told = {"error": "it takes more memory than is allowed", "spent": True}
+        except BaseException as error:  # noqa: BLE001 - also SystemExit and KeyboardInterrupt: the code may raise any
+            told = {"error": _describe(error), **_place(error.__traceback__, source)}
+    return {**told, "printed": printed.getvalue()}
+
+
+def _describe(error: BaseException) -> str:
+    try:
+        text = "".join(traceback.format_exception_only(type(error), error)[-1:]).strip()
+    except Exception:  # noqa: BLE001 - an exception of the code's own may fail to describe itself
+        text = type(error).__name__
+    return text.encode(errors="replace").decode()[:_LONGEST_MESSAGE]
+
+
+def _place(trace: TracebackType | None, source: str) -> dict[str, Any]:
+    """Find the innermost line of the code itself."""
+    number = 0
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == FILENAME:
+            number = trace.tb_lineno
+        trace = trace.tb_next
+    lines = source.split("\n")
+    return {"line": number, "code": lines[number - 1].strip()} if 1 <= number <= len(lines) else {}
+
+
+def _kind(value: Any) -> str:
+    return "nothing" if value is None else f"a value of type {type(value).__name__}"
+
+
+def _answer(answers: BinaryIO, message: Mapping[str, Any]) -> None:
+    answers.write(_encode(dict(message)).encode() + b"\n")
+    answers.flush()
+
+
+def _take_stdout() -> BinaryIO:
+    """Keep stdout for answers; what is written to its descriptor goes to stderr."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    return answers
+
+
+def _end_with_parent(commands: BinaryIO) -> BinaryIO:
+    """Read stdin in a thread, so that this process ends when the parent closes it, even in the middle of a call."""
+    reader, writer = os.pipe()
+
+    def pass_on() -> None:
+        with os.fdopen(writer, "wb") as pipe:
+            for line in commands:
+                pipe.write(line)
+                pipe.flush()
+        os._exit(0)
+
+    threading.Thread(target=pass_on, daemon=True).start()
+    return os.fdopen(reader, "rb")

@@ -1,0 +1,109 @@
+"""Confine this process before code of a pipeline runs in it. Standard library only.
+
+Where Linux has both, Landlock decides which files can be read (Python's own library) and seccomp which system calls
+can be made at all. Without Landlock no file can be opened, so common modules are imported beforehand. On any other
+system the audit hook is alone, which is a fence and no wall.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import sys
+from dataclasses import dataclass
+
+from engine.code.audit import refuse_all_but_computing
+
+_NO_NEW_PRIVILEGES, _DIE_WITH_PARENT, _DUMPABLE = 38, 1, 4
+_KILL = 9
+_RESERVED_BYTES = 128 * 2**20
+"""Address space that the interpreter and its libraries take before the code has done anything."""
+
+_FILES_AT_ONCE = 32
+_TIME_ZONES = "/usr/share/zoneinfo"
+_WITH_LIBRARIES = ("hashlib", "zlib", "decimal", "uuid", "random", "_strptime", "encodings.idna", "unicodedata")
+"""Modules that load system libraries, or that others load late."""
+
+_COMMON = (
+    "base64", "bisect", "calendar", "cmath", "collections", "copy", "csv", "dataclasses", "datetime", "difflib",
+    "email.utils", "enum", "fnmatch", "fractions", "functools", "heapq", "html.parser", "itertools", "json", "math",
+    "operator", "pprint", "re", "secrets", "statistics", "string", "textwrap", "time", "types", "typing",
+    "urllib.parse", "xml.etree.ElementTree",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What one process may use: address space, and processor seconds in all its life."""
+
+    memory_bytes: int
+    cpu_seconds: int
+
+
+def confine(bounds: Bounds) -> list[str]:
+    """Confine this process for good; return the names of the guards that are up.
+
+    Raises OSError when a guard that should be there cannot be put up.
+    """
+    readable = [folder for folder in (*sys.path, _TIME_ZONES) if os.path.isdir(folder)]  # noqa: PTH112 - in the child
+    _import(_WITH_LIBRARIES)
+    guards = _limit(bounds)
+    if sys.platform == "linux":
+        guards += _confine_linux(readable)
+    _forget_foreign_calls()
+    refuse_all_but_computing(readable)
+    return [*guards, "audit"]
+
+
+def _confine_linux(readable: list[str]) -> list[str]:
+    import ctypes  # noqa: PLC0415 - no other system needs it
+
+    from engine.code.landlock import landlock_version, read_only_below  # noqa: PLC0415
+    from engine.code.seccomp import allow_only_computing, seccomp_is_known  # noqa: PLC0415
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(_DIE_WITH_PARENT, _KILL, 0, 0, 0)
+    libc.prctl(_DUMPABLE, 0, 0, 0, 0)
+    if libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "the kernel does not let this process give up privileges")
+    guards = []
+    if landlock_version():
+        read_only_below(readable)
+        guards.append("landlock")
+    if seccomp_is_known():
+        _import(() if guards else _COMMON)
+        allow_only_computing(reading=bool(guards))
+        guards.append("seccomp")
+    return guards
+
+
+def _limit(bounds: Bounds) -> list[str]:
+    try:
+        import resource  # noqa: PLC0415 - does not exist on Windows
+    except ImportError:
+        return []
+    wanted = {
+        resource.RLIMIT_AS: bounds.memory_bytes + _RESERVED_BYTES,
+        resource.RLIMIT_CPU: bounds.cpu_seconds,
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_FSIZE: 0,
+        resource.RLIMIT_NOFILE: _FILES_AT_ONCE,
+        resource.RLIMIT_NPROC: 0,
+    }
+    for which, value in wanted.items():
+        with contextlib.suppress(OSError, ValueError):  # macOS takes no limit of address space; the parent watches
+            resource.setrlimit(which, (value, value))
+    return ["limits"]
+
+
+def _import(names: tuple[str, ...]) -> None:
+    for name in names:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+
+
+def _forget_foreign_calls() -> None:
+    """Make `import ctypes` an import again, so that the audit hook sees and refuses it."""
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("ctypes", "_ctypes")]:
+        del sys.modules[name]

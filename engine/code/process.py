@@ -1,0 +1,246 @@
+"""One process for code of a pipeline, as the engine sees it. Nothing that it says is believed unchecked."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import math
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import psutil
+
+from engine.code.launch import code_command, code_environment, code_folder
+from engine.code.program import Program
+from engine.code.values import NotPlain, plain
+from engine.errors import EnvironmentMissing, ItemError, PipelineError
+
+CALLS_PER_PROCESS = 1000
+LONGEST_ANSWER = 64 * 2**20
+
+_WATCH_SECONDS = 0.1
+_PATIENCE = 4
+"""A call may wait so many times as long as it may compute: on a busy machine the clock runs faster than the work."""
+_START_SECONDS = 30.0
+_GOODBYE_SECONDS = 2.0
+_KEPT_ERRORS = 2000
+
+
+class Lost(ItemError):
+    """The process is gone, or can no longer be trusted. `by_call`: the call itself is surely to blame."""
+
+    def __init__(self, message: str, *, by_call: bool, advice: str = "") -> None:
+        super().__init__(message, advice=advice)
+        self.by_call = by_call
+
+
+@dataclass(frozen=True, slots=True)
+class _Usage:
+    resident_bytes: int
+    cpu_seconds: float
+
+
+class CodeProcess:
+    """A process that has read the code of one operator and waits for calls."""
+
+    def __init__(self, process: asyncio.subprocess.Process, program: Program) -> None:
+        self.program = program
+        self.calls = 0
+        self.guards: tuple[str, ...] = ()
+        self._process = process
+        self._is_sound = True
+        self._errors = b""
+        self._reading_errors = asyncio.ensure_future(self._read_errors())
+
+    @classmethod
+    async def start(cls, program: Program) -> CodeProcess:
+        """Start a process and let it read the code.
+
+        Raises EnvironmentMissing when it cannot be started or confined, PipelineError when the code cannot be read.
+        """
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *code_command(),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                env=code_environment(),
+                cwd=code_folder(),
+                limit=LONGEST_ANSWER,
+            )
+        except OSError as error:
+            raise EnvironmentMissing(f"no process for code can be started: {error.strerror}") from error
+        child = cls(process, program)
+        try:
+            await child._load()
+        except BaseException:
+            await child.close()
+            raise
+        return child
+
+    @property
+    def is_fit(self) -> bool:
+        """Say whether the process can take another call."""
+        return self._is_sound and self._process.returncode is None and self.calls < CALLS_PER_PROCESS
+
+    async def call(self, given: Any) -> Any:
+        """Call `transform`; raises ItemError with the line that failed, Lost when the process did."""
+        self.calls += 1
+        answer = await self._ask({"id": self.calls, "input": given})
+        if answer.get("id") != self.calls:
+            raise self._lost(f"the code wrote into the channel of answers: {str(answer)[:100]}", by_call=False)
+        if "error" in answer:
+            self._is_sound = not answer.get("spent")
+            raise ItemError(_told(answer), advice=_advice(answer))
+        return answer["value"]
+
+    async def close(self) -> None:
+        """End the process: politely when it is idle, at once when it is busy or broken."""
+        stdin, stdout = self._process.stdin, self._process.stdout
+        if stdin is not None:
+            stdin.close()
+        if not self._is_sound:
+            self._kill()
+        try:
+            await asyncio.wait_for(self._process.wait(), _GOODBYE_SECONDS)
+        except TimeoutError:
+            self._kill()
+            await self._process.wait()
+        finally:
+            self._kill()
+        if stdout is not None:
+            while await stdout.read(2**20):
+                pass
+        await self._reading_errors
+        if stdin is not None:
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                await stdin.wait_closed()
+
+    async def _load(self) -> None:
+        program = self.program
+        order = {
+            "source": program.source,
+            "wants": program.wants,
+            "seed": program.seed,
+            "bounds": {
+                "memory_bytes": program.memory_bytes,
+                "cpu_seconds": math.ceil(_START_SECONDS + program.timeout_seconds * CALLS_PER_PROCESS),
+            },
+        }
+        try:
+            answer = await self._ask(order, seconds=max(_START_SECONDS, program.timeout_seconds))
+        except Lost as error:
+            message = f"its code could not be read: {error}"
+            raise PipelineError(message, advice=error.advice, operator=program.operator) from error
+        if "unconfined" in answer:
+            raise EnvironmentMissing(
+                f"code of pipelines cannot be confined here: {answer['unconfined']}",
+                advice="Run the pipeline without its code_* operators.",
+            )
+        if "error" in answer:
+            message = f"its code could not be read: {_told(answer)}"
+            raise PipelineError(message, advice=_advice(answer), operator=program.operator)
+        self.guards = tuple(str(guard) for guard in answer["value"])
+
+    async def _ask(self, message: dict[str, Any], *, seconds: float | None = None) -> dict[str, Any]:
+        """Send a line and wait for the answer within the bounds; raises Lost."""
+        was_sound, self._is_sound = self._is_sound, False
+        line = await self._exchange(message, seconds or self.program.timeout_seconds)
+        try:
+            answer = plain(json.loads(line))
+        except (ValueError, RecursionError, NotPlain) as error:
+            raise self._lost(f"the code wrote into the channel of answers: {line[:100]!r}", by_call=False) from error
+        if not isinstance(answer, dict) or not ({"value", "error", "unconfined"} & set(answer)):
+            raise self._lost("the code wrote into the channel of answers", by_call=False)
+        self._is_sound = was_sound
+        return answer
+
+    async def _exchange(self, message: dict[str, Any], seconds: float) -> bytes:
+        stdin, stdout = self._process.stdin, self._process.stdout
+        if stdin is None or stdout is None:
+            raise RuntimeError("a process for code is started with pipes")
+        reading = asyncio.ensure_future(_send_and_read(stdin, stdout, json.dumps(message).encode() + b"\n"))
+        begun, started = self._usage(), time.monotonic()
+        try:
+            while not reading.done():
+                await asyncio.wait([reading], timeout=_WATCH_SECONDS)
+                if not reading.done():
+                    self._check(self._usage(), begun, time.monotonic() - started, seconds)
+        finally:
+            reading.cancel()
+            await asyncio.wait([reading])
+        try:
+            line = reading.result()
+        except ValueError as error:
+            limit = LONGEST_ANSWER // 2**20
+            raise self._lost(f"the result is larger than {limit} MiB", by_call=True) from error
+        return line or self._raise_death(await self._process.wait())
+
+    def _check(self, usage: _Usage, begun: _Usage, waited: float, seconds: float) -> None:
+        if usage.cpu_seconds - begun.cpu_seconds > seconds or waited > _PATIENCE * seconds:
+            raise self._lost(
+                f"the code took too long: more than {seconds:g} s of work, or {_PATIENCE * seconds:g} s of waiting",
+                by_call=True,
+                advice="Raise timeout_seconds, or look for a loop without an end.",
+            )
+        if usage.resident_bytes > self.program.memory_bytes + begun.resident_bytes:
+            raise self._lost(
+                f"the code took more than {self.program.memory_bytes // 2**20} MiB of memory",
+                by_call=True,
+                advice="Raise memory_bytes, or keep less at once.",
+            )
+
+    def _raise_death(self, code: int) -> bytes:
+        how = f"was ended by signal {-code}" if code < 0 else f"ended itself with code {code}"
+        said = self._errors.decode(errors="replace").strip()
+        raise self._lost(f"the process of the code {how}" + (f"; it wrote: {said}" if said else ""), by_call=False)
+
+    def _lost(self, message: str, *, by_call: bool, advice: str = "") -> Lost:
+        self._is_sound = False
+        return Lost(message, by_call=by_call, advice=advice)
+
+    def _usage(self) -> _Usage:
+        try:
+            process = psutil.Process(self._process.pid)
+            times = process.cpu_times()
+            return _Usage(int(process.memory_info().rss), times.user + times.system)
+        except psutil.Error:
+            return _Usage(0, 0.0)
+
+    def _kill(self) -> None:
+        if self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.kill()
+
+    async def _read_errors(self) -> None:
+        """Keep the end of what is written to stderr; read all of it, or the process would wait for us."""
+        stderr = self._process.stderr
+        while stderr is not None and (part := await stderr.read(2**16)):
+            self._errors = (self._errors + part)[-_KEPT_ERRORS:]
+
+
+async def _send_and_read(stdin: asyncio.StreamWriter, stdout: asyncio.StreamReader, line: bytes) -> bytes:
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the empty answer tells that it is gone
+        stdin.write(line)
+        await stdin.drain()
+    return await stdout.readline()
+
+
+def _told(answer: dict[str, Any]) -> str:
+    """Put together what an answer says of an error: what, in which line, and what the code had printed."""
+    message = str(answer["error"])
+    if "line" in answer:
+        message += f" (line {answer['line']}: {answer.get('code', '')})"
+    printed = str(answer.get("printed") or "").strip()
+    return f"{message}; it printed: {printed}" if printed else message
+
+
+def _advice(answer: dict[str, Any]) -> str:
+    error = str(answer["error"])
+    if error.startswith("ModuleNotFoundError"):
+        return "Code of a pipeline has Python's standard library, and no other packages."
+    if error.startswith("PermissionError"):
+        return "Code of a pipeline sees its argument and Python's standard library: no files, no network, no processes."
+    return ""

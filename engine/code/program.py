@@ -1,0 +1,110 @@
+"""One operator's code and the bounds it runs in; what can be told of the code without running it."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+Wants = Literal["mapping", "truth"]
+"""What a call gives: a dictionary as it is, or only whether the result counts as true."""
+
+LONGEST_SOURCE = 1_000_000
+TRANSFORM = "transform"
+
+_BRANCHES = (
+    ast.If, ast.IfExp, ast.For, ast.While, ast.Try, ast.TryStar, ast.With, ast.BoolOp, ast.Match, ast.comprehension,
+    ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda,
+)  # fmt: skip
+"""What may keep a line from running, so that a field it names need not be there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Code that defines `transform`, and what one process of it may use.
+
+    `timeout_seconds` is processor time of one call; `workers` processes run at once. `seed` seeds `random` before
+    each call.
+    """
+
+    operator: str
+    source: str
+    wants: Wants
+    timeout_seconds: float
+    memory_bytes: int
+    workers: int
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The fields of its argument that `transform` cannot do without; `is_all` says that it looks at no others."""
+
+    needed: frozenset[str] = frozenset()
+    is_all: bool = False
+
+
+def problem_of(source: str) -> str:
+    """Say why code cannot be right, "" if nothing is seen; it is parsed, not run."""
+    if len(source) > LONGEST_SOURCE:
+        return f"the code has {len(source)} characters; the most is {LONGEST_SOURCE}"
+    try:
+        tree = _parse(source)
+    except SyntaxError as error:
+        shown = f": {error.text.strip()}" if error.text else ""
+        return f"the code is no Python: {error.msg} (line {error.lineno}{shown})"
+    except (ValueError, RecursionError, MemoryError) as error:
+        return f"the code cannot be read: {error or type(error).__name__}"
+    function = next((f for f in _defined(tree) if f.name == TRANSFORM), None)
+    if isinstance(function, ast.AsyncFunctionDef):
+        return "transform is async; write def transform(doc)"
+    if function is None and TRANSFORM not in _names_bound(tree):
+        return "the code defines no function transform"
+    return ""
+
+
+@cache
+def reading_of(source: str) -> Reading:
+    """Find the fields that `transform` reads by name, as in `doc["price"]`; raises nothing for code without problems.
+
+    Only what is certain counts: with a branch anywhere in the function no field is needed for sure.
+    """
+    function = next((f for f in _defined(_parse(source)) if f.name == TRANSFORM), None)
+    if function is None or len(function.args.args) != 1:
+        return Reading()
+    argument = function.args.args[0].arg
+    inside = [node for statement in function.body for node in ast.walk(statement)]
+    if any(isinstance(node, _BRANCHES) for node in inside):
+        return Reading()
+    fields = [field for node in inside if (field := _field(node, argument)) is not None]
+    uses = sum(isinstance(node, ast.Name) and node.id == argument for node in inside)
+    return Reading(frozenset(fields), is_all=uses == len(fields))
+
+
+def _field(node: ast.AST, argument: str) -> str | None:
+    """Return the field that `argument["field"]` reads."""
+    match node:
+        case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(field)), ctx=ast.Load()):
+            return field if name == argument else None
+    return None
+
+
+def _parse(source: str) -> ast.Module:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the code's own spelling, such as "\d" in a plain string
+        return ast.parse(source)
+
+
+def _defined(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return (node for node in reversed(tree.body) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+
+
+def _names_bound(tree: ast.Module) -> set[str]:
+    """Return all names that are set anywhere: a transform may stand in an `if`, or be a lambda."""
+    names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    functions = {n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+    imported = {a.asname or a.name for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) for a in n.names}
+    return names | functions | imported

@@ -1,0 +1,162 @@
+"""Say how a pipeline will run: the plan as written, what is rewritten and why, fields, and what it will take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from engine.estimate.flow import NOTHING, Guess, WorkEstimate, estimate_work
+from engine.estimate.sizes import CHARACTERS_PER_TOKEN
+from engine.estimate.sources import look_at
+from engine.executor.translation import open_case
+from engine.language.loader import Loaded
+from engine.plan.node import Node
+from engine.plan.rewrites import rewritten
+from engine.plan.work import Workflow, as_written
+from models.errors import ModelError
+from models.rates import Rates, load_rates
+
+HOW_TO_MEASURE = "redwell doctor --measure"
+
+
+def explanation(
+    loaded: Loaded,
+    *,
+    data: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
+    case: Path | None = None,
+    model: str = "",
+) -> str:
+    """Write the explanation of a plan. No model is loaded and no document is parsed.
+
+    `data` are the rows of in-memory datasets; `case`, where there is one, tells of documents that were read before;
+    `model` replaces those of the pipeline.
+    """
+    written, workflow = as_written(loaded.plan), rewritten(loaded.plan)
+    name = model or loaded.plan.default_model
+    asks = any(node.traits().calls_model for node in written.nodes())
+    rates = _rates(name) if asks else None
+    return "\n".join(
+        [
+            *_plan_lines("Plan as written", written),
+            "",
+            *_rewrite_lines(workflow),
+            *(["", *_plan_lines("Plan as run", workflow)] if workflow.rewrites else []),
+            "",
+            *_estimate_lines(loaded, workflow, data, case, name, rates),
+        ]
+    )
+
+
+def _rates(model: str) -> Rates | None:
+    try:
+        return load_rates(model)
+    except ModelError:
+        return None  # the run says which model is missing; here its speed is just not known
+
+
+def _plan_lines(title: str, workflow: Workflow) -> Iterator[str]:
+    yield title
+    for step in workflow.steps:
+        yield f"  {step}"
+        width = max((len(work.node.name) for work in step.works), default=0)
+        for work in step.works:
+            what = "decides only" if work.decides else _fields(work.node)
+            yield f"    {work.node.name:<{width}}  {work.node.kind}: {what}"
+
+
+def _fields(node: Node) -> str:
+    """Say what an operator reads, writes and drops."""
+    traits = node.traits()
+    reads = ["every field"] if traits.reads_unknown else sorted(traits.reads | traits.reads_right)
+    parts = [f"reads {', '.join(reads)}"] if reads else []
+    if traits.writes:
+        parts.append(
+            f"writes {', '.join(node.written_fields())}" + (" and fields of its items" if traits.opens else "")
+        )
+    if not traits.keeps_others:
+        parts.append("drops all others")
+    elif traits.removes:
+        parts.append(f"drops {', '.join(sorted(traits.removes))}")
+    if not traits.row_local:
+        parts.append("waits for all rows")
+    return "; ".join(parts) or "reads and writes nothing"
+
+
+def _rewrite_lines(workflow: Workflow) -> Iterator[str]:
+    if not workflow.rewrites:
+        yield "Rewrites: none; the plan runs as written"
+        return
+    yield "Rewrites (exact: the results stay the same)"
+    for rewrite in workflow.rewrites:
+        yield f"  {rewrite.rule}  {rewrite.target}: {rewrite.reason}"
+
+
+def _estimate_lines(
+    loaded: Loaded,
+    workflow: Workflow,
+    data: Mapping[str, Sequence[Mapping[str, Any]]] | None,
+    case: Path | None,
+    model: str,
+    rates: Rates | None,
+) -> Iterator[str]:
+    per_token = rates.characters_per_token if rates else CHARACTERS_PER_TOKEN
+    if case is not None and case.is_file():
+        with open_case(case, read_only=True) as opened:
+            sources = look_at(loaded, data=data, case=opened)
+    else:
+        sources = look_at(loaded, data=data)
+    found, assumptions = estimate_work(workflow, sources, per_token)
+    yield "Estimate"
+    for source in sources.values():
+        characters = sum(sum(item.characters.values()) for item in source.items)
+        yield f"  {source.name}: {len(source.items):,} rows, {characters:,} characters"
+    yield from _table(found, rates)
+    total = Guess.known(0)
+    prompt, sampled = Guess.known(0), Guess.known(0)
+    for one in found:
+        total, prompt, sampled = (
+            total.plus(one.calls),
+            prompt.plus(one.prompt_tokens),
+            sampled.plus(one.sampled_tokens),
+        )
+    yield f"  In all: {total.text()} calls, {prompt.text()} prompt tokens, {sampled.text()} tokens written"
+    yield from _time_lines(total, prompt, sampled, model, rates)
+    yield "  Replies that a case has already are not asked for again, and text that several operators read is counted"
+    yield "  each time, though much of it is read once: a run may take less."
+    if assumptions:
+        yield "Assumed"
+        yield from (f"  {line}" for line in assumptions)
+
+
+def _table(found: Sequence[WorkEstimate], rates: Rates | None) -> Iterator[str]:
+    rows = [("operator", "rows in", "calls", "prompt tokens", "tokens written", "minutes")]
+    for one in found:
+        name = one.work.node.name + (" (decides)" if one.work.decides else "")
+        if one.calls == NOTHING:
+            rows.append((name, one.rows.text(), "none", "", "", ""))
+            continue
+        seconds = rates.seconds(one.prompt_tokens.likely, one.sampled_tokens.likely) if rates else None
+        minutes = "?" if seconds is None else f"{seconds / 60:.1f}"
+        tokens = f"{one.prompt_tokens.likely:,.0f}", f"{one.sampled_tokens.likely:,.0f}"
+        rows.append((name, one.rows.text(), one.calls.text(), *tokens, minutes))
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    for row in rows:
+        yield "  " + "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+def _time_lines(total: Guess, prompt: Guess, sampled: Guess, model: str, rates: Rates | None) -> Iterator[str]:
+    if total == NOTHING:
+        yield "  No model is asked."
+        return
+    shown = model or "the default model"
+    if rates is None:
+        command = f"{HOW_TO_MEASURE} {model}".strip()
+        yield f"  Minutes: not known, for {shown} was not measured on this machine: `{command}`"
+        return
+    likely, most = (rates.seconds(p, s) / 60 for p, s in ((prompt.likely, sampled.likely), (prompt.high, sampled.high)))
+    yield f"  Minutes: about {likely:,.1f}" + ("" if total.low == total.high else f", at most {most:,.1f}")
+    yield (
+        f"  {shown} reads {rates.prompt_per_second:,.0f} and writes {rates.sampled_per_second:,.0f} tokens a second "
+        f"here (measured {rates.measured_at[:10]})"
+    )

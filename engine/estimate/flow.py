@@ -1,0 +1,228 @@
+"""Estimate rows, calls and tokens of every operator of a workflow."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+from engine.estimate.sizes import (
+    CHARACTERS_PER_TOKEN,
+    main_prompts,
+    prompt_tokens,
+    read_tokens,
+    reply_tokens,
+    source_sizes,
+    written_sizes,
+)
+from engine.estimate.sources import Source
+from engine.plan.node import Node
+from engine.plan.work import Work, Workflow, WorkStep
+
+KEPT_SHARE = 0.5
+UNNESTED = 3.0
+GROUP_ROWS = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """A number that a run will tell: the least and the most it can be, and the one that is counted with."""
+
+    low: float
+    likely: float
+    high: float
+
+    @classmethod
+    def known(cls, number: float) -> Guess:
+        """Return a number that is known."""
+        return cls(number, number, number)
+
+    def times(self, low: float, likely: float, high: float) -> Guess:
+        """Multiply each."""
+        return Guess(self.low * low, self.likely * likely, self.high * high if high and self.high else 0)
+
+    def plus(self, other: Guess) -> Guess:
+        """Add."""
+        return Guess(self.low + other.low, self.likely + other.likely, self.high + other.high)
+
+    def at_most(self, number: float) -> Guess:
+        """Bound from above."""
+        return Guess(min(self.low, number), min(self.likely, number), min(self.high, number))
+
+    def text(self) -> str:
+        """Write it: `40`, or `about 20 (0-40)`."""
+        if self.low == self.high:
+            return f"{self.likely:,.0f}"
+        most = "?" if math.isinf(self.high) else f"{self.high:,.0f}"
+        return f"about {self.likely:,.0f} ({self.low:,.0f}-{most})"
+
+
+NOTHING = Guess(0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkEstimate:
+    """One operator at one place: rows it is given, calls, and tokens of all calls together."""
+
+    work: Work
+    rows: Guess
+    calls: Guess
+    prompt_tokens: Guess
+    sampled_tokens: Guess
+
+
+@dataclass
+class Flowing:
+    """The rows at one point: how many, and the tokens of their fields."""
+
+    rows: Guess
+    sizes: dict[str, float]
+    assumptions: dict[str, None] = field(default_factory=dict)
+
+
+def estimate_work(
+    workflow: Workflow, sources: Mapping[str, Source], characters_per_token: float = CHARACTERS_PER_TOKEN
+) -> tuple[list[WorkEstimate], list[str]]:
+    """Estimate each operator in the order of running; return what had to be assumed too."""
+    assumptions = dict.fromkeys(source.assumed for source in sources.values() if source.assumed)
+    flows = {
+        name: Flowing(Guess.known(len(source.items)), source_sizes(source, characters_per_token), assumptions)
+        for name, source in sources.items()
+    }
+    found: list[WorkEstimate] = []
+    for step in workflow.steps:
+        inputs = [flows[name] for name in step.inputs]
+        flow = Flowing(_sum(inputs), {k: v for f in inputs for k, v in f.sizes.items()}, assumptions)
+        found += _through(step, flow, inputs, characters_per_token)
+        flows[step.name] = flow
+    return found, list(assumptions)
+
+
+def _sum(flows: Sequence[Flowing]) -> Guess:
+    total = NOTHING
+    for flow in flows:
+        total = total.plus(flow.rows)
+    return total
+
+
+def _through(
+    step: WorkStep, flow: Flowing, inputs: Sequence[Flowing], characters_per_token: float
+) -> list[WorkEstimate]:
+    found: list[WorkEstimate] = []
+    decided: set[str] = set()
+    for index, work in enumerate(step.works):
+        if (most := _pulled_rows(step.works, index)) is not None:
+            flow.rows = flow.rows.at_most(most)
+        given = flow.rows
+        is_sure = work.node.name in decided
+        sides = inputs if work.node.traits().inputs == 2 else ()
+        calls = NOTHING if is_sure else _calls(work.node, given, sides, flow.assumptions)
+        tokens = _prompt_tokens(work.node, flow, calls, characters_per_token)
+        chosen, _ = reply_tokens(work.node)
+        found.append(WorkEstimate(work, given, calls, tokens, calls.times(chosen, chosen, chosen)))
+        if not is_sure:
+            flow.rows = _rows_after(work.node, flow, sides)
+        if work.decides:
+            decided.add(work.node.name)
+        else:
+            _advance(work.node, flow)
+    return found
+
+
+def _pulled_rows(works: Sequence[Work], index: int) -> int | None:
+    """Return how many rows a limit further on asks the operator at `index` for."""
+    for place, work in islice(enumerate(works), index + 1, None):
+        if work.pulls and place - work.pulls <= index:
+            return work.node.traits().keeps_first
+    return None
+
+
+def _calls(node: Node, rows: Guess, sides: Sequence[Flowing], assumptions: dict[str, None]) -> Guess:
+    traits = node.traits()
+    if not traits.calls_model:
+        return NOTHING
+    prompts = max(1, len(main_prompts(node)))
+    if traits.row_local:
+        return rows.times(prompts, prompts, prompts)
+    if traits.cardinality == "many_to_one":
+        return _groups(node, rows)
+    if sides:
+        left, right = (side.rows for side in sides)
+        most = left.high * right.high
+        assumptions[f"{node.name}: about as many pairs are compared as there are rows on both sides"] = None
+        return Guess(0, min(most, left.likely + right.likely), most)
+    assumptions[f"{node.name}: about as many pairs or groups are asked about as there are rows"] = None
+    return Guess(0, rows.likely, max(rows.high, rows.high * (rows.high - 1) / 2))
+
+
+def _groups(node: Node, rows: Guess) -> Guess:
+    if getattr(node, "keys", None) == ():
+        return rows.at_most(1)
+    return Guess(min(rows.low, 1), max(min(rows.likely, 1), rows.likely / GROUP_ROWS), rows.high)
+
+
+def _prompt_tokens(node: Node, flow: Flowing, calls: Guess, characters_per_token: float) -> Guess:
+    prompts = main_prompts(node)
+    if calls == NOTHING or not prompts:
+        return NOTHING
+    each = sum(prompt_tokens(p, flow.sizes, characters_per_token) for p in prompts) / len(prompts)
+    if node.traits().cardinality != "many_to_one":
+        return calls.times(each, each, each)
+    # All rows are read once, in however many groups.
+    row = sum(read_tokens(p, flow.sizes) for p in prompts)
+    fixed = max(0.0, each - row)
+    return Guess(*(c * fixed + r * row for c, r in zip(_ends(calls), _ends(flow.rows), strict=True)))
+
+
+def _ends(guess: Guess) -> tuple[float, float, float]:
+    return guess.low, guess.likely, guess.high
+
+
+def _rows_after(node: Node, flow: Flowing, sides: Sequence[Flowing]) -> Guess:
+    traits = node.traits()
+    rows = flow.rows
+    if traits.keeps_first is not None:
+        return rows.at_most(traits.keeps_first)
+    if sides:
+        left, right = (side.rows for side in sides)
+        flow.assumptions[f"{node.name}: about as many rows match as the smaller side has"] = None
+        return Guess(0, min(left.likely, right.likely), left.high * right.high)
+    return _by_cardinality(node, flow)
+
+
+def _by_cardinality(node: Node, flow: Flowing) -> Guess:
+    rows = flow.rows
+    match node.traits().cardinality:
+        case "zero_or_one":
+            flow.assumptions[f"{node.name}: half of its rows are kept"] = None
+            return rows.times(0, KEPT_SHARE, 1)
+        case "one_to_many":
+            return _spread(node, flow)
+        case "many_to_one":
+            groups = _groups(node, rows)
+            if groups.low != groups.high:
+                flow.assumptions[f"{node.name}: a group has {GROUP_ROWS:.0f} rows"] = None
+            return groups
+        case "many_to_many":
+            flow.assumptions[f"{node.name}: as many rows come out as go in"] = None
+            return Guess(0, rows.likely, math.inf)
+    return rows
+
+
+def _spread(node: Node, flow: Flowing) -> Guess:
+    tokens = getattr(node, "num_tokens", None)
+    if isinstance(tokens, int) and tokens > 0:
+        text = sum(flow.sizes.get(name, 0.0) for name in node.traits().reads)
+        chunks = max(1.0, math.ceil(text / tokens))
+        flow.assumptions[f"{node.name}: every text is of average length"] = None
+        return flow.rows.times(chunks, chunks, chunks)
+    flow.assumptions[f"{node.name}: {UNNESTED:.0f} rows come of each"] = None
+    return Guess(0, flow.rows.likely * UNNESTED, math.inf)
+
+
+def _advance(node: Node, flow: Flowing) -> None:
+    traits = node.traits()
+    written = written_sizes(node, flow.sizes)
+    kept = flow.sizes if traits.keeps_others else {k: v for k, v in flow.sizes.items() if k in traits.writes}
+    flow.sizes = {k: v for k, v in {**kept, **written}.items() if k not in traits.removes}

@@ -1,0 +1,120 @@
+"""How many tokens fields take: those that a model will write are judged by their type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from engine.estimate.sources import Source
+from engine.language.binding import templates_of
+from engine.language.schema import Enum, ListOf, Nullable, Quote, Record, Scalar, Schema, Type
+from engine.language.templates import Template
+from engine.plan.node import Node
+
+CHARACTERS_PER_TOKEN = 4.0
+"""English text, where the model's own tokenizer was not measured (`redwell doctor --measure`)."""
+
+SYSTEM_TOKENS = 60
+"""The system message, the answer format and the chat template, about."""
+
+LIST_ITEMS = 3
+"""Items of a list that a model writes, about."""
+
+_TOKENS = {"string": 15.0, "integer": 2.0, "float": 4.0, "boolean": 1.0, "date": 6.0}
+_UNKNOWN_TOKENS = 15.0
+_QUOTE_TOKENS = 30.0
+_ENUM_TOKENS = 3.0
+_NAME_TOKENS = 4.0
+"""A field's name with its quotation marks and colon; the schema forces them."""
+
+Sizes = Mapping[str, float]
+"""Field -> tokens in an average row."""
+
+
+def source_sizes(source: Source, characters_per_token: float) -> dict[str, float]:
+    """Average the fields of a dataset's rows."""
+    names = {name for item in source.items for name in item.characters}
+    count = max(1, len(source.items))
+    return {
+        name: sum(item.characters.get(name, 0) for item in source.items) / count / characters_per_token
+        for name in names
+    }
+
+
+def written_sizes(node: Node, sizes: Sizes) -> dict[str, float]:
+    """Judge the fields that an operator writes: by its schema, else no longer than what it reads."""
+    traits = node.traits()
+    schema = getattr(node, "schema", None)
+    written = {f.name: _type_tokens(f.type) for f in schema.fields} if isinstance(schema, Schema) else {}
+    longest = max((sizes.get(name, 0.0) for name in traits.reads), default=_UNKNOWN_TOKENS)
+    others = {name: min(longest, _chunk_tokens(node)) if traits.reads else _UNKNOWN_TOKENS for name in traits.writes}
+    if node.kind == "unnest":
+        key = str(getattr(node, "unnest_key", ""))
+        others = {name: sizes.get(key, _UNKNOWN_TOKENS) / LIST_ITEMS for name in traits.writes}
+    return {**others, **{name: tokens for name, tokens in written.items() if name in traits.writes}}
+
+
+def _chunk_tokens(node: Node) -> float:
+    tokens = getattr(node, "num_tokens", None)
+    return float(tokens) if isinstance(tokens, int) else float("inf")
+
+
+def reply_tokens(node: Node) -> tuple[float, float]:
+    """Return how many tokens of a reply the model chooses, and how many the schema forces, about."""
+    schema = getattr(node, "schema", None)
+    if not isinstance(schema, Schema):
+        return _UNKNOWN_TOKENS, _NAME_TOKENS
+    return sum(_type_tokens(f.type) for f in schema.fields), _NAME_TOKENS * len(schema.fields)
+
+
+def _type_tokens(kind: Type) -> float:
+    match kind:
+        case Scalar(name=name):
+            return _TOKENS.get(name, _UNKNOWN_TOKENS)
+        case Enum() | Quote():
+            return _QUOTE_TOKENS if isinstance(kind, Quote) else _ENUM_TOKENS
+        case Nullable(inner=inner):
+            return _type_tokens(inner)
+        case ListOf(item=item):
+            return LIST_ITEMS * _type_tokens(item)
+        case Record(fields=fields):
+            return sum(_type_tokens(f.type) + _NAME_TOKENS for f in fields)
+    return _UNKNOWN_TOKENS
+
+
+def main_prompts(node: Node) -> list[Template]:
+    """Return the prompts that every row (or group, or pair) is asked with: `prompt`, or each of `prompts`."""
+    found = list(templates_of(node))
+    main = [template for path, template in found if path[-1] in ("prompt", "comparison_prompt")]
+    return main or [template for _, template in found[:1]]
+
+
+def prompt_tokens(template: Template, sizes: Sizes, characters_per_token: float) -> float:
+    """Judge one rendered prompt about one row."""
+    return SYSTEM_TOKENS + literal_characters(template) / characters_per_token + read_tokens(template, sizes)
+
+
+def read_tokens(template: Template, sizes: Sizes) -> float:
+    """Sum the fields that a prompt puts in, of one row."""
+    if template.reads_unknown:
+        return sum(sizes.values())
+    variables = template.variables or frozenset()
+    names = {name for variable in variables for name in template.mentions(variable)}
+    return sum(sizes.get(name, _UNKNOWN_TOKENS) for name in names)
+
+
+def literal_characters(template: Template) -> int:
+    """Count the characters of a prompt outside its expressions and statements."""
+    return sum(len(text) for text in _literals(template.text))
+
+
+def _literals(text: str) -> Iterator[str]:
+    rest = text
+    while rest:
+        starts = [i for i in (rest.find("{{"), rest.find("{%"), rest.find("{#")) if i >= 0]
+        if not starts:
+            yield rest
+            return
+        start = min(starts)
+        yield rest[:start]
+        close = {"{{": "}}", "{%": "%}", "{#": "#}"}[rest[start : start + 2]]
+        _, _, rest = rest[start + 2 :].partition(close)

@@ -1,0 +1,120 @@
+"""How much text the datasets hold, without parsing a document: from the case, else from the files' sizes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from engine.documents.records import read_rows
+from engine.documents.walk import walk
+from engine.errors import DocumentError
+from engine.language.loader import Loaded
+from engine.plan.plan import Dataset
+from storage.case import Case
+
+ASSUMED_ROWS = 100
+ASSUMED_CHARACTERS = 4_000
+"""Where a dataset is not there to be looked at."""
+
+BYTES_PER_CHARACTER = {".pdf": 25.0, ".docx": 8.0, ".eml": 1.5, ".msg": 8.0, ".html": 3.0, ".htm": 3.0}
+"""Rough, over many public records; a plain text has one. What is not listed in either table is taken for pictures."""
+PLAIN_TEXT = frozenset({".txt", ".md", ".csv", ".tsv", ".json", ".jsonl", ".log", ".xml", ".yaml", ".yml"})
+PICTURE_CHARACTERS = 1_500
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One row before any operator: what a person calls it, its fields with their characters, its values if known.
+
+    `is_guess`: the characters are guessed from the size of a file that is not plain text.
+    """
+
+    label: str
+    characters: Mapping[str, int]
+    values: Mapping[str, Any] | None = None
+    is_guess: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The rows of one dataset, and what had to be assumed about them."""
+
+    name: str
+    items: Sequence[Item]
+    assumed: str = ""
+
+
+def look_at(
+    loaded: Loaded, *, data: Mapping[str, Sequence[Mapping[str, Any]]] | None = None, case: Case | None = None
+) -> dict[str, Source]:
+    """Look at each dataset of a plan; `case` tells of documents that have been read before."""
+    return {d.name: _source(d, loaded.directory, data or {}, case) for d in loaded.plan.datasets}
+
+
+def _source(
+    dataset: Dataset, directory: Path, data: Mapping[str, Sequence[Mapping[str, Any]]], case: Case | None
+) -> Source:
+    if dataset.name in data:
+        return Source(dataset.name, _items(data[dataset.name]))
+    path = dataset.location(directory)
+    if dataset.type == "file" and path.is_file():
+        try:
+            return Source(dataset.name, _items(read_rows(path)))
+        except DocumentError as error:
+            return _unknown(dataset, f"{path} cannot be read ({error})")
+    if dataset.type == "folder" and path.exists():
+        return _documents(dataset, path, case)
+    return _unknown(dataset, f"nothing is at {path}" if dataset.path else "its rows are not known before a run")
+
+
+def _unknown(dataset: Dataset, why: str) -> Source:
+    assumed = f"{dataset.name}: {why}; {ASSUMED_ROWS} rows of {ASSUMED_CHARACTERS:,} characters are assumed"
+    items = [Item(f"row {number}", {"text": ASSUMED_CHARACTERS}) for number in range(ASSUMED_ROWS)]
+    return Source(dataset.name, items, assumed)
+
+
+def _items(rows: Iterable[Mapping[str, Any]]) -> list[Item]:
+    return [Item(f"row {n}", {k: _length(v) for k, v in row.items()}, row) for n, row in enumerate(rows, 1)]
+
+
+def _length(value: Any) -> int:
+    return len(value) if isinstance(value, str) else len(json.dumps(value, ensure_ascii=False, default=str))
+
+
+def _documents(dataset: Dataset, folder: Path, case: Case | None) -> Source:
+    known = _known_texts(case) if case else {}
+    items: list[Item] = []
+    guessed = 0
+    for file in sorted(walk([folder]).files, key=lambda path: path.parts):
+        text = known.get(str(file))
+        suffix = file.suffix.lower()
+        is_guess = text is None and suffix not in PLAIN_TEXT
+        guessed += is_guess
+        size = _guess(suffix, file.stat().st_size) if text is None else len(text)
+        values = None if text is None else {"filename": file.name, "text": text}
+        items.append(Item(file.name, {"text": size, "filename": len(file.name)}, values, is_guess))
+    assumed = ""
+    if guessed:
+        assumed = (
+            f"{dataset.name}: the text of {guessed} of {len(items)} files is guessed from their size, for they are in "
+            f"no case yet; `redwell ingest` reads them"
+        )
+    return Source(dataset.name, items, assumed)
+
+
+def _guess(suffix: str, size_bytes: int) -> int:
+    if suffix in PLAIN_TEXT:
+        return size_bytes
+    per_character = BYTES_PER_CHARACTER.get(suffix)
+    return round(size_bytes / per_character) if per_character else PICTURE_CHARACTERS
+
+
+def _known_texts(case: Case) -> dict[str, str]:
+    texts: dict[str, str] = {}
+    for entry in case.documents():
+        text = "\n".join(line.text for line in case.lines(entry.id))
+        texts |= {found.path: text for found in case.paths(entry.id)}
+    return texts

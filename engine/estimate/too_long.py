@@ -1,0 +1,120 @@
+"""Find rows whose prompts will not fit the model's context, before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from engine.errors import ItemError
+from engine.estimate.sizes import SYSTEM_TOKENS, literal_characters, main_prompts
+from engine.estimate.sources import Item, Source
+from engine.language.position import Positions
+from engine.language.problems import Problem, Severity
+from engine.language.templates import Template
+from engine.plan.node import Node
+from engine.plan.plan import Plan, Settings
+
+FEWEST_CHARACTERS, MOST_CHARACTERS = 3.0, 6.0
+"""Per token: text is hardly ever cut finer than the first, or coarser than the second, on average."""
+
+LEAST_REPLY_TOKENS = 256
+"""A model refuses a prompt that leaves less room for the reply, or less than max_tokens."""
+
+SHOWN = 5
+REMEDIES = (
+    "Cut the text with split and gather before it; or reduce its parts with a fold_prompt; or say what is to be done "
+    "with such rows: too_long."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Long:
+    """One row whose prompt is (perhaps) too long for an operator."""
+
+    label: str
+    least_tokens: int
+    most_tokens: int
+
+
+def too_long(
+    plan: Plan, sources: Mapping[str, Source], context_tokens: int, positions: Positions | None = None
+) -> list[Problem]:
+    """Name the rows that no longer fit, per operator that reads fields of a dataset alone.
+
+    An error where a row cannot fit however the model cuts text into tokens, a warning where it may not. Operators
+    with `too_long` say themselves what becomes of such rows.
+    """
+    positions = positions or Positions()
+    return [
+        problem
+        for node, source in _readers(plan, sources)
+        for problem in _problems(node, source, context_tokens, plan.settings, positions)
+    ]
+
+
+def _readers(plan: Plan, sources: Mapping[str, Source]) -> Iterator[tuple[Node, Source]]:
+    """Give the operators that ask about each row by fields that come unchanged from a dataset."""
+    for step in plan.steps:
+        changed: set[str] = set()
+        given = [sources[name] for name in step.inputs if name in sources]
+        for node in plan.nodes(step):
+            traits = node.traits()
+            if not (traits.row_local and traits.inputs == 1) or traits.cardinality == "one_to_many":
+                break  # behind it, rows are others than those of the dataset
+            reads = {name for prompt in main_prompts(node) for name in prompt.mentions("input")}
+            asks = traits.calls_model and getattr(node, "too_long", "error") == "error"
+            if asks and not reads & changed and not traits.reads_unknown:
+                yield from ((node, source) for source in given)
+            changed |= traits.writes | traits.removes
+
+
+def _problems(
+    node: Node, source: Source, context_tokens: int, settings: Settings, positions: Positions
+) -> Iterator[Problem]:
+    most = getattr(node, "max_tokens", None) or settings.max_tokens
+    room = context_tokens - min(most, LEAST_REPLY_TOKENS)
+    severities: tuple[Severity, ...] = ("error", "warning")
+    for severity in severities:
+        found = [
+            long
+            for item in source.items
+            for long in [_long(node, item)]
+            if long.most_tokens > room and (long.least_tokens > room) == (severity == "error")
+        ]
+        if found:
+            yield _problem(node, source, found, room, severity, positions)
+
+
+def _long(node: Node, item: Item) -> Long:
+    characters = max((_characters(prompt, item) for prompt in main_prompts(node)), default=0)
+    least, most = (round(characters / per_token) for per_token in (MOST_CHARACTERS, FEWEST_CHARACTERS))
+    return Long(item.label, 0 if item.is_guess else least, most + SYSTEM_TOKENS)
+
+
+def _characters(prompt: Template, item: Item) -> int:
+    """Count the characters of a prompt about one row: rendered where its values are known."""
+    if item.values is not None:
+        with suppress(ItemError):  # a field that is missing is a matter of the run; the size of the others is not
+            return len(prompt.render(input=item.values))
+    return literal_characters(prompt) + sum(item.characters.get(name, 0) for name in prompt.mentions("input"))
+
+
+def _problem(
+    node: Node, source: Source, found: Sequence[Long], room: int, severity: Severity, positions: Positions
+) -> Problem:
+    longest = sorted(found, key=lambda long: -long.most_tokens)
+    shown = ", ".join(f"{long.label} ({long.least_tokens:,}-{long.most_tokens:,} tokens)" for long in longest[:SHOWN])
+    more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+    verb = "do not fit" if severity == "error" else "may not fit"
+    position = positions.operator(node.name)
+    return Problem(
+        f"{len(found)} of {len(source.items)} rows of {source.name!r} {verb} a prompt of {room:,} tokens: "
+        f"{shown}{more}",
+        REMEDIES,
+        operator=node.name,
+        file=positions.file,
+        line=position.line if position else None,
+        column=position.column if position else None,
+        severity=severity,
+    )

@@ -1,0 +1,100 @@
+"""All calls of one operator, and the account of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from engine.executor.accounts import Account
+from engine.executor.events import Emit, OperatorFinished, OperatorStarted, RowFailed
+from engine.executor.tools import Lent, OperatorTools, Progress
+from engine.operators.base import OperatorInput, Outcome, Rejected
+from engine.operators.registry import REGISTRY
+from engine.operators.running import run_operator, stop_on_failure
+from engine.plan.node import Node
+from engine.rows import Row
+from models.protocol import ModelBackend
+
+
+class Calls:
+    """All calls of one operator."""
+
+    def __init__(self, node: Node, lent: Lent, backend: ModelBackend | None, emit: Emit) -> None:
+        self.account = Account(node)
+        self._node = node
+        self._lent = lent
+        self._backend = backend
+        self._emit = emit
+        self._progress = Progress(node.name, emit)
+        emit(OperatorStarted(node.name, node.kind))
+
+    async def call(self, rows: Sequence[Row]) -> Sequence[Row]:
+        """Run the operator over all its rows."""
+        outcome = await self.outcome(rows)
+        self.record(rows, outcome)
+        return outcome.rows
+
+    async def join(self, left: Sequence[Row], right: Sequence[Row]) -> Sequence[Row]:
+        """Run a join over the rows of its two sides, which may be the same rows."""
+        both = union([left, right])
+        outcome = await self._run((left, right), len(both))
+        self.record(both, outcome)
+        return outcome.rows
+
+    async def outcome(self, rows: Sequence[Row]) -> Outcome:
+        """Run the operator over some rows, without recording the outcome yet."""
+        taken, others = rows[: self._node.sample], rows[len(rows[: self._node.sample]) :]
+        outcome = await self._run(taken, len(taken))
+        unseen = [Rejected(row, f"not sampled: {self._node.name} has sample: {self._node.sample}") for row in others]
+        return replace(outcome, rejected=[*outcome.rejected, *unseen]) if unseen else outcome
+
+    async def _run(self, given: OperatorInput, expected: int) -> Outcome:
+        tools = self.tools(expected)
+        outcome = await run_operator(self._node, given, tools)
+        self._lent.passages.update(tools.record.passages)
+        self.tell(outcome)
+        stop_on_failure(self._node, outcome.failed)
+        return outcome
+
+    def tools(self, expected: int) -> OperatorTools:
+        """Lend the tools of one call on so many rows."""
+        return OperatorTools(self._lent, self._backend, self._progress, expected)
+
+    def tell(self, outcome: Outcome) -> None:
+        """Tell of the rows that failed."""
+        for failed in outcome.failed:
+            self._emit(RowFailed(self._node.name, failed.row.id, failed.error, failed.advice))
+
+    def record(self, rows: Sequence[Row], outcome: Outcome) -> None:
+        """Account for rows; called in the order of the rows, whatever order they finished in."""
+        self.account.record(rows, outcome)
+
+    def finish(self) -> None:
+        """Say what became of all rows."""
+        account = self.account
+        self._emit(
+            OperatorFinished(
+                operator=self._node.name,
+                rows_in=len(account.rows_in),
+                rows_out=len(account.rows_out),
+                rejected=len(account.rejected),
+                failed=len(account.failed),
+            )
+        )
+
+
+def union(inputs: Sequence[Sequence[Row]]) -> Sequence[Row]:
+    """Put the rows of several inputs one after another; a row that comes through two of them is taken once."""
+    return list({row.id: row for rows in inputs for row in rows}.values())
+
+
+async def run_fused(calls: Sequence[Calls], rows: Sequence[Row]) -> Sequence[Outcome]:
+    """Run neighbouring operators in one call where they can; one Outcome each."""
+    nodes = [call.account.node for call in calls]
+    fused = REGISTRY[nodes[0].kind].run_fused
+    if fused is None:
+        raise TypeError(f"operators of type {nodes[0].kind} say that they fuse, but have no run_fused")
+    outcomes = await fused(nodes, rows, calls[0].tools(len(rows)))
+    for call, outcome in zip(calls, outcomes, strict=True):
+        call.tell(outcome)
+    return outcomes

@@ -1,0 +1,108 @@
+"""The fields of a pipeline's rows with their types, as far as they are known without running it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import islice
+from typing import Any
+
+from engine.documents.records import read_rows
+from engine.errors import DocumentError, PipelineError
+from engine.frame.merging import Part
+from engine.language.checks import field_flow
+from engine.language.position import Where
+from engine.language.schema import ListOf, Schema
+from engine.language.schema_text import parse_type
+from engine.plan.node import Node
+from engine.plan.plan import Dataset
+from engine.plan.sources import DATA_SUFFIXES
+
+UNKNOWN = "any"
+ROWS_LOOKED_AT = 100
+
+_DOCUMENT = {"filename": "string", "path": "string", "text": "string", "pages": "integer", "kind": "string"}
+_JSON = {str: "string", bool: "boolean", int: "integer", float: "float"}
+
+
+def field_types(part: Part) -> dict[str, str]:
+    """Map each field of the result to its type as a schema writes it, `any` where only a run can tell.
+
+    A data file is looked into for the fields of its first rows; nothing is run and no document is read.
+    """
+    flows = {dataset.name: _source_types(dataset, part) for dataset in part.plan.datasets}
+    for step in part.plan.steps:
+        types = {name: type for source in step.inputs for name, type in flows[source].items()}
+        for node in part.plan.nodes(step):
+            types = _after(node, types)
+        flows[step.name] = types
+    found = flows[part.plan.steps[-1].name]
+    known = field_flow(part.plan, source_fields={d.name: flows[d.name] for d in part.plan.datasets})
+    names = known[part.plan.steps[-1].name]
+    if names is None:
+        return found
+    return {**{k: v for k, v in found.items() if k in names}, **dict.fromkeys(sorted(names - set(found)), UNKNOWN)}
+
+
+def _source_types(dataset: Dataset, part: Part) -> dict[str, str]:
+    if dataset.type == "folder":
+        return _DOCUMENT
+    if dataset.name in part.data:
+        return types_of(part.data[dataset.name])
+    path = dataset.location(part.directory)
+    if dataset.type != "file" or path.suffix.lower() not in DATA_SUFFIXES:
+        return {}
+    try:
+        return types_of(islice(read_rows(path), ROWS_LOOKED_AT))
+    except DocumentError:
+        return {}  # a run says what is wrong with the file; here its fields are just not known
+
+
+def types_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Tell the type of each field from rows."""
+    types: dict[str, str] = {}
+    for row in rows:
+        for name, value in row.items():
+            types[name] = _common(types.get(name), _type_of(value))
+    return types
+
+
+def _common(known: str | None, new: str) -> str:
+    if known is None or known == new:
+        return new
+    if "null" in (known, new):
+        return f"{(known if new == 'null' else new).removesuffix('?')}?"
+    bare = {known.removesuffix("?"), new.removesuffix("?")}
+    mark = "?" if known.endswith("?") else ""
+    if bare == {"integer", "float"}:
+        return f"float{mark}"
+    return f"{bare.pop()}{mark}" if len(bare) == 1 else UNKNOWN
+
+
+def _type_of(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, list | tuple):
+        inner = types_of([{"item": item} for item in value]).get("item", UNKNOWN)
+        return f"list[{inner}]"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{name}: {_type_of(item)}" for name, item in value.items()) + "}"
+    return _JSON.get(type(value), UNKNOWN)
+
+
+def _after(node: Node, types: Mapping[str, str]) -> dict[str, str]:
+    traits = node.traits()
+    kept = {n: t for n, t in types.items() if (traits.keeps_others or n in traits.writes) and n not in traits.removes}
+    schema = getattr(node, "schema", None)
+    if isinstance(schema, Schema):
+        kept |= {f.name: f.type.text() for f in schema.fields if f.name in traits.writes}
+    if node.kind == "unnest":
+        kept |= _unnested(str(getattr(node, "unnest_key", "")), types)
+    return {**kept, **{name: kept.get(name, UNKNOWN) for name in node.written_fields()}}
+
+
+def _unnested(key: str, types: Mapping[str, str]) -> dict[str, str]:
+    try:
+        kind = parse_type(types.get(key, ""), Where())
+    except PipelineError:
+        return {key: UNKNOWN}
+    return {key: kind.item.text() if isinstance(kind, ListOf) else UNKNOWN}

@@ -1,0 +1,44 @@
+"""Rows from memory: what JSON can hold, checked before anything runs."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from engine.errors import UsageError
+from engine.frame.merging import Rows
+
+
+def checked_rows(rows: Iterable[Mapping[str, Any]]) -> Rows:
+    """Copy rows into plain JSON values; raises UsageError naming the row and field that no JSON can hold."""
+    return tuple(_checked(number, row) for number, row in enumerate(rows))
+
+
+def _checked(number: int, row: Any) -> Mapping[str, Any]:
+    if not isinstance(row, Mapping):
+        raise UsageError(
+            f"row {number} is {type(row).__name__}, not a mapping of fields to values",
+            advice="Give dictionaries: [{'text': ...}, ...].",
+        )
+    return {str(key): _json_value(value, f"row {number}, field {key!r}") for key, value in row.items()}
+
+
+def _json_value(value: Any, where: str) -> Any:
+    match value:
+        case None | bool() | int() | str():
+            return value
+        case float() if math.isfinite(value):
+            return value
+        case Mapping():
+            return {str(key): _json_value(item, where) for key, item in value.items()}
+        case list() | tuple():
+            return [_json_value(item, where) for item in value]
+    try:
+        return json.loads(json.dumps(value.item()))  # a number of numpy or pandas
+    except (AttributeError, TypeError, ValueError):
+        shown = f"the number {value}" if isinstance(value, float) else type(value).__name__
+        raise UsageError(
+            f"{where}: {shown} is no JSON value", advice="Use text, numbers, true, false, null, lists and dictionaries."
+        ) from None

@@ -1,0 +1,149 @@
+"""Put two plans into one, so that a step can read both."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from engine.errors import UsageError
+from engine.plan.node import Node
+from engine.plan.plan import Dataset, Plan, Step
+
+Rows = tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A plan, the folder its paths start at, and the rows of its in-memory datasets."""
+
+    plan: Plan
+    directory: Path
+    data: Mapping[str, Rows]
+
+    def settled(self, directory: Path) -> Part:
+        """Make the paths start at another folder."""
+        if directory == self.directory:
+            return self
+        moved = (_absolute(d, self.directory) for d in self.plan.datasets)
+        return replace(self, plan=replace(self.plan, datasets=tuple(moved)), directory=directory)
+
+
+def merged(left: Part, right: Part, join: Node | None = None) -> Part:
+    """Bring two plans together in a last step: a join of both, or their rows one after another.
+
+    What is equal in both is kept once. Where two things differ under one name, the right one gets another name;
+    raises UsageError where that would change the fields it writes, or where the plans have different settings.
+    """
+    right = right.settled(left.directory)
+    renamed = _rename_datasets(left, right)
+    datasets = {d.name: d for d in (*left.plan.datasets, *renamed.plan.datasets)}
+    operators, names = _operators(left.plan, renamed.plan, join)
+    steps, of_right = _steps(left.plan, renamed.plan, names, set(datasets))
+    inputs = (_tip(left.plan), of_right)
+    last = Step(
+        unique("joined", {*datasets, *(step.name for step in steps)}),
+        inputs if join else tuple(dict.fromkeys(inputs)),
+        (join.name,) if join else (),
+    )
+    read = {*last.inputs, *(name for step in steps for name in step.inputs)}
+    kept = [step for step in steps if not _is_bare(step) or step.name in read]
+    plan = replace(
+        left.plan,
+        **_settings(left.plan, right.plan),
+        datasets=tuple(datasets.values()),
+        operators=operators,
+        steps=(*kept, last),
+    )
+    return Part(plan, left.directory, {**left.data, **renamed.data})
+
+
+def unique(name: str, taken: Collection[str]) -> str:
+    """Return the name, or the name with the first number behind it that is not taken."""
+    if name not in taken:
+        return name
+    return next(f"{name}_{n}" for n in range(2, len(taken) + 3) if f"{name}_{n}" not in taken)
+
+
+def _absolute(dataset: Dataset, directory: Path) -> Dataset:
+    return replace(dataset, path=str(dataset.location(directory).absolute())) if dataset.path else dataset
+
+
+def _rename_datasets(left: Part, right: Part) -> Part:
+    ours = {d.name: (d, left.data.get(d.name)) for d in left.plan.datasets}
+    taken = {*ours, *(d.name for d in right.plan.datasets)}
+    new: dict[str, str] = {}
+    for dataset in right.plan.datasets:
+        if dataset.name in ours and ours[dataset.name] != (dataset, right.data.get(dataset.name)):
+            new[dataset.name] = unique(dataset.name, {*taken, *new.values()})
+    plan = replace(
+        right.plan,
+        datasets=tuple(replace(d, name=new.get(d.name, d.name)) for d in right.plan.datasets),
+        steps=tuple(replace(s, inputs=tuple(new.get(i, i) for i in s.inputs)) for s in right.plan.steps),
+    )
+    return replace(right, plan=plan, data={new.get(name, name): rows for name, rows in right.data.items()})
+
+
+def _operators(left: Plan, right: Plan, join: Node | None) -> tuple[tuple[Node, ...], dict[str, str]]:
+    """Return the operators of both and the join, and the new names of those of the right plan."""
+    found = {node.name: node for node in left.operators}
+    names: dict[str, str] = {}
+    for node in right.operators:
+        name = node.name
+        if name in found and found[name] != node:
+            name = unique(name, {*found, *(n.name for n in right.operators)})
+        renamed = node if name == node.name else replace(node, name=name)
+        if renamed.traits().writes != node.traits().writes:
+            raise UsageError(
+                f"both pipelines have an operator {node.name!r}, and the fields it writes carry its name",
+                advice=f"Give one of them a name of its own: name='{name}'.",
+            )
+        names[node.name] = name
+        found[name] = renamed
+    if join and join.name in found:
+        raise UsageError(
+            f"there is an operator {join.name!r} already", advice="Give the join a name of its own: name='...'."
+        )
+    return (*found.values(), *((join,) if join else ())), names
+
+
+def _steps(left: Plan, right: Plan, names: Mapping[str, str], datasets: Collection[str]) -> tuple[list[Step], str]:
+    """Return the steps of both plans, and what the right plan's last rows are called."""
+    steps = {step.name: step for step in left.steps}
+    new: dict[str, str] = {}
+    for step in right.steps:
+        inputs = tuple(new.get(name, name) for name in step.inputs)
+        moved = replace(step, inputs=inputs, operators=tuple(names[name] for name in step.operators))
+        if steps.get(step.name) != moved:
+            moved = replace(moved, name=unique(step.name, {*steps, *datasets}))
+        new[step.name] = moved.name
+        steps[moved.name] = moved
+    last = steps[new[right.steps[-1].name]]
+    return list(steps.values()), last.inputs[0] if _is_bare(last) else last.name
+
+
+def _tip(plan: Plan) -> str:
+    last = plan.steps[-1]
+    return last.inputs[0] if _is_bare(last) else last.name
+
+
+def _is_bare(step: Step) -> bool:
+    """Say whether a step only stands for its one input, as that of a pipeline without operators does."""
+    return not step.operators and len(step.inputs) == 1
+
+
+def _settings(left: Plan, right: Plan) -> dict[str, Any]:
+    """Return the settings that both plans share, or one of them has; raises UsageError where they differ."""
+    settings: dict[str, Any] = {}
+    for field in fields(Plan):
+        if field.name in ("datasets", "operators", "steps"):
+            continue
+        ours, theirs = getattr(left, field.name), getattr(right, field.name)
+        if ours != theirs and field.default not in (ours, theirs):
+            raise UsageError(
+                f"the two pipelines have different settings: {field.name} is {ours!r} and {theirs!r}",
+                advice="Use configure() to give both the same.",
+            )
+        settings[field.name] = theirs if ours == field.default else ours
+    return settings

@@ -1,0 +1,301 @@
+"""A pipeline in Python: immutable, lazy, the same plan as its YAML."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from engine.errors import EnvironmentMissing, UsageError
+from engine.frame.building import build_node
+from engine.frame.memory import checked_rows
+from engine.frame.merging import Part, Rows, merged
+from engine.frame.operators import OperatorMethods
+from engine.language.loader import Loaded, load_pipeline, parse_pipeline
+from engine.language.problems import Problem
+from engine.language.writer import to_yaml
+from engine.plan.plan import Plan, Settings, SystemPrompt
+
+if TYPE_CHECKING:
+    from engine.frame.running import RunReport
+
+AnyPath = str | os.PathLike[str]
+
+
+class RowsFailed(UserWarning):
+    """Some rows or files failed in a run whose other rows came out."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pipeline(OperatorMethods):
+    """Operators over datasets. Every operator is a method that returns a new pipeline; nothing runs before an action.
+
+    Actions are show, count, collect, run, to_pandas and the write methods. They keep replies and parsed files in a
+    case: the one named (`case=`, or in_case), else one of this process, which is removed when it ends. `plan` is what
+    YAML says; relative paths in it start at `directory`; `data` holds the rows of in-memory datasets.
+    """
+
+    plan: Plan
+    directory: Path
+    data: Mapping[str, Rows] = field(default_factory=dict, repr=False)
+    case_file: Path | None = None
+    warnings: tuple[Problem, ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Pipeline):
+            return NotImplemented
+        return (self.plan, self.directory, self.data) == (other.plan, other.directory, other.data)
+
+    def __hash__(self) -> int:
+        return hash((self.plan, self.directory))
+
+    @classmethod
+    def from_yaml(cls, source: AnyPath, *, data: Mapping[str, Sequence[Mapping[str, Any]]] | None = None) -> Self:
+        """Load a pipeline file, or text with line breaks. `data` gives the rows of datasets of type memory.
+
+        Raises PipelineError with file, line and column.
+        """
+        if isinstance(source, str) and "\n" in source:
+            loaded = parse_pipeline(source)
+        else:
+            loaded = load_pipeline(Path(source).expanduser())
+        rows = {name: checked_rows(given) for name, given in (data or {}).items()}
+        if unknown := sorted(set(rows) - {d.name for d in loaded.plan.datasets if d.type == "memory"}):
+            raise UsageError(
+                f"data has rows for {unknown[0]!r}, which is no dataset of type memory",
+                advice=f"Such datasets: {', '.join(d.name for d in loaded.plan.datasets if d.type == 'memory')}.",
+            )
+        return cls(loaded.plan, loaded.directory, rows, warnings=loaded.warnings)
+
+    def to_yaml(self, path: AnyPath | None = None) -> str:
+        """Return the pipeline as YAML that loads as the same; write it to `path` too if that is given.
+
+        Written into another folder, relative paths of datasets become absolute. In-memory rows are not part of it.
+        """
+        if not self.plan.operators:
+            raise UsageError("a pipeline without operators cannot be written", advice="Add one, such as map().")
+        if path is None:
+            return to_yaml(self.plan)
+        file = Path(path).expanduser().absolute()
+        text = to_yaml(self._part.settled(file.parent).plan)
+        file.write_text(text, encoding="utf-8")
+        return text
+
+    # -- building ------------------------------------------------------------------------------------------------
+
+    def with_operator(self, kind: str, *arguments: Any, **keys: Any) -> Self:
+        """Add an operator by its `type`: what the method of that name does."""
+        built = build_node(kind, self.plan, arguments, keys)
+        warned = replace(self, warnings=(*self.warnings, *built.warnings))
+        if built.right is not None:
+            return warned._merged(built.right, built.node)
+        *steps, last = self.plan.steps
+        longer = replace(last, operators=(*last.operators, built.node.name))
+        plan = replace(self.plan, operators=(*self.plan.operators, built.node), steps=(*steps, longer))
+        return replace(warned, plan=plan)
+
+    def union(self, other: Pipeline) -> Self:
+        """Put the rows of another pipeline behind those of this one."""
+        return self._merged(other, None)
+
+    def configure(
+        self,
+        *,
+        default_model: str | None = None,
+        system_prompt: Mapping[str, str] | None = None,
+        seed: int | None = None,
+        temperature: float | None = None,
+        max_tokens: int | None = None,
+    ) -> Self:
+        """Set what holds for all operators; None leaves a setting as it is.
+
+        `system_prompt` has `dataset_description`, `persona` or both.
+        """
+        given = {"seed": seed, "temperature": temperature, "max_tokens": max_tokens}
+        settings: Settings = replace(self.plan.settings, **{k: v for k, v in given.items() if v is not None})  # type: ignore[arg-type]
+        prompt = self.plan.system_prompt if system_prompt is None else _system_prompt(system_prompt)
+        model = self.plan.default_model if default_model is None else default_model
+        plan = replace(self.plan, default_model=model, system_prompt=prompt, settings=settings)
+        return replace(self, plan=plan)
+
+    def in_case(self, case: AnyPath) -> Self:
+        """Keep documents, replies and results of all runs in this case file, which is made where there is none."""
+        return replace(self, case_file=Path(case).expanduser().absolute())
+
+    # -- looking -------------------------------------------------------------------------------------------------
+
+    def schema(self) -> dict[str, str]:
+        """Return the fields of the result with their types, `any` where only a run can tell. Nothing is run."""
+        from engine.frame.fields import field_types  # noqa: PLC0415 - opens data files
+
+        return field_types(self._part)
+
+    def explain(self) -> str:
+        """Return how the pipeline will run: rewrites, fields, and an estimate of calls, tokens and minutes."""
+        from engine.estimate.explain import explanation  # noqa: PLC0415
+
+        return explanation(self._loaded, data=self.data, case=self.case_file)
+
+    def show(self, n: int = 5, *, case: AnyPath | None = None, model: str = "", trust_code: bool = False) -> None:
+        """Run on the first `n` documents (or rows) of each dataset, and print the table."""
+        from engine.cli.console import output  # noqa: PLC0415
+        from engine.cli.results_view import results_view  # noqa: PLC0415
+
+        if n < 0:
+            raise UsageError(f"show({n}): a number of documents is not negative")
+        report = self._run(case, model, trust_code, first=n)
+        console = output()
+        console.print(results_view(report.table, console.width) if report.table else "No rows came out.")
+
+    # -- actions -------------------------------------------------------------------------------------------------
+
+    def run(
+        self,
+        *,
+        case: AnyPath | None = None,
+        model: str = "",
+        trust_code: bool = False,
+        rewrite: bool = True,
+        progress: bool | None = None,
+    ) -> RunReport:
+        """Run the pipeline; return the rows and what became of all others.
+
+        `model` replaces the models that the pipeline names; `trust_code` lets its own Python run; `rewrite` allows
+        the exact rewrites; `progress` is drawn on a terminal if not said otherwise.
+        """
+        return self._run(case, model, trust_code, rewrite=rewrite, progress=progress, warn=False)
+
+    def collect(
+        self, *, case: AnyPath | None = None, model: str = "", trust_code: bool = False
+    ) -> list[dict[str, Any]]:
+        """Run the pipeline; return the result rows with all their fields. Warns RowsFailed where some failed."""
+        return self._run(case, model, trust_code).rows
+
+    def count(self, *, case: AnyPath | None = None, model: str = "", trust_code: bool = False) -> int:
+        """Run the pipeline; return the number of result rows."""
+        return len(self._run(case, model, trust_code).rows)
+
+    def to_pandas(self, *, case: AnyPath | None = None, model: str = "", trust_code: bool = False) -> Any:
+        """Run the pipeline; return a pandas DataFrame of the result rows with all their fields."""
+        try:
+            import pandas  # type: ignore[import-not-found,import-untyped,unused-ignore]  # noqa: PLC0415
+        except ImportError as error:
+            raise EnvironmentMissing("to_pandas needs pandas", advice="Install it: `pip install pandas`.") from error
+        return pandas.DataFrame(self._run(case, model, trust_code).rows)
+
+    def write_csv(
+        self,
+        path: AnyPath,
+        *,
+        columns: Sequence[str] = (),
+        case: AnyPath | None = None,
+        model: str = "",
+        trust_code: bool = False,
+    ) -> None:
+        """Run the pipeline; write the table, with `columns` in place of the usual ones if given."""
+        self._write(path, ".csv", columns, case, model, trust_code)
+
+    def write_xlsx(
+        self,
+        path: AnyPath,
+        *,
+        columns: Sequence[str] = (),
+        case: AnyPath | None = None,
+        model: str = "",
+        trust_code: bool = False,
+    ) -> None:
+        """Run the pipeline; write a workbook of results, evidence and ledger."""
+        self._write(path, ".xlsx", columns, case, model, trust_code)
+
+    def write_jsonl(
+        self,
+        path: AnyPath,
+        *,
+        columns: Sequence[str] = (),
+        case: AnyPath | None = None,
+        model: str = "",
+        trust_code: bool = False,
+    ) -> None:
+        """Run the pipeline; write one JSON object a line, with evidence."""
+        self._write(path, ".jsonl", columns, case, model, trust_code)
+
+    def write_parquet(
+        self,
+        path: AnyPath,
+        *,
+        columns: Sequence[str] = (),
+        case: AnyPath | None = None,
+        model: str = "",
+        trust_code: bool = False,
+    ) -> None:
+        """Run the pipeline; write a Parquet file."""
+        self._write(path, ".parquet", columns, case, model, trust_code)
+
+    # -- inside --------------------------------------------------------------------------------------------------
+
+    @property
+    def _part(self) -> Part:
+        return Part(self.plan, self.directory, self.data)
+
+    @property
+    def _loaded(self) -> Loaded:
+        return Loaded(self.plan, warnings=self.warnings, directory=self.directory)
+
+    def _merged(self, other: Pipeline, join: Any) -> Self:
+        part = merged(self._part, other._part, join)
+        return replace(self, plan=part.plan, data=part.data, warnings=(*self.warnings, *other.warnings))
+
+    def _write(
+        self, path: AnyPath, suffix: str, columns: Sequence[str], case: AnyPath | None, model: str, trust_code: bool
+    ) -> None:
+        file = Path(path).expanduser().absolute()
+        if file.suffix.lower() != suffix:
+            raise UsageError(f"{file.name} does not end in {suffix}", advice=f"Write it as {file.stem}{suffix}.")
+        self._run(case, model, trust_code, out=file, columns=columns)
+
+    def _run(  # noqa: PLR0913 - all that an action may say
+        self,
+        case: AnyPath | None,
+        model: str,
+        trust_code: bool,
+        *,
+        first: int | None = None,
+        rewrite: bool = True,
+        progress: bool | None = None,
+        warn: bool = True,
+        out: Path | None = None,
+        columns: Sequence[str] = (),
+    ) -> RunReport:
+        from engine.executor.run import RunOptions  # noqa: PLC0415 - the executor, when something runs
+        from engine.frame.running import Order, run_order  # noqa: PLC0415
+        from engine.frame.session import session_case  # noqa: PLC0415
+        from engine.worker.jobs import OutputOptions  # noqa: PLC0415
+
+        file = Path(case).expanduser().absolute() if case else self.case_file or session_case()
+        options = RunOptions(
+            model=model,
+            columns=tuple(columns),
+            trust_code=trust_code,
+            rewrite=rewrite,
+            rows=self.data,
+            first=first,
+        )
+        output = OutputOptions(tuple(columns))
+        shown = sys.stderr.isatty() if progress is None else progress
+        report = run_order(Order(self._loaded, file, options, (out,) if out else (), output, shown))
+        if report.failed and warn:
+            count = f"{len(report.failed)} {'row or file' if len(report.failed) == 1 else 'rows or files'} failed"
+            message = f"{count}, first: {report.failed[0]} (run() returns them all)"
+            warnings.warn(message, RowsFailed, stacklevel=3)
+        return report
+
+
+def _system_prompt(given: Mapping[str, str]) -> SystemPrompt:
+    known = ("dataset_description", "persona")
+    if unknown := [key for key in given if key not in known]:
+        raise UsageError(f"system_prompt has no part {unknown[0]!r}", advice=f"Parts: {', '.join(known)}.")
+    return SystemPrompt(**given)

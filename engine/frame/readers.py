@@ -1,0 +1,82 @@
+"""Begin a pipeline: folders of documents, data files, rows in memory. Nothing is read before an action."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import engine
+from engine.errors import UsageError
+from engine.frame.memory import checked_rows
+from engine.frame.pipeline import Pipeline
+from engine.plan.plan import Dataset, DatasetType, Plan, Step, SystemPrompt
+
+AnyPath = str | os.PathLike[str]
+
+
+def read_folder(path: AnyPath, *, name: str = "") -> Pipeline:
+    """Read documents of any kind below a folder, or one document: a row each, with filename, path, text, pages, kind.
+
+    A relative path starts at the current folder. `name` is the dataset's, by default made from the path.
+    """
+    return _begin(path, "folder", name)
+
+
+def read_json(path: AnyPath, *, name: str = "") -> Pipeline:
+    """Read a .json file (a list of objects) or a .jsonl file: a row per object."""
+    return _begin(path, "file", name)
+
+
+def read_jsonl(path: AnyPath, *, name: str = "") -> Pipeline:
+    """Read a .jsonl file: a row per line."""
+    return _begin(path, "file", name)
+
+
+def read_csv(path: AnyPath, *, name: str = "") -> Pipeline:
+    """Read a .csv file: a row per line; its first line names the fields."""
+    return _begin(path, "file", name)
+
+
+def read_parquet(path: AnyPath, *, name: str = "") -> Pipeline:
+    """Read a .parquet file: a row per record."""
+    return _begin(path, "file", name)
+
+
+def read_xlsx(path: AnyPath, *, name: str = "") -> Pipeline:
+    """Read the first sheet of a workbook: a row per line; its first line names the fields."""
+    return _begin(path, "file", name)
+
+
+def from_list(rows: Iterable[Mapping[str, Any]], *, name: str = "data") -> Pipeline:
+    """Take rows from memory. Values must be what JSON can hold; raises UsageError naming the row that is not."""
+    return _pipeline(Dataset(name, "memory"), {name: checked_rows(rows)})
+
+
+read_dir = read_folder
+read_list = from_list
+
+
+def _begin(path: AnyPath, type: DatasetType, name: str) -> Pipeline:
+    location = Path(path).expanduser()
+    found = location.absolute()
+    if not found.exists():
+        what = "folder or file" if type == "folder" else "file"
+        raise UsageError(f"there is no {what} {found}", advice="Check the path; a relative one starts at this folder.")
+    if type == "file" and found.is_dir():
+        raise UsageError(f"{found} is a folder", advice="Read it with read_folder.")
+    made = re.sub(r"\W+", "_", found.stem).strip("_") or "data"
+    return _pipeline(Dataset(name or made, type, location.as_posix()), {})
+
+
+def _pipeline(dataset: Dataset, data: Mapping[str, tuple[Mapping[str, Any], ...]]) -> Pipeline:
+    plan = Plan(
+        datasets=(dataset,),
+        operators=(),
+        steps=(Step(f"from_{dataset.name}", (dataset.name,), ()),),
+        default_model=engine.default_model,
+        system_prompt=SystemPrompt(**engine.system_prompt),
+    )
+    return Pipeline(plan, Path.cwd(), data)

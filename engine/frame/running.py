@@ -1,0 +1,155 @@
+"""Run a pipeline made in Python, also where an event loop is running already (a notebook)."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from engine.cli.local_models import LocalModels
+from engine.cli.watching import choose_watch
+from engine.executor.run import RunOptions, run_pipeline
+from engine.executor.translation import open_case
+from engine.language.checks import check
+from engine.language.loader import Loaded
+from engine.plan.frozen import thaw
+from engine.worker.jobs import NewModels, OutputOptions, Written, check_outs, write_outs
+from engine.worker.model_choice import settled
+from storage.case import Case
+from storage.export.table import ResultTable
+
+Done = TypeVar("Done")
+
+new_models: NewModels = LocalModels
+"""Makes the models of a run; tests put scripted ones here."""
+
+
+@dataclass(frozen=True)
+class RunReport:
+    """What a run came to.
+
+    `rows` are the results with all their fields; `columns` those that a table shows; `table` is None where there are
+    neither rows nor fields. `failed` names each row and file
+    that failed, with its error; `rejected` counts the rows that were turned down. All of it, with every reason, is in
+    the ledger of `case`: `redwell ledger CASE --run RUN_ID`. `calls` were made to a model, `from_cache` were answered
+    from the case.
+    """
+
+    run_id: str
+    case: Path
+    columns: tuple[str, ...]
+    rows: list[dict[str, Any]] = field(repr=False)
+    table: ResultTable | None = field(repr=False)
+    failed: tuple[str, ...]
+    rejected: int
+    calls: int
+    from_cache: int
+    written: tuple[Written, ...] = ()
+
+
+@dataclass(frozen=True)
+class Order:
+    """A run as ordered: the pipeline, its case, what the executor is told, the files to write."""
+
+    loaded: Loaded
+    case: Path
+    options: RunOptions
+    outs: tuple[Path, ...] = ()
+    output: OutputOptions = field(default=OutputOptions())
+    progress: bool = False
+
+
+def run_order(order: Order) -> RunReport:
+    """Run to the end; raises a RedwellError that says what stops it. Ctrl-C stops in order, and replies are kept."""
+    check_outs(order.outs, case=order.case)
+    models = new_models()
+    found = check(order.loaded.plan, positions=order.loaded.positions)
+    problems = [problem for problem in found if problem.severity == "warning"]
+    warned = replace(order.loaded, warnings=(*order.loaded.warnings, *problems))
+    loaded = settled(warned, order.options.model, models)
+
+    async def work() -> RunReport:
+        # A case belongs to the thread that opened it: it is opened where the loop runs.
+        with open_case(order.case) as case, choose_watch(quiet=not order.progress, json_events=False) as watch:
+            result = await run_pipeline(
+                loaded,
+                case,
+                open_model=models.open_model,
+                open_embedder=models.open_embedder,
+                emit=watch.take,
+                options=order.options,
+            )
+            calls = watch.state.calls
+            return _report(case, result.run_id, order, calls.made, calls.from_cache)
+
+    return run_here(work)
+
+
+def _report(case: Case, run_id: str, order: Order, calls: int, from_cache: int) -> RunReport:
+    results = case.results(run_id)
+    ids = results.row_ids if results else ()
+    columns = results.columns if results else ()
+    table, written = write_outs(case, run_id, order.outs, order.output) if columns or order.outs else (None, [])
+    files = [f"{d.path}: {d.message}" for d in case.run_documents(run_id, "failed")]
+    rows = [fate.record.error for fate in case.fates(run_id, fate="failed")]
+    return RunReport(
+        run_id=run_id,
+        case=case.path,
+        columns=table.columns if table else (),
+        rows=[thaw(case.row(run_id, id).values) for id in ids],
+        table=table,
+        failed=(*files, *rows),
+        rejected=len(case.fates(run_id, fate="rejected")),
+        calls=calls,
+        from_cache=from_cache,
+        written=tuple(written),
+    )
+
+
+def run_here(work: Callable[[], Coroutine[Any, Any, Done]]) -> Done:
+    """Run a coroutine to its end, in a thread of its own where this one runs an event loop already."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work())
+    return _aside(work)
+
+
+def _aside(work: Callable[[], Coroutine[Any, Any, Done]]) -> Done:
+    """Run in another thread; Ctrl-C in the waiting one cancels the work, and is raised when it has ended."""
+    begun: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Done]]] = []
+
+    async def begin() -> Done:
+        task = asyncio.ensure_future(work())
+        begun.append((asyncio.get_running_loop(), task))
+        return await task
+
+    with ThreadPoolExecutor(1, thread_name_prefix="redwell run") as pool:
+        future = pool.submit(lambda: asyncio.run(begin()))
+        try:
+            with _plain_interrupts():
+                return future.result()
+        except KeyboardInterrupt:
+            for loop, task in begun:
+                with suppress(RuntimeError):  # the loop has just ended by itself
+                    loop.call_soon_threadsafe(task.cancel)
+            raise
+
+
+@contextmanager
+def _plain_interrupts() -> Iterator[None]:
+    """Let Ctrl-C raise KeyboardInterrupt in this thread; asyncio.run would keep it until its loop goes on."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,198 @@
+"""Choose the pairs that operators which compare pairs ask a model about (paper section 4.2.1, blocking)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import numpy as np
+
+from engine.language.conditions import condition
+from engine.operators.accounting import Failure, attempt_all, require
+from engine.operators.asking import ModelNode
+from engine.operators.base import Decision, Tools
+from engine.operators.mentions import shown
+from engine.operators.pairs import (
+    Proposal,
+    Sampled,
+    Vectors,
+    count_pairs,
+    in_order,
+    pairs_by_condition,
+    sample_by_rank,
+    similar_pairs,
+    top_pairs,
+)
+from engine.operators.ranking_texts import embed_whole
+from models.protocol import Reply, Request
+
+SAMPLE = 200
+"""Pairs asked about to find the threshold ("hundreds" in the paper); so few in all are compared without one."""
+
+WORTHWHILE = 10
+"""Pairs per item, the most similar of all, among which the threshold is sought: more comparisons are not affordable."""
+
+SPARE = 10
+"""Pairs kept ready for each comparison of `limit_comparisons`: many are settled by transitivity."""
+
+Pair = tuple[int, int]
+Compare = Callable[[Proposal], Awaitable[bool]]
+Answer = bool | Failure
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparingNode(ModelNode):
+    """What all operators have that ask a model about pairs.
+
+    Pairs are proposed by `blocking_conditions` and by embeddings with a cosine of at least `blocking_threshold`. With
+    neither, the threshold is found out: by a sample that the model is asked about, the part `blocking_target_recall`
+    of the pairs that are the same is at least so alike. At most `limit_comparisons` pairs are asked, the most alike
+    first, and at most `compare_batch_size` at once before it is looked at which others have become superfluous.
+    `comparison_model` is asked about pairs; without `model`, it is the operator's model.
+    """
+
+    blocking_threshold: float | None = None
+    blocking_target_recall: float = 0.95
+    blocking_conditions: tuple[str, ...] = ()
+    limit_comparisons: int | None = None
+    compare_batch_size: int | None = None
+    comparison_model: str | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "model", self.model or self.comparison_model)
+        for text in self.blocking_conditions:
+            condition(text)
+        threshold, recall = self.blocking_threshold, self.blocking_target_recall
+        require(self, threshold is None or -1 <= threshold <= 1, f"blocking_threshold is a cosine, not {threshold}")
+        require(self, 0 < recall <= 1, f"blocking_target_recall must be above 0 and at most 1, not {recall}")
+        limit, batch = self.limit_comparisons, self.compare_batch_size
+        require(self, limit is None or limit >= 0, f"limit_comparisons must not be negative, but is {limit}")
+        require(self, batch is None or batch >= 1, f"compare_batch_size must be at least 1, not {batch}")
+
+    @property
+    def uses_embeddings(self) -> bool:
+        """Say whether embeddings propose pairs."""
+        return self.blocking_threshold is not None or not self.blocking_conditions
+
+    def comparing(self, tools: Tools) -> Tools:
+        """Return the tools that ask about pairs."""
+        return asking_model(self, self.comparison_model, tools)
+
+    def condition_reads(self, side: int) -> frozenset[str]:
+        """Return the fields its conditions need of the left (0) or right (1) row."""
+        return frozenset().union(*(condition(text).reads(side) for text in self.blocking_conditions))
+
+
+class _OtherModel:
+    """Tools that ask another model than the operator's own."""
+
+    def __init__(self, tools: Tools, model: str) -> None:
+        self._tools = tools
+        self._model = model
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._tools, name)
+
+    async def ask(self, request: Request, *, model: str | None = None) -> Reply:
+        return await self._tools.ask(request, model=model or self._model)
+
+
+def asking_model(node: ModelNode, model: str | None, tools: Tools) -> Tools:
+    """Return tools whose `ask` asks the model of that name, or the operator's own (None)."""
+    return tools if model in (None, node.model) else cast("Tools", _OtherModel(tools, str(model)))
+
+
+@dataclass(frozen=True)
+class Side:
+    """What is known of the items on one side: the text that is embedded, and the values that conditions see."""
+
+    texts: Sequence[str]
+    values: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The pairs to compare, best first; what the model has said of some of them; and what the ledger must tell."""
+
+    proposals: list[Proposal] = field(default_factory=list)
+    known: dict[Pair, Answer] = field(default_factory=dict)
+    decisions: list[Decision] = field(default_factory=list)
+
+
+async def block(
+    node: ComparingNode, subject: str, left: Side, right: Side | None, compare: Compare, tools: Tools
+) -> Candidates:
+    """Propose pairs of two sides, or of one with itself (`right` None)."""
+    proposals, decisions = await pairs_by_condition(
+        node.blocking_conditions, left.values, None if right is None else right.values
+    )
+    if not node.uses_embeddings:
+        return Candidates(in_order(proposals), decisions=decisions)
+    both = await vectors_of([*left.texts, *(right.texts if right else ())], tools)
+    vectors, others = both[: len(left.texts)], both[len(left.texts) :] if right else None
+    count = count_pairs(len(vectors), None if others is None else len(others))
+    if node.blocking_threshold is not None:
+        proposals += similar_pairs(vectors, node.blocking_threshold, others)
+        return Candidates(in_order(proposals), decisions=decisions)
+    if node.limit_comparisons is not None:
+        most = max(node.limit_comparisons * SPARE, SAMPLE)
+        return Candidates(top_pairs(vectors, min(most, count), others), decisions=decisions)
+    if count <= SAMPLE:
+        return Candidates(top_pairs(vectors, count, others), decisions=decisions)
+    worthwhile = top_pairs(vectors, min(count, max(WORTHWHILE * len(both), SAMPLE)), others)
+    return await _by_sample(node, subject, worthwhile, count, compare, tools)
+
+
+async def _by_sample(
+    node: ComparingNode, subject: str, worthwhile: Sequence[Proposal], count: int, compare: Compare, tools: Tools
+) -> Candidates:
+    sample = sample_by_rank(worthwhile, SAMPLE, tools.seed)
+    answers = await attempt_all([drawn.pair for drawn in sample], compare, tools.progress)
+    same = [drawn for drawn, answer in zip(sample, answers, strict=True) if answer is True]
+    threshold = recall_threshold(same, node.blocking_target_recall) if same else math.inf
+    known = {(drawn.pair.left, drawn.pair.right): answer for drawn, answer in zip(sample, answers, strict=True)}
+    proposals = [p for p in worthwhile if p.score >= threshold or (p.left, p.right) in known]
+    if same:
+        what = f"similarity of at least {threshold:.4f}"
+        found = (
+            f"{len(same)} of {len(sample)} sampled pairs are the same; "
+            f"this keeps about {node.blocking_target_recall:.0%} of such"
+        )
+    else:
+        what, found = "the sample alone", f"none of {len(sample)} sampled pairs is the same"
+    detail = f"{found}; {len(proposals)} of {count} pairs are compared"
+    return Candidates(proposals, known, [Decision(subject, what, "", "compared", "sample", detail)])
+
+
+def recall_threshold(same: Sequence[Sampled], recall: float) -> float:
+    """Return the highest cosine that at least the part `recall` of the pairs reach for which the sample stands."""
+    best_first = sorted(same, key=lambda drawn: -drawn.pair.score)
+    needed = recall * sum(drawn.weight for drawn in same) - 1e-9
+    reached = 0.0
+    for drawn in best_first:
+        reached += drawn.weight
+        if reached >= needed:
+            return drawn.pair.score
+    return best_first[-1].pair.score
+
+
+async def vectors_of(texts: Sequence[str], tools: Tools) -> Vectors:
+    """Embed texts; an empty one is like no other: its vector is zero."""
+    if not (filled := [text for text in texts if text.strip()]):
+        return np.zeros((len(texts), 1), np.float32)
+    vectors = await embed_whole(filled, tools.embed)
+    padded = np.zeros((len(texts), vectors.shape[1]), np.float32)
+    padded[[bool(text.strip()) for text in texts]] = vectors
+    return padded
+
+
+def blocking_text(values: Mapping[str, Any], keys: Collection[str]) -> str:
+    """Write the fields `keys` as the text that is embedded; missing ones are left out."""
+    return " ".join(_plain(values[key]) for key in keys if values.get(key) is not None)
+
+
+def _plain(value: Any) -> str:
+    return ", ".join(map(shown, value)) if isinstance(value, list | tuple) else shown(value)

@@ -1,0 +1,54 @@
+"""code_map: add what Python of the user's makes of each row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from engine.operators.accounting import process_rows
+from engine.operators.base import Operator, Outcome, Tools
+from engine.operators.coding import CodeNode, call, within_limit
+from engine.plan.node import Traits
+from engine.rows import Row
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodeMap(CodeNode):
+    """Add the dictionary that `transform(doc)` returns to each row, then drop `drop_keys`.
+
+    With `limit`, only the first rows are worked on; the others are rejected.
+    """
+
+    kind: ClassVar[str] = "code_map"
+
+    drop_keys: tuple[str, ...] = ()
+
+    def traits(self) -> Traits:
+        """Say what it reads and writes; what the code writes is known only when it runs."""
+        return Traits(
+            reads=self.reading.needed,
+            writes=self.declared - frozenset(self.drop_keys),
+            removes=frozenset(self.drop_keys),
+            row_local=self.limit is None,
+            cardinality="one_to_one" if self.limit is None else "zero_or_one",
+            calls_model=False,
+            opens=True,
+            reads_unknown=not self.reading.is_all,
+            runs_code=True,
+        )
+
+
+async def run(node: CodeMap, rows: Sequence[Row], tools: Tools) -> Outcome:
+    """Call the code for all rows; rows keep their order."""
+    taken, rejected = within_limit(node, rows)
+
+    async def transform(row: Row) -> Sequence[Row]:
+        values = {**row.values, **await call(node, row.values, tools)}
+        return [row.derive(node.name, {k: v for k, v in values.items() if k not in node.drop_keys})]
+
+    outcome = await process_rows(node, taken, transform, tools)
+    return replace(outcome, rejected=[*outcome.rejected, *rejected])
+
+
+OPERATOR = Operator(CodeMap, run)

@@ -1,0 +1,73 @@
+"""code_reduce: one row per group of rows, made by Python of the user's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from engine.operators.accounting import process, require, value_of
+from engine.operators.base import Operator, Outcome, Tools
+from engine.operators.coding import CodeNode, beyond_limit, call
+from engine.operators.reduce import ALL, group_rows
+from engine.plan.node import Traits
+from engine.rows import Row
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodeReduce(CodeNode):
+    """Make one row of each group with equal values of `reduce_key` (`_all`: one group of everything).
+
+    The row has the keys, with `pass_through` the first row's other fields, and what `transform(items)` returns, which
+    wins over both. With `limit`, only the smallest groups are worked on; rows of the others are rejected.
+    """
+
+    kind: ClassVar[str] = "code_reduce"
+
+    reduce_key: tuple[str, ...] = (ALL,)
+    pass_through: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        keys = (self.reduce_key,) if isinstance(self.reduce_key, str) else tuple(self.reduce_key)
+        object.__setattr__(self, "reduce_key", keys)
+        require(self, bool(keys), "reduce_key names no field", f"Write {ALL} to make one group of all rows.")
+        require(self, ALL not in keys or len(keys) == 1, f"{ALL} cannot be combined with other keys")
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Return the fields rows are grouped by; none for `_all`."""
+        return () if self.reduce_key == (ALL,) else self.reduce_key
+
+    def traits(self) -> Traits:
+        """Say what it reads and writes; what the code writes is known only when it runs."""
+        return Traits(
+            reads=frozenset(self.keys),
+            writes=frozenset(self.keys) | self.declared,
+            keeps_others=self.pass_through,
+            cardinality="many_to_one",
+            row_local=False,
+            calls_model=False,
+            opens=True,
+            reads_unknown=True,
+            runs_code=True,
+        )
+
+
+async def run(node: CodeReduce, rows: Sequence[Row], tools: Tools) -> Outcome:
+    """Call the code for all groups; they come out in the order in which each first appeared."""
+    groups = group_rows(rows, node.keys)
+    late = sorted(groups, key=len)[node.limit :] if node.limit else []
+    beyond = {row.id for group in late for row in group}
+
+    async def transform(group: Sequence[Row]) -> Sequence[Row]:
+        keys = {key: value_of(group[0], key) for key in node.keys}
+        passed = group[0].values if node.pass_through else {}
+        made = await call(node, [row.values for row in group], tools)
+        return [Row.combine(node.name, group, {**keys, **passed, **made})]
+
+    outcome = await process(node, [group for group in groups if group[0].id not in beyond], transform, tools)
+    return replace(outcome, rejected=beyond_limit(node, [row for row in rows if row.id in beyond]))
+
+
+OPERATOR = Operator(CodeReduce, run)

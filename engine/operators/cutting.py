@@ -1,0 +1,107 @@
+"""Cut a text into pieces that join back to it exactly (split)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+
+def by_delimiter(text: str, delimiter: str, group_size: int = 1) -> list[str]:
+    """Cut behind every `group_size`-th delimiter, which stays at the end of its chunk."""
+    pieces = [piece + delimiter for piece in text.split(delimiter)]
+    pieces[-1] = pieces[-1].removesuffix(delimiter)
+    chunks = ["".join(pieces[i : i + group_size]) for i in range(0, len(pieces), group_size)]
+    return [c for c in chunks if c] or [""]
+
+
+def by_tokens(text: str, limit: int, count_tokens: Callable[[str], int]) -> list[str]:
+    """Cut at line ends into chunks of at most `limit` tokens; a line that alone exceeds it is cut inside.
+
+    A single character of more than `limit` tokens stays whole.
+    """
+    pieces = [piece for line in text.splitlines(keepends=True) for piece in _short_line(line, limit, count_tokens)]
+    chunks: list[str] = []
+    taken = 0
+    while taken < len(pieces):
+        size = _fitting(pieces, taken, limit, count_tokens)
+        if taken + size < len(pieces):
+            size = _whole_sentences(pieces, taken, size)
+        chunks.append("".join(pieces[taken : taken + size]))
+        taken += size
+    return chunks or [""]
+
+
+def _whole_sentences(pieces: Sequence[str], start: int, size: int) -> int:
+    """Shorten a chunk to end with a paragraph, else with a sentence, if one ends in its last third.
+
+    Lines of a page end anywhere; a sentence cut in two can neither be quoted nor understood.
+    """
+    ends = range(start + size, start + size - max(1, size // 3), -1)
+    for is_end in (_ends_paragraph, _ends_sentence):
+        found = next((end - start for end in ends if is_end(pieces, end)), None)
+        if found is not None:
+            return found
+    return size
+
+
+def _ends_paragraph(pieces: Sequence[str], end: int) -> bool:
+    return not pieces[end - 1].strip() or not pieces[end].strip()
+
+
+def _ends_sentence(pieces: Sequence[str], end: int) -> bool:
+    return pieces[end - 1].rstrip().endswith((".", "?", "!", ":", '"', "”"))
+
+
+def _fitting(pieces: Sequence[str], start: int, limit: int, count_tokens: Callable[[str], int]) -> int:
+    """Count how many pieces from `start` on fit together, at least 1.
+
+    Tokens of the parts need not add up to those of the whole, so the joined text has the last word.
+    """
+    size, total = 0, 0
+    for index in range(start, len(pieces)):
+        total += count_tokens(pieces[index])
+        if total > limit and size:
+            break
+        size += 1
+    while size > 1 and count_tokens("".join(pieces[start : start + size])) > limit:
+        size -= 1
+    return size
+
+
+def _short_line(line: str, limit: int, count_tokens: Callable[[str], int]) -> Iterator[str]:
+    while len(line) > 1 and count_tokens(line) > limit:
+        end = _prefix(line, limit, count_tokens)
+        yield line[:end]
+        line = line[end:]
+    if line:
+        yield line
+
+
+def _prefix(line: str, limit: int, count_tokens: Callable[[str], int]) -> int:
+    """Find where to cut a line: behind the last space of the longest prefix that fits, at least 1 character."""
+    low, high = 1, len(line) - 1
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if count_tokens(line[:middle]) <= limit else (low, middle - 1)
+    space = line.rfind(" ", 0, low) + 1
+    return space if space and count_tokens(line[:space]) <= limit else low
+
+
+def before_lines(text: str, starts: Collection[int]) -> list[str]:
+    """Cut before each of the lines `starts`, which count from 1 and end with a newline."""
+    chunks: list[list[str]] = [[]]
+    for number, line in enumerate(lines_of(text), 1):
+        if number in starts and chunks[-1]:
+            chunks.append([])
+        chunks[-1].append(line)
+    return ["".join(chunk) for chunk in chunks]
+
+
+def after_form_feeds(text: str, group_size: int) -> list[str]:
+    """Cut behind every `group_size`-th form feed, the mark of a page's end in plain text."""
+    return by_delimiter(text, "\f", group_size)
+
+
+def lines_of(text: str) -> list[str]:
+    """Return the lines as documents number them, each with the newline that ends it."""
+    lines = [line + "\n" for line in text.split("\n")]
+    return [*lines[:-1], lines[-1][:-1]] if lines[-1] != "\n" else lines[:-1]

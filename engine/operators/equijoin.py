@@ -1,0 +1,164 @@
+"""equijoin: merge the rows of two inputs that a model says belong together (paper section 2.2.4)."""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from engine.language.schema import Schema
+from engine.language.templates import Template
+from engine.operators.accounting import Failure, label, require
+from engine.operators.asking import Question, ask, texts_of
+from engine.operators.base import Decision, Operator, Outcome, Tools
+from engine.operators.blocking import Candidates, ComparingNode, Side, block, blocking_text
+from engine.operators.matching import Matching, Verdict
+from engine.operators.merging import How, Join, Match, Merge
+from engine.operators.pairs import Proposal
+from engine.plan.frozen import FrozenMap
+from engine.plan.node import Traits
+from engine.rows import Row
+
+VERDICT = Schema.parse({"same": "boolean"})
+LONGEST_NAME = 120
+"""Characters of a row's text by which the ledger names it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Equijoin(ComparingNode):
+    """Ask about pairs of a left and a right row with `comparison_prompt` (`left`, `right`); merge those that match.
+
+    Pairs are proposed as in all operators that compare (ComparingNode), by embeddings of `left_keys` and `right_keys`
+    (default: the fields that the prompt reads). A left row matches at most `most_left` right rows and a right row at
+    most `most_right` left rows, the most similar ones. `how` left keeps a left row without a match, with null for
+    the right fields. `output` is what DocETL pipelines may say of the merged rows; it changes nothing.
+    """
+
+    kind: ClassVar[str] = "equijoin"
+
+    comparison_prompt: Template = field(metadata={"variables": ("left", "right")})
+    left_keys: tuple[str, ...] = field(default=(), metadata={"yaml": "blocking_keys.left"})
+    right_keys: tuple[str, ...] = field(default=(), metadata={"yaml": "blocking_keys.right"})
+    most_left: int | None = field(default=None, metadata={"yaml": "limits.left"})
+    most_right: int | None = field(default=None, metadata={"yaml": "limits.right"})
+    how: How = "inner"
+    output: Mapping[str, Any] = field(default=FrozenMap({}), metadata={"yaml": "output.schema"})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for side, most in (("left", self.most_left), ("right", self.most_right)):
+            require(self, most is None or most >= 1, f"limits.{side} must be at least 1, not {most}")
+
+    def traits(self) -> Traits:
+        """Say what it reads of either side."""
+        prompt = self.comparison_prompt
+        return Traits(
+            reads=prompt.reads("left") | self.condition_reads(0) | frozenset(self.left_keys),
+            reads_right=prompt.reads("right") | self.condition_reads(1) | frozenset(self.right_keys),
+            writes=frozenset(),
+            inputs=2,
+            row_local=False,
+            cardinality="many_to_many",
+            embeds=self.uses_embeddings,
+            reads_unknown=prompt.reads_unknown,
+        )
+
+
+async def run(node: Equijoin, rows: tuple[Sequence[Row], Sequence[Row]], tools: Tools) -> Outcome:
+    """Compare and merge; merged rows are in the order of the left rows, then of the right ones."""
+    lefts, rights = rows
+    join = Join(node, lefts, rights, node.how, Merge.of(lefts, rights))
+    compare = functools.partial(_ask_match, node, lefts, rights, tools)
+    texts = _texts(node.left_keys, node.comparison_prompt, "left", lefts)
+    other_texts = _texts(node.right_keys, node.comparison_prompt, "right", rights)
+    candidates = Candidates()
+    if lefts and rights:
+        left = Side(texts, [row.values for row in lefts])
+        right = Side(other_texts, [row.values for row in rights])
+        candidates = await block(node, node.name, left, right, compare, tools)
+    matching = Matching(
+        compare,
+        tools.progress,
+        candidates.known,
+        most_left=node.most_left,
+        most_right=node.most_right,
+        limit=node.limit_comparisons,
+        batch=node.compare_batch_size,
+    )
+    verdicts = await matching.run(candidates.proposals)
+    names = _names(texts, lefts), _names(other_texts, rights)
+    return join.outcome(
+        [Match(pair.left, pair.right, {}) for pair, verdict in verdicts if verdict is True],
+        functools.partial(_reason, Counter(_sides(verdicts)), {"left": len(rights), "right": len(lefts)}),
+        failures=_failures(verdicts),
+        decisions=[*candidates.decisions, *(_decision(node, names, *entry) for entry in verdicts)],
+    )
+
+
+async def _ask_match(node: Equijoin, lefts: Sequence[Row], rights: Sequence[Row], tools: Tools, pair: Proposal) -> bool:
+    left, right = lefts[pair.left], rights[pair.right]
+    question = Question(
+        prompt=node.comparison_prompt.render(left=left.values, right=right.values),
+        json_schema=VERDICT.json_schema(lambda _: ()),
+        form=VERDICT.describe(),
+        texts=texts_of(left.values),
+        task="compare",
+        row_id=left.id,
+        values={"left": left.values, "right": right.values},
+    )
+    return bool((await ask(node, question, node.comparing(tools)))["same"])
+
+
+def _texts(keys: Sequence[str], prompt: Template, variable: str, rows: Sequence[Row]) -> list[str]:
+    """Write what is embedded of each row: the keys, else the fields that the prompt reads, else all."""
+    chosen = keys or (() if prompt.reads_unknown else sorted(prompt.mentions(variable)))
+    return [blocking_text(row.values, chosen or row.values.keys()) for row in rows]
+
+
+def _names(texts: Sequence[str], rows: Sequence[Row]) -> list[str]:
+    """Name rows in the ledger: by their text, and their id where others have the same."""
+    short = [text if len(text) <= LONGEST_NAME else text[:LONGEST_NAME] + "…" for text in texts]
+    times = Counter(short)
+    return [
+        text if text.strip() and times[text] == 1 else f"{text} ({label(row)})".strip()
+        for text, row in zip(short, rows, strict=True)
+    ]
+
+
+def _sides(verdicts: Sequence[tuple[Proposal, Verdict]]) -> Iterator[tuple[str, int, bool]]:
+    """Give both rows of each pair, and whether the model was asked about it."""
+    for pair, verdict in verdicts:
+        for side, index in (("left", pair.left), ("right", pair.right)):
+            yield side, index, not isinstance(verdict, str)
+
+
+def _reason(counts: Mapping[tuple[str, int, bool], int], others: Mapping[str, int], side: str, index: int) -> str:
+    compared, waiting = counts.get((side, index, True), 0), counts.get((side, index, False), 0)
+    left_out = f", {waiting} left out because of limits" if waiting else ""
+    other = "right" if side == "left" else "left"
+    return f"no match among {others[side]} {other} rows ({compared} compared{left_out})"
+
+
+def _failures(verdicts: Sequence[tuple[Proposal, Verdict]]) -> dict[tuple[str, int], Failure]:
+    """Find the rows about which a comparison failed: without another match nobody knows whether they have one."""
+    found: dict[tuple[str, int], Failure] = {}
+    for pair, verdict in verdicts:
+        if isinstance(verdict, Failure):
+            found.setdefault(("left", pair.left), verdict)
+            found.setdefault(("right", pair.right), verdict)
+    return found
+
+
+def _decision(node: Equijoin, names: tuple[list[str], list[str]], pair: Proposal, verdict: Verdict) -> Decision:
+    left, right = names[0][pair.left], names[1][pair.right]
+    match verdict:
+        case Failure():
+            return Decision(node.name, left, right, "undecided", "error", verdict.error)
+        case str():
+            return Decision(node.name, left, right, "undecided", "limit", verdict)
+    return Decision(node.name, left, right, "same" if verdict else "different", "model", pair.reason)
+
+
+OPERATOR = Operator(Equijoin, run)

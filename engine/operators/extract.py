@@ -1,0 +1,299 @@
+"""extract: copy passages of a text verbatim; the model only says where they stand."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
+
+from engine.errors import ItemError
+from engine.language.templates import Template, prompt_template
+from engine.operators.accounting import process_rows, require, succeed_all, text_of
+from engine.operators.asking import ModelNode, Question, ask_reply, fits, reads_of
+from engine.operators.base import Operator, Outcome, Tools
+from engine.operators.numbered_text import NumberedText, first_line_of, merge
+from engine.operators.patterns import compile_problem, find_matches, usable
+from engine.operators.question import prompt_tokens, reply_room
+from engine.operators.validating import refuse_invalid
+from engine.plan.node import Traits
+from engine.rows import Row, Span
+from models.protocol import Reply, canonical_json
+
+MOST_PATTERNS = 10
+PATTERN_ATTEMPTS = 2
+"""How often a model is asked for patterns: the second time it is told what is wrong with the first ones."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Extract(ModelNode):
+    """Write `{document_key}{suffix}`: what the text of that field holds of what `prompt` asks for, word for word.
+
+    By `line_number` the model names lines; by `regex` it writes patterns, which are matched in linear time. The
+    suffix is `_extracted_{name}` unless `extraction_key_suffix` says otherwise. The field is one text, an empty line
+    between passages, or a list of them without `format_extraction`. The document lines of each are kept (Row.copied).
+    In `validate` and `gleaning`, `output` has these fields.
+    """
+
+    kind: ClassVar[str] = "extract"
+
+    prompt: Template
+    document_keys: tuple[str, ...]
+    extraction_method: Literal["line_number", "regex"] = "line_number"
+    format_extraction: bool = True
+    extraction_key_suffix: str | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        keys = self.document_keys
+        require(self, bool(keys), "document_keys names no field", "Write document_keys: [text].")
+        require(self, len(set(keys)) == len(keys), "document_keys names a field twice")
+        require(
+            self,
+            self.extraction_key_suffix != "",
+            "an empty extraction_key_suffix would overwrite the text",
+            "Leave it out, or write for example extraction_key_suffix: _findings.",
+        )
+        require(self, not self.examples, "extract takes no examples", "Describe what to find in the prompt.")
+        require(self, bool(self.prompt.text.strip()), "the prompt is empty", "Say what to extract.")
+
+    def output_key(self, document_key: str) -> str:
+        """Return the field that holds what was extracted from another."""
+        suffix = f"_extracted_{self.name}" if self.extraction_key_suffix is None else self.extraction_key_suffix
+        return f"{document_key}{suffix}"
+
+    def traits(self) -> Traits:
+        """Say what it reads and writes."""
+        return Traits(
+            reads=reads_of(self.prompt, "input", None) | frozenset(self.document_keys),
+            writes=frozenset(map(self.output_key, self.document_keys)),
+            reads_unknown=self.prompt.reads_unknown,
+        )
+
+    def written_fields(self) -> tuple[str, ...]:
+        """Return the fields in the order of `document_keys`."""
+        return tuple(map(self.output_key, self.document_keys))
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A text that was copied, and the document lines of each place where it stands (none if there is no document)."""
+
+    text: str
+    spans: tuple[Span, ...]
+
+
+async def run(node: Extract, rows: Sequence[Row], tools: Tools) -> Outcome:
+    """Extract from all rows at once; rows keep their order, document and span."""
+
+    async def extract(row: Row) -> Sequence[Row]:
+        found = await succeed_all(node.document_keys, lambda key: _passages(node, row, key, tools))
+        added: dict[str, str | list[str]] = {}
+        copied: dict[str, tuple[Span, ...]] = {}
+        for key, passages in zip(map(node.output_key, node.document_keys), found, strict=True):
+            added[key] = _joined(node, [passage.text for passage in passages])
+            copied |= {path: spans for path, spans in _places(node, key, passages) if spans}
+        _refuse_invalid(node, row, added)
+        return [row.derive(node.name, {**row.values, **added}, copied=copied)]
+
+    return await process_rows(node, rows, extract, tools)
+
+
+def _joined(node: Extract, texts: Sequence[str]) -> str | list[str]:
+    """Write passages as the field holds them, each text once."""
+    texts = list(dict.fromkeys(texts))
+    return "\n\n".join(texts) if node.format_extraction else texts
+
+
+def _refuse_invalid(node: Extract, row: Row, added: Mapping[str, Any]) -> None:
+    """Check what is about a text read in several windows, or about several texts: no one question can be repeated."""
+    if node.validate:
+        asked = Question("", {"properties": added}, "", row_id=row.id, values=row.values)
+        refuse_invalid(node, asked, Reply(value=added, text=canonical_json(added)))
+
+
+def _places(node: Extract, key: str, passages: Sequence[Passage]) -> Iterator[tuple[str, tuple[Span, ...]]]:
+    if node.format_extraction:
+        yield key, tuple(span for passage in passages for span in passage.spans)
+        return
+    for index, passage in enumerate(passages):
+        yield f"{key}[{index}]", passage.spans
+
+
+async def _passages(node: Extract, row: Row, key: str, tools: Tools) -> list[Passage]:
+    """Extract from one field; a text of nothing but space holds nothing, and no model is asked."""
+    text = text_of(row, key)
+    if not text.strip():
+        return []
+    numbered = NumberedText.of(text, first_line_of(row, text))
+    asking = _Asking(node, row, key, numbered, node.prompt.render(input=row.values), tools)
+    found = await (asking.lines() if node.extraction_method == "line_number" else asking.matches())
+    places: dict[str, list[Span]] = {}
+    for start, stop in found:
+        span = numbered.span(start, stop)
+        places.setdefault(text[start:stop], []).extend([span] if span else [])
+    return [Passage(copied, tuple(dict.fromkeys(spans))) for copied, spans in places.items()]
+
+
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """The questions about one text, window by window; a window is a range of the text's pieces."""
+
+    node: Extract
+    row: Row
+    key: str
+    numbered: NumberedText
+    instructions: str
+    tools: Tools
+
+    async def lines(self) -> list[tuple[int, int]]:
+        """Ask for lines; return where they stand in the text, ascending."""
+        windows = self.windows(self.lines_question)
+        node = self._asked_as(windows)
+        replies = await succeed_all(windows, lambda window: ask_reply(node, self.lines_question(window), self.tools))
+        named = [item for reply in replies for item in reply.value["line_ranges"]]
+        return self._copied(named, borders=[window.start for window in windows])
+
+    def _copied(self, named: Sequence[Mapping[str, int]], borders: Sequence[int] = ()) -> list[tuple[int, int]]:
+        """Return where the lines stand that a model named; a range written backwards is meant forwards."""
+        first = self.numbered.first_number
+        ranges = [sorted((item["start_line"] - first, item["end_line"] - first)) for item in named]
+        found = [self.numbered.copy(start, stop) for start, stop in merge([(a, b) for a, b in ranges], borders)]
+        return [(start, stop) for start, stop in found if start < stop]
+
+    async def matches(self) -> list[tuple[int, int]]:
+        """Ask for patterns; return where they match in the whole text, ascending."""
+        windows = self.windows(self.patterns_question)
+        node = self._asked_as(windows)
+        found = await succeed_all(windows, lambda window: self._patterns(node, window))
+        patterns = [pattern for written in found for pattern in written]
+        # In a thread: a long text takes a while, and the model's other replies must not wait for it.
+        return await asyncio.to_thread(find_matches, patterns, self.numbered.text)
+
+    async def _patterns(self, node: Extract, window: range) -> list[str]:
+        problems: list[str] = []
+        for _ in range(PATTERN_ATTEMPTS):
+            reply = await ask_reply(node, self.patterns_question(window, problems), self.tools)
+            patterns: list[str] = reply.value["patterns"]
+            problems = [problem for pattern in patterns if (problem := compile_problem(pattern))]
+            if not problems:
+                return patterns
+        raise ItemError(
+            f"the model wrote patterns that cannot be used: {'; '.join(problems)}",
+            advice="Use extraction_method: line_number, or another model.",
+            raw_reply=reply.text,
+        )
+
+    def _asked_as(self, windows: Sequence[range]) -> Extract:
+        """Return the node with the validation that a single answer can be held to: that of this text, seen whole."""
+        others = {self.node.output_key(key) for key in self.node.document_keys if key != self.key}
+        own = tuple(e for e in self.node.validate if not e.fields("output") & others) if len(windows) == 1 else ()
+        return replace(self.node, validate=own)
+
+    def _texts(self, places: Sequence[tuple[int, int]]) -> dict[str, Any]:
+        texts = [self.numbered.text[start:stop] for start, stop in places]
+        return {self.node.output_key(self.key): _joined(self.node, texts)}
+
+    def windows(self, question: Callable[[range], Question]) -> list[range]:
+        """Cut the pieces into windows whose question fits the context; one for all where that fits."""
+        total, start = len(self.numbered.pieces), 0
+        windows: list[range] = []
+        if fits(self.node, question(range(total)), self.tools):
+            return [range(total)]
+        room = self._room(question(range(0)))
+        while start < total:
+            window = self._window(start, room)
+            while len(window) > 1 and not fits(self.node, question(window), self.tools):
+                window = window[: len(window) * 9 // 10]
+            windows.append(window)
+            start = window.stop
+        return windows
+
+    def _room(self, without_text: Question) -> int:
+        used = prompt_tokens(self.node, without_text, self.tools)
+        room = self.tools.context_tokens - reply_room(self.node, self.tools) - used
+        if room < 1:
+            raise ItemError(
+                f"the instructions ({used} tokens) and the reply leave no room for the text "
+                f"in a context of {self.tools.context_tokens} tokens",
+                advice="Shorten the prompt, or lower max_tokens for this operator.",
+            )
+        return room
+
+    def _window(self, start: int, room: int) -> range:
+        stop = start
+        while stop < len(self.numbered.pieces):
+            room -= self.tools.count_tokens(self.numbered.shown(stop)) + 1
+            if room < 0 and stop > start:
+                break
+            stop += 1
+        return range(start, stop)
+
+    def lines_question(self, window: range) -> Question:
+        """Ask which of a window's lines hold what is wanted; the reply can name no others."""
+        first = self.numbered.first_number
+        line = {"type": "integer", "minimum": first + window.start, "maximum": first + max(window.stop - 1, 0)}
+        item = {
+            "type": "object",
+            "properties": {"start_line": line, "end_line": line},
+            "required": ["start_line", "end_line"],
+            "additionalProperties": False,
+        }
+        return self._question(
+            "extract_lines",
+            self.numbered.show(window.start, window.stop),
+            window,
+            schema={"line_ranges": {"type": "array", "items": item, "maxItems": len(window)}},
+            form='{"line_ranges": [{"start_line": integer, "end_line": integer}, ...]}',
+            read=lambda reply: self._texts(self._copied(reply["line_ranges"])),
+        )
+
+    def patterns_question(self, window: range, problems: Sequence[str] = ()) -> Question:
+        """Ask for patterns that match what is wanted in a window."""
+        pieces = self.numbered.pieces[window.start : window.stop]
+        shown = self.numbered.text[pieces[0].start : pieces[-1].stop] if pieces else ""
+        return self._question(
+            "extract_patterns",
+            shown,
+            window,
+            schema={"patterns": {"type": "array", "items": {"type": "string"}, "maxItems": MOST_PATTERNS}},
+            form='{"patterns": [string, ...]}',
+            read=lambda reply: self._texts(find_matches(usable(reply["patterns"]), self.numbered.text)),
+            problems=problems,
+        )
+
+    def _question(
+        self,
+        prompt: str,
+        document: str,
+        window: range,
+        *,
+        schema: dict[str, Any],
+        form: str,
+        read: Callable[[Mapping[str, Any]], dict[str, Any]],
+        problems: Sequence[str] = (),
+    ) -> Question:
+        rendered = prompt_template(prompt).render(
+            document=document,
+            instructions=self.instructions.strip(),
+            is_part=len(window) < len(self.numbered.pieces),
+            problems=problems,
+        )
+        return Question(
+            prompt=rendered.strip(),
+            json_schema={
+                "type": "object",
+                "properties": schema,
+                "required": list(schema),
+                "additionalProperties": False,
+            },
+            form=form,
+            read=read,
+            texts=(document,),
+            task=f"extract {window.start + 1}-{window.stop} of {len(self.numbered.pieces)}",
+            row_id=self.row.id,
+            values=self.row.values,
+        )
+
+
+OPERATOR = Operator(Extract, run)

@@ -1,0 +1,111 @@
+"""Put the rows of a join together: what its fields are called, and what becomes of rows without a partner."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from engine.errors import PipelineError
+from engine.operators.accounting import Failure, fail
+from engine.operators.base import Decision, Failed, Outcome, Rejected
+from engine.plan.node import LEFT, RIGHT, Node
+from engine.rows import Row
+
+How = Literal["inner", "left"]
+
+
+@dataclass(frozen=True)
+class Merge:
+    """How the fields of two sides become those of one row.
+
+    A field that rows of both sides have is called `x_left` and `x_right`, in all rows alike.
+    """
+
+    left_names: Mapping[str, str]
+    right_names: Mapping[str, str]
+
+    @classmethod
+    def of(cls, lefts: Sequence[Row], rights: Sequence[Row]) -> Merge:
+        """Look at all rows; raises PipelineError when two fields would get one name."""
+        left, right = (dict.fromkeys(key for row in side for key in row.values) for side in (lefts, rights))
+        merge = cls(
+            {key: key + LEFT if key in right else key for key in left},
+            {key: key + RIGHT if key in left else key for key in right},
+        )
+        names = [*merge.left_names.values(), *merge.right_names.values()]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise PipelineError(
+                f"both inputs have the field {twice[0].removesuffix(LEFT).removesuffix(RIGHT)!r}, and one of them "
+                f"also {twice[0]!r}, so the join would write two fields of that name",
+                advice="Drop or rename one of them before the join: a map with drop_keys.",
+            )
+        return merge
+
+    def values(self, left: Row, right: Row | None) -> dict[str, Any]:
+        """Merge two rows; without a right one its fields are null."""
+        given = right.values if right else dict.fromkeys(self.right_names)
+        merged = {self.left_names[key]: value for key, value in left.values.items()}
+        return merged | {self.right_names[key]: value for key, value in given.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Two rows that belong together, and what the join knows of them."""
+
+    left: int
+    right: int
+    values: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Join:
+    """The two sides of a join while it is put together."""
+
+    node: Node
+    lefts: Sequence[Row]
+    rights: Sequence[Row]
+    how: How
+    merge: Merge
+
+    def outcome(
+        self,
+        matches: Sequence[Match],
+        reason: Callable[[str, int], str],
+        *,
+        added: Sequence[str] = (),
+        failures: Mapping[tuple[str, int], Failure] | None = None,
+        decisions: Sequence[Decision] = (),
+    ) -> Outcome:
+        """Account for the rows of both sides; matches come out in the order given, sorted by left row.
+
+        `reason` says why a row ("left" or "right", its index) has no partner; one in `failures` fails instead.
+        `added` are fields that matches have beyond those of their rows.
+        """
+        by_left: dict[int, list[Match]] = {}
+        for match in matches:
+            by_left.setdefault(match.left, []).append(match)
+        failures = failures or {}
+        rows: list[Row] = []
+        rejected: list[Rejected] = []
+        failed: list[Failed] = []
+        for i, left in enumerate(self.lefts):
+            rows += [self._joined(match) for match in by_left.get(i, ())]
+            if i not in by_left and self.how == "left" and ("left", i) not in failures:
+                nothing = {**self.merge.values(left, None), **dict.fromkeys(added)}
+                rows.append(left.derive(self.node.name, nothing))
+        settled = {parent for row in rows for parent in row.parents}
+        for side, given in (("left", self.lefts), ("right", self.rights)):
+            for i, row in enumerate(given):
+                if row.id in settled:
+                    continue
+                settled.add(row.id)
+                if failure := failures.get((side, i)):
+                    failed += fail(self.node, [row], failure)
+                else:
+                    rejected.append(Rejected(row, f"{self.node.kind} {self.node.name}: {reason(side, i)}"))
+        return Outcome(rows, rejected, failed, decisions)
+
+    def _joined(self, match: Match) -> Row:
+        left, right = self.lefts[match.left], self.rights[match.right]
+        return Row.combine(self.node.name, [left, right], {**self.merge.values(left, right), **match.values})

@@ -1,0 +1,158 @@
+"""parallel_map: ask several independent prompts about each row (paper section 2.2.1)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+from engine.language.expressions import Expression
+from engine.language.schema import Schema
+from engine.language.templates import Template
+from engine.operators.accounting import process_rows, require, succeed_all
+from engine.operators.asking import Gleaning, ModelNode, Question, ask, visible
+from engine.operators.base import Operator, Outcome, Tools
+from engine.operators.map import Map
+from engine.operators.row_prompts import REFUSED, row_question
+from engine.operators.validating import refuse_invalid
+from engine.plan.node import Traits
+from engine.rows import Row
+from models.protocol import Reply, canonical_json
+
+
+@dataclass(frozen=True, kw_only=True)
+class PromptPart:
+    """One of the prompts and the fields of the schema that it answers. `name` labels it for people.
+
+    `model` and `gleaning` are this prompt's own; None stands for those of the operator.
+    """
+
+    prompt: Template
+    output_keys: tuple[str, ...]
+    name: str = ""
+    model: str | None = None
+    gleaning: Gleaning | None = None
+
+    def __post_init__(self) -> None:
+        if not self.output_keys:
+            raise ValueError("output_keys names no field; name the fields of output.schema that this prompt answers")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParallelMap(ModelNode):
+    """Add the fields of `schema` to each row, each answered by the prompt that has it in `output_keys`.
+
+    Each prompt is a map of its own fields and knows nothing of the other answers. Where prompts begin with the same
+    text (the document), the model reads it once. A row whose prompts are not all answered, fails.
+    """
+
+    kind: ClassVar[str] = "parallel_map"
+    refused: ClassVar[Mapping[str, str]] = REFUSED
+    splits_long_inputs: ClassVar[bool] = True
+
+    prompts: tuple[PromptPart, ...] = ()
+    schema: Schema | None = field(default=None, metadata={"yaml": "output.schema"})
+    input: tuple[str, ...] = ()
+    drop_keys: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(
+            self,
+            bool(self.prompts) == (self.schema is not None),
+            "parallel_map needs prompts and output.schema together",
+            "Write prompts: [{prompt: ..., output_keys: [field]}] and output.schema with all their fields.",
+        )
+        require(self, bool(self.prompts or self.drop_keys), "parallel_map has nothing to do", "Write prompts.")
+        self._check_coverage(self.schema.names if self.schema else ())
+
+    def _check_coverage(self, names: Sequence[str]) -> None:
+        answered = Counter(key for part in self.prompts for key in part.output_keys)
+        valid = f"The fields of output.schema are: {', '.join(names)}."
+        for key, prompts in answered.items():
+            require(self, key in names, f"output_keys names {key!r}, which is not in output.schema", valid)
+            require(self, prompts == 1, f"the field {key!r} is in the output_keys of more than one prompt", valid)
+        left = [name for name in names if name not in answered]
+        require(
+            self,
+            not left,
+            f"no prompt answers {', '.join(left)} of output.schema",
+            "Name each field in the output_keys of one prompt.",
+        )
+
+    @cached_property
+    def maps(self) -> tuple[Map, ...]:
+        """Return each prompt as the map it is."""
+        return tuple(self._map(part) for part in self.prompts)
+
+    def _map(self, part: PromptPart) -> Map:
+        assert self.schema is not None  # __post_init__
+        schema = Schema(tuple(f for f in self.schema.fields if f.name in part.output_keys))
+        common = {f.name: getattr(self, f.name) for f in fields(ModelNode)}
+        own = {
+            "model": part.model or self.model,
+            "gleaning": part.gleaning or self.gleaning,
+            "validate": tuple(e for e in self.validate if not self._named(e) - set(schema.names)),
+            "examples": tuple(_example_of(example, schema) for example in self.examples),
+        }
+        return Map(**{**common, **own}, prompt=part.prompt, schema=schema, input=self.input)
+
+    def _named(self, expression: Expression) -> frozenset[str]:
+        """Return the fields of the schema that an expression is about."""
+        return expression.fields("output") & frozenset(self.schema.names if self.schema else ())
+
+    @property
+    def other_models(self) -> tuple[str, ...]:
+        """Return the models that are asked beside the operator's own."""
+        own = [part.model for part in self.prompts if part.model]
+        return tuple(dict.fromkeys([*super().other_models, *own, *(m for map in self.maps for m in map.other_models)]))
+
+    def traits(self) -> Traits:
+        """Say what it reads and writes."""
+        names = frozenset(self.schema.names if self.schema else ())
+        asked = [map.traits() for map in self.maps]
+        return Traits(
+            reads=frozenset(self.input).union(*(traits.reads for traits in asked)),
+            writes=names - frozenset(self.drop_keys),
+            removes=frozenset(self.drop_keys),
+            calls_model=bool(self.prompts),
+            reads_unknown=any(traits.reads_unknown for traits in asked),
+        )
+
+
+async def run(node: ParallelMap, rows: Sequence[Row], tools: Tools) -> Outcome:
+    """Ask everything about all rows at once; rows keep their order, document and span."""
+
+    async def answer(row: Row) -> Sequence[Row]:
+        numbers = range(len(node.prompts))
+        found = await succeed_all(numbers, lambda number: ask(node.maps[number], _question(node, row, number), tools))
+        answers = {key: value for answer in found for key, value in answer.items()}
+        ordered = {name: answers[name] for name in (node.schema.names if node.schema else ())}
+        _refuse_invalid(node, row, ordered)
+        values = {**row.values, **ordered}
+        return [row.derive(node.name, {k: v for k, v in values.items() if k not in node.drop_keys})]
+
+    return await process_rows(node, rows, answer, tools)
+
+
+def _question(node: ParallelMap, row: Row, number: int) -> Question:
+    part, own = node.prompts[number], node.maps[number]
+    assert own.schema is not None  # a map of a prompt has one
+    question = row_question(row, part.prompt, own.schema, visible(row.values, node.input))
+    return replace(question, task=part.name or f"prompt {number + 1}", model=part.model)
+
+
+def _refuse_invalid(node: ParallelMap, row: Row, answer: dict[str, Any]) -> None:
+    """Check the expressions that are about the answers of several prompts; there is no one prompt to ask again."""
+    if node.validate:
+        asked = Question("", {"properties": answer}, "", row_id=row.id, values=row.values)
+        refuse_invalid(node, asked, Reply(value=answer, text=canonical_json(answer)))
+
+
+def _example_of(example: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
+    return {**example, "output": {k: v for k, v in example["output"].items() if k in schema.names}}
+
+
+OPERATOR = Operator(ParallelMap, run)

@@ -1,0 +1,255 @@
+"""sample: take some of the rows; the others are rejected, so that the ledger shows how many were not looked at."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+from engine.errors import PipelineError
+from engine.language.templates import Template
+from engine.operators.accounting import Failure, attempt, fail, require, value_of
+from engine.operators.base import Failed, Operator, Outcome, Rejected, Tools
+from engine.operators.ranking_texts import best, embed_whole, rank_by_embedding, rank_by_text
+from engine.operators.reduce import group_rows
+from engine.operators.sampling import Cut, count_of, draw, draw_by_size, farthest, shares, text_of_keys
+from engine.plan.frozen import FrozenMap, freeze
+from engine.plan.node import Node, Traits
+from engine.rows import Row
+from models.protocol import canonical_json
+
+Method = Literal["uniform", "first", "outliers", "custom", "top_embedding", "top_fts"]
+NOT_SAMPLED = "not sampled"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sample(Node):
+    """Take `samples` rows: a number of them, a fraction, or for method custom the rows that match one of a list.
+
+    `stratify_key` shares the number out over the groups of rows with equal values there, or takes it from each group
+    with `samples_per_group`. `weight: size` makes long rows more likely. `random_state` None stands for the
+    pipeline's seed, so that a run that resumes draws the same rows.
+    """
+
+    kind: ClassVar[str] = "sample"
+
+    method: Method
+    samples: int | float | tuple[Mapping[str, Any], ...] | None = None
+    stratify_key: tuple[str, ...] = ()
+    samples_per_group: bool = False
+    random_state: int | None = None
+    weight: Literal["size"] | None = None
+    embedding_keys: tuple[str, ...] = field(default=(), metadata={"yaml": "method_kwargs.embedding_keys"})
+    std: float | None = field(default=None, metadata={"yaml": "method_kwargs.std"})
+    outliers: int | float | None = field(default=None, metadata={"yaml": "method_kwargs.samples"})
+    keep: bool = field(default=False, metadata={"yaml": "method_kwargs.keep"})
+    center: Mapping[str, Any] = field(default=FrozenMap({}), metadata={"yaml": "method_kwargs.center"})
+    keys: tuple[str, ...] = field(default=(), metadata={"yaml": "method_kwargs.keys"})
+    query: Template | None = field(default=None, metadata={"yaml": "method_kwargs.query"})
+
+    def __post_init__(self) -> None:
+        keys = (self.stratify_key,) if isinstance(self.stratify_key, str) else tuple(self.stratify_key)
+        object.__setattr__(self, "stratify_key", keys)
+        object.__setattr__(self, "center", freeze(self.center))
+        if isinstance(self.samples, list | tuple):
+            object.__setattr__(self, "samples", freeze(self.samples))
+        self._check_samples()
+        self._check_strata()
+        self._check_outliers()
+        self._check_query()
+        require(self, self.weight is None or self.method == "uniform", "weight belongs to method uniform")
+        require(
+            self, self.random_state is None or self.random_state >= 0, f"random_state is {self.random_state}, below 0"
+        )
+
+    def _check_samples(self) -> None:
+        if self.method == "outliers":
+            require(
+                self, self.samples is None, "method outliers takes its number from method_kwargs", "Write it there."
+            )
+        elif self.method == "custom":
+            listed = isinstance(self.samples, tuple) and bool(self.samples) and all(self.samples)
+            require(self, listed, "method custom needs samples, a list of what to look for", "For example - {id: 1}.")
+        else:
+            require(self, self.samples is not None, f"method {self.method} needs samples", "For example samples: 100.")
+            self._check_amount("samples", self.samples)
+
+    def _check_amount(self, key: str, amount: Any) -> None:
+        good = (isinstance(amount, int) and amount >= 1) or (isinstance(amount, float) and 0 < amount <= 1)
+        require(
+            self,
+            good and not isinstance(amount, bool),
+            f"{key} is a number of rows from 1, or a fraction above 0 and up to 1.0; not {amount!r}",
+        )
+
+    def _check_strata(self) -> None:
+        require(self, not (self.strata and self.method == "custom"), "method custom cannot be stratified")
+        require(
+            self,
+            bool(self.strata) or not self.samples_per_group,
+            "samples_per_group needs stratify_key",
+            "Name a field.",
+        )
+
+    def _check_outliers(self) -> None:
+        if self.method != "outliers":
+            unused = not (self.embedding_keys or self.std or self.outliers or self.keep or self.center)
+            require(self, unused, "embedding_keys, std, samples, keep and center belong to method outliers")
+            return
+        require(self, bool(self.embedding_keys), "method outliers needs embedding_keys", "Name the fields to compare.")
+        require(
+            self,
+            (self.std is None) != (self.outliers is None),
+            "method outliers needs either std or samples, one of them",
+        )
+        require(self, self.std is None or self.std > 0, f"std must be above 0, not {self.std}")
+        if self.outliers is not None:
+            self._check_amount("method_kwargs.samples", self.outliers)
+        missing = [key for key in self.embedding_keys if self.center and key not in self.center]
+        require(self, not missing, f"center lacks {', '.join(missing)}", "Give it all the embedding_keys.")
+
+    def _check_query(self) -> None:
+        if self.is_ranked:
+            require(self, bool(self.keys) and self.query is not None, f"method {self.method} needs keys and query")
+        else:
+            require(self, not self.keys and self.query is None, "keys and query belong to top_embedding and top_fts")
+
+    @property
+    def strata(self) -> tuple[str, ...]:
+        """Return the fields whose values make the groups."""
+        return tuple(self.stratify_key)
+
+    @property
+    def is_ranked(self) -> bool:
+        """Say whether the best rows are taken, best first."""
+        return self.method in ("top_embedding", "top_fts")
+
+    @property
+    def added(self) -> tuple[str, ...]:
+        """Return the fields that a ranked sample writes."""
+        return (f"_{self.name}_rank", f"_{self.name}_score") if self.is_ranked else ()
+
+    def traits(self) -> Traits:
+        """Say what it reads and writes."""
+        wanted = self.samples if isinstance(self.samples, tuple) else ()
+        listed = {key for entry in wanted for key in entry}
+        return Traits(
+            reads=frozenset({*self.strata, *self.embedding_keys, *self.keys, *listed})
+            | (self.query.reads() if self.query else frozenset()),
+            writes=frozenset(self.added),
+            cardinality="zero_or_one",
+            row_local=False,
+            calls_model=False,
+            embeds=self.method in ("outliers", "top_embedding"),
+            reads_unknown=self.weight is not None or bool(self.query and self.query.reads_unknown),
+            keeps_first=self._first_rows,
+        )
+
+    @property
+    def _first_rows(self) -> int | None:
+        """Return how many of the first rows are kept, whatever they hold; None where that is not all that counts."""
+        counts = self.method == "first" and not self.strata and type(self.samples) is int
+        return self.samples if counts and isinstance(self.samples, int) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A row that was taken, with the fields that this adds."""
+
+    row: Row
+    added: Mapping[str, Any] = FrozenMap({})
+
+
+async def run(node: Sample, rows: Sequence[Row], tools: Tools) -> Outcome:
+    """Take rows; they keep their order, except that a ranked sample puts the best first."""
+    groups, failed = await _groups(node, rows)
+    chance = random.Random(node.random_state if node.random_state is not None else tools.seed)
+    taken: list[Taken] = []
+    for group, count in zip(groups, _counts(node, [len(group) for group in groups]), strict=True):
+        taken += await _take(node, group, count, chance, tools)
+    if not node.is_ranked:
+        order = {row.id: index for index, row in enumerate(rows)}
+        taken.sort(key=lambda t: order[t.row.id])
+    ids = {t.row.id for t in taken} | {f.row.id for f in failed}
+    made = [t.row.derive(node.name, {**t.row.values, **t.added}) for t in taken]
+    tools.progress(len(rows), len(rows))
+    return Outcome(made, [Rejected(row, NOT_SAMPLED) for row in rows if row.id not in ids], failed)
+
+
+async def _groups(node: Sample, rows: Sequence[Row]) -> tuple[list[list[Row]], list[Failed]]:
+    """Part the rows by their strata; a row without one of the fields fails."""
+
+    async def check(row: Row) -> None:
+        for key in node.strata:
+            value_of(row, key)
+
+    results = [(row, await attempt(check, row)) for row in rows]
+    good = [row for row, result in results if not isinstance(result, Failure)]
+    failed = [f for row, result in results if isinstance(result, Failure) for f in fail(node, [row], result)]
+    return (group_rows(good, node.strata) if good else []), failed
+
+
+def _counts(node: Sample, sizes: Sequence[int]) -> list[int]:
+    """Return how many rows of each group are taken; for outliers and custom that is not a number known before."""
+    if not isinstance(node.samples, int | float):
+        return list(sizes)
+    if node.samples_per_group:
+        return [count_of(node.samples, size) for size in sizes]
+    return shares(count_of(node.samples, sum(sizes)), sizes)
+
+
+async def _take(node: Sample, rows: Sequence[Row], count: int, chance: random.Random, tools: Tools) -> list[Taken]:
+    match node.method:
+        case "first":
+            return [Taken(row) for row in rows[:count]]
+        case "uniform":
+            drawn = draw_by_size(rows, count, chance) if node.weight else draw(rows, count, chance)
+            return [Taken(rows[index]) for index in drawn]
+        case "custom":
+            return [Taken(row) for row in _matching(node, rows)]
+        case "outliers":
+            return [Taken(row) for row in await _by_distance(node, rows, tools)]
+    return await _best(node, rows, count, tools)
+
+
+def _matching(node: Sample, rows: Sequence[Row]) -> list[Row]:
+    """Find the rows that have the values of an entry of `samples`; an entry that no row fits is an error."""
+    found: dict[str, Row] = {}
+    for entry in node.samples if isinstance(node.samples, tuple) else ():
+        fitting = [row for row in rows if all(k in row.values and _same(row.values[k], v) for k, v in entry.items())]
+        if not fitting:
+            raise PipelineError(
+                f"no row has the values {canonical_json(dict(entry))} of samples",
+                advice="Remove the entry, or correct its values; text and numbers are different.",
+                operator=node.name,
+            )
+        found.update((row.id, row) for row in fitting)
+    return list(found.values())
+
+
+def _same(left: Any, right: Any) -> bool:
+    return canonical_json(left) == canonical_json(right)
+
+
+async def _by_distance(node: Sample, rows: Sequence[Row], tools: Tools) -> list[Row]:
+    """Keep the outliers, or all but them."""
+    values = [row.values for row in rows] + ([node.center] if node.center else [])
+    vectors = await embed_whole([text_of_keys(v, node.embedding_keys) for v in values], tools.embed)
+    center = vectors[-1] if node.center else None
+    outliers = farthest(vectors[: len(rows)], center, Cut(node.std, node.outliers))
+    return [row for index, row in enumerate(rows) if (index in outliers) == node.keep]
+
+
+async def _best(node: Sample, rows: Sequence[Row], count: int, tools: Tools) -> list[Taken]:
+    """Rank rows by a query, which is filled in from the first of them."""
+    query = node.query.render(input=rows[0].values) if node.query else ""
+    texts = [text_of_keys(row.values, node.keys) for row in rows]
+    embeds = node.method == "top_embedding"
+    scores = await rank_by_embedding(query, texts, tools.embed) if embeds else rank_by_text(query, texts)
+    rank, score = node.added
+    chosen = enumerate(best(scores, count), 1)
+    return [Taken(rows[index], {rank: place, score: scores[index]}) for place, index in chosen]
+
+
+OPERATOR = Operator(Sample, run)

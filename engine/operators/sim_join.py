@@ -1,0 +1,90 @@
+"""sim_join: give each left row the right rows most similar to it, by embeddings and without a model call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from engine.operators.accounting import require
+from engine.operators.base import Operator, Outcome, Tools
+from engine.operators.blocking import blocking_text, vectors_of
+from engine.operators.merging import How, Join, Match, Merge
+from engine.operators.pairs import BLOCK, Vectors
+from engine.plan.node import Node, Traits
+from engine.rows import Row
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimJoin(Node):
+    """Merge each left row with the `k` right rows whose `right_key` is most similar to its `left_key`.
+
+    Pairs with a cosine below `min_similarity` do not count. The cosine is written to `score_key`. `how` left keeps
+    a left row without a match, with null for the right fields and the score.
+    """
+
+    kind: ClassVar[str] = "sim_join"
+
+    left_key: str
+    right_key: str
+    k: int = 1
+    min_similarity: float | None = None
+    score_key: str = "similarity"
+    how: How = "inner"
+
+    def __post_init__(self) -> None:
+        require(self, self.k >= 1, f"k must be at least 1, not {self.k}")
+        least = self.min_similarity
+        require(self, least is None or -1 <= least <= 1, f"min_similarity is a cosine, not {least}")
+        require(self, bool(self.score_key), "score_key must not be empty", "Name a field, or leave score_key out.")
+
+    def traits(self) -> Traits:
+        """Say what it reads of either side and writes."""
+        return Traits(
+            reads=frozenset([self.left_key]),
+            reads_right=frozenset([self.right_key]),
+            writes=frozenset([self.score_key]),
+            inputs=2,
+            row_local=False,
+            cardinality="many_to_many",
+            calls_model=False,
+            embeds=True,
+        )
+
+
+async def run(node: SimJoin, rows: tuple[Sequence[Row], Sequence[Row]], tools: Tools) -> Outcome:
+    """Join; the matches of a left row are in the order of their similarity."""
+    lefts, rights = rows
+    texts = [blocking_text(row.values, [node.left_key]) for row in lefts]
+    other_texts = [blocking_text(row.values, [node.right_key]) for row in rights]
+    vectors = await vectors_of([*texts, *other_texts], tools)
+
+    def reason(side: str, index: int) -> str:
+        if not (texts if side == "left" else other_texts)[index].strip():
+            return f"{node.left_key if side == 'left' else node.right_key} is empty"
+        if side == "left":
+            return f"none of {len(rights)} right rows is similar enough"
+        return f"not among the {node.k} most similar of any left row"
+
+    return Join(node, lefts, rights, node.how, Merge.of(lefts, rights)).outcome(
+        list(_nearest(node, vectors[: len(lefts)], vectors[len(lefts) :])), reason, added=[node.score_key]
+    )
+
+
+def _nearest(node: SimJoin, vectors: Vectors, others: Vectors) -> Iterator[Match]:
+    """Give the `k` best matches of each row; an empty text, whose vector is zero, has none."""
+    filled = np.flatnonzero(others.any(axis=1))
+    for start in range(0, len(vectors), BLOCK):
+        cosines = vectors[start : start + BLOCK] @ others[filled].T
+        for offset, row in enumerate(cosines):
+            if not vectors[start + offset].any():
+                continue
+            for position in np.argsort(-row, kind="stable")[: node.k].tolist():
+                score = round(float(row[position]), 4)
+                if node.min_similarity is None or score >= node.min_similarity:
+                    yield Match(start + offset, int(filled[position]), {node.score_key: score})
+
+
+OPERATOR = Operator(SimJoin, run)

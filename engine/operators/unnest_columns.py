@@ -1,0 +1,73 @@
+"""unnest_columns: the entries of a dictionary become fields of the row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from engine.errors import ItemError
+from engine.operators.accounting import kind_of, process_rows, require, value_of
+from engine.operators.base import Operator, Outcome, Tools
+from engine.plan.node import Node, Traits
+from engine.rows import Row
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnnestColumns(Node):
+    """Make a field of each entry of the dictionary in `unnest_key`, or of the entries `keys`, null where missing.
+
+    The dictionary goes, unless `drop_source` is false. Null counts as a dictionary without entries.
+    """
+
+    kind: ClassVar[str] = "unnest_columns"
+
+    unnest_key: str
+    keys: tuple[str, ...] = ()
+    drop_source: bool = True
+
+    def __post_init__(self) -> None:
+        require(self, len(set(self.keys)) == len(self.keys), "keys names a field twice", "Name each key once.")
+
+    def traits(self) -> Traits:
+        """Say what it reads and writes; without `keys` the entries are known only at run time."""
+        gone = {self.unnest_key} - set(self.keys) if self.drop_source else set()
+        return Traits(
+            reads=frozenset({self.unnest_key}),
+            writes=frozenset(self.keys),
+            removes=frozenset(gone),
+            calls_model=False,
+            opens=not self.keys,
+        )
+
+
+async def run(node: UnnestColumns, rows: Sequence[Row], tools: Tools) -> Outcome:
+    """Spread each dictionary; rows keep their order."""
+
+    async def spread(row: Row) -> Sequence[Row]:
+        return [row.derive(node.name, _spread(node, row))]
+
+    return await process_rows(node, rows, spread, tools)
+
+
+def _spread(node: UnnestColumns, row: Row) -> dict[str, Any]:
+    value = value_of(row, node.unnest_key)
+    entries = {} if value is None else value
+    if not isinstance(entries, Mapping):
+        raise ItemError(
+            f"field {node.unnest_key!r} is {kind_of(value)}, not a dictionary",
+            advice="Use unnest for lists." if isinstance(value, list | tuple) else "",
+        )
+    kept = {k: v for k, v in row.values.items() if k != node.unnest_key or not node.drop_source}
+    if node.keys:
+        return {**kept, **{key: entries.get(key) for key in node.keys}}
+    both = [key for key in entries if key in kept and kept[key] != entries[key]]
+    if both:
+        raise ItemError(
+            f"the dictionary in {node.unnest_key!r} has an entry {both[0]!r}, and the row has a field of that name",
+            advice=f"List the entries to take in keys; naming {both[0]!r} there replaces the row's.",
+        )
+    return {**kept, **entries}
+
+
+OPERATOR = Operator(UnnestColumns, run)

@@ -1,0 +1,170 @@
+"""How fast a model reads and writes on this machine: measured in a child process, remembered in the per-user cache.
+
+Run as a program (`python -m models.rates MODEL.gguf`) it is the child: it loads the model, reads some prompts, writes
+some replies at once, and prints one line of JSON.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import json
+import os
+import platform
+import sys
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from models.errors import ModelError
+from models.hardware import CPUINFO, read_cpu, usable_cores
+from models.install import InstalledModel, cache_folder, find_model, list_models
+from models.protocol import ModelBackend, Request, Sampling, Segment, canonical_json
+from models.selftest import run_child
+
+TIMEOUT_SECONDS = 900.0
+READINGS = 4
+"""Prompts that are read, one behind the other: reading keeps the machine busy by itself."""
+
+REPLIES = 8
+"""Replies that are written at once, as a run writes them."""
+
+PASSAGE = (
+    "On the third of May the harbour master wrote to the council that the crane had not been inspected since the "
+    "winter, and that two men had asked for it in writing. The council answered that it had no record of the letter. "
+)
+NUMBERS = {"type": "array", "items": {"type": "integer", "minimum": 0, "maximum": 999}, "minItems": 16, "maxItems": 16}
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """What one machine does with one model. `sampled_per_second` is that of REPLIES replies together."""
+
+    prompt_per_second: float
+    sampled_per_second: float
+    characters_per_token: float
+    measured_at: str
+
+    def seconds(self, prompt_tokens: float, sampled_tokens: float) -> float:
+        """Say how long it takes to read and write so many tokens in many calls."""
+        return prompt_tokens / self.prompt_per_second + sampled_tokens / self.sampled_per_second
+
+
+async def measure(backend: ModelBackend) -> Rates:
+    """Time some prompts that share nothing, then some replies that are written together."""
+    await backend.ask(_reading(-1, 1))  # what is slow once (a grammar, pages of the file) is not counted
+    began = time.perf_counter()
+    read = [await backend.ask(_reading(number, 8)) for number in range(READINGS)]
+    reading_seconds = time.perf_counter() - began
+    prompt_rate = sum(r.prompt_tokens - r.reused_tokens for r in read) / max(reading_seconds, 1e-6)
+    began = time.perf_counter()
+    written = await asyncio.gather(*(backend.ask(_writing(number)) for number in range(REPLIES)))
+    seconds = time.perf_counter() - began - sum(r.prompt_tokens - r.reused_tokens for r in written) / prompt_rate
+    return Rates(
+        prompt_per_second=round(prompt_rate, 1),
+        sampled_per_second=round(sum(r.sampled_tokens for r in written) / max(seconds, 1e-6), 1),
+        characters_per_token=round(len(PASSAGE) / max(1, backend.count_tokens(PASSAGE)), 2),
+        measured_at=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+def _reading(number: int, repeats: int) -> Request:
+    text = f"Record {number * 7919 + 13}. " + PASSAGE * repeats + "Is the crane mentioned?"
+    return Request((Segment("user", text),), canonical_json({"type": "boolean"}), Sampling(max_tokens=8))
+
+
+def _writing(number: int) -> Request:
+    text = f"List {number * 31 + 17}: write sixteen numbers below a thousand."
+    return Request((Segment("user", text),), canonical_json(NUMBERS), Sampling(max_tokens=512), seed=number)
+
+
+def measure_model(name: str = "", *, timeout_seconds: float = TIMEOUT_SECONDS) -> Rates:
+    """Measure an installed model in a child process and remember it; "" is the default model. Raises ModelError."""
+    found = find_model(name)
+    answer = run_child("models.rates", found.path, timeout_seconds=timeout_seconds)
+    if answer is None:
+        raise ModelError(f"measuring took longer than {timeout_seconds:.0f} s", advice="Close other programs.")
+    try:
+        rates = Rates(**json.loads((answer.stdout.strip().splitlines() or [""])[-1]))
+    except (ValueError, TypeError) as error:
+        reason = (answer.stderr.strip().splitlines() or [f"exit code {answer.returncode}"])[-1]
+        raise ModelError(f"the model could not be measured: {reason}", advice="See `redwell doctor`.") from error
+    remember_rates(found, rates)
+    return rates
+
+
+def load_rates(name: str = "") -> Rates | None:
+    """Return what was measured of a model on this machine; None if nothing was. Raises ModelError for no such model."""
+    body = _load().get(_key(find_model(name)))
+    try:
+        return Rates(**body) if isinstance(body, dict) else None
+    except TypeError:
+        return None
+
+
+def remember_rates(model: InstalledModel, rates: Rates) -> None:
+    """Keep rates in the cache; raises ModelError if it cannot be written."""
+    file = _file()
+    body = {**_load(), _key(model): dataclasses.asdict(rates)}
+    part = file.with_suffix(".part")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        part.write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
+        part.replace(file)
+    except OSError as error:
+        raise ModelError(f"{file} cannot be written: {error.strerror}", advice="Set REDWELL_CACHE.") from error
+
+
+def context_of(name: str = "") -> int | None:
+    """Return the context that a model will be loaded with, None where it is not known. No model is loaded."""
+    statuses = [s for s in list_models() if s.kind == "language"]
+    found = next((s for s in statuses if (s.is_default if not name else name in (s.id, s.title, s.path.name))), None)
+    own = found.context_tokens if found else 0
+    chosen = os.environ.get("REDWELL_CONTEXT_TOKENS", "")
+    return int(chosen) if chosen.isdigit() else own or None
+
+
+def _key(model: InstalledModel) -> str:
+    cpu, _ = read_cpu(CPUINFO)
+    threads = os.environ.get("REDWELL_THREADS") or usable_cores()
+    return f"{model.sha256} on {cpu or platform.processor()}, {threads} threads"
+
+
+def _file() -> Path:
+    return cache_folder() / "rates.json"
+
+
+def _load() -> dict[str, object]:
+    try:
+        body = json.loads(_file().read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return body if isinstance(body, dict) else {}
+
+
+async def _measure_file(path: Path) -> Rates:
+    # Imported here: the parent must not load the runtime that may crash.
+    from models.llama import LlamaBackend, LlamaSettings  # noqa: PLC0415
+
+    settings = dataclasses.replace(LlamaSettings.from_environment(), context_tokens=8192)
+    backend = LlamaBackend(path, digest="rates", name=path.stem, settings=settings)
+    try:
+        return await measure(backend)
+    finally:
+        await backend.close()
+
+
+def main(arguments: list[str]) -> int:
+    """Be the child: print one line of JSON and exit 0, or say why not and exit 1."""
+    try:
+        rates = asyncio.run(_measure_file(Path(arguments[0])))
+    except (ModelError, ImportError, OSError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    sys.stdout.write(json.dumps(dataclasses.asdict(rates)) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,129 @@
+"""What a run will take: arithmetic over known sizes, and ranges where only a run can tell."""
+
+from __future__ import annotations
+
+import pytest
+from scripted_run import pipeline, write_jsonl, write_texts
+
+from engine.estimate.flow import Guess, estimate_work
+from engine.estimate.sizes import SYSTEM_TOKENS, literal_characters
+from engine.estimate.sources import look_at
+from engine.language.templates import Template
+from engine.plan.rewrites import rewritten
+from engine.plan.work import as_written
+from storage.case import Case
+from storage.documents import LineRecord
+
+MAP = '  - {name: list, type: map, prompt: "{{ input.text }}1234", output: {schema: {done: boolean, on: date}}}'
+KEEP = '  - {name: keep, type: filter, prompt: "{{ input.text }}5678", output: {schema: {keep: boolean}}}'
+
+
+def estimated(loaded, *, rewrite=True):
+    workflow = rewritten(loaded.plan) if rewrite else as_written(loaded.plan)
+    found, assumptions = estimate_work(workflow, look_at(loaded), characters_per_token=4.0)
+    return {(e.work.node.name, e.work.decides): e for e in found}, assumptions
+
+
+@pytest.fixture
+def rows(tmp_path):
+    """Ten rows of 400 characters: 100 tokens at four characters each."""
+    return write_jsonl(tmp_path / "in.jsonl", [{"text": "x" * 400}] * 10)
+
+
+def test_a_map_asks_once_per_row(rows) -> None:
+    found, assumptions = estimated(pipeline(rows, MAP))
+    one = found["list", False]
+    assert one.calls == Guess.known(10)
+    assert one.prompt_tokens == Guess.known(10 * (SYSTEM_TOKENS + 1 + 100))
+    assert one.sampled_tokens == Guess.known(10 * (1 + 6))
+    assert assumptions == []
+
+
+def test_a_filter_leaves_none_half_or_all(rows) -> None:
+    found, assumptions = estimated(pipeline(rows, f"{KEEP}\n{MAP}"), rewrite=False)
+    assert (found["keep", False].calls, found["list", False].calls) == (Guess.known(10), Guess(0, 5, 10))
+    assert assumptions == ["keep: half of its rows are kept"]
+
+
+def test_a_filter_that_decides_early_is_asked_once(rows) -> None:
+    found, _ = estimated(pipeline(rows, f"{MAP}\n{KEEP}"))
+    assert found["keep", True].calls == Guess.known(10)
+    assert found["list", False].calls == Guess(0, 5, 10)
+    assert found["keep", False].calls == Guess.known(0)
+
+
+def test_groups_read_all_rows_once(rows) -> None:
+    reduce = (
+        '  - {name: sum, type: reduce, reduce_key: _all, prompt: "{% for i in inputs %}{{ i.text }}{% endfor %}abcd", '
+        "output: {schema: {n: integer}}}"
+    )
+    found, _ = estimated(pipeline(rows, reduce))
+    one = found["sum", False]
+    assert one.calls == Guess.known(1)
+    assert one.prompt_tokens == Guess.known(SYSTEM_TOKENS + 1 + 10 * 100)
+
+
+def test_chunks_are_counted_from_the_text(rows) -> None:
+    split = "  - {name: cut, type: split, split_key: text, method: token_count, method_kwargs: {num_tokens: 30}}"
+    chunk = '  - {name: each, type: map, prompt: "{{ input.text_chunk }}", output: {schema: {n: integer}}}'
+    found, _ = estimated(pipeline(rows, f"{split}\n{chunk}"))
+    assert found["each", False].calls == Guess.known(40)
+    assert found["each", False].prompt_tokens == Guess.known(40 * (SYSTEM_TOKENS + 30))
+
+
+def test_pairs_are_a_range(rows) -> None:
+    resolve = (
+        '  - {name: same, type: resolve, comparison_prompt: "{{ input1.text }}{{ input2.text }}", '
+        "output: {schema: {text: string}}, blocking_threshold: 0.5}"
+    )
+    found, assumptions = estimated(pipeline(rows, resolve))
+    assert found["same", False].calls == Guess(0, 10, 45)
+    assert assumptions == ["same: about as many pairs or groups are asked about as there are rows"]
+
+
+def test_documents_are_sized_by_the_case_or_else_by_their_files(tmp_path) -> None:
+    folder = write_texts(tmp_path / "in", {"a.txt": "x" * 400})
+    (folder / "b.pdf").write_bytes(b"%PDF" + bytes(9996))
+    loaded = pipeline(folder, MAP)
+    source = look_at(loaded)["records"]
+    assert [(i.label, i.characters["text"], i.is_guess) for i in source.items] == [
+        ("a.txt", 400, False),
+        ("b.pdf", 400, True),
+    ]
+    assert source.assumed.startswith("records: the text of 1 of 2 files is guessed from their size")
+    with Case(tmp_path / "case.redwell") as case:
+        lines = [LineRecord(1, 1, "four")]
+        case.save_document("ab" * 32, filename="b.pdf", kind="pdf", size_bytes=9, page_count=1, body={}, lines=lines)
+        case.add_path("ab" * 32, str(folder / "b.pdf"))
+        again = look_at(loaded, case=case)["records"]
+    assert [(i.characters["text"], i.is_guess) for i in again.items] == [(400, False), (4, False)]
+    assert again.assumed == ""
+
+
+def test_a_dataset_that_is_not_there_is_assumed_and_said(tmp_path) -> None:
+    loaded = pipeline(tmp_path / "gone.jsonl", MAP)
+    found, assumptions = estimated(loaded)
+    assert found["list", False].calls == Guess.known(100)
+    assert "nothing is at" in assumptions[0]
+    assert "100 rows of 4,000 characters are assumed" in assumptions[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "characters"),
+    [("{{ input.a }}", 0), ("ab{{ input.a }}cd", 4), ("{% if x %}ab{% endif %}{# no #}c", 3), ("", 0), ("{{ open", 0)],
+)
+def test_only_text_outside_expressions_counts(text, characters) -> None:
+    assert literal_characters(Template(text)) == characters
+
+
+@pytest.mark.parametrize(
+    ("guess", "text"),
+    [
+        (Guess.known(1234), "1,234"),
+        (Guess(0, 5, 10), "about 5 (0-10)"),
+        (Guess(0, 5, float("inf")), "about 5 (0-?)"),
+        (Guess(0, 3, float("inf")).times(0, 0, 0), "0"),
+    ],
+)
+def test_a_guess_says_its_range(guess, text) -> None:
+    assert guess.text() == text

@@ -1,0 +1,62 @@
+"""Values that an operator copied from lines it named are cited there, not where their words happen to stand first."""
+
+from __future__ import annotations
+
+import pytest
+from scripted_run import Bench, pipeline, write_texts
+from test_evidence_cells import A, evidence_of, places, source
+
+from engine.rows import Row, Span
+
+QUOTE = "The use of force"  # words of line 3, and of line 4 of another document
+
+
+def copying(values: dict[str, object], **copied: tuple[Span, ...]) -> tuple[Row, Row]:
+    parent = source(A)
+    return parent.derive("extract", {**parent.values, **values}, copied=copied), parent
+
+
+def test_a_copied_text_is_cited_at_all_its_lines() -> None:
+    row, parent = copying(
+        {"acts": "Internal Affairs of Redmond\n\nSgt. Alvarez was suspended for ten days."},
+        acts=(Span(1, 1), Span(4, 4)),
+    )
+    assert places(evidence_of(row, parent)["acts"]) == [("a", 1, "exact"), ("a", 4, "exact")]
+
+
+def test_items_of_a_list_are_cited_each_at_its_own_lines() -> None:
+    parent = source(A)
+    values = {**parent.values, "acts": ["force", "force"]}
+    row = parent.derive("extract", values, copied={"acts[0]": (Span(3, 3),)})
+    assert [place[1] for place in places(evidence_of(row, parent)["acts[0]"])] == [3]
+
+
+def test_rows_made_from_the_copy_lead_back_to_its_lines() -> None:
+    row, parent = copying({"acts": "Redmond"}, acts=(Span(1, 1),))
+    child = row.derive("map", {"acts": "Redmond"})
+    assert places(evidence_of(child, row, parent)["acts"]) == [("a", 1, "exact")]
+    assert child.copied == {}
+
+
+@pytest.mark.parametrize("span", [Span(4, 4), Span(90, 99)])
+def test_lines_that_do_not_hold_the_text_are_not_cited(span: Span) -> None:
+    row, parent = copying({"acts": QUOTE}, acts=(span,))
+    assert places(evidence_of(row, parent)["acts"]) == [("a", 3, "exact")]
+
+
+LETTER = "Dear Sir,\nHe was struck.\nHe was cleared.\nHe was struck.\nYours, K.\n"
+
+
+@pytest.mark.parametrize(
+    ("numbers", "cited"), [([(4, 4)], [(4, 4)]), ([(3, 4)], [(3, 4)]), ([(1, 1), (4, 4)], [(1, 1), (4, 4)])]
+)
+def test_what_extract_copied_is_cited_where_the_model_found_it(tmp_path, numbers, cited) -> None:
+    folder = write_texts(tmp_path / "records", {"a.txt": LETTER})
+    reply = {"line_ranges": [{"start_line": first, "end_line": last} for first, last in numbers]}
+    bench = Bench(tmp_path, lambda request: reply)
+    loaded = pipeline(folder, "  - {name: acts, type: extract, prompt: Find the acts., document_keys: [text]}")
+    result = bench.run_again(loaded)
+    [row] = bench.case.results(result.run_id).row_ids
+    found = bench.case.evidence(result.run_id, row, "text_extracted_acts")
+    assert [(place.first_line, place.last_line) for place in found] == cited
+    assert {(place.method, place.score) for place in found} == {("exact", 1.0)}

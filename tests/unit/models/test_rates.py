@@ -1,0 +1,92 @@
+"""Rates of a model: measured by arithmetic over replies, kept per model and machine."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+
+import pytest
+
+import models.rates
+from models.errors import ModelError
+from models.install import InstalledModel
+from models.protocol import Reply
+from models.rates import NUMBERS, REPLIES, Rates, context_of, load_rates, measure, measure_model, remember_rates
+
+RATES = Rates(200.0, 50.0, 4.5, "2026-01-02T03:04:05+00:00")
+
+
+class ClockedBackend:
+    """Reads 100 tokens in a second; eight replies of 40 tokens are written together in four."""
+
+    digest, name, context_tokens = "x", "clocked", 8192
+
+    def __init__(self, clock):
+        self.clock = clock
+        self.written = 0
+
+    def count_tokens(self, text):
+        return len(text) // 5
+
+    async def ask(self, request):
+        if "Is the crane" in request.segments[0].text:
+            self.clock[0] += 5.0
+            return Reply(True, "true", prompt_tokens=600, reused_tokens=100, sampled_tokens=1)
+        self.written += 1
+        self.clock[0] += (0.1 * REPLIES + 4.0) if self.written == REPLIES else 0
+        return Reply([], "[]", prompt_tokens=10, sampled_tokens=40)
+
+
+async def test_reading_and_writing_are_told_apart(monkeypatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(models.rates.time, "perf_counter", lambda: clock[0])
+    rates = await measure(ClockedBackend(clock))
+    assert rates.prompt_per_second == 100.0
+    assert rates.sampled_per_second == 80.0
+    assert rates.characters_per_token == pytest.approx(5.0, abs=0.1)
+    assert rates.seconds(1000, 160) == 12.0
+
+
+def test_every_model_can_write_what_is_measured() -> None:
+    assert NUMBERS["minItems"] == NUMBERS["maxItems"]
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("REDWELL_CACHE", str(tmp_path))
+    model = InstalledModel(tmp_path / "m.gguf", "ab" * 32, "M")
+    monkeypatch.setattr(models.rates, "find_model", lambda name: model)
+    return model
+
+
+def test_rates_are_remembered_per_model(cache, tmp_path, monkeypatch) -> None:
+    assert load_rates("m") is None
+    remember_rates(cache, RATES)
+    assert load_rates("m") == RATES
+    monkeypatch.setenv("REDWELL_THREADS", "99")
+    assert load_rates("m") is None, "another number of threads is another speed"
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"x": 1}'])
+def test_a_damaged_file_is_as_good_as_none(cache, tmp_path, text) -> None:
+    (tmp_path / "rates.json").write_text(text, encoding="utf-8")
+    assert load_rates("m") is None
+    remember_rates(cache, RATES)
+    assert load_rates("m") == RATES
+    body = json.loads((tmp_path / "rates.json").read_text(encoding="utf-8"))
+    (tmp_path / "rates.json").write_text(json.dumps(dict.fromkeys(body, {"wrong": 1})), encoding="utf-8")
+    assert load_rates("m") is None
+
+
+@pytest.mark.skipif(importlib.util.find_spec("llama_cpp") is None, reason="llama-cpp-python is not installed")
+def test_a_file_that_is_no_model_is_told(cache, tmp_path) -> None:
+    cache.path.write_bytes(b"not a model")
+    with pytest.raises(ModelError, match="could not be measured: .*could not be loaded"):
+        measure_model("m")
+
+
+def test_the_context_is_the_models_own_or_the_one_that_is_set(monkeypatch) -> None:
+    assert context_of("qwen2.5-coder-1.5b") == 32768
+    assert context_of("no-such-model") is None
+    monkeypatch.setenv("REDWELL_CONTEXT_TOKENS", "4096")
+    assert context_of() == 4096
