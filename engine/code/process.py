@@ -91,8 +91,8 @@ class CodeProcess:
         answer = await self._ask({"id": self.calls, "input": given})
         if answer.get("id") != self.calls:
             raise self._lost(f"the code wrote into the channel of answers: {str(answer)[:100]}", by_call=False)
+        self._is_sound = not answer.get("spent")
         if "error" in answer:
-            self._is_sound = not answer.get("spent")
             raise ItemError(_told(answer), advice=_advice(answer))
         return answer["value"]
 
@@ -121,9 +121,10 @@ class CodeProcess:
     async def _load(self) -> None:
         program = self.program
         order = {
-            "source": program.source,
-            "wants": program.wants,
-            "seed": program.seed,
+            "parts": [
+                {"source": part.source, "wants": part.wants, "drops": part.drops, "seed": part.seed}
+                for part in (program, *program.then)
+            ],
             "bounds": {
                 "memory_bytes": program.memory_bytes,
                 "cpu_seconds": math.ceil(_START_SECONDS + program.timeout_seconds * CALLS_PER_PROCESS),
