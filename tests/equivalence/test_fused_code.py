@@ -141,9 +141,13 @@ def test_code_that_breaks_its_bounds_pays_for_itself_only(tmp_path, body) -> Non
 
 
 def test_operators_that_are_slow_together_have_each_its_own_time(tmp_path) -> None:
-    burn = "end = sum(range(12_000_000))\n    return {'end': end}"
-    slow = [op(name, "map", burn, timeout_seconds=0.6) for name in ("one", "two", "three", "four")]
-    written, fused = both(tmp_path, [{"n": 1}], *slow)
+    burn = "end = datetime.now() + timedelta(seconds=0.35)\n    while datetime.now() < end: pass\n    return {}"
+    names = ("one", "two", "three", "four")
+    first = "from datetime import datetime, timedelta"
+    slow = [op(name, "map", burn, first=first, timeout_seconds=1) for name in names]
+    written, fused = both(tmp_path, [{"n": 1}, {"n": 2}], *slow)
+    assert len(fused.rows) == 2
+    assert CALLS.count(names) <= 2
     assert_same(written, fused)
 
 
