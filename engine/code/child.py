@@ -15,7 +15,7 @@ import random
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import TracebackType
 from typing import Any, BinaryIO
@@ -52,26 +52,28 @@ def main() -> None:
     except OSError as error:
         _answer(answers, {"unconfined": str(error)})
         return
-    source, work = order["source"], _Work(order["source"], order["wants"], order["seed"])
-    loaded = _attempt(work.load, source)
-    _answer(answers, loaded if "error" in loaded else {"value": guards})
+    parts = [_Work(**part) for part in order["parts"]]
+    loaded = [_attempt(part.load, part.source) for part in parts]
+    _answer(answers, next((answer for answer in loaded if "error" in answer), {"value": guards}))
     while line := commands.readline():
         command = _decode(line)
-        _answer(answers, {"id": command["id"], **_attempt(partial(work.call, command["input"]), source)})
+        call = partial(_call_all, parts) if len(parts) > 1 else partial(_call, parts[0])
+        _answer(answers, {"id": command["id"], **call(command["input"])})
 
 
 class _Work:
-    """The code of one operator."""
+    """The code of one operator, in a namespace of its own."""
 
-    def __init__(self, source: str, wants: str, seed: int) -> None:
-        self._source = source
+    def __init__(self, source: str, wants: str, drops: Sequence[str], seed: int) -> None:
+        self.source = source
         self._wants = wants
+        self._drops = drops
         self._seed = seed
         self._transform: Callable[[Any], Any] | None = None
 
     def load(self) -> None:
         names: dict[str, Any] = {"__name__": "__main__", "__builtins__": __builtins__}
-        exec(compile(self._source, FILENAME, "exec", dont_inherit=True), names)
+        exec(compile(self.source, FILENAME, "exec", dont_inherit=True), names)
         transform = names.get("transform")
         if not callable(transform):
             raise NotPlain("the code defines no function transform")
@@ -87,6 +89,30 @@ class _Work:
         if not isinstance(result, Mapping):
             raise NotPlain(f"transform returned {_kind(result)}, not a dictionary")
         return plain(result)
+
+    def passed_on(self, given: Any, value: Any) -> Any:
+        """Return the row as the next program gets it; None when there is none for it."""
+        if self._wants == "truth":
+            return given if value else None
+        return {name: kept for name, kept in {**given, **value}.items() if name not in self._drops}
+
+
+def _call(part: _Work, given: Any) -> dict[str, Any]:
+    return _attempt(partial(part.call, given), part.source)
+
+
+def _call_all(parts: Sequence[_Work], given: Any) -> dict[str, Any]:
+    """Call one after the other; each gets a copy, and what it does to that is not seen by the next."""
+    values: list[Any] = []
+    for part in parts:
+        answer = _call(part, _decode(_encode(given)))
+        if "error" in answer:
+            return {"value": values, "spent": answer.get("spent", False)}
+        values.append(answer["value"])
+        given = part.passed_on(given, answer["value"])
+        if given is None:
+            break
+    return {"value": values}
 
 
 def _attempt(work: Callable[[], Any], source: str) -> dict[str, Any]:

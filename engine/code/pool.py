@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from engine.code.process import CodeProcess, Lost
 from engine.code.program import Program
+from engine.errors import PipelineError
 
 Result = TypeVar("Result")
 
@@ -22,6 +23,7 @@ class CodePool:
         self._idle: list[CodeProcess] = []
         self._processes: set[CodeProcess] = set()
         self._slots: dict[Program, asyncio.Semaphore] = {}
+        self._apart: set[Program] = set()
         self._ending: set[asyncio.Task[Any]] = set()
         self._all_slots = asyncio.Semaphore(MOST_WORKERS)
 
@@ -29,8 +31,19 @@ class CodePool:
         """Call `transform` with a JSON value.
 
         Raises ItemError when the call fails, PipelineError when the code cannot even be read, EnvironmentMissing when
-        there can be no confined process.
+        there can be no confined process. Programs that could not be called together are not tried together again:
+        that would cost every row a process, or the time it may take.
         """
+        if program in self._apart:
+            raise Lost("these programs cannot share a process", by_call=True)
+        try:
+            return await self._call(program, given)
+        except (Lost, PipelineError):
+            if program.then:
+                self._apart.add(program)
+            raise
+
+    async def _call(self, program: Program, given: Any) -> Any:
         slots = self._slots.setdefault(program, asyncio.Semaphore(program.workers))
         async with slots, self._all_slots:
             try:

@@ -60,16 +60,15 @@ class CodeProcess:
 
         Raises EnvironmentMissing when it cannot be started or confined, PipelineError when the code cannot be read.
         """
+        starting = asyncio.ensure_future(_start_process())
         try:
-            process = await asyncio.create_subprocess_exec(
-                *code_command(),
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-                env=code_environment(),
-                cwd=code_folder(),
-                limit=LONGEST_ANSWER,
-            )
+            process = await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            # Cut short, asyncio would leave a pipe open: what has begun to start is started, then ended.
+            child = cls(await starting, program)
+            child._is_sound = False
+            await child.close()
+            raise
         except OSError as error:
             raise EnvironmentMissing(f"no process for code can be started: {error.strerror}") from error
         child = cls(process, program)
@@ -91,8 +90,8 @@ class CodeProcess:
         answer = await self._ask({"id": self.calls, "input": given})
         if answer.get("id") != self.calls:
             raise self._lost(f"the code wrote into the channel of answers: {str(answer)[:100]}", by_call=False)
+        self._is_sound = not answer.get("spent")
         if "error" in answer:
-            self._is_sound = not answer.get("spent")
             raise ItemError(_told(answer), advice=_advice(answer))
         return answer["value"]
 
@@ -121,9 +120,10 @@ class CodeProcess:
     async def _load(self) -> None:
         program = self.program
         order = {
-            "source": program.source,
-            "wants": program.wants,
-            "seed": program.seed,
+            "parts": [
+                {"source": part.source, "wants": part.wants, "drops": part.drops, "seed": part.seed}
+                for part in (program, *program.then)
+            ],
             "bounds": {
                 "memory_bytes": program.memory_bytes,
                 "cpu_seconds": math.ceil(_START_SECONDS + program.timeout_seconds * CALLS_PER_PROCESS),
@@ -219,6 +219,18 @@ class CodeProcess:
         stderr = self._process.stderr
         while stderr is not None and (part := await stderr.read(2**16)):
             self._errors = (self._errors + part)[-_KEPT_ERRORS:]
+
+
+async def _start_process() -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        *code_command(),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env=code_environment(),
+        cwd=code_folder(),
+        limit=LONGEST_ANSWER,
+    )
 
 
 async def _send_and_read(stdin: asyncio.StreamWriter, stdout: asyncio.StreamReader, line: bytes) -> bytes:

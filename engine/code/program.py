@@ -27,7 +27,9 @@ class Program:
     """Code that defines `transform`, and what one process of it may use.
 
     `timeout_seconds` is processor time of one call; `workers` processes run at once. `seed` seeds `random` before
-    each call.
+    each call. `then` are programs whose `transform` is called in the same call, each with the row as the one before it
+    leaves it, less the fields that this one `drops`. Such a call gives a list of what each gave; it ends early at the
+    first false truth, and before the first that failed. The bounds are then those of all of them together.
     """
 
     operator: str
@@ -37,6 +39,8 @@ class Program:
     memory_bytes: int
     workers: int
     seed: int = 0
+    drops: tuple[str, ...] = ()
+    then: tuple[Program, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

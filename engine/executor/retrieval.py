@@ -1,7 +1,6 @@
 """Retrievers at work: rows cut into passages, indexed once in the case, and searched for each question.
 
-Hybrid search fuses the two rankings by reciprocal rank (Cormack et al., 2009): a passage scores the sum of
-1 / (60 + rank) over the rankings it is in, so no weighing of unlike scores is needed.
+Hybrid search fuses the two rankings by reciprocal rank, so no weighing of unlike scores is needed.
 """
 
 from __future__ import annotations
@@ -20,22 +19,18 @@ from engine.errors import ItemError
 from engine.executor.events import Emit, Warned
 from engine.language.templates import Template
 from engine.operators.base import Retrieved
+from engine.operators.ranking_texts import PIECE_CHARACTERS, reciprocal
 from engine.plan.plan import Plan
 from engine.plan.retriever import IndexType, Retriever
 from engine.rows import Row, Span
 from models.protocol import canonical_json
 from storage.case import Case
 
-PASSAGE_CHARACTERS = 900
-"""Longest passage: what the embedding model reads of a text (256 tokens)."""
-
 MOST_QUERY_PASSAGES = 16
 """A question longer than a passage is asked passage by passage; what is beyond these is not asked."""
 
 CANDIDATES = 50
 """Passages that each ranking gives at least, before they are fused."""
-
-FUSION = 60
 
 _BREAKS = (re.compile(r"\n+"), re.compile(r"(?<=[.!?;])\s+"), re.compile(r"\s+"))
 
@@ -180,13 +175,13 @@ class Retrieval:
 
 
 def cut(text: str) -> list[str]:
-    """Cut a text into passages of at most PASSAGE_CHARACTERS, at line ends, else sentence ends, else spaces.
+    """Cut a text into passages of at most PIECE_CHARACTERS, at line ends, else sentence ends, else spaces.
 
     Each is a part of the text as it stands, without white space around it; blank ones are left out.
     """
     pieces: list[str] = []
     start = 0
-    while len(text) - start > PASSAGE_CHARACTERS:
+    while len(text) - start > PIECE_CHARACTERS:
         stop = _last_break(text, start)
         pieces.append(text[start:stop])
         start = stop
@@ -194,11 +189,11 @@ def cut(text: str) -> list[str]:
 
 
 def _last_break(text: str, start: int) -> int:
-    end = start + PASSAGE_CHARACTERS
+    end = start + PIECE_CHARACTERS
     for pattern in _BREAKS:
         ends = [found.end() for found in pattern.finditer(text, start, end)]
         # A passage that is much too short says too little by itself.
-        if ends and ends[-1] - start >= PASSAGE_CHARACTERS // 3:
+        if ends and ends[-1] - start >= PIECE_CHARACTERS // 3:
             return ends[-1]
     return end
 
@@ -225,7 +220,7 @@ def _fused(rankings: Sequence[Sequence[_Hit]], *, by_row: bool) -> list[_Hit]:
         for hit in ranking:
             passages.setdefault((hit.passage.row.id, "" if by_row else hit.passage.text), hit.passage)
         for rank, key in enumerate(ranked, 1):
-            scores[key] = scores.get(key, 0.0) + 1 / (FUSION + rank)
+            scores[key] = scores.get(key, 0.0) + reciprocal(rank)
     best = sorted(scores, key=lambda key: -scores[key])
     return [_Hit(passages[key], scores[key]) for key in best]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from engine.errors import UsageError
 from engine.frame.signatures import joins_two
 from engine.language.binding import bind, yaml_fields
-from engine.language.loader import NETWORK_OPERATORS, NO_EFFECT_KEYS
+from engine.language.docetl_keys import NETWORK_OPERATORS, NO_EFFECT_KEYS
 from engine.language.position import Where, did_you_mean
 from engine.language.problems import Problem
 from engine.operators.registry import REGISTRY

@@ -9,6 +9,7 @@ from typing import Any
 
 from engine.errors import PipelineError
 from engine.language.binding import bind, describe_value, nested_types, yaml_fields
+from engine.language.docetl_keys import NETWORK_OPERATORS, NO_EFFECT_INSIDE, NO_EFFECT_KEYS, SAMPLING_KWARGS
 from engine.language.position import Positions, Where, did_you_mean
 from engine.language.problems import Problem
 from engine.language.yaml_reader import MAX_CHARACTERS, read_yaml
@@ -23,27 +24,6 @@ _TOP_KEYS = (
     "datasets", "operations", "pipeline", "default_model", "system_prompt", "settings", "retrievers",
     "parsing_tools", "output",
 )  # fmt: skip
-
-NO_EFFECT_KEYS = frozenset(
-    {
-        "agent_model", "api_base", "azure_deployment", "bypass_cache", "cascade", "clustering_method",
-        "concurrent_thread_count", "default_embedding_api_base", "default_lm_api_base", "embedding_api_base",
-        "embedding_batch_size", "embedding_model", "enable_observability", "fallback_embedding_models",
-        "fallback_models", "flush_partial_result", "flush_partial_results", "interactive_ui", "intermediate_dir",
-        "litellm_completion_kwargs", "llm_api_keys", "manually_fix_errors", "max_retries_per_timeout", "max_threads",
-        "num_retries_on_rate_limit", "optimize", "optimizer_config", "optimizer_model", "persist_intermediates",
-        "rate_limits", "recursively_optimize", "sample_size", "source", "synthesize_resolve", "verbose",
-    }
-)  # fmt: skip
-"""Keys of DocETL that steer cloud services, its optimizer or its console; here they change no result."""
-
-_NO_EFFECT_INSIDE: dict[str, frozenset[str]] = {"method_kwargs": frozenset(), "output": frozenset({"mode"})}
-"""Sections of an operator where such keys stand too, with those that have no effect only there."""
-
-SAMPLING_KWARGS = {"max_tokens": "max_tokens", "max_completion_tokens": "max_tokens", "temperature": "temperature"}
-"""What of litellm_completion_kwargs is honoured, and the operator's own key for it."""
-
-NETWORK_OPERATORS = frozenset({"web_fetch", "web_search"})
 
 
 @dataclass(frozen=True)
@@ -258,7 +238,7 @@ class _Loader:
         node_type = self.node_type(value["type"], where.at("type"))
         entry = self.with_sampling(value, where, node_type)
         kept = self.effective(entry, where, node_type)
-        for key, more in _NO_EFFECT_INSIDE.items():
+        for key, more in NO_EFFECT_INSIDE.items():
             if isinstance(kept.get(key), Mapping):
                 kept = {**kept, key: self.effective(kept[key], where.at(key), more=more)}
         return bind(node_type, kept, where, ignored=("type",)), where

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from engine.operators.accounting import process_rows
+from engine.code.program import Wants
 from engine.operators.base import Failed, Operator, Outcome, Rejected, Tools
-from engine.operators.coding import CodeNode, beyond_limit, call
+from engine.operators.coding import RowCode, beyond_limit, run_fused, run_rows
 from engine.plan.node import Traits
 from engine.rows import Row
 
@@ -17,13 +17,14 @@ BATCH = 64
 
 
 @dataclass(frozen=True, kw_only=True)
-class CodeFilter(CodeNode):
+class CodeFilter(RowCode):
     """Keep the rows for which `transform(doc)` returns what Python counts as true; the others are rejected.
 
     With `limit`, rows are looked at until so many have been kept, the rest is rejected.
     """
 
     kind: ClassVar[str] = "code_filter"
+    wants: ClassVar[Wants] = "truth"
 
     def traits(self) -> Traits:
         """Say what it reads."""
@@ -35,25 +36,26 @@ class CodeFilter(CodeNode):
             calls_model=False,
             reads_unknown=not self.reading.is_all,
             runs_code=True,
+            fuses=self.fuses,
         )
+
+    def made_of(self, row: Row, value: Any) -> Sequence[Row] | Rejected:
+        """Keep the row if `transform` said so."""
+        if value:
+            return [row.derive(self.name, row.values)]
+        return Rejected(row, f"code_filter {self.name}: transform returned nothing that counts as true")
 
 
 async def run(node: CodeFilter, rows: Sequence[Row], tools: Tools) -> Outcome:
     """Call the code for all rows, or until `limit` are kept; rows that stay keep their order."""
-
-    async def decide(row: Row) -> Sequence[Row] | Rejected:
-        if await call(node, row.values, tools, wants="truth"):
-            return [row.derive(node.name, row.values)]
-        return Rejected(row, f"code_filter {node.name}: transform returned nothing that counts as true")
-
     if node.limit is None:
-        return await process_rows(node, rows, decide, tools)
+        return await run_rows(node, rows, tools)
     kept: list[Row] = []
     rejected: list[Rejected] = []
     failed: list[Failed] = []
     seen = 0
     while seen < len(rows) and len(kept) < node.limit:
-        outcome = await process_rows(node, rows[seen : seen + BATCH], decide, tools)
+        outcome = await run_rows(node, rows[seen : seen + BATCH], tools)
         kept += outcome.rows
         rejected += outcome.rejected
         failed += outcome.failed
@@ -64,4 +66,4 @@ async def run(node: CodeFilter, rows: Sequence[Row], tools: Tools) -> Outcome:
     return Outcome(kept[: node.limit], rejected, failed)
 
 
-OPERATOR = Operator(CodeFilter, run)
+OPERATOR = Operator(CodeFilter, run, run_fused)

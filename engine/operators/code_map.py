@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from engine.operators.accounting import process_rows
 from engine.operators.base import Operator, Outcome, Tools
-from engine.operators.coding import CodeNode, call, within_limit
+from engine.operators.coding import RowCode, run_fused, run_rows, within_limit
 from engine.plan.node import Traits
 from engine.rows import Row
 
 
 @dataclass(frozen=True, kw_only=True)
-class CodeMap(CodeNode):
+class CodeMap(RowCode):
     """Add the dictionary that `transform(doc)` returns to each row, then drop `drop_keys`.
 
     With `limit`, only the first rows are worked on; the others are rejected.
@@ -23,6 +22,11 @@ class CodeMap(CodeNode):
     kind: ClassVar[str] = "code_map"
 
     drop_keys: tuple[str, ...] = ()
+
+    @property
+    def drops(self) -> tuple[str, ...]:
+        """Return the fields that are left out of its rows."""
+        return self.drop_keys
 
     def traits(self) -> Traits:
         """Say what it reads and writes; what the code writes is known only when it runs."""
@@ -36,19 +40,20 @@ class CodeMap(CodeNode):
             opens=True,
             reads_unknown=not self.reading.is_all,
             runs_code=True,
+            fuses=self.fuses,
         )
+
+    def made_of(self, row: Row, value: Any) -> Sequence[Row]:
+        """Add what `transform` returned to the row."""
+        values = {**row.values, **value}
+        return [row.derive(self.name, {k: v for k, v in values.items() if k not in self.drop_keys})]
 
 
 async def run(node: CodeMap, rows: Sequence[Row], tools: Tools) -> Outcome:
     """Call the code for all rows; rows keep their order."""
     taken, rejected = within_limit(node, rows)
-
-    async def transform(row: Row) -> Sequence[Row]:
-        values = {**row.values, **await call(node, row.values, tools)}
-        return [row.derive(node.name, {k: v for k, v in values.items() if k not in node.drop_keys})]
-
-    outcome = await process_rows(node, taken, transform, tools)
+    outcome = await run_rows(node, taken, tools)
     return replace(outcome, rejected=[*outcome.rejected, *rejected])
 
 
-OPERATOR = Operator(CodeMap, run)
+OPERATOR = Operator(CodeMap, run, run_fused)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, ClassVar
 
 from engine.code.pool import MOST_WORKERS
 from engine.code.program import Program, Reading, Wants, problem_of, reading_of
+from engine.code.sharing import can_share
+from engine.errors import PipelineError
 from engine.language.schema import Schema
-from engine.operators.accounting import require
-from engine.operators.base import Rejected, Tools
+from engine.operators.accounting import Failure, attempt_all, process_rows, require
+from engine.operators.base import Outcome, Rejected, Tools
 from engine.plan.frozen import thaw
 from engine.plan.node import Node
 from engine.rows import Row
@@ -58,9 +61,80 @@ class CodeNode(Node):
         return reading_of(self.code)
 
 
+@dataclass(frozen=True, kw_only=True)
+class RowCode(CodeNode):
+    """An operator that calls `transform` for each row, and makes at most one row of it."""
+
+    wants: ClassVar[Wants] = "mapping"
+
+    @property
+    def drops(self) -> tuple[str, ...]:
+        """Return the fields that are left out of its rows."""
+        return ()
+
+    @property
+    def fuses(self) -> str:
+        """Name what it can be called with: code of the same bounds, none of which changes what the others see."""
+        bounds = f"{self.timeout_seconds!r} s, {self.memory_bytes} bytes, {self.concurrent_thread_count} at once"
+        return f"code: {bounds}" if can_share(self.code) else ""
+
+    def made_of(self, row: Row, value: Any) -> Sequence[Row] | Rejected:
+        """Make the row that follows from what `transform` gave."""
+        raise NotImplementedError
+
+
+async def run_rows(node: RowCode, rows: Sequence[Row], tools: Tools) -> Outcome:
+    """Call the code for all rows; rows keep their order."""
+
+    async def work(row: Row) -> Sequence[Row] | Rejected:
+        return node.made_of(row, await call(node, row.values, tools, wants=node.wants))
+
+    return await process_rows(node, rows, work, tools)
+
+
+async def run_fused(nodes: Sequence[RowCode], rows: Sequence[Row], tools: Tools) -> Sequence[Outcome]:
+    """Call the code of several operators once per row, in one process.
+
+    Only what succeeds there counts. From the first operator that fails, the row is taken through the others one by one,
+    each in a process and bounds of its own: what is told of it is what would be told without this.
+    """
+    given = await attempt_all(rows, partial(_travel, nodes, tools), lambda done, total: None)
+    trips = {row.id: [] if isinstance(v, Failure) else v for row, v in zip(rows, given, strict=True)}
+    outcomes: list[Outcome] = []
+
+    async def work(node: RowCode, row: Row) -> Sequence[Row] | Rejected:
+        trip = trips[row.id]
+        value = trip.pop(0) if trip else await call(node, row.values, tools, wants=node.wants)
+        made = node.made_of(row, value)
+        if not isinstance(made, Rejected):
+            trips.update((new.id, trip) for new in made)
+        return made
+
+    for node in nodes:
+        outcomes.append(await process_rows(node, rows, partial(work, node), tools))
+        rows = outcomes[-1].rows
+    return outcomes
+
+
+async def _travel(nodes: Sequence[RowCode], tools: Tools, row: Row) -> list[Any]:
+    """Return what the code of the operators gives for a row, as far as it succeeds."""
+    first, *others = (_program(node, tools, node.wants, node.drops) for node in nodes)
+    try:
+        values = await tools.call_code(replace(first, then=tuple(others)), thaw(row.values))
+    except PipelineError:
+        return []  # the operator whose code cannot be read will say so itself, if a row reaches it
+    kinds = [bool if node.wants == "truth" else dict for node in nodes]
+    sound = isinstance(values, list) and all(type(v) is kind for v, kind in zip(values, kinds, strict=False))
+    return values[: len(nodes)] if sound else []
+
+
 async def call(node: CodeNode, given: Any, tools: Tools, *, wants: Wants = "mapping") -> Any:
     """Call `transform`; raises ItemError for what goes wrong in it, PipelineError when the code is not trusted."""
-    program = Program(
+    return await tools.call_code(_program(node, tools, wants), thaw(given))
+
+
+def _program(node: CodeNode, tools: Tools, wants: Wants, drops: tuple[str, ...] = ()) -> Program:
+    return Program(
         operator=node.name,
         source=node.code,
         wants=wants,
@@ -68,8 +142,8 @@ async def call(node: CodeNode, given: Any, tools: Tools, *, wants: Wants = "mapp
         memory_bytes=node.memory_bytes,
         workers=min(node.concurrent_thread_count or MOST_WORKERS, MOST_WORKERS),
         seed=tools.seed,
+        drops=drops,
     )
-    return await tools.call_code(program, thaw(given))
 
 
 def beyond_limit(node: CodeNode, rows: Iterable[Row]) -> list[Rejected]:

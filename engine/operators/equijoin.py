@@ -8,20 +8,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from engine.language.schema import Schema
 from engine.language.templates import Template
 from engine.operators.accounting import Failure, label, require
-from engine.operators.asking import Question, ask, texts_of
-from engine.operators.base import Decision, Operator, Outcome, Tools
+from engine.operators.asking import texts_of
+from engine.operators.base import Operator, Outcome, Tools
 from engine.operators.blocking import Candidates, ComparingNode, Side, block, blocking_text
 from engine.operators.matching import Matching, Verdict
 from engine.operators.merging import How, Join, Match, Merge
 from engine.operators.pairs import Proposal
+from engine.operators.same import ask_same, told
 from engine.plan.frozen import FrozenMap
 from engine.plan.node import Traits
 from engine.rows import Row
 
-VERDICT = Schema.parse({"same": "boolean"})
 LONGEST_NAME = 120
 """Characters of a row's text by which the ledger names it."""
 
@@ -93,22 +92,18 @@ async def run(node: Equijoin, rows: tuple[Sequence[Row], Sequence[Row]], tools: 
         [Match(pair.left, pair.right, {}) for pair, verdict in verdicts if verdict is True],
         functools.partial(_reason, Counter(_sides(verdicts)), {"left": len(rights), "right": len(lefts)}),
         failures=_failures(verdicts),
-        decisions=[*candidates.decisions, *(_decision(node, names, *entry) for entry in verdicts)],
+        decisions=[
+            *candidates.decisions,
+            *(told(node.name, names[0][pair.left], names[1][pair.right], pair, verdict) for pair, verdict in verdicts),
+        ],
     )
 
 
 async def _ask_match(node: Equijoin, lefts: Sequence[Row], rights: Sequence[Row], tools: Tools, pair: Proposal) -> bool:
     left, right = lefts[pair.left], rights[pair.right]
-    question = Question(
-        prompt=node.comparison_prompt.render(left=left.values, right=right.values),
-        json_schema=VERDICT.json_schema(lambda _: ()),
-        form=VERDICT.describe(),
-        texts=texts_of(left.values),
-        task="compare",
-        row_id=left.id,
-        values={"left": left.values, "right": right.values},
-    )
-    return bool((await ask(node, question, node.comparing(tools)))["same"])
+    values = {"left": left.values, "right": right.values}
+    prompt = node.comparison_prompt.render(**values)
+    return await ask_same(node, prompt, left.id, values, tools, texts_of(left.values))
 
 
 def _texts(keys: Sequence[str], prompt: Template, variable: str, rows: Sequence[Row]) -> list[str]:
@@ -149,16 +144,6 @@ def _failures(verdicts: Sequence[tuple[Proposal, Verdict]]) -> dict[tuple[str, i
             found.setdefault(("left", pair.left), verdict)
             found.setdefault(("right", pair.right), verdict)
     return found
-
-
-def _decision(node: Equijoin, names: tuple[list[str], list[str]], pair: Proposal, verdict: Verdict) -> Decision:
-    left, right = names[0][pair.left], names[1][pair.right]
-    match verdict:
-        case Failure():
-            return Decision(node.name, left, right, "undecided", "error", verdict.error)
-        case str():
-            return Decision(node.name, left, right, "undecided", "limit", verdict)
-    return Decision(node.name, left, right, "same" if verdict else "different", "model", pair.reason)
 
 
 OPERATOR = Operator(Equijoin, run)

@@ -8,19 +8,16 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from engine.errors import ItemError
-from engine.language.schema import Schema
 from engine.language.templates import Template
-from engine.operators.accounting import Failure, kind_of, process_rows, require, value_of
-from engine.operators.asking import Question, ask
-from engine.operators.base import Decision, Operator, Outcome, Tools
+from engine.operators.accounting import kind_of, process_rows, require, value_of
+from engine.operators.base import Operator, Outcome, Tools
 from engine.operators.blocking import Candidates, ComparingNode, Side, block
-from engine.operators.matching import Matching, Verdict
+from engine.operators.matching import Matching
 from engine.operators.mentions import shown
 from engine.operators.pairs import Proposal
+from engine.operators.same import ask_same, told
 from engine.plan.node import Traits
 from engine.rows import Row
-
-VERDICT = Schema.parse({"same": "boolean"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,8 +80,8 @@ async def run(node: LinkResolve, rows: Sequence[Row], tools: Tools) -> Outcome:
         return [row.derive(node.name, {**row.values, node.link_key: _replaced(value_of(row, node.link_key), found)})]
 
     outcome = await process_rows(node, rows, replace, tools)
-    told = [_decision(node, links[pair.left], ids[pair.right], pair, verdict) for pair, verdict in verdicts]
-    return Outcome(outcome.rows, outcome.rejected, outcome.failed, [*candidates.decisions, *told])
+    decisions = [told(node.link_key, links[pair.left], ids[pair.right], pair, verdict) for pair, verdict in verdicts]
+    return Outcome(outcome.rows, outcome.rejected, outcome.failed, [*candidates.decisions, *decisions])
 
 
 def _links(node: LinkResolve, row: Row) -> Iterator[str]:
@@ -112,24 +109,7 @@ async def _ask_same(
 ) -> bool:
     link, item = links[pair.left], items[ids[pair.right]]
     given = {"link_value": link, "id_value": item.values[node.id_key], "item": item.values}
-    question = Question(
-        prompt=node.comparison_prompt.render(**given),
-        json_schema=VERDICT.json_schema(lambda _: ()),
-        form=VERDICT.describe(),
-        task="compare",
-        row_id=item.id,
-        values=given,
-    )
-    return bool((await ask(node, question, node.comparing(tools)))["same"])
-
-
-def _decision(node: LinkResolve, link: str, id: str, pair: Proposal, verdict: Verdict) -> Decision:
-    match verdict:
-        case Failure():
-            return Decision(node.link_key, link, id, "undecided", "error", verdict.error)
-        case str():
-            return Decision(node.link_key, link, id, "undecided", "limit", verdict)
-    return Decision(node.link_key, link, id, "same" if verdict else "different", "model", pair.reason)
+    return await ask_same(node, node.comparison_prompt.render(**given), item.id, given, tools)
 
 
 OPERATOR = Operator(LinkResolve, run)

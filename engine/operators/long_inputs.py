@@ -6,8 +6,7 @@ This is what a map becomes for a single row at run time (paper, end of section 4
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +14,7 @@ from engine.errors import ItemError
 from engine.language.sandbox import to_json
 from engine.language.schema import ListOf, Schema
 from engine.language.templates import prompt_template
+from engine.operators.accounting import all_or_none
 from engine.operators.base import Tools
 from engine.operators.cutting import by_tokens
 from engine.operators.gather import Chunk, Gather, render
@@ -25,7 +25,7 @@ from engine.operators.replies import ask_once, check_fit
 from engine.rows import Row, RowId
 from models.protocol import Reply, canonical_json
 
-Answer = Callable[[ModelNode, Question, Tools], Awaitable[Reply]]
+Answer = Callable[[ModelNode, Question, Tools], Coroutine[Any, Any, Reply]]
 
 CONTEXT_SHARE = 0.45
 """Of the tokens a part may have, how many are its own: as many are the part before it, shown as context."""
@@ -52,7 +52,7 @@ async def answer_in_parts(node: ModelNode, question: Question, tools: Tools, ans
     field = max(texts, key=lambda name: len(texts[name]))
     parts = _parts(node, question, field, texts[field], tools)
     tools.record.note(question.row_id, "split", "too_long: split", f"{field} was read in {len(parts)} parts")
-    replies = await _all(answer(node, part, tools) for part in parts)
+    replies = await all_or_none([answer(node, part, tools) for part in parts])
     merged = await _merged(node, question, replies, tools)
     check_fit(question, merged)
     return merged
@@ -161,14 +161,3 @@ def _texts_in(value: Any) -> list[str]:
         case list() | tuple():
             return [text for item in value for text in _texts_in(item)]
     return []
-
-
-async def _all(work: Any) -> list[Reply]:
-    """Await all; the first error ends the others."""
-    tasks = [asyncio.ensure_future(one) for one in work]
-    try:
-        return list(await asyncio.gather(*tasks))
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)

@@ -69,8 +69,7 @@ class NumberedText:
         """Return the document lines of the characters `start` up to and excluding `stop`."""
         if self.first_line is None or start >= stop:
             return None
-        first = self.first_line + self.text.count("\n", 0, start)
-        return Span(first, first + self.text.count("\n", start, stop - 1))
+        return lines_at(self.text, start, stop, self.first_line)
 
 
 def first_line_of(row: Row, text: str) -> int | None:
@@ -84,6 +83,15 @@ def first_line_of(row: Row, text: str) -> int | None:
         return 1
     lines = text.count("\n") + (not text.endswith("\n"))
     return row.span.first if lines == row.span.last - row.span.first + 1 else None
+
+
+def lines_at(text: str, start: int, stop: int, first_line: int) -> Span:
+    """Address the lines of characters `start` up to and excluding `stop`; a newline belongs to the line it ends.
+
+    `first_line` is the document line on which the text begins.
+    """
+    first = first_line + text.count("\n", 0, start)
+    return Span(first, first + text.count("\n", start, stop - 1))
 
 
 def merge(ranges: Sequence[tuple[int, int]], borders: Sequence[int] = ()) -> list[tuple[int, int]]:

@@ -81,11 +81,16 @@ async def embed_whole(texts: Sequence[str], embed: Embed) -> NDArray[np.float32]
 
 
 def fused(by_text: Sequence[float], by_embedding: Sequence[float]) -> list[float]:
-    """Add up 1 / (60 + rank) over both rankings; a text without any word of the query has no rank in the first."""
+    """Add up what a text scores by its two ranks; one without any word of the query has no rank in the first."""
     return [
-        (1 / (FUSION_RANKS + text_rank) if score > 0 else 0.0) + 1 / (FUSION_RANKS + embedding_rank)
+        (reciprocal(text_rank) if score > 0 else 0.0) + reciprocal(embedding_rank)
         for score, text_rank, embedding_rank in zip(by_text, ranks(by_text), ranks(by_embedding), strict=True)
     ]
+
+
+def reciprocal(rank: int) -> float:
+    """Score a rank, from 1, for the sum over rankings (reciprocal rank fusion)."""
+    return 1 / (FUSION_RANKS + rank)
 
 
 def ranks(scores: Sequence[float]) -> list[int]:

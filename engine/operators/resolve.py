@@ -18,6 +18,7 @@ from engine.operators.mentions import Mention, find_mentions, shown
 from engine.operators.name_rules import judge_names
 from engine.operators.pairs import Proposal, in_order
 from engine.operators.person_names import completeness
+from engine.operators.same import ask_same
 from engine.plan.frozen import freeze
 from engine.plan.node import Traits
 from engine.rows import Row
@@ -26,7 +27,6 @@ CANONICAL = ("model", "most_common", "longest")
 RULES = ("person_name",)
 ORIGINAL = "_original"
 ENTITY = "_entity"
-VERDICT = Schema.parse({"same": "boolean"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,16 +216,9 @@ async def _candidates(node: Resolve, mentions: Sequence[Mention], keys: Sequence
 async def _ask_same(node: Resolve, mentions: Sequence[Mention], tools: Tools, pair: Proposal) -> bool:
     assert node.comparison_prompt is not None  # else no pair is asked about
     left, right = mentions[pair.left].row, mentions[pair.right].row
-    question = Question(
-        prompt=node.comparison_prompt.render(input1=left.values, input2=right.values),
-        json_schema=VERDICT.json_schema(lambda _: ()),
-        form=VERDICT.describe(),
-        texts=texts_of(left.values),
-        task="compare",
-        row_id=left.id,
-        values={"input1": left.values, "input2": right.values},
-    )
-    return bool((await ask(node, question, node.comparing(tools)))["same"])
+    values = {"input1": left.values, "input2": right.values}
+    prompt = node.comparison_prompt.render(**values)
+    return await ask_same(node, prompt, left.id, values, tools, texts_of(left.values))
 
 
 async def _canonical(node: Resolve, keys: Sequence[str], tools: Tools, cluster: Sequence[Mention]) -> dict[str, Any]:

@@ -10,8 +10,9 @@ from engine.documents.headings import Heading, headings
 from engine.operators.accounting import process_rows, require, text_of
 from engine.operators.base import Operator, Outcome, Tools
 from engine.operators.cutting import after_form_feeds, before_lines, by_delimiter, by_tokens, lines_of
+from engine.operators.numbered_text import first_line_of, lines_at
 from engine.plan.node import Node, Traits
-from engine.rows import Row, Span
+from engine.rows import Row
 
 METHODS = ("token_count", "delimiter", "page", "section")
 
@@ -131,7 +132,7 @@ async def run(node: Split, rows: Sequence[Row], tools: Tools) -> Outcome:
 
 
 def _chunk_rows(node: Split, row: Row, text: str, tools: Tools) -> Iterator[Row]:
-    first_line = _first_line(row, text)
+    first_line = first_line_of(row, text)
     found = _headings(row, text, first_line, tools) if node.method == "section" else []
     offset, line = 0, 1
     for index, chunk in enumerate(_cut(node, row, text, found, tools)):
@@ -140,7 +141,7 @@ def _chunk_rows(node: Split, row: Row, text: str, tools: Tools) -> Iterator[Row]
             last = line + len(lines_of(chunk))
             values[node.headers_key] = [_header(h) for h in found if line <= h.line < last]
             line = last
-        span = _lines(text, offset, offset + len(chunk), first_line) if first_line and chunk else None
+        span = lines_at(text, offset, offset + len(chunk), first_line) if first_line and chunk else None
         yield row.derive(node.name, values, index=index, span=span)
         offset += len(chunk)
 
@@ -161,7 +162,7 @@ def _cut(node: Split, row: Row, text: str, found: Sequence[Heading], tools: Tool
 
 def _page_lines(row: Row, text: str, tools: Tools) -> list[int] | None:
     """Return the lines of the text on which pages begin, from 1; None when the text is not that of a document."""
-    first = _first_line(row, text)
+    first = first_line_of(row, text)
     if row.document_id is None or first is None:
         return None
     lines = len(lines_of(text))
@@ -181,25 +182,6 @@ def _headings(row: Row, text: str, first: int | None, tools: Tools) -> list[Head
 
 def _header(heading: Heading) -> dict[str, Any]:
     return {"header": heading.text, "level": heading.level}
-
-
-def _first_line(row: Row, text: str) -> int | None:
-    """Return the document line on which the text begins; None when the text is not those lines.
-
-    A row with a span whose number of lines differs from the text's holds a text made from them (a summary).
-    """
-    if row.document_id is None or not text:
-        return None
-    if row.span is None:
-        return 1
-    lines = text.count("\n") + (not text.endswith("\n"))
-    return row.span.first if lines == row.span.last - row.span.first + 1 else None
-
-
-def _lines(text: str, start: int, stop: int, first_line: int) -> Span:
-    """Address characters `start` up to and excluding `stop`; a newline belongs to the line it ends."""
-    first = first_line + text.count("\n", 0, start)
-    return Span(first, first + text.count("\n", start, stop - 1))
 
 
 OPERATOR = Operator(Split, run)

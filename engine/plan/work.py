@@ -36,14 +36,25 @@ class WorkStep:
     works: tuple[Work, ...]
 
     def __str__(self) -> str:
-        shown: list[str] = []
+        shown: list[tuple[str, int]] = []
         for work in self.works:
-            group = [shown.pop() for _ in range(work.fused + work.pulls)][::-1]
+            group, joined = _taken_back(shown, work.fused + work.pulls)
             text = f"{work.node.name} decides" if work.decides else work.node.name
             text += " of what it reads" if work.narrow else ""
             text += f" pulls ({', '.join(group)})" if work.pulls else ""
-            shown.append(f"({', '.join([*group, text])})" if work.fused else text)
-        return f"{self.name}: {' -> '.join([' + '.join(self.inputs), *shown])}"
+            shown.append((f"({', '.join([*group, text])})" if work.fused else text, joined + 1))
+        return f"{self.name}: {' -> '.join([' + '.join(self.inputs), *(text for text, _ in shown)])}"
+
+
+def _taken_back(shown: list[tuple[str, int]], works: int) -> tuple[list[str], int]:
+    """Take the last texts that show so many works off a list; each says how many it shows."""
+    group: list[str] = []
+    taken = 0
+    while taken < works:
+        text, joined = shown.pop()
+        group.insert(0, text)
+        taken += joined
+    return group, taken
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ from engine.plan.work import Work, Workflow, WorkStep, each_step, streams
 def fuse_code(workflow: Workflow) -> Workflow:
     """Fuse row-local operators next to each other that name the same group (Traits.fuses), such as the user's code.
 
-    Each keeps its account: rows, rejections and failures are told per operator, as without it.
+    Those that a limit pulls are fused among themselves. Each keeps its account: rows, rejections and failures are told
+    per operator, as without it.
 
         before: one: records -> clean -> tidy -> find
         after:  one: records -> (clean, tidy) -> find
@@ -21,8 +22,9 @@ def fuse_code(workflow: Workflow) -> Workflow:
 
 def _fuse_in_step(workflow: Workflow, step: WorkStep) -> Workflow:
     works: list[Work] = []
-    for group, run in groupby(step.works, key=_group):
-        members = list(run)
+    pulled = {i - back for i, work in enumerate(step.works) for back in range(1, work.pulls + 1)}
+    for (group, _), run in groupby(enumerate(step.works), key=lambda place: (_group(place[1]), place[0] in pulled)):
+        members = [work for _, work in run]
         if group and len(members) > 1:
             *_, last = members = [*members[:-1], replace(members[-1], fused=len(members) - 1)]
             names = ", ".join(work.node.name for work in members)

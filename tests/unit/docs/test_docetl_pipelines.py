@@ -14,7 +14,8 @@ from scripted_run import Bench, prompt_of
 from engine.errors import PipelineError
 from engine.language.binding import yaml_fields
 from engine.language.checks import check
-from engine.language.loader import NETWORK_OPERATORS, NO_EFFECT_KEYS, Loaded, load_pipeline, parse_pipeline
+from engine.language.docetl_keys import NETWORK_OPERATORS, NO_EFFECT_KEYS
+from engine.language.loader import Loaded, load_pipeline, parse_pipeline
 from engine.language.writer import to_yaml
 from engine.operators.registry import REGISTRY
 

@@ -59,3 +59,23 @@ def test_check_names_rows_that_are_too_long(redwell, pipeline, monkeypatch) -> N
     assert "1 of 4 rows of 'records' do not fit" in done.stdout
     assert "long.txt" in done.stdout
     assert "too_long" in done.stdout
+
+
+CODE = """
+datasets: {records: {type: folder, path: records}}
+operations:
+  - {name: clean, type: code_map, code: "def transform(doc): return {'words': doc['text'].split()}"}
+  - {name: long, type: code_filter, code: "def transform(doc): return len(doc['words']) > 3"}
+  - {name: count, type: code_map, code: "def transform(doc): return {'n': len(doc['words'])}"}
+pipeline: {steps: [{name: s, input: records, operations: [clean, long, count]}]}
+"""
+
+
+def test_code_that_runs_in_one_call_is_shown(redwell, pipeline) -> None:
+    pipeline.write_text(CODE, encoding="utf-8")
+    done = redwell("explain", pipeline)
+    assert done.exit_code == 0, done.output
+    shown = " ".join(done.stdout.split())
+    assert "Plan as written s: records -> clean -> long -> count" in shown
+    assert "fuse_code count: clean, long, count run in one call per row, not 3" in shown
+    assert "Plan as run s: records -> (clean, long, count)" in shown

@@ -7,10 +7,11 @@ from scripted_run import prompt_of, write_jsonl, write_texts
 
 from engine.errors import PipelineError
 from engine.executor.events import Warned
-from engine.executor.retrieval import PASSAGE_CHARACTERS, cut
+from engine.executor.retrieval import cut
 from engine.language.checks import check
 from engine.language.loader import parse_pipeline
 from engine.language.writer import to_yaml
+from engine.operators.ranking_texts import PIECE_CHARACTERS
 
 DRUGS = [
     {"name": "Aspirin", "uses": "pain, fever"},
@@ -120,7 +121,7 @@ def test_a_value_from_a_retrieved_passage_is_cited_there(bench, tmp_path) -> Non
     result = desk.run_again(plan)
     (context,) = shown(desk)
     assert "The retention period is eleven years." in context
-    assert len(context) <= PASSAGE_CHARACTERS + 200
+    assert len(context) <= PIECE_CHARACTERS + 200
     row = desk.case.results(result.run_id).row_ids[0]
     (record,) = [e for e in desk.case.evidence(result.run_id, row) if e.column == "drug"]
     assert (record.first_line, record.last_line) == (61, 61)
@@ -180,7 +181,7 @@ def test_docetl_keys_are_taken_with_one_warning_and_the_plan_is_written_back(dat
 def test_passages_are_parts_of_the_text_within_the_limit() -> None:
     text = "\n".join(f"Line {n} has some words." for n in range(200)) + "x" * 3000
     pieces = cut(text)
-    assert all(piece in text and len(piece) <= PASSAGE_CHARACTERS for piece in pieces)
+    assert all(piece in text and len(piece) <= PIECE_CHARACTERS for piece in pieces)
     assert "".join("".join(pieces).split()) == "".join(text.split())
     assert pieces[0].endswith("words.")
     assert cut(" \n ") == []

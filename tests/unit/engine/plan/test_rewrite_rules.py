@@ -23,6 +23,7 @@ TRAITS = {
     "keep": Traits(TEXT, NONE, cardinality="zero_or_one"),
     "some": Traits(NONE, NONE, cardinality="zero_or_one", row_local=False, calls_model=False, keeps_first=5),
     "clean": Traits(NONE, NONE, calls_model=False, reads_unknown=True, fuses="code"),
+    "other": Traits(NONE, NONE, calls_model=False, reads_unknown=True, fuses="more code"),
     "tidy": Traits(NONE, NONE, calls_model=False, reads_unknown=True, fuses="code", cardinality="zero_or_one"),
     "report": Traits(FOUND, FOUND, keeps_others=False, cardinality="many_to_one", row_local=False),
     "spread": Traits(TEXT, FOUND, cardinality="one_to_many"),
@@ -64,6 +65,19 @@ def test_the_example_of_the_docstring_holds(rule) -> None:
     assert done.rewrites
 
 
+def test_what_a_limit_pulls_is_fused_with_nothing_before_it() -> None:
+    workflow = workflow_of(
+        "one: records -> tidy -> clean -> find -> some", "two: records -> tidy -> clean -> clean -> find -> some"
+    )
+    for rule in RULES:
+        if rule.__name__ in {"push_limit_down", "fuse_code"}:
+            workflow = rule(workflow)
+    assert outline(workflow) == [
+        "one: records -> tidy -> some pulls (clean, find)",
+        "two: records -> tidy -> some pulls ((clean, clean), find)",
+    ]
+
+
 UNCHANGED = {
     "push_filter_down": [
         "one: records -> keep -> find",
@@ -79,7 +93,11 @@ UNCHANGED = {
         "one: records -> sort -> some",
     ],
     "drop_unread_columns": ["one: records -> find -> sort"],
-    "fuse_code": ["one: records -> clean -> find -> tidy", "one: records -> find -> list"],
+    "fuse_code": [
+        "one: records -> clean -> find -> tidy",
+        "one: records -> find -> list",
+        "one: records -> clean -> other -> tidy",
+    ],
     "overlap_steps": ["one: records -> find"],
     "join_steps": ["one: records -> find"],
 }
