@@ -92,6 +92,7 @@ class _Loader:
         document = self.mapping(value, self.root, ("operations", "pipeline"), _TOP_KEYS)
         operators = self.operators(document["operations"])
         positions = replace(self.root.positions, operators={n.name: w.path for n, w in operators})
+        self.root = replace(self.root, positions=positions)
         pipeline_where = self.root.at("pipeline")
         pipeline = self.mapping(document["pipeline"], pipeline_where, ("steps",), ("steps", "output"))
         datasets = self.datasets(document.get("datasets") or {})
@@ -313,7 +314,10 @@ class _Loader:
                 f"{name!r} is already the name of a dataset or step", advice="Give the step its own name."
             )
         if not isinstance(names, list):
-            raise where.at("operations").error(f"expected a list of operator names, not {describe_value(names)}")
+            raise where.at("operations").error(
+                f"expected a list of operator names, not {describe_value(names)}",
+                advice=f"Write operations: [{names if isinstance(names, str) else 'NAME, NAME'}].",
+            )
         sides = self.sides(names, where.at("operations", 0)) if names else None
         if sides and "input" in entry:
             raise where.at("input").error(

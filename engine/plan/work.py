@@ -29,11 +29,15 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class WorkStep:
-    """Operators that are run one after another on the rows of `inputs`: datasets, or earlier steps."""
+    """Operators that are run one after another on the rows of `inputs`: datasets, or earlier steps.
+
+    `indexed` are the datasets and earlier steps that its retrievers are over: what they gave is asked for by name.
+    """
 
     name: str
     inputs: tuple[str, ...]
     works: tuple[Work, ...]
+    indexed: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         shown: list[str] = []
@@ -82,7 +86,9 @@ class Workflow:
 def as_written(plan: Plan) -> Workflow:
     """Return the work of a plan without any rewrite."""
     nodes = named_apart(plan)
-    steps = (WorkStep(step.name, step.inputs, tuple(map(Work, nodes[step.name]))) for step in plan.steps)
+    steps = (
+        WorkStep(step.name, step.inputs, tuple(map(Work, nodes[step.name])), plan.indexed_by(step)) for step in plan.steps
+    )
     return Workflow(tuple(steps))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from scripted_run import prompt_of, write_jsonl, write_texts
 
@@ -84,9 +86,23 @@ def test_an_index_over_an_earlier_step(bench, data) -> None:
     assert "Insulin" in shown(desk)[1]
 
 
-def test_a_step_that_has_not_run_yet_is_refused(data) -> None:
-    with pytest.raises(PipelineError, match="has not run before step 's'"):
+def test_an_index_over_the_step_that_is_read_too(bench, data) -> None:
+    fts = "fts: {index_phrase: '{{ input.symptoms }}', query_phrase: '{{ input.symptoms }}'}"
+    operations = ANSWER + "  - {name: keep, type: filter, condition: \"'fever' in input.symptoms\"}\n"
+    steps = (
+        "pipeline: {steps: [{name: few, input: patients, operations: [keep]}, "
+        "{name: s, input: few, operations: [answer]}]}\n"
+    )
+    desk = bench(lambda request: {"drug": "x"})
+    pipeline = loaded(data, f"dataset: few, {fts}", operations=operations, steps=steps)
+    asyncio.run(asyncio.wait_for(desk.run(pipeline), 30))
+    assert [("fever since Monday" in text, "diabetes" in text) for text in shown(desk)] == [(True, False)]
+
+
+def test_a_step_that_has_not_run_yet_is_refused_at_the_operator(data) -> None:
+    with pytest.raises(PipelineError, match="has not run before step 's'") as caught:
         loaded(data, f"dataset: s, {FTS}")
+    assert caught.value.line == 5, "where the operator begins"
 
 
 def test_a_row_that_cannot_be_indexed_is_told_of_and_a_question_that_cannot_be_put_fails(bench, data) -> None:

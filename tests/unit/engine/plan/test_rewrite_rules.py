@@ -90,6 +90,14 @@ def test_a_rule_that_is_not_sure_declines(rule, line) -> None:
     assert apply(workflow_of(line)) == workflow_of(line)
 
 
+def test_a_step_that_a_retriever_indexes_is_not_joined_and_is_waited_for() -> None:
+    one, two = workflow_of("one: records -> keep", "two: records -> find").steps
+    workflow = Workflow((one, replace(two, inputs=("one",), indexed=("one",))))
+    rules = {rule.__name__: rule for rule in RULES}
+    assert rules["join_steps"](workflow) == workflow
+    assert not rules["overlap_steps"](Workflow((one, replace(two, indexed=("one",))))).rewrites
+
+
 BLOCKED = [
     ("find", "writes", TEXT),
     ("find", "removes", TEXT),
