@@ -62,7 +62,8 @@ def load_pipeline(path: Path, *, registry: Mapping[str, Operator] = REGISTRY) ->
         with path.open(encoding="utf-8-sig") as file:
             text = file.read(MAX_CHARACTERS + 1)
     except OSError as error:
-        raise PipelineError(f"cannot read the pipeline: {error.strerror}", file=str(path)) from error
+        advice = "Name the YAML file in it." if path.is_dir() else "Check the path."
+        raise PipelineError(f"cannot read the pipeline: {error.strerror}", file=str(path), advice=advice) from error
     except UnicodeDecodeError as error:
         raise PipelineError("the pipeline is not UTF-8 text", file=str(path), advice="Save it as UTF-8.") from error
     return parse_pipeline(text, file=str(path), directory=path.resolve().parent, registry=registry)
@@ -230,7 +231,9 @@ class _Loader:
         where = self.root.at("operations")
         if not isinstance(value, list) or not value:
             raise where.error(
-                f"expected a list of operators, not {describe_value(value)}",
+                "there are no operators"
+                if value in ([], None)
+                else f"expected a list of operators, not {describe_value(value)}",
                 advice="Write a list: - name: ..., type: map, ...",
             )
         nodes: dict[str, tuple[Node, Where]] = {}
@@ -289,7 +292,7 @@ class _Loader:
         where = self.root.at("pipeline", "steps")
         if not isinstance(value, list) or not value:
             raise where.error(
-                f"expected a list of steps, not {describe_value(value)}",
+                "there are no steps" if value in ([], None) else f"expected a list of steps, not {describe_value(value)}",
                 advice="Write a list: - name: ..., input: ..., operations: [...]",
             )
         inputs = [d.name for d in datasets]

@@ -47,10 +47,12 @@ def override_input(plan: Plan, given: str, *, directory: Path) -> Plan:
     A relative path starts at `directory`. Raises UsageError when the dataset or the path is not there.
     """
     name, _, path = given.rpartition("=")
+    names = ", ".join(d.name for d in plan.datasets)
     if name not in {d.name for d in plan.datasets}:
+        if name and not (directory / Path(given).expanduser()).exists():
+            raise UsageError(f"--input {given}: there is no dataset {name!r}", advice=f"Datasets: {names or 'none'}.")
         name, path = "", given
     if not name and len(plan.datasets) != 1:
-        names = ", ".join(d.name for d in plan.datasets)
         raise UsageError(f"--input {given} does not say which dataset", advice=f"Write NAME=PATH; datasets: {names}.")
     location = directory / Path(path).expanduser()
     if not location.exists():

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from engine.plan.node import Node
-from engine.plan.plan import Plan
+from engine.plan.plan import Plan, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +86,11 @@ class Workflow:
 def as_written(plan: Plan) -> Workflow:
     """Return the work of a plan without any rewrite."""
     nodes = named_apart(plan)
-    steps = (
-        WorkStep(step.name, step.inputs, tuple(map(Work, nodes[step.name])), plan.indexed_by(step)) for step in plan.steps
-    )
-    return Workflow(tuple(steps))
+
+    def work(step: Step) -> WorkStep:
+        return WorkStep(step.name, step.inputs, tuple(map(Work, nodes[step.name])), plan.indexed_by(step))
+
+    return Workflow(tuple(map(work, plan.steps)))
 
 
 def named_apart(plan: Plan) -> dict[str, list[Node]]:

@@ -51,7 +51,12 @@ def test_a_row_is_found_without_reading_the_others(case: Case, run_id: str, monk
     case.save_rows(run_id, "map", [RowRecord(str(n), {"v": n}) for n in range(300)])
     asked: list[tuple[str, list]] = []
     query = case._connection.query
-    monkeypatch.setattr(case._connection, "query", lambda sql, given=(): asked.append((sql, given)) or query(sql, given))
+
+    def noting(sql, given=()):
+        asked.append((sql, given))
+        return query(sql, given)
+
+    monkeypatch.setattr(case._connection, "query", noting)
     assert case.row(run_id, "7").values == {"v": 7}
     steps = [step[-1] for sql, given in asked for step in query(f"EXPLAIN QUERY PLAN {sql}", given)]
     assert [step for step in steps if "SCAN" in step or step.endswith("(operator=?)")] == []
