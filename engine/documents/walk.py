@@ -12,7 +12,6 @@ from pathlib import Path
 from engine.documents.parse import unreadable
 from engine.errors import DocumentError
 
-
 _OWN = re.compile(r"\..*|.+\.redwell(-wal|-shm|-journal|\.lock)?")
 """Hidden entries, and cases with what stands beside them: a case may be kept among the records it is made of."""
 

@@ -292,7 +292,9 @@ class _Loader:
         where = self.root.at("pipeline", "steps")
         if not isinstance(value, list) or not value:
             raise where.error(
-                "there are no steps" if value in ([], None) else f"expected a list of steps, not {describe_value(value)}",
+                "there are no steps"
+                if value in ([], None)
+                else f"expected a list of steps, not {describe_value(value)}",
                 advice="Write a list: - name: ..., input: ..., operations: [...]",
             )
         inputs = [d.name for d in datasets]

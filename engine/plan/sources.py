@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from engine.errors import UsageError
@@ -25,6 +26,11 @@ def kind_of_source(dataset: Dataset, directory: Path) -> DatasetType:
         return dataset.type
     location = dataset.location(directory)
     return "folder" if location.is_dir() or location.suffix.lower() not in DATA_SUFFIXES else "file"
+
+
+def fits(path: str, patterns: Sequence[str]) -> bool:
+    """Say whether a path, or its file name, fits one of the patterns; every one does where there are none."""
+    return not patterns or any(fnmatchcase(path, p) or fnmatchcase(Path(path).name, p) for p in patterns)
 
 
 def known_fields(dataset: Dataset) -> tuple[str, ...] | None:
