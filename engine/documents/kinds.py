@@ -121,7 +121,7 @@ def _by_content(path: Path, head: bytes, expected: str | None, suffix: str) -> s
 
 
 def refuse_other_content(path: Path) -> None:
-    """Raise DocumentError (wrong_type, encrypted, corrupt) where a data file holds something else than its name says."""
+    """Raise DocumentError (wrong_type, encrypted, corrupt) where a data file is something else than its name says."""
     suffix = path.suffix.lower()
     expected = SUFFIXES.get(suffix)
     try:

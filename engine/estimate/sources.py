@@ -14,7 +14,7 @@ from engine.documents.walk import walk
 from engine.errors import DocumentError
 from engine.executor.translation import open_case
 from engine.language.loader import Loaded
-from engine.plan.dataset import Dataset
+from engine.plan.dataset import Dataset, DatasetType
 from engine.plan.sources import fits, kind_of_source
 from storage.case import Case
 
@@ -66,7 +66,11 @@ def _source(
     path = dataset.location(directory)
     if dataset.path and not path.exists():
         return _unknown(dataset, f"nothing is at {path}")
-    match kind_of_source(dataset, directory):
+    return _at(path, dataset, kind_of_source(dataset, directory), case)
+
+
+def _at(path: Path, dataset: Dataset, kind: DatasetType, case: Case | None) -> Source:
+    match kind:
         case "file":
             return _file(dataset, path)
         case "folder":

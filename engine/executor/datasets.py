@@ -149,7 +149,7 @@ class DatasetReader:
         paths = {entry.id: _path_of(source, entry) for entry in source.documents()}
         chosen = dict(islice(((id, path) for id, path in paths.items() if fits(path, dataset.glob)), self.first))
         failures = [f for f in source.failures() if fits(f.path, dataset.glob)]
-        if not chosen and not failures:
+        if not chosen and not failures and self.first != 0:
             wanted = f" that fit {', '.join(dataset.glob)}" if dataset.glob else ""
             raise UsageError(
                 f"dataset {dataset.name!r}: the case {source.path} holds no documents{wanted}",

@@ -27,7 +27,8 @@ _TAG = "tag:yaml.org,2002:"
 _ADVICE = {
     "'\\t'": "Indent with spaces: here is a tab.",
     "mapping values are not allowed": (
-        "A text with a colon or braces needs quotation marks; what belongs together is indented alike."
+        "Write a space after the colon of each key, indent alike what belongs together, and put text with a colon or "
+        "braces in quotation marks."
     ),
     "could not find expected ':'": "Write a space after the colon of each key (type: map), and indent alike.",
     "<block end>": "Indent this line like the lines it belongs with.",

@@ -130,12 +130,8 @@ class Plan:
 
     def sources_of(self, step: Step) -> tuple[str, ...]:
         """Return the datasets and earlier steps whose rows a step needs: its inputs, and what its retrievers index."""
-        return tuple(dict.fromkeys([*step.inputs, *self.indexed_by(step)]))
-
-    def indexed_by(self, step: Step) -> tuple[str, ...]:
-        """Return the datasets and earlier steps that the retrievers of a step's operators index."""
         retrievers = [found for node in self.nodes(step) if (found := self.retriever_of(node))]
-        return tuple(dict.fromkeys(retriever.source for retriever in retrievers))
+        return tuple(dict.fromkeys([*step.inputs, *(r.source for r in retrievers)]))
 
     def nodes(self, step: Step) -> Iterator[Node]:
         """Give a step's operators in the order they run."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from engine.plan.node import Node
-from engine.plan.plan import Plan, Step
+from engine.plan.plan import Plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +29,11 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class WorkStep:
-    """Operators that are run one after another on the rows of `inputs`: datasets, or earlier steps.
-
-    `indexed` are the datasets and earlier steps that its retrievers are over: what they gave is asked for by name.
-    """
+    """Operators that are run one after another on the rows of `inputs`: datasets, or earlier steps."""
 
     name: str
     inputs: tuple[str, ...]
     works: tuple[Work, ...]
-    indexed: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         shown: list[str] = []
@@ -64,11 +60,13 @@ class Workflow:
     """The steps of a plan as they are run, and what was rewritten. The last step's rows are the result.
 
     `overlaps`: steps run as soon as the rows of their inputs are there, several at once.
+    `indexed`: steps whose rows a retriever indexes: they stay steps of their own.
     """
 
     steps: tuple[WorkStep, ...]
     rewrites: tuple[Rewrite, ...] = ()
     overlaps: bool = False
+    indexed: frozenset[str] = frozenset()
 
     def nodes(self) -> Iterator[Node]:
         """Give every operator once, in the order of the plan."""
@@ -86,11 +84,8 @@ class Workflow:
 def as_written(plan: Plan) -> Workflow:
     """Return the work of a plan without any rewrite."""
     nodes = named_apart(plan)
-
-    def work(step: Step) -> WorkStep:
-        return WorkStep(step.name, step.inputs, tuple(map(Work, nodes[step.name])), plan.indexed_by(step))
-
-    return Workflow(tuple(map(work, plan.steps)))
+    steps = (WorkStep(step.name, step.inputs, tuple(map(Work, nodes[step.name]))) for step in plan.steps)
+    return Workflow(tuple(steps), indexed=frozenset(retriever.source for retriever in plan.retrievers))
 
 
 def named_apart(plan: Plan) -> dict[str, list[Node]]:

@@ -8,10 +8,9 @@ from engine.plan.work import Workflow, WorkStep
 
 
 def join_steps(workflow: Workflow) -> Workflow:
-    """Put two steps together where the second reads the first alone and nothing else does.
+    """Put two steps together where the second reads the first alone and nothing else does, no retriever either.
 
-    A row then goes on to the second step while others are still in the first. A step that a retriever indexes stays
-    by itself: its rows are wanted all together, and under its name.
+    A row then goes on to the second step while others are still in the first.
 
         before: one: records -> list -> keep
                 two: one -> find
@@ -20,8 +19,7 @@ def join_steps(workflow: Workflow) -> Workflow:
     for second in workflow.steps:
         for first in workflow.steps:
             if _is_private(workflow, first, second):
-                indexed = tuple(dict.fromkeys((*first.indexed, *second.indexed)))
-                joined = WorkStep(second.name, first.inputs, (*first.works, *second.works), indexed)
+                joined = WorkStep(second.name, first.inputs, (*first.works, *second.works))
                 steps = tuple(joined if s is second else s for s in workflow.steps if s is not first)
                 reason = f"only {second.name!r} reads it, so its rows go on without waiting for each other"
                 return join_steps(replace(workflow, steps=steps).noting("join_steps", first.name, reason))
@@ -29,6 +27,6 @@ def join_steps(workflow: Workflow) -> Workflow:
 
 
 def _is_private(workflow: Workflow, first: WorkStep, second: WorkStep) -> bool:
-    if second.inputs != (first.name,) or any(first.name in step.indexed for step in workflow.steps):
+    if second.inputs != (first.name,) or first.name in workflow.indexed:
         return False
     return [step.name for step in workflow.steps if first.name in step.inputs] == [second.name]

@@ -21,7 +21,7 @@ def overlap_steps(workflow: Workflow) -> Workflow:
                 (one, two run together)
     """
     names = {step.name for step in workflow.steps}
-    free = [step.name for step in workflow.steps if not names & {*step.inputs, *step.indexed}]
+    free = [step.name for step in workflow.steps if not names & set(step.inputs)]
     if len(workflow.steps) < 2:
         return workflow
     if len(free) > 1:

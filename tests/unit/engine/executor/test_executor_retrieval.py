@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 from scripted_run import prompt_of, write_jsonl, write_texts
 
@@ -84,19 +82,6 @@ def test_an_index_over_an_earlier_step(bench, data) -> None:
     desk.run_again(loaded(data, f"dataset: few, {FTS}", operations=operations, steps=steps))
     assert "Aspirin" not in shown(desk)[0]
     assert "Insulin" in shown(desk)[1]
-
-
-def test_an_index_over_the_step_that_is_read_too(bench, data) -> None:
-    fts = "fts: {index_phrase: '{{ input.symptoms }}', query_phrase: '{{ input.symptoms }}'}"
-    operations = ANSWER + "  - {name: keep, type: filter, condition: \"'fever' in input.symptoms\"}\n"
-    steps = (
-        "pipeline: {steps: [{name: few, input: patients, operations: [keep]}, "
-        "{name: s, input: few, operations: [answer]}]}\n"
-    )
-    desk = bench(lambda request: {"drug": "x"})
-    pipeline = loaded(data, f"dataset: few, {fts}", operations=operations, steps=steps)
-    asyncio.run(asyncio.wait_for(desk.run(pipeline), 30))
-    assert [("fever since Monday" in text, "diabetes" in text) for text in shown(desk)] == [(True, False)]
 
 
 def test_a_step_that_has_not_run_yet_is_refused_at_the_operator(data) -> None:
@@ -201,3 +186,18 @@ def test_passages_are_parts_of_the_text_within_the_limit() -> None:
     assert pieces[0].endswith("words.")
     assert cut(" \n ") == []
     assert cut("short") == ["short"]
+
+
+def test_rows_ask_the_index_of_the_step_they_come_from(bench, data) -> None:
+    # The second step alone reads the first; the first must still be finished by itself, for all its rows are indexed.
+    write_jsonl(data / "p.jsonl", [{"symptoms": "fever on Monday"}, {"symptoms": "fever on Friday"}])
+    phrases = "fts: {index_phrase: '{{ input.symptoms }}', query_phrase: '{{ input.symptoms }}'}"
+    operations = ANSWER + '  - {name: keep, type: filter, condition: "true"}\n'
+    steps = (
+        "pipeline: {steps: [{name: all, input: patients, operations: [keep]}, "
+        "{name: s, input: all, operations: [answer]}]}\n"
+    )
+    desk = bench(lambda request: {"drug": "x"})
+    desk.run_again(loaded(data, f"dataset: all, {phrases}", operations=operations, steps=steps))
+    assert all("Monday" in context and "Friday" in context for context in shown(desk))
+    assert len(desk.calls) == 2

@@ -13,6 +13,7 @@ from engine.language.templates import Template
 from engine.plan.mentions import may_read
 from engine.plan.node import Node, Traits
 from engine.plan.rewrites import RULES
+from engine.plan.rewrites.join_steps import join_steps
 from engine.plan.work import Work, Workflow, WorkStep
 
 TEXT, FOUND, NONE = frozenset({"text"}), frozenset({"found"}), frozenset()
@@ -84,18 +85,17 @@ UNCHANGED = {
 }
 
 
+def test_a_step_that_a_retriever_indexes_stays_a_step_of_its_own() -> None:
+    steps = workflow_of("one: records -> list -> keep", "two: one -> find")
+    assert len(join_steps(steps).steps) == 1
+    indexed = replace(steps, indexed=frozenset({"one"}))
+    assert join_steps(indexed) == indexed
+
+
 @pytest.mark.parametrize(("rule", "line"), [(rule, line) for rule, lines in UNCHANGED.items() for line in lines])
 def test_a_rule_that_is_not_sure_declines(rule, line) -> None:
     [apply] = [r for r in RULES if r.__name__ == rule]
     assert apply(workflow_of(line)) == workflow_of(line)
-
-
-def test_a_step_that_a_retriever_indexes_is_not_joined_and_is_waited_for() -> None:
-    one, two = workflow_of("one: records -> keep", "two: records -> find").steps
-    workflow = Workflow((one, replace(two, inputs=("one",), indexed=("one",))))
-    rules = {rule.__name__: rule for rule in RULES}
-    assert rules["join_steps"](workflow) == workflow
-    assert not rules["overlap_steps"](Workflow((one, replace(two, indexed=("one",))))).rewrites
 
 
 BLOCKED = [
