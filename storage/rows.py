@@ -117,7 +117,8 @@ class Rows(Topic):
 
     def row(self, run_id: str, row_id: str, operator: str | None = None) -> RowRecord:
         """Return a row as the last operator that put it out left it, or as `operator` did; raises NotInCase."""
-        where, parameters = "o.run = ? AND i.id = ?", [run_id, row_id]
+        # By its key: sorted by operator, SQLite would else read all rows of the last one to find it.
+        where, parameters = "r.row = (SELECT key FROM row_ids WHERE run = ? AND id = ?)", [run_id, row_id]
         if operator is not None:
             where, parameters = where + " AND o.name = ?", [*parameters, operator]
         found = self._read_rows(where + " ORDER BY o.key DESC LIMIT 1", parameters)

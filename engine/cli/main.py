@@ -32,14 +32,13 @@ COMMANDS = (
         "explain", "engine.cli.explain", "Show how a pipeline will run and how long it will take, without running it."
     ),
     Entry("ingest", "engine.cli.ingest", "Read a folder into a case, without a model."),
-    Entry("export", "engine.cli.export", "Write the results of a run again, as CSV, XLSX or JSONL."),
+    Entry("export", "engine.cli.export", "Write the results of a run again, in any format."),
     Entry("trace", "engine.cli.trace", "Show the lines of the records that a cell of the table comes from."),
     Entry("ledger", "engine.cli.ledger", "Show what became of every file and every row."),
     Entry("search", "engine.cli.search", "Find words in the records of a case."),
     Entry("models", "engine.cli.models", "List, install, add, check and remove the models on this machine."),
     Entry("doctor", "engine.cli.doctor", "See what works on this machine and what to install."),
     Entry("worker", "engine.cli.worker", "Serve the desktop app: commands and events as JSON lines."),
-    Entry("eval", "engine.cli.evaluate", "Measure the pipelines of a sample case against its gold answers."),
     Entry("eval", "engine.cli.evaluate", "Run the pipelines of a sample case and score them against its gold answers."),
     Entry("bench", "engine.cli.bench", "Run the benchmarks of a source checkout."),
 )

@@ -117,6 +117,32 @@ def recognise(path: Path, name: str) -> Recognised:
 
 
 def _by_content(path: Path, head: bytes, expected: str | None, suffix: str) -> str:
+    return _kind_of_binary(path, head, expected) or _kind_of_text(head, expected, suffix)
+
+
+def refuse_other_content(path: Path) -> None:
+    """Raise DocumentError (wrong_type, encrypted, corrupt) where a data file is something else than its name says."""
+    suffix = path.suffix.lower()
+    expected = SUFFIXES.get(suffix)
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(HEAD_BYTES)
+    except OSError:
+        return  # whoever reads it says why it cannot be opened
+    found = _kind_of_binary(path, head, expected)
+    is_quoted = found == "pdf" and not head.startswith(b"%PDF-")
+    if not head or is_quoted or found == expected or (found is None and expected != "xlsx"):
+        return
+    what = _OFFICE_NAMES.get(found or "text", found or "text")
+    raise DocumentError(
+        f"the name ends in {suffix}, but the content is {what}",
+        reason="wrong_type",
+        advice="Give the file the name that fits its content, or save it again in the format of its name.",
+    )
+
+
+def _kind_of_binary(path: Path, head: bytes, expected: str | None) -> str | None:
+    """Tell a format by its first bytes; None where it must be text, if anything."""
     if b"%PDF-" in head[:1024]:
         return "pdf"
     if head.startswith(b"PK\x03\x04") or head.startswith(b"PK\x05\x06"):
@@ -129,12 +155,17 @@ def _by_content(path: Path, head: bytes, expected: str | None, suffix: str) -> s
         heic = head[8:12] in (b"heic", b"heix", b"hevc", b"mif1", b"msf1", b"heim", b"avif")
         raise unsupported("HEIC picture" if heic else "film", expected)
     for magic, kind in _MAGIC:
-        if head.startswith(magic):
+        if head.startswith(magic) and not _is_word(magic, head):
             return kind
     for magic, what in _UNSUPPORTED_MAGIC:
-        if head.startswith(magic):
+        if head.startswith(magic) and not _is_word(magic, head):
             raise unsupported(what, expected)
-    return _kind_of_text(head, expected, suffix)
+    return None
+
+
+def _is_word(magic: bytes, head: bytes) -> bool:
+    """Say whether the mark of a binary format is just how a text begins: a record on a BMW is no bitmap."""
+    return magic.isalnum() and looks_like_text(head)
 
 
 def _kind_of_text(head: bytes, expected: str | None, suffix: str) -> str:

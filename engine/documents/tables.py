@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from engine.documents.kinds import refuse_other_content
 from engine.documents.options import ParseOptions
 from engine.documents.records import read_rows
 
@@ -18,6 +19,7 @@ def table_rows(path: Path, options: ParseOptions, sheet: str | None = None) -> I
 
     `sheet` names the one sheet of a workbook to read; None reads all that are visible. Raises DocumentError.
     """
+    refuse_other_content(path)
     # Each reader is imported only when it is needed: a CSV file loads no spreadsheet library.
     match path.suffix.lower():
         case ".xlsx" | ".xlsm":

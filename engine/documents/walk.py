@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -11,10 +12,16 @@ from pathlib import Path
 from engine.documents.parse import unreadable
 from engine.errors import DocumentError
 
+_OWN = re.compile(r"\..*|.+\.redwell(-wal|-shm|-journal|\.lock)?")
+"""Hidden entries, and cases with what stands beside them: a case may be kept among the records it is made of."""
+
 
 @dataclass
 class Walk:
-    """Regular files in order of their paths, what could not be taken, and how many hidden entries were passed over."""
+    """Regular files in order of their paths, what could not be taken, and how many entries were passed over.
+
+    Passed over are hidden ones and Redwell's own cases.
+    """
 
     files: list[Path] = field(default_factory=list)
     failed: dict[Path, DocumentError] = field(default_factory=dict)
@@ -42,7 +49,7 @@ def _walk_folder(folder: Path, found: Walk) -> None:
         found.failed[Path(error.filename)] = unreadable(error)
 
     for place, folders, files in os.walk(folder, onerror=note):
-        hidden = [name for name in (*folders, *files) if name.startswith(".")]
+        hidden = [name for name in folders if name.startswith(".")] + [name for name in files if _OWN.fullmatch(name)]
         found.hidden += len(hidden)
         folders[:] = [name for name in folders if not name.startswith(".")]
         for name in folders:
@@ -52,7 +59,7 @@ def _walk_folder(folder: Path, found: Walk) -> None:
                     "links to folders are not followed", reason="unsupported", advice="Name the folder itself."
                 )
         for name in files:
-            if not name.startswith("."):
+            if not _OWN.fullmatch(name):
                 _take(Path(place, name), found)
 
 

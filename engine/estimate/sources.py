@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from engine.documents.records import read_rows
+from engine.documents.options import ParseOptions
+from engine.documents.tables import READ_IN_CHILD, table_rows
 from engine.documents.walk import walk
 from engine.errors import DocumentError
+from engine.executor.translation import open_case
 from engine.language.loader import Loaded
-from engine.plan.plan import Dataset
+from engine.plan.dataset import Dataset, DatasetType
+from engine.plan.sources import fits, kind_of_source
 from storage.case import Case
 
 ASSUMED_ROWS = 100
@@ -57,17 +60,47 @@ def look_at(
 def _source(
     dataset: Dataset, directory: Path, data: Mapping[str, Sequence[Mapping[str, Any]]], case: Case | None
 ) -> Source:
-    if dataset.name in data:
-        return Source(dataset.name, _items(data[dataset.name]))
+    rows = [*data.get(dataset.name, ()), *dataset.data]
+    if rows or dataset.name in data:
+        return Source(dataset.name, _items(rows))
     path = dataset.location(directory)
-    if dataset.type == "file" and path.is_file():
-        try:
-            return Source(dataset.name, _items(read_rows(path)))
-        except DocumentError as error:
-            return _unknown(dataset, f"{path} cannot be read ({error})")
-    if dataset.type == "folder" and path.exists():
-        return _documents(dataset, path, case)
-    return _unknown(dataset, f"nothing is at {path}" if dataset.path else "its rows are not known before a run")
+    if dataset.path and not path.exists():
+        return _unknown(dataset, f"nothing is at {path}")
+    return _at(path, dataset, kind_of_source(dataset, directory), case)
+
+
+def _at(path: Path, dataset: Dataset, kind: DatasetType, case: Case | None) -> Source:
+    match kind:
+        case "file":
+            return _file(dataset, path)
+        case "folder":
+            return _documents(dataset, path, case)
+        case "case" if dataset.path:
+            with open_case(path, read_only=True) as opened:
+                return Source(dataset.name, _of_case(dataset, opened))
+        case "case" if case:
+            return Source(dataset.name, _of_case(dataset, case))
+    return _unknown(dataset, "its rows are not known before a run")
+
+
+def _file(dataset: Dataset, path: Path) -> Source:
+    if path.suffix.lower() in READ_IN_CHILD:
+        return _unknown(dataset, f"the rows of {path.name} are not counted before a run")
+    try:
+        return Source(dataset.name, _items(values for _, values in table_rows(path, ParseOptions())))
+    except DocumentError as error:
+        return _unknown(dataset, f"{path} cannot be read ({error})")
+
+
+def _of_case(dataset: Dataset, case: Case) -> list[Item]:
+    found = []
+    for entry in case.documents():
+        path = next((found.path for found in case.paths(entry.id)), entry.filename)
+        if fits(path, dataset.glob):
+            text = "\n".join(line.text for line in case.lines(entry.id))
+            values = {"filename": entry.filename, "text": text}
+            found.append(Item(entry.filename, {key: len(value) for key, value in values.items()}, values))
+    return found
 
 
 def _unknown(dataset: Dataset, why: str) -> Source:

@@ -7,7 +7,6 @@ import math
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from engine.executor.events import Emit
 from engine.executor.sources import NO_TEXT, document_row, ingest, load_document, save_document
 from engine.executor.translation import open_case
 from engine.plan.dataset import Dataset
-from engine.plan.sources import kind_of_source
+from engine.plan.sources import fits, kind_of_source
 from engine.rows import DocumentId, Row
 from storage.case import Case
 from storage.documents import DocumentEntry
@@ -148,9 +147,9 @@ class DatasetReader:
 
     def _from_case(self, dataset: Dataset, source: Case) -> ReadDataset:
         paths = {entry.id: _path_of(source, entry) for entry in source.documents()}
-        chosen = dict(islice(((id, path) for id, path in paths.items() if _fits(path, dataset.glob)), self.first))
-        failures = [f for f in source.failures() if _fits(f.path, dataset.glob)]
-        if not chosen and not failures:
+        chosen = dict(islice(((id, path) for id, path in paths.items() if fits(path, dataset.glob)), self.first))
+        failures = [f for f in source.failures() if fits(f.path, dataset.glob)]
+        if not chosen and not failures and self.first != 0:
             wanted = f" that fit {', '.join(dataset.glob)}" if dataset.glob else ""
             raise UsageError(
                 f"dataset {dataset.name!r}: the case {source.path} holds no documents{wanted}",
@@ -185,10 +184,6 @@ def _documents(dataset: Dataset, documents: Iterable[tuple[Document, str]], fate
 def _path_of(case: Case, entry: DocumentEntry) -> str:
     paths = case.paths(entry.id)
     return paths[0].path if paths else entry.filename
-
-
-def _fits(path: str, patterns: Sequence[str]) -> bool:
-    return not patterns or any(fnmatchcase(path, p) or fnmatchcase(Path(path).name, p) for p in patterns)
 
 
 def _which_sheet(

@@ -56,7 +56,7 @@ async def ingest(
     root = folder if folder.is_dir() else folder.parent
     paths = [folder] if first is None else first_files(folder, first)
     result = await ingest_files(paths, case, emit, root=root, dataset=dataset, options=options, workers=workers)
-    if not result.fates:
+    if not result.fates and first != 0:
         raise UsageError(
             f"dataset {dataset!r}: there are no files in {folder}", advice="Give a folder that holds documents."
         )

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Any
 
-from engine.documents.records import read_rows
+from engine.documents.options import ParseOptions
+from engine.documents.tables import READ_IN_CHILD, table_rows
 from engine.errors import DocumentError, PipelineError
 from engine.frame.merging import Part
 from engine.language.checks import field_flow
@@ -15,7 +16,7 @@ from engine.language.schema import ListOf, Schema
 from engine.language.schema_text import parse_type
 from engine.plan.node import Node
 from engine.plan.plan import Dataset
-from engine.plan.sources import DATA_SUFFIXES
+from engine.plan.sources import kind_of_source
 
 UNKNOWN = "any"
 ROWS_LOOKED_AT = 100
@@ -44,15 +45,22 @@ def field_types(part: Part) -> dict[str, str]:
 
 
 def _source_types(dataset: Dataset, part: Part) -> dict[str, str]:
-    if dataset.type == "folder":
+    parsed = {step.target_field: "string" if step.reads_documents else UNKNOWN for step in dataset.parsing}
+    return _read_types(dataset, part) | parsed
+
+
+def _read_types(dataset: Dataset, part: Part) -> dict[str, str]:
+    """Tell the types of a dataset's fields before its parsing functions."""
+    if rows := [*part.data.get(dataset.name, ()), *dataset.data]:
+        return types_of(rows)
+    kind = kind_of_source(dataset, part.directory)
+    if kind in ("folder", "case"):
         return _DOCUMENT
-    if dataset.name in part.data:
-        return types_of(part.data[dataset.name])
     path = dataset.location(part.directory)
-    if dataset.type != "file" or path.suffix.lower() not in DATA_SUFFIXES:
+    if kind != "file" or path.suffix.lower() in READ_IN_CHILD:
         return {}
     try:
-        return types_of(islice(read_rows(path), ROWS_LOOKED_AT))
+        return types_of(islice((row for _, row in table_rows(path, ParseOptions())), ROWS_LOOKED_AT))
     except DocumentError:
         return {}  # a run says what is wrong with the file; here its fields are just not known
 

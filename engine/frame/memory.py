@@ -1,10 +1,11 @@
-"""Rows from memory: what JSON can hold, checked before anything runs."""
+"""Rows from memory, as JSON holds them, checked before anything runs."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Iterable, Mapping
+from datetime import date, time
 from typing import Any
 
 from engine.errors import UsageError
@@ -12,7 +13,10 @@ from engine.frame.merging import Rows
 
 
 def checked_rows(rows: Iterable[Mapping[str, Any]]) -> Rows:
-    """Copy rows into plain JSON values; raises UsageError naming the row and field that no JSON can hold."""
+    """Copy rows into plain JSON values; raises UsageError naming the row and field that no JSON can hold.
+
+    As in data files, NaN and the infinities become null, and dates ISO text: so pandas gives what is missing.
+    """
     return tuple(_checked(number, row) for number, row in enumerate(rows))
 
 
@@ -29,16 +33,18 @@ def _json_value(value: Any, where: str) -> Any:
     match value:
         case None | bool() | int() | str():
             return value
-        case float() if math.isfinite(value):
-            return value
+        case float():
+            return float(value) if math.isfinite(value) else None
+        case date() | time():  # a missing time of pandas is not equal to itself
+            return value.isoformat() if value == value else None  # noqa: PLR0124
         case Mapping():
             return {str(key): _json_value(item, where) for key, item in value.items()}
         case list() | tuple():
             return [_json_value(item, where) for item in value]
     try:
-        return json.loads(json.dumps(value.item()))  # a number of numpy or pandas
+        return _json_value(json.loads(json.dumps(value.item())), where)  # a number of numpy or pandas
     except (AttributeError, TypeError, ValueError):
-        shown = f"the number {value}" if isinstance(value, float) else type(value).__name__
         raise UsageError(
-            f"{where}: {shown} is no JSON value", advice="Use text, numbers, true, false, null, lists and dictionaries."
+            f"{where}: {type(value).__name__} is no JSON value",
+            advice="Use text, numbers, dates, true, false, null, lists and dictionaries.",
         ) from None

@@ -99,7 +99,7 @@ class Pipeline(OperatorMethods):
         return replace(warned, plan=plan)
 
     def union(self, other: Pipeline) -> Self:
-        """Put the rows of another pipeline behind those of this one."""
+        """Put the rows of another pipeline behind those of this one; those of an equal pipeline are not doubled."""
         return self._merged(other, None)
 
     def configure(

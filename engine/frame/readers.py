@@ -45,9 +45,12 @@ def read_parquet(path: AnyPath, *, name: str = "") -> Pipeline:
     return _begin(path, "file", name)
 
 
-def read_xlsx(path: AnyPath, *, name: str = "") -> Pipeline:
-    """Read the first sheet of a workbook: a row per line; its first line names the fields."""
-    return _begin(path, "file", name)
+def read_xlsx(path: AnyPath, *, sheet: str = "", name: str = "") -> Pipeline:
+    """Read a sheet of a workbook: a row per line; its first line names the fields.
+
+    `sheet` says which, where several have rows.
+    """
+    return _begin(path, "file", name, sheet)
 
 
 def from_list(rows: Iterable[Mapping[str, Any]], *, name: str = "data") -> Pipeline:
@@ -59,7 +62,7 @@ read_dir = read_folder
 read_list = from_list
 
 
-def _begin(path: AnyPath, type: DatasetType, name: str) -> Pipeline:
+def _begin(path: AnyPath, type: DatasetType, name: str, sheet: str = "") -> Pipeline:
     location = Path(path).expanduser()
     found = location.absolute()
     if not found.exists():
@@ -68,7 +71,7 @@ def _begin(path: AnyPath, type: DatasetType, name: str) -> Pipeline:
     if type == "file" and found.is_dir():
         raise UsageError(f"{found} is a folder", advice="Read it with read_folder.")
     made = re.sub(r"\W+", "_", found.stem).strip("_") or "data"
-    return _pipeline(Dataset(name or made, type, location.as_posix()), {})
+    return _pipeline(Dataset(name or made, type, location.as_posix(), sheet), {})
 
 
 def _pipeline(dataset: Dataset, data: Mapping[str, tuple[Mapping[str, Any], ...]]) -> Pipeline:

@@ -67,7 +67,7 @@ class Order:
 
 def run_order(order: Order) -> RunReport:
     """Run to the end; raises a RedwellError that says what stops it. Ctrl-C stops in order, and replies are kept."""
-    check_outs(order.outs, case=order.case)
+    check_outs(order.outs, case=order.case, loaded=order.loaded)
     models = new_models()
     found = check(order.loaded.plan, positions=order.loaded.positions)
     problems = [problem for problem in found if problem.severity == "warning"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass, replace
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from engine.errors import PipelineError
@@ -197,7 +197,9 @@ def _construct(cls: type[T], values: dict[str, Any], where: Where) -> T:
     except PipelineError as error:
         if error.line is not None:
             raise
-        raise where.error(error.args[0], advice=error.advice) from error
+        path = where.positions.operators.get(error.operator)
+        blamed = replace(where, path=path, operator=error.operator) if path else where
+        raise blamed.error(error.args[0], advice=error.advice) from error
     except ValueError as error:
         raise where.error(str(error)) from error
 

@@ -17,6 +17,9 @@ from engine.plan.node import Node
 ASKING_KEYS = ("validate", "gleaning", "examples", "retriever")
 """Keys that change nothing where no model is asked."""
 
+INPUT_NAME = "input"
+"""What prompts call the row they are about."""
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -33,6 +36,7 @@ def common_problems(node: Node) -> Iterator[Finding]:
     if not all(hasattr(node, key) for key in ASKING_KEYS):
         return
     yield from _without_model(node)
+    yield from _without_field(node)
     yield from _retrieval(node)
     for index, example in enumerate(getattr(node, "examples", ())):
         yield from _example(node, index, example)
@@ -45,6 +49,19 @@ def _without_model(node: Node) -> Iterator[Finding]:
         if getattr(node, key):
             message = f"{key} has no effect: this operator asks no model"
             yield Finding((key,), message, f"Remove {key}.", severity="warning")
+
+
+def _without_field(node: Node) -> Iterator[Finding]:
+    """Warn of a prompt about a row that says nothing of the row: its braces were forgotten, or are single."""
+    traits = node.traits()
+    prompt = getattr(node, "prompt", None)
+    asks_rows = traits.calls_model and traits.row_local and traits.inputs == 1 and not getattr(node, "retriever", None)
+    if not (asks_rows and isinstance(prompt, Template)) or traits.reads or traits.reads_unknown:
+        return
+    if not any(template.mentions(INPUT_NAME) for _, template in templates_of(node)):
+        message = "the prompt reads no field, so the same is asked about every row"
+        advice = "Write a field in two pairs of braces, for example {{ input.text }}."
+        yield Finding(("prompt",), message, advice, severity="warning")
 
 
 def _retrieval(node: Node) -> Iterator[Finding]:

@@ -42,7 +42,8 @@ def load_pipeline(path: Path, *, registry: Mapping[str, Operator] = REGISTRY) ->
         with path.open(encoding="utf-8-sig") as file:
             text = file.read(MAX_CHARACTERS + 1)
     except OSError as error:
-        raise PipelineError(f"cannot read the pipeline: {error.strerror}", file=str(path)) from error
+        advice = "Name the YAML file in it." if path.is_dir() else "Check the path."
+        raise PipelineError(f"cannot read the pipeline: {error.strerror}", file=str(path), advice=advice) from error
     except UnicodeDecodeError as error:
         raise PipelineError("the pipeline is not UTF-8 text", file=str(path), advice="Save it as UTF-8.") from error
     return parse_pipeline(text, file=str(path), directory=path.resolve().parent, registry=registry)
@@ -72,6 +73,7 @@ class _Loader:
         document = self.mapping(value, self.root, ("operations", "pipeline"), _TOP_KEYS)
         operators = self.operators(document["operations"])
         positions = replace(self.root.positions, operators={n.name: w.path for n, w in operators})
+        self.root = replace(self.root, positions=positions)
         pipeline_where = self.root.at("pipeline")
         pipeline = self.mapping(document["pipeline"], pipeline_where, ("steps",), ("steps", "output"))
         datasets = self.datasets(document.get("datasets") or {})
@@ -209,7 +211,9 @@ class _Loader:
         where = self.root.at("operations")
         if not isinstance(value, list) or not value:
             raise where.error(
-                f"expected a list of operators, not {describe_value(value)}",
+                "there are no operators"
+                if value in ([], None)
+                else f"expected a list of operators, not {describe_value(value)}",
                 advice="Write a list: - name: ..., type: map, ...",
             )
         nodes: dict[str, tuple[Node, Where]] = {}
@@ -268,7 +272,9 @@ class _Loader:
         where = self.root.at("pipeline", "steps")
         if not isinstance(value, list) or not value:
             raise where.error(
-                f"expected a list of steps, not {describe_value(value)}",
+                "there are no steps"
+                if value in ([], None)
+                else f"expected a list of steps, not {describe_value(value)}",
                 advice="Write a list: - name: ..., input: ..., operations: [...]",
             )
         inputs = [d.name for d in datasets]
@@ -293,7 +299,10 @@ class _Loader:
                 f"{name!r} is already the name of a dataset or step", advice="Give the step its own name."
             )
         if not isinstance(names, list):
-            raise where.at("operations").error(f"expected a list of operator names, not {describe_value(names)}")
+            raise where.at("operations").error(
+                f"expected a list of operator names, not {describe_value(names)}",
+                advice=f"Write operations: [{names if isinstance(names, str) else 'NAME, NAME'}].",
+            )
         sides = self.sides(names, where.at("operations", 0)) if names else None
         if sides and "input" in entry:
             raise where.at("input").error(

@@ -24,6 +24,18 @@ MAX_NESTING = 100
 
 _TAG = "tag:yaml.org,2002:"
 
+_ADVICE = {
+    "'\\t'": "Indent with spaces: here is a tab.",
+    "mapping values are not allowed": (
+        "Write a space after the colon of each key, indent alike what belongs together, and put text with a colon or "
+        "braces in quotation marks."
+    ),
+    "could not find expected ':'": "Write a space after the colon of each key (type: map), and indent alike.",
+    "<block end>": "Indent this line like the lines it belongs with.",
+    "": "Check indentation, colons and quotation marks around this place.",
+}
+"""What to do by what the YAML library says; the last holds for all else."""
+
 
 def read_yaml(text: str, file: str = "") -> tuple[Any, Positions]:
     """Read one YAML document; raises PipelineError with line and column for anything that is not plain data."""
@@ -46,12 +58,13 @@ def _compose(text: str, file: str) -> Node | None:
         root: Node | None = YAML(typ="safe", pure=True).compose(text)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
+        problem = error.problem or error.context or ""
         raise PipelineError(
-            f"not valid YAML: {error.problem or error.context}",
+            f"not valid YAML: {problem}",
             file=file,
             line=mark.line + 1 if mark else None,
             column=mark.column + 1 if mark else None,
-            advice="Check indentation, colons and quotation marks around this place.",
+            advice=next((advice for said, advice in _ADVICE.items() if said in problem), _ADVICE[""]),
         ) from error
     except RecursionError as error:
         raise PipelineError(f"the YAML is nested more than {MAX_NESTING} deep", file=file) from error

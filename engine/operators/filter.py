@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from engine.errors import ItemError
@@ -85,7 +86,7 @@ class Filter(RowPromptNode):
     def _booleans(self) -> list[str]:
         return [f.name for f in self.schema.fields if f.type == Scalar("boolean")] if self.schema else []
 
-    @property
+    @cached_property
     def _test(self) -> Template:
         return Template("{% if " + (self.condition or "true") + " %}1{% endif %}")
 

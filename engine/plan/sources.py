@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from engine.errors import UsageError
@@ -27,6 +28,11 @@ def kind_of_source(dataset: Dataset, directory: Path) -> DatasetType:
     return "folder" if location.is_dir() or location.suffix.lower() not in DATA_SUFFIXES else "file"
 
 
+def fits(path: str, patterns: Sequence[str]) -> bool:
+    """Say whether a path, or its file name, fits one of the patterns; every one does where there are none."""
+    return not patterns or any(fnmatchcase(path, p) or fnmatchcase(Path(path).name, p) for p in patterns)
+
+
 def known_fields(dataset: Dataset) -> tuple[str, ...] | None:
     """Return the fields of a dataset's rows as far as the plan tells them; None when it does not."""
     match dataset.type:
@@ -47,10 +53,12 @@ def override_input(plan: Plan, given: str, *, directory: Path) -> Plan:
     A relative path starts at `directory`. Raises UsageError when the dataset or the path is not there.
     """
     name, _, path = given.rpartition("=")
+    names = ", ".join(d.name for d in plan.datasets)
     if name not in {d.name for d in plan.datasets}:
+        if name and not (directory / Path(given).expanduser()).exists():
+            raise UsageError(f"--input {given}: there is no dataset {name!r}", advice=f"Datasets: {names or 'none'}.")
         name, path = "", given
     if not name and len(plan.datasets) != 1:
-        names = ", ".join(d.name for d in plan.datasets)
         raise UsageError(f"--input {given} does not say which dataset", advice=f"Write NAME=PATH; datasets: {names}.")
     location = directory / Path(path).expanduser()
     if not location.exists():

@@ -18,7 +18,7 @@ from engine.plan.plan import Plan
 from engine.plan.sources import override_input
 from engine.plan.work import named_apart
 from engine.worker.model_choice import Models, settled
-from engine.worker.surroundings import check_surroundings
+from engine.worker.surroundings import check_surroundings, harm_to_data
 from storage.case import Case
 from storage.export.assemble import result_table
 from storage.export.cells import Lists
@@ -97,7 +97,7 @@ def make_ready(job: RunJob, models: Models) -> ReadyRun:
     around = check_surroundings(loaded, output=not job.outs)
     refuse(around)
     outs = _outs(job, loaded)
-    check_outs(outs, case=job.case)
+    check_outs(outs, case=job.case, loaded=loaded)
     _check_columns(loaded.plan, job.output.columns)
     warnings = [
         *loaded.warnings,
@@ -121,25 +121,30 @@ def load_with_inputs(pipeline: Path, inputs: Sequence[str]) -> Loaded:
     return replace(loaded, plan=plan)
 
 
-def check_outs(outs: Sequence[Path], *, case: Path) -> None:
-    """Refuse files that could not be written after a long run: raises ExportError or UsageError."""
+def check_outs(outs: Sequence[Path], *, case: Path, loaded: Loaded | None = None) -> None:
+    """Refuse files that could not be written after a long run, or that belong to what it reads (`loaded`).
+
+    Raises ExportError or UsageError.
+    """
     for index, out in enumerate(outs):
         check_suffix(out)
         if out.resolve() in {other.resolve() for other in outs[:index]}:
             raise UsageError(f"--out names {out} twice", advice="Name each file once.")
         if out.resolve() == case.resolve():
             raise UsageError(f"--out names the case itself: {out}", advice="Choose another name for the results.")
+        if loaded is not None and (message := harm_to_data(loaded, out)):
+            raise UsageError(message, advice="Choose another place for the results.")
         _check_writable(out)
 
 
 def _check_writable(out: Path) -> None:
     if out.exists() and not out.is_file():
-        raise UsageError(f"--out {out} is not a file", advice="Name a file, such as results.csv.")
+        raise UsageError(f"{out} is not a file", advice="Name a file, such as results.csv.")
     if not out.parent.is_dir():
-        raise UsageError(f"--out {out}: there is no folder {out.parent}", advice="Make the folder first.")
+        raise UsageError(f"{out}: there is no folder {out.parent} to write it in", advice="Make the folder first.")
     for path in (out.parent, out):
         if path.exists() and not os.access(path, os.W_OK):
-            raise UsageError(f"--out {out}: {path} cannot be written", advice="Choose another place.")
+            raise UsageError(f"{out}: {path} cannot be written", advice="Choose another place.")
 
 
 def write_outs(

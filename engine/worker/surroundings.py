@@ -96,10 +96,19 @@ def _output(loaded: Loaded) -> Iterator[Problem]:
     if out.suffix.lower() not in SUFFIXES:
         message = f"the output {named!r} has the suffix {out.suffix or '(none)'}, which names no format"
         yield _problem(loaded, message, f"Formats: {', '.join(SUFFIXES)}.", place)
+    if message := harm_to_data(loaded, out):
+        yield _problem(loaded, message, "Choose another place for the results.", place)
+
+
+def harm_to_data(loaded: Loaded, out: Path) -> str:
+    """Say what harm results written to `out` would do to the data of a pipeline; empty where they do none."""
     for dataset in loaded.plan.datasets:
-        if dataset.path and out.resolve() == dataset.location(loaded.directory).resolve():
-            message = f"the output {named!r} would overwrite the dataset {dataset.name!r}"
-            yield _problem(loaded, message, "Choose another name for the results.", place)
+        source = dataset.location(loaded.directory).resolve()
+        if dataset.path and out.resolve() == source:
+            return f"the results {out} would overwrite the dataset {dataset.name!r}"
+        if dataset.path and source.is_dir() and out.resolve().is_relative_to(source):
+            return f"the results {out} would lie in the folder of the dataset {dataset.name!r}, and be read as a record"
+    return ""
 
 
 def _path(dataset: Dataset) -> tuple[str | int, ...]:

@@ -46,6 +46,22 @@ def test_a_row_that_a_filter_lets_through_belongs_to_both_operators(case: Case, 
     assert [r.id for r in case.rows(run_id, "map")] == ["a", "b"]
 
 
+def test_a_row_is_found_without_reading_the_others(case: Case, run_id: str, monkeypatch) -> None:
+    """With thousands of results, one scan each takes minutes."""
+    case.save_rows(run_id, "map", [RowRecord(str(n), {"v": n}) for n in range(300)])
+    asked: list[tuple[str, list]] = []
+    query = case._connection.query
+
+    def noting(sql, given=()):
+        asked.append((sql, given))
+        return query(sql, given)
+
+    monkeypatch.setattr(case._connection, "query", noting)
+    assert case.row(run_id, "7").values == {"v": 7}
+    steps = [step[-1] for sql, given in asked for step in query(f"EXPLAIN QUERY PLAN {sql}", given)]
+    assert [step for step in steps if "SCAN" in step or step.endswith("(operator=?)")] == []
+
+
 def test_lineage_is_walked_both_ways_each_row_once(case: Case, run_id: str, letter: str) -> None:
     case.save_rows(run_id, "load", [RowRecord("d", {}, (), letter, 1, 5)])
     case.save_rows(run_id, "split", [RowRecord("s1", {}, ("d",)), RowRecord("s2", {}, ("d",))])

@@ -103,7 +103,11 @@ def test_rows_that_fail_are_listed_with_the_error(redwell: Any, pipeline: Path, 
         (["-o", "nowhere/o.csv"], "there is no folder nowhere"),
         (["-o", "o.csv", "-o", "./o.csv"], "twice"),
         (["--case", "x.jsonl", "-o", "x.jsonl"], "names the case itself"),
+        (["-o", "records/o.csv"], "would lie in the folder of the dataset 'records'"),
+        (["--input", "records/beta.txt", "-o", "records/beta.txt"], "names no export format"),
+        (["--input", "rows.csv", "-o", "rows.csv"], "would overwrite the dataset 'records'"),
         (["--input", "missing"], "there is no"),
+        (["--input", "others=rows.csv"], "there is no dataset 'others'"),
         (["--columns", "officer,nope"], "no result has the column 'nope'"),
         (["--columns", "officer,officer"], "twice"),
         (["--ocr", "maybe"], "maybe"),
@@ -113,9 +117,10 @@ def test_rows_that_fail_are_listed_with_the_error(redwell: Any, pipeline: Path, 
 def test_mistakes_are_found_before_anything_is_read(
     redwell: Any, pipeline: Path, models: ScriptedModels, arguments: list[str], told: str
 ) -> None:
+    Path("rows.csv").write_text("text,filename\nx,y\n", encoding="utf-8")
     result = redwell("run", pipeline, *arguments)
     assert result.exit_code == 2
-    assert told in result.stderr
+    assert told in " ".join(result.stderr.split())
     assert models.opened == []
     assert not list(pipeline.parent.glob("*.redwell"))
 

@@ -34,11 +34,12 @@ def names(events: list[Any], folder: Path) -> list[str]:
 
 
 def test_files_come_in_order_of_path_and_hidden_ones_are_counted(tmp_path: Path, ingest: Ingest) -> None:
-    for name in ("b.txt", "a/z.txt", "a/.hidden", ".git/x.txt", "c.txt"):
+    own = ("records.redwell", "records.redwell-wal", "records.redwell-shm", "records.redwell.lock")
+    for name in ("b.txt", "a/z.txt", "a/.hidden", ".git/x.txt", "c.txt", *own):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(name)
     events = ingest(tmp_path)
-    assert events[0] == Found(files=3, hidden=2)
+    assert events[0] == Found(files=3, hidden=6)
     assert names(events, tmp_path) == ["a/z.txt", "b.txt", "c.txt"]
     assert events[-1] == Finished(parsed=3, known=0, duplicates=0, unpacked=0, failed=0)
     first = events[1]

@@ -29,6 +29,10 @@ def write(tmp_path: Path, name: str, data: bytes) -> Path:
         ("a.csv", b"a,b\n1,2\n", "csv"),
         ("a.jsonl", b"{}\n", "jsonl"),
         ("a.txt", "\ufeffwide".encode("utf-16-le"), "text"),
+        ("a.txt", b"BMW stopped on Main St.\n", "text"),
+        ("a.csv", b"BMI,age\n21,40\n", "csv"),
+        ("a.txt", b"MZ was arrested.\n", "text"),
+        ("a.csv", b"ID3,name\n1,x\n", "csv"),
     ],
 )
 def test_right_names_give_no_warning(tmp_path: Path, name: str, data: bytes, kind: str) -> None:

@@ -48,6 +48,21 @@ def lines_of(path: Path) -> list[str]:
     return [line.text for line in document.lines]
 
 
+def test_a_data_file_that_is_something_else_is_told_so(tmp_path: Path) -> None:
+    book = workbook(tmp_path / "a.xlsx", {"A": [["k"], [1]]}).read_bytes()
+    encrypted = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "EncryptedPackage".encode("utf-16-le")
+    for name, data, told in (
+        ("a.csv", book, "but the content is Excel workbook"),
+        ("a.json", b"%PDF-1.7", "but the content is pdf"),
+        ("b.xlsx", b"a,b\n1,2\n", "but the content is text"),
+        ("c.xlsx", encrypted, "protected by a password"),
+    ):
+        file = tmp_path / name
+        file.write_bytes(data)
+        with pytest.raises(DocumentError, match=told):
+            rows_of(file)
+
+
 def test_a_sheet_is_rows_named_by_its_first_row(tmp_path: Path) -> None:
     sheet = [
         [],

@@ -8,6 +8,7 @@ from scripted_run import pipeline, write_jsonl, write_texts
 from engine.estimate.flow import Guess, estimate_work
 from engine.estimate.sizes import SYSTEM_TOKENS, literal_characters
 from engine.estimate.sources import look_at
+from engine.language.loader import parse_pipeline
 from engine.language.templates import Template
 from engine.plan.rewrites import rewritten
 from engine.plan.work import as_written
@@ -98,6 +99,30 @@ def test_documents_are_sized_by_the_case_or_else_by_their_files(tmp_path) -> Non
         again = look_at(loaded, case=case)["records"]
     assert [(i.characters["text"], i.is_guess) for i in again.items] == [(400, False), (4, False)]
     assert again.assumed == ""
+
+
+@pytest.mark.parametrize(
+    ("dataset", "sizes", "told"),
+    [
+        ("{type: memory, data: [{text: abc}, {text: de}]}", [3, 2], ""),
+        ("{type: case, path: other.redwell, glob: '*.txt'}", [4], ""),
+        ("{type: file, path: note.txt}", [5], ""),
+        ("{type: file, path: book.xlsx}", [4000] * 100, "the rows of book.xlsx are not counted before a run"),
+    ],
+)
+def test_every_kind_of_dataset_is_looked_at(tmp_path, dataset, sizes, told) -> None:
+    (tmp_path / "note.txt").write_text("12345", encoding="utf-8")
+    (tmp_path / "book.xlsx").write_bytes(b"PK")
+    with Case(tmp_path / "other.redwell") as case:
+        for id, name in (("ab", "a.txt"), ("cd", "b.pdf")):
+            line = [LineRecord(1, 1, "four")]
+            case.save_document(id * 32, filename=name, kind="text", size_bytes=9, page_count=1, body={}, lines=line)
+            case.add_path(id * 32, name)
+    text = f"datasets: {{records: {dataset}}}\noperations:\n{MAP}\n"
+    steps = "pipeline: {steps: [{name: s, input: records, operations: [list]}]}"
+    source = look_at(parse_pipeline(text + steps, directory=tmp_path))["records"]
+    assert [item.characters["text"] for item in source.items] == sizes
+    assert told in source.assumed and bool(told) == bool(source.assumed)
 
 
 def test_a_dataset_that_is_not_there_is_assumed_and_said(tmp_path) -> None:

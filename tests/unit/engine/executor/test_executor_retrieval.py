@@ -85,9 +85,10 @@ def test_an_index_over_an_earlier_step(bench, data) -> None:
     assert "Insulin" in shown(desk)[1]
 
 
-def test_a_step_that_has_not_run_yet_is_refused(data) -> None:
-    with pytest.raises(PipelineError, match="has not run before step 's'"):
+def test_a_step_that_has_not_run_yet_is_refused_at_the_operator(data) -> None:
+    with pytest.raises(PipelineError, match="has not run before step 's'") as caught:
         loaded(data, f"dataset: s, {FTS}")
+    assert caught.value.line == 5, "where the operator begins"
 
 
 def test_a_row_that_cannot_be_indexed_is_told_of_and_a_question_that_cannot_be_put_fails(bench, data) -> None:

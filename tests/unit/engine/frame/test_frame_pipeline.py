@@ -9,13 +9,15 @@ import signal
 import subprocess
 import sys
 import threading
+from datetime import date, datetime
 from pathlib import Path
 
 import pytest
+from openpyxl import Workbook
 from scripted_redwell import ScriptedModels
 
 import engine
-from engine import Pipeline, RowsFailed, from_list, read_csv, read_folder, read_json
+from engine import Pipeline, RowsFailed, from_list, read_csv, read_folder, read_json, read_xlsx
 from engine.errors import PipelineError, UsageError
 from engine.frame.session import session_case
 from engine.language.loader import parse_pipeline
@@ -261,7 +263,7 @@ def test_keys_of_the_cloud_are_accepted_with_a_warning(records) -> None:
     ("rows", "told"),
     [
         ([{"a": object()}], "row 0, field 'a': object is no JSON value"),
-        ([{"a": 1}, {"b": [float("nan")]}], "row 1, field 'b': the number nan is no JSON value"),
+        ([{"a": 1}, {"b": [b"x"]}], "row 1, field 'b': bytes is no JSON value"),
         ([["a"]], "row 0 is list, not a mapping"),
         ([{"a": {"b": {1, 2}}}], "row 0, field 'a': set is no JSON value"),
     ],
@@ -269,6 +271,38 @@ def test_keys_of_the_cloud_are_accepted_with_a_warning(records) -> None:
 def test_rows_that_json_cannot_hold_are_refused_at_once(rows, told) -> None:
     with pytest.raises(UsageError, match=told):
         from_list(rows)
+
+
+def test_what_pandas_gives_for_missing_values_and_dates_is_read_as_in_data_files(models) -> None:
+    rows = [{"a": float("nan"), "b": date(2024, 5, 1), "c": [datetime(2024, 5, 1, 13, 5)], "d": {"e": float("inf")}}]
+    assert from_list(rows).filter(condition="true").collect() == [
+        {"a": None, "b": "2024-05-01", "c": ["2024-05-01T13:05:00"], "d": {"e": None}}
+    ]
+
+
+def test_a_workbook_with_several_sheets(models, tmp_path) -> None:
+    book = Workbook()
+    book.active.append(["n"])
+    book.active.append([1])
+    other = book.create_sheet("Other")
+    other.append(["n"])
+    other.append([2])
+    book.save(tmp_path / "b.xlsx")
+    assert read_xlsx(tmp_path / "b.xlsx", sheet="Other").filter(condition="true").collect() == [{"n": 2}]
+    with pytest.raises(UsageError, match="several sheets: Sheet, Other"):
+        read_xlsx(tmp_path / "b.xlsx").collect()
+
+
+def test_showing_none_of_the_documents_reads_none(models, records, tmp_path, capsys) -> None:
+    case = tmp_path / "c.redwell"
+    read_folder(records).filter(condition="true").collect(case=case)
+    of_case = (
+        f"datasets: {{r: {{type: case, path: {case}}}}}\noperations: [{{name: k, type: filter, condition: 'true'}}]\n"
+    )
+    steps = "pipeline: {steps: [{name: s, input: r, operations: [k]}]}\n"
+    for frame in (read_folder(records), Pipeline.from_yaml(of_case + steps)):
+        frame.show(0)
+        assert "No rows came out." in capsys.readouterr().out
 
 
 def test_rows_are_copied(models) -> None:

@@ -170,6 +170,7 @@ def test_an_operator_without_a_name(registry: dict) -> None:
         ("[" * 5000, "nested more than 100 deep"),
         ("? [a]\n: b\n", "a key must be a single value"),
         ("a: 1\n---\nb: 2\n", "p.yaml:2:1: not valid YAML"),
+        ("operations: []\npipeline: {steps: []}\n", "there are no operators"),
         ("a: *nope\n", "not valid YAML"),
         ("a: \x00\n", "not valid YAML"),
         ("x" * 2_000_001, "a pipeline may have 2000000"),
@@ -227,3 +228,29 @@ def test_written_yaml_loads_as_the_same_plan(registry: dict) -> None:
     assert parse_pipeline(text, registry=registry).plan == plan
     assert "    prompt: |\n      Who is in this text?\n" in text
     assert "keep:" not in text  # defaults are left out
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("a:\n\t- b\n", "Indent with spaces: here is a tab."),
+        ("a: list[{b: c}]: d\n", "braces in quotation marks"),
+        ("a:\n  b: 1\n   c: 2\n", "quotation marks"),
+        ("a:\n  - b: 1\n c: 2\n", "Indent this line"),
+        ("a:\n  b:c\n  d: e\n", "a space after the colon"),
+    ],
+)
+def test_slips_in_yaml_come_with_what_to_do(text: str, advice: str) -> None:
+    with pytest.raises(PipelineError) as caught:
+        parse_pipeline(text)
+    assert advice in caught.value.advice
+
+
+def test_a_single_name_where_a_list_belongs_is_shown_as_a_list() -> None:
+    with pytest.raises(PipelineError, match="expected a list of operator names") as caught:
+        parse_pipeline(
+            "datasets: {r: {type: folder, path: r}}\n"
+            "operations: [{name: keep, type: filter, condition: 'true'}]\n"
+            "pipeline: {steps: [{name: s, input: r, operations: keep}]}\n"
+        )
+    assert caught.value.advice == "Write operations: [keep]."

@@ -30,6 +30,14 @@ async def test_rows_for_which_it_holds_stay_and_the_others_are_rejected_with_the
     assert 'outcome = "cleared"' in outcome.rejected[0].reason
 
 
+async def test_the_condition_is_read_once_however_many_rows_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    node = Filter(name="few", condition="input.n < 2")
+    await run(node, [row(n=0)], NoTools())  # type: ignore[arg-type]
+    monkeypatch.setattr("engine.operators.filter.Template", None)
+    outcome = await run(node, [row(n=n) for n in range(5)], NoTools())  # type: ignore[arg-type]
+    assert [r.values["n"] for r in outcome.rows] == [0, 1]
+
+
 async def test_a_field_that_is_not_there_fails_the_row() -> None:
     outcome = await run(Filter(name="f", condition="input.missing == 1"), [row(a=1)], NoTools())  # type: ignore[arg-type]
     assert "missing" in outcome.failed[0].error
