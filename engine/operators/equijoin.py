@@ -107,6 +107,7 @@ async def _ask_match(node: Equijoin, lefts: Sequence[Row], rights: Sequence[Row]
         task="compare",
         row_id=left.id,
         values={"left": left.values, "right": right.values},
+        template=node.comparison_prompt,
     )
     return bool((await ask(node, question, node.comparing(tools)))["same"])
 

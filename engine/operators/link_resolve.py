@@ -119,6 +119,7 @@ async def _ask_same(
         task="compare",
         row_id=item.id,
         values=given,
+        template=node.comparison_prompt,
     )
     return bool((await ask(node, question, node.comparing(tools)))["same"])
 

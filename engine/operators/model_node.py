@@ -49,10 +49,12 @@ class ModelNode(Node):
 
     `limit_counts`: `limit` counts the work items that are begun, or the rows that are kept (filter).
     `splits_long_inputs`: its Questions can be asked about a part of the row, so `too_long: split` is possible.
+    `retrieves`: its Questions are about one row or group, so a retriever can look something up for it.
     """
 
     limit_counts: ClassVar[Literal["begun", "kept"]] = "begun"
     splits_long_inputs: ClassVar[bool] = False
+    retrieves: ClassVar[bool] = False
 
     model: str | None = None
     max_tokens: int | None = None
@@ -99,6 +101,12 @@ class ModelNode(Node):
         )
         require(
             self,
+            self.retriever is None or self.retrieves,
+            f"{self.kind} cannot ask a retriever: its questions are about several rows at once",
+            "Let a map before it ask the retriever and write what is needed into a field.",
+        )
+        require(
+            self,
             bool(self.retriever) or not self.save_retriever_output,
             "save_retriever_output needs a retriever",
             "Write retriever: with the name of one under retrievers.",
@@ -116,14 +124,20 @@ class ModelNode(Node):
         shape = "For example examples: [{input: {text: ...}, output: {name: ...}}]."
         whole = isinstance(example, Mapping) and isinstance(example.get("output"), Mapping) and len(example) > 1
         require(self, whole, "an example has input and output, each with its fields", shape)
-        schema: Schema | None = getattr(self, "schema", None)
-        unknown = sorted(set(example["output"]) - set(schema.names)) if schema else []
+        known = self.answered_fields
+        unknown = sorted(set(example["output"]) - set(known)) if known else []
         require(
             self,
             not unknown,
             f"the output of an example has the field {', '.join(unknown)!r}, which output.schema has not",
-            f"Its fields are: {', '.join(schema.names) if schema else ''}.",
+            f"Its fields are: {', '.join(known)}.",
         )
+
+    @property
+    def answered_fields(self) -> tuple[str, ...]:
+        """Return the fields that an example may answer; none where they are not known."""
+        schema: Schema | None = getattr(self, "schema", None)
+        return schema.names if schema else ()
 
     @property
     def other_models(self) -> tuple[str, ...]:

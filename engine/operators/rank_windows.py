@@ -12,7 +12,7 @@ from engine.language.templates import prompt_template
 from engine.operators.accounting import Failure, attempt
 from engine.operators.asking import Question, ask, fits
 from engine.operators.base import Decision, Tools
-from engine.operators.rank_order import Texts
+from engine.operators.rank_order import Texts, compared_values
 from engine.rows import Row
 
 if TYPE_CHECKING:
@@ -125,6 +125,7 @@ def _question(node: Rank, rows: Sequence[Row], texts: Texts) -> Question:
         texts=documents,
         task=f"compare {len(rows)}",
         row_id=rows[0].id,
+        values=compared_values(rows),
     )
 
 

@@ -46,6 +46,7 @@ class Reduce(ModelNode):
     """
 
     kind: ClassVar[str] = "reduce"
+    retrieves: ClassVar[bool] = True
 
     reduce_key: tuple[str, ...]
     prompt: Template | None = field(default=None, metadata={"variables": ("inputs", "reduce_key")})

@@ -100,6 +100,22 @@ class Resolve(ComparingNode):
         return self.canonical or ("model" if self.resolution_prompt else "most_common")
 
     @property
+    def only_compares(self) -> bool:
+        """Say whether the model is asked about pairs and nothing else."""
+        return self.chooses != "model"
+
+    @property
+    def other_models(self) -> tuple[str, ...]:
+        """Return the models that are asked beside the operator's own."""
+        named = self.resolution_model if self.chooses == "model" and self.resolution_model != self.model else None
+        return tuple(dict.fromkeys([*super().other_models, *([named] if named else [])]))
+
+    @property
+    def answered_fields(self) -> tuple[str, ...]:
+        """Return the fields that an example may answer: those that are named, or the verdict on a pair."""
+        return (*self.schema.names, *VERDICT.names)
+
+    @property
     def fields(self) -> tuple[str, ...]:
         """Return the fields that are replaced."""
         return tuple(n for n in self.schema.names if n not in self.originals and n not in self.entities)
@@ -224,6 +240,7 @@ async def _ask_same(node: Resolve, mentions: Sequence[Mention], tools: Tools, pa
         task="compare",
         row_id=left.id,
         values={"input1": left.values, "input2": right.values},
+        template=node.comparison_prompt,
     )
     return bool((await ask(node, question, node.comparing(tools)))["same"])
 
@@ -256,7 +273,8 @@ async def _ask_canonical(node: Resolve, cluster: Sequence[Mention], tools: Tools
         read=node.asked_schema.read,
         task=f"name {len(inputs)} values ({label(cluster[0].row)})",
         row_id=cluster[0].row.id,
-        values=cluster[0].row.values,
+        values={**cluster[0].row.values, "inputs": inputs},
+        template=node.resolution_prompt,
     )
     return await ask(node, question, asking_model(node, node.resolution_model, tools))
 

@@ -39,6 +39,7 @@ class RowPromptNode(ModelNode):
 
     refused: ClassVar[Mapping[str, str]] = REFUSED
     splits_long_inputs: ClassVar[bool] = True
+    retrieves: ClassVar[bool] = True
 
     prompt: Template | None = None
     schema: Schema | None = field(default=None, metadata={"yaml": "output.schema"})
