@@ -11,15 +11,15 @@ from engine.code.program import Program, Reading, Wants, problem_of, reading_of
 from engine.language.schema import Schema
 from engine.operators.accounting import require
 from engine.operators.base import Rejected, Tools
+from engine.operators.error_keys import OnErrorNode
 from engine.plan.frozen import thaw
-from engine.plan.node import Node
 from engine.rows import Row
 
 SMALLEST_MEMORY = 2**25
 
 
 @dataclass(frozen=True, kw_only=True)
-class CodeNode(Node):
+class CodeNode(OnErrorNode):
     """An operator that calls `transform` of its `code`, in a process that sees nothing but its argument.
 
     `schema` declares fields that the code writes, for the operators after it; values are not held to it.
@@ -35,6 +35,7 @@ class CodeNode(Node):
     memory_bytes: int = 2**30
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         problem = problem_of(self.code)
         require(self, not problem, problem, "Write code: with a function def transform(...): that returns its result.")
         count = self.concurrent_thread_count

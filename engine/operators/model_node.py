@@ -12,13 +12,13 @@ from engine.language.schema import Schema
 from engine.language.templates import Template
 from engine.operators.accounting import require
 from engine.operators.base import Tools
+from engine.operators.error_keys import OnErrorNode
 from engine.plan.frozen import freeze
-from engine.plan.node import Node, Traits
+from engine.plan.node import Traits
 from engine.rows import Row
 from models.protocol import Sampling
 
 TooLong = Literal["error", "middle_out", "head", "head_tail", "split"]
-OnError = Literal["record", "fail_run"]
 
 RETRIES = 2
 """How often an answer that fails `validate` is asked for again, as in DocETL's code (a page of it says 0)."""
@@ -44,7 +44,7 @@ class Gleaning:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelNode(Node):
+class ModelNode(OnErrorNode):
     """What all operators that ask a model have; None stands for the pipeline's setting. See docs/operators/common.md.
 
     `limit_counts`: `limit` counts the work items that are begun, or the rows that are kept (filter).
@@ -69,8 +69,6 @@ class ModelNode(Node):
     limit: int | None = None
     timeout_seconds: float | None = None
     timeout: float | None = None
-    on_error: OnError = "record"
-    skip_on_error: bool | None = None
 
     def __init_subclass__(cls) -> None:
         """Complete the traits of every operator by what these keys read and write."""
@@ -79,6 +77,7 @@ class ModelNode(Node):
             cls.traits = _completed(cls.traits)  # type: ignore[assignment, method-assign]
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "validate", tuple(self.validate))
         object.__setattr__(self, "examples", freeze(self.examples))
         for name, least in (
@@ -93,12 +92,6 @@ class ModelNode(Node):
             require(self, seconds is None or seconds > 0, f"timeout_seconds must be more than 0, not {seconds}")
         given = {self.timeout_seconds, self.timeout} - {None}
         require(self, len(given) < 2, "timeout_seconds and timeout are the same key and have different values")
-        require(
-            self,
-            not (self.skip_on_error and self.on_error == "fail_run"),
-            "skip_on_error: true and on_error: fail_run contradict each other",
-            "Keep one of them.",
-        )
         require(
             self,
             self.retriever is None or self.retrieves,
@@ -143,11 +136,6 @@ class ModelNode(Node):
     def other_models(self) -> tuple[str, ...]:
         """Return the models that are asked beside the operator's own."""
         return (self.gleaning.model,) if self.gleaning and self.gleaning.model else ()
-
-    @property
-    def fails_run(self) -> bool:
-        """Say whether a row that fails ends the run; `skip_on_error: false`, where it is written, says so too."""
-        return self.on_error == "fail_run" or self.skip_on_error is False
 
     @property
     def reply_seconds(self) -> float | None:

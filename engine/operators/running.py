@@ -8,6 +8,7 @@ from typing import Any
 
 from engine.errors import RunStopped
 from engine.operators.base import OperatorInput, Outcome, Rejected, Tools
+from engine.operators.error_keys import OnErrorNode
 from engine.operators.model_node import ModelNode
 from engine.operators.registry import REGISTRY
 from engine.plan.node import Node
@@ -34,7 +35,7 @@ def stop_on_failure(node: Node, outcome: Outcome) -> None:
 
     A question about several rows that failed (are these the same?) ends it too, though its rows go on otherwise.
     """
-    if not (isinstance(node, ModelNode) and node.fails_run):
+    if not (isinstance(node, OnErrorNode) and node.fails_run):
         return
     record = "Or write on_error: record, so that"
     for first in outcome.failed[:1]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 
 import pytest
 from scripted_redwell import fill
@@ -65,6 +66,28 @@ def test_fail_run_ends_the_run_where_a_question_about_several_rows_fails(bench, 
         run(bench, f"{operator}, timeout_seconds: 0.01, on_error: fail_run", ROWS, delay=0.05)
     assert "'op'" in str(caught.value)
     assert "not complete after 0.01 seconds" in str(caught.value)
+
+
+@pytest.mark.parametrize("key", ["on_error: fail_run", "skip_on_error: false"])
+@pytest.mark.parametrize(
+    "operator",
+    [
+        'type: code_map, code: "def transform(doc): return doc[1]"',
+        'type: code_filter, code: "def transform(doc): return doc[1]"',
+        'type: code_reduce, reduce_key: text, code: "def transform(items): return items[9]"',
+    ],
+)
+def test_fail_run_ends_the_run_where_code_fails(bench, operator, key):
+    bench.options = dataclasses.replace(bench.options, trust_code=True)
+    with pytest.raises(RunStopped, match="on_error: fail_run"):
+        run(bench, f"{operator}, {key}", ROWS)
+
+
+@pytest.mark.parametrize("key", ["agent", "tools"])
+def test_reduce_says_why_a_model_cannot_call_code(bench, key):
+    reduce = 'type: reduce, reduce_key: text, prompt: "{{ inputs }}", output: {schema: {x: string}}'
+    with pytest.raises(PipelineError, match="functions that a model calls"):
+        run(bench, f"{reduce}, {key}: []", ROWS)
 
 
 def test_topk_hands_all_common_keys_on():
