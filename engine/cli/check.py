@@ -36,8 +36,8 @@ def check(
 ) -> None:
     """Check a pipeline without running it: every problem with its line.
 
-    Its datasets must be there (or be given with --input); data files are read for the fields of their rows, and rows
-    that will be too long for a prompt are named. Ends with 0 if it can run (warnings are no hindrance), else with 2.
+    Data files that are there (or are given with --input) are read for the fields of their rows, and rows that will be
+    too long for a prompt are named. Ends with 0 if the pipeline can run (warnings are no hindrance), else with 2.
     """
     problems = all_problems(pipeline, input or [], around=not pipeline_only)
     console = output()
@@ -76,7 +76,7 @@ def all_problems(pipeline: Path, inputs: list[str], *, around: bool = True) -> l
         return [*find_problems(loaded.plan, positions=loaded.positions), *trust, *loaded.warnings]
     fields, unreadable = peek_fields(loaded)
     return [
-        *check_surroundings(loaded),
+        *check_surroundings(loaded, missing_data="warning"),
         *unreadable,
         *find_problems(loaded.plan, source_fields=fields, positions=loaded.positions),
         *trust,

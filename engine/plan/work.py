@@ -60,11 +60,13 @@ class Workflow:
     """The steps of a plan as they are run, and what was rewritten. The last step's rows are the result.
 
     `overlaps`: steps run as soon as the rows of their inputs are there, several at once.
+    `indexed`: steps whose rows a retriever indexes: they stay steps of their own.
     """
 
     steps: tuple[WorkStep, ...]
     rewrites: tuple[Rewrite, ...] = ()
     overlaps: bool = False
+    indexed: frozenset[str] = frozenset()
 
     def nodes(self) -> Iterator[Node]:
         """Give every operator once, in the order of the plan."""
@@ -83,7 +85,7 @@ def as_written(plan: Plan) -> Workflow:
     """Return the work of a plan without any rewrite."""
     nodes = named_apart(plan)
     steps = (WorkStep(step.name, step.inputs, tuple(map(Work, nodes[step.name]))) for step in plan.steps)
-    return Workflow(tuple(steps))
+    return Workflow(tuple(steps), indexed=frozenset(retriever.source for retriever in plan.retrievers))
 
 
 def named_apart(plan: Plan) -> dict[str, list[Node]]:

@@ -21,9 +21,12 @@ PEEKED_BYTES = 64 * 1024 * 1024
 """A data file up to this size is read by a check, for the fields of its rows."""
 
 
-def check_surroundings(loaded: Loaded, *, output: bool = True) -> list[Problem]:
-    """List the problems of datasets, their parsing functions and (with `output`) the output, each with its place."""
-    return [*_datasets(loaded), *(_output(loaded) if output else ())]
+def check_surroundings(loaded: Loaded, *, output: bool = True, missing_data: Severity = "error") -> list[Problem]:
+    """List the problems of datasets, their parsing functions and (with `output`) the output, each with its place.
+
+    Data that is not there ends a run; whoever only checks a pipeline may have it elsewhere (`missing_data`).
+    """
+    return [*_datasets(loaded, missing_data), *(_output(loaded) if output else ())]
 
 
 def peek_fields(loaded: Loaded) -> tuple[SourceFields, list[Problem]]:
@@ -55,18 +58,18 @@ def _used(loaded: Loaded) -> list[Dataset]:
     return [dataset for dataset in plan.datasets if dataset.name in names]
 
 
-def _datasets(loaded: Loaded) -> Iterator[Problem]:
+def _datasets(loaded: Loaded, missing: Severity) -> Iterator[Problem]:
     for dataset in _used(loaded):
         location = dataset.location(loaded.directory)
         if dataset.path and not location.exists():
             what = "file or folder" if dataset.type == "file" else dataset.type
             message = f"dataset {dataset.name!r}: there is no {what} {location}"
             advice = f"Correct the path, or give the data with --input {dataset.name}=PATH."
-            yield _problem(loaded, message, advice, _path(dataset))
+            yield _problem(loaded, message, advice, _path(dataset), severity=missing)
         if dataset.type == "memory" and not dataset.data:
             message = f"dataset {dataset.name!r} is of type memory, and has no rows"
             advice = f"Write them under data:, or give --input {dataset.name}=FILE."
-            yield _problem(loaded, message, advice, ("datasets", dataset.name))
+            yield _problem(loaded, message, advice, ("datasets", dataset.name), severity=missing)
         yield from _parsing(loaded, dataset)
 
 

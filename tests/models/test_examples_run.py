@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import json
 from pathlib import Path
 
 import pytest
@@ -47,6 +46,5 @@ def test_example_runs_on_a_real_model(name, tmp_path):
     assert not failed
     assert rows
     if name == "contracts/clauses":
-        source = "".join(path.read_text() for path in (EXAMPLES / "contracts/records").iterdir())
-        quotes = [quote for row in rows for value in row.values() if isinstance(value, list) for quote in value]
-        assert quotes and not [quote for quote in quotes if json.dumps(quote)[1:-1] not in json.dumps(source)]
+        source = " ".join(" ".join(path.read_text().split()) for path in (EXAMPLES / "contracts/records").iterdir())
+        assert not [row["sentence"] for row in rows if row["sentence"] not in source]

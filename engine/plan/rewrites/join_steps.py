@@ -8,7 +8,7 @@ from engine.plan.work import Workflow, WorkStep
 
 
 def join_steps(workflow: Workflow) -> Workflow:
-    """Put two steps together where the second reads the first alone and nothing else does.
+    """Put two steps together where the second reads the first alone and nothing else does, no retriever either.
 
     A row then goes on to the second step while others are still in the first.
 
@@ -27,6 +27,6 @@ def join_steps(workflow: Workflow) -> Workflow:
 
 
 def _is_private(workflow: Workflow, first: WorkStep, second: WorkStep) -> bool:
-    if second.inputs != (first.name,):
+    if second.inputs != (first.name,) or first.name in workflow.indexed:
         return False
     return [step.name for step in workflow.steps if first.name in step.inputs] == [second.name]

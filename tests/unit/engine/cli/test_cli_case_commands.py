@@ -197,7 +197,7 @@ def test_check_names_data_that_is_not_there_and_an_output_without_format(redwell
     pipeline.write_text(text, encoding="utf-8")
     code, said = problems(redwell, pipeline)
     assert code == 2
-    assert f"{pipeline}:2:42: error: dataset 'records': there is no folder" in said
+    assert f"{pipeline}:2:42: warning: dataset 'records': there is no folder" in said
     assert "the output 'o.docx' has the suffix .docx" in said
     assert "--input records=PATH" in said
     assert problems(redwell, pipeline, "--pipeline-only") == (0, f"{pipeline}: no problems\n")

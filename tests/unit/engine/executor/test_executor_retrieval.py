@@ -185,3 +185,18 @@ def test_passages_are_parts_of_the_text_within_the_limit() -> None:
     assert pieces[0].endswith("words.")
     assert cut(" \n ") == []
     assert cut("short") == ["short"]
+
+
+def test_rows_ask_the_index_of_the_step_they_come_from(bench, data) -> None:
+    # The second step alone reads the first; the first must still be finished by itself, for all its rows are indexed.
+    write_jsonl(data / "p.jsonl", [{"symptoms": "fever on Monday"}, {"symptoms": "fever on Friday"}])
+    phrases = "fts: {index_phrase: '{{ input.symptoms }}', query_phrase: '{{ input.symptoms }}'}"
+    operations = ANSWER + '  - {name: keep, type: filter, condition: "true"}\n'
+    steps = (
+        "pipeline: {steps: [{name: all, input: patients, operations: [keep]}, "
+        "{name: s, input: all, operations: [answer]}]}\n"
+    )
+    desk = bench(lambda request: {"drug": "x"})
+    desk.run_again(loaded(data, f"dataset: all, {phrases}", operations=operations, steps=steps))
+    assert all("Monday" in context and "Friday" in context for context in shown(desk))
+    assert len(desk.calls) == 2

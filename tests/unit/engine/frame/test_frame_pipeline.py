@@ -340,3 +340,9 @@ def test_a_user_stops_a_run_in_a_notebook(models, records, monkeypatch) -> None:
         asyncio.run(notebook())
     with Case(session_case()) as case:
         assert [run.status for run in case.runs()] == ["cancelled"]
+
+
+def test_a_data_frame_has_a_row_per_result_and_a_column_per_field(models) -> None:
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    found = from_list([{"text": "x", "n": 1}, {"text": "y", "n": 2}]).filter(condition="input.n > 1").to_pandas()
+    pandas.testing.assert_frame_equal(found, pandas.DataFrame([{"text": "y", "n": 2}]))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from ruamel.yaml import YAML
-from scripted_tools import rows_of, run
+from scripted_tools import rows_of, run, values_of
 
 from engine.errors import PipelineError
 from engine.operators.gather import Gather

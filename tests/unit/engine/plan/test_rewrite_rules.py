@@ -13,6 +13,7 @@ from engine.language.templates import Template
 from engine.plan.mentions import may_read
 from engine.plan.node import Node, Traits
 from engine.plan.rewrites import RULES
+from engine.plan.rewrites.join_steps import join_steps
 from engine.plan.work import Work, Workflow, WorkStep
 
 TEXT, FOUND, NONE = frozenset({"text"}), frozenset({"found"}), frozenset()
@@ -82,6 +83,13 @@ UNCHANGED = {
     "overlap_steps": ["one: records -> find"],
     "join_steps": ["one: records -> find"],
 }
+
+
+def test_a_step_that_a_retriever_indexes_stays_a_step_of_its_own() -> None:
+    steps = workflow_of("one: records -> list -> keep", "two: one -> find")
+    assert len(join_steps(steps).steps) == 1
+    indexed = replace(steps, indexed=frozenset({"one"}))
+    assert join_steps(indexed) == indexed
 
 
 @pytest.mark.parametrize(("rule", "line"), [(rule, line) for rule, lines in UNCHANGED.items() for line in lines])
