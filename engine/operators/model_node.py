@@ -108,7 +108,7 @@ class ModelNode(OnErrorNode):
             self,
             self.too_long != "split" or self.splits_long_inputs,
             f"too_long: split is not possible for {self.kind}",
-            "Use it for map and filter; here: error, middle_out, head or head_tail.",
+            "Use it for map, filter and parallel_map; here: error, middle_out, head or head_tail.",
         )
         for example in self.examples:
             self._check_example(example)

@@ -163,9 +163,9 @@ def test_traits_read_all_content_keys():
 
 async def test_a_count_of_0_shows_none_and_a_fraction_is_rounded_down():
     rows = rows_of(*chunks("one", "two"))
-    whole = [row.values for row in (await run(gather({"tail": {"count": 1}}), rows)).rows]
+    whole = values_of(await run(gather({"tail": {"count": 1}}), rows))
     for count in (0, 0.1):
-        none = [row.values for row in (await run(gather({"tail": {"count": count}}), rows)).rows]
+        none = values_of(await run(gather({"tail": {"count": count}}), rows))
         assert "one" in whole[1]["t_rendered"]
         assert "one" not in none[1]["t_rendered"]
         assert "[... 3 characters skipped ...]" in none[1]["t_rendered"]
