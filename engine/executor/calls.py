@@ -53,7 +53,7 @@ class Calls:
         outcome = await run_operator(self._node, given, tools)
         self._lent.passages.update(tools.record.passages)
         self.tell(outcome)
-        stop_on_failure(self._node, outcome.failed)
+        stop_on_failure(self._node, outcome)
         return outcome
 
     def tools(self, expected: int) -> OperatorTools:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.language.binding import YamlPath, parts_of, templates_of
+from engine.language.position import did_you_mean
 from engine.language.problems import Severity
 from engine.language.templates import Template
 from engine.plan.node import Node
@@ -76,7 +77,11 @@ def _retrieval(node: Node) -> Iterator[Finding]:
 
 def _example(node: Node, index: int, example: Mapping[str, Any]) -> Iterator[Finding]:
     """Refuse an example whose input lacks what the prompt needs of it."""
+    variables = {name for _, template in parts_of(node, Template) for name in template.variables or ()} - {"output"}
     for variable, given in example.items():
+        if variable != "output" and variables and variable not in variables:
+            message = f"this example has {variable!r}, which is no variable of the prompt"
+            yield Finding(("examples", index), message, did_you_mean(variable, sorted(variables)))
         prompts = [t for _, t in parts_of(node, Template) if variable in (t.variables or ())]
         if variable == "output" or not isinstance(given, Mapping) or not prompts:
             continue

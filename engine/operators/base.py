@@ -92,6 +92,21 @@ class CallRecord:
     contexts: dict[str, str] = field(default_factory=dict)
     passages: dict[str, Sequence[Retrieved]] = field(default_factory=dict)
 
+    def retrieved(self, row_id: str, context: str, found: Sequence[Retrieved]) -> None:
+        """Keep what a question about a row was shown, beside what other questions about it were (the steps of a fold).
+
+        `context` of nothing found is kept only while there is nothing else.
+        """
+        before = self.passages.get(row_id, ())
+        if not found and row_id in self.contexts:
+            return
+        if before and context not in self.contexts[row_id]:
+            context = f"{self.contexts[row_id]}\n\n{context}"
+        elif before:
+            context = self.contexts[row_id]
+        self.contexts[row_id] = context
+        self.passages[row_id] = list(dict.fromkeys([*before, *found]))
+
     def note(self, row_id: str, verdict: str, by: str, detail: str) -> None:
         """Tell the ledger what befell a row that goes on."""
         self.decisions.append(Decision(NOTE, row_id, "", verdict, by, detail))

@@ -62,7 +62,8 @@ class ComparingNode(ModelNode):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "model", self.model or self.comparison_model)
+        if self.only_compares:
+            object.__setattr__(self, "model", self.model or self.comparison_model)
         for text in self.blocking_conditions:
             condition(text)
         threshold, recall = self.blocking_threshold, self.blocking_target_recall
@@ -71,6 +72,17 @@ class ComparingNode(ModelNode):
         limit, batch = self.limit_comparisons, self.compare_batch_size
         require(self, limit is None or limit >= 0, f"limit_comparisons must not be negative, but is {limit}")
         require(self, batch is None or batch >= 1, f"compare_batch_size must be at least 1, not {batch}")
+
+    @property
+    def only_compares(self) -> bool:
+        """Say whether the model is asked about pairs and nothing else."""
+        return True
+
+    @property
+    def other_models(self) -> tuple[str, ...]:
+        """Return the models that are asked beside the operator's own."""
+        named = (*super().other_models, self.comparison_model)
+        return tuple(dict.fromkeys(name for name in named if name and name != self.model))
 
     @property
     def uses_embeddings(self) -> bool:

@@ -228,6 +228,7 @@ class Naming:
             task=f"name {len(inputs)} alike",
             row_id=first.id,
             values={"inputs": list(inputs)},
+            template=node.summary_prompt,
         )
 
 

@@ -14,15 +14,15 @@ from engine.errors import PipelineError
 from engine.language.schema import Schema
 from engine.operators.accounting import Failure, attempt_all, process_rows, require
 from engine.operators.base import Outcome, Rejected, Tools
+from engine.operators.error_keys import OnErrorNode
 from engine.plan.frozen import thaw
-from engine.plan.node import Node
 from engine.rows import Row
 
 SMALLEST_MEMORY = 2**25
 
 
 @dataclass(frozen=True, kw_only=True)
-class CodeNode(Node):
+class CodeNode(OnErrorNode):
     """An operator that calls `transform` of its `code`, in a process that sees nothing but its argument.
 
     `schema` declares fields that the code writes, for the operators after it; values are not held to it.
@@ -38,6 +38,7 @@ class CodeNode(Node):
     memory_bytes: int = 2**30
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         problem = problem_of(self.code)
         require(self, not problem, problem, "Write code: with a function def transform(...): that returns its result.")
         count = self.concurrent_thread_count

@@ -102,8 +102,7 @@ async def run(node: Equijoin, rows: tuple[Sequence[Row], Sequence[Row]], tools: 
 async def _ask_match(node: Equijoin, lefts: Sequence[Row], rights: Sequence[Row], tools: Tools, pair: Proposal) -> bool:
     left, right = lefts[pair.left], rights[pair.right]
     values = {"left": left.values, "right": right.values}
-    prompt = node.comparison_prompt.render(**values)
-    return await ask_same(node, prompt, left.id, values, tools, texts_of(left.values))
+    return await ask_same(node, node.comparison_prompt, left.id, values, tools, texts_of(left.values))
 
 
 def _texts(keys: Sequence[str], prompt: Template, variable: str, rows: Sequence[Row]) -> list[str]:

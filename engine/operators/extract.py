@@ -36,6 +36,7 @@ class Extract(ModelNode):
     """
 
     kind: ClassVar[str] = "extract"
+    retrieves: ClassVar[bool] = True
 
     prompt: Template
     document_keys: tuple[str, ...]

@@ -79,6 +79,7 @@ class _Round:
         question = replace(
             asked.question.then(asked.reply, told, f"judge round {self._number}"),
             json_schema=JUDGEMENT.json_schema(lambda _: ()),
+            examples_for=asked.question.json_schema,
             probabilities=False,
         )
         reply = await ask_once(self._node, question, self._tools, model=self._gleaning.model)

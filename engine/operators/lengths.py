@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 from engine.operators.base import Tools
 from engine.operators.model_node import ModelNode
@@ -43,12 +43,33 @@ def fitted(node: ModelNode, question: Question, tools: Tools) -> Question:
 
 
 def shown_texts(question: Question) -> dict[str, str]:
-    """Return the row's texts, by field, that are in the prompt as they are."""
-    return {
-        field: value
-        for field, value in question.values.items()
-        if isinstance(value, str) and value.strip() and value in question.prompt
-    }
+    """Return the texts that are in the prompt as they are, by field: those of the row, or of all rows it is about.
+
+    A question that can be asked about other texts (Question.about) names the fields of one row; of any other, the
+    texts inside lists and dictionaries are found too, and each is named by where it stands: `left.text`.
+    """
+    within = _texts_within(question.values) if question.about is None else _own_texts(question.values)
+    shown: dict[str, str] = {}
+    for field, text in within:
+        if text.strip() and text in question.prompt and text not in shown.values():
+            shown[field] = text
+    return shown
+
+
+def _own_texts(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    return ((field, value) for field, value in values.items() if isinstance(value, str))
+
+
+def _texts_within(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    match value:
+        case str():
+            yield path, value
+        case Mapping():
+            for key, item in value.items():
+                yield from _texts_within(item, f"{path}.{key}" if path else f"{key}")
+        case list() | tuple():
+            for number, item in enumerate(value, 1):
+                yield from _texts_within(item, f"{path}[{number}]")
 
 
 def cut(text: str, keep: int, how: Cut) -> str:
@@ -72,8 +93,9 @@ def asked_about(node: ModelNode, question: Question, shown: Mapping[str, str]) -
     if schema is not None and schema.has_quotes:
         return None
     prompt = question.prompt
-    for field, text in shown.items():
-        prompt = prompt.replace(question.values[field], text)
+    texts = shown_texts(question)
+    for field, text in sorted(shown.items(), key=lambda entry: -len(texts[entry[0]])):
+        prompt = prompt.replace(texts[field], text)
     return replace(question, prompt=prompt, texts=[*question.texts, *shown.values()])
 
 

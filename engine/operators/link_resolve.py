@@ -109,7 +109,7 @@ async def _ask_same(
 ) -> bool:
     link, item = links[pair.left], items[ids[pair.right]]
     given = {"link_value": link, "id_value": item.values[node.id_key], "item": item.values}
-    return await ask_same(node, node.comparison_prompt.render(**given), item.id, given, tools)
+    return await ask_same(node, node.comparison_prompt, item.id, given, tools)
 
 
 OPERATOR = Operator(LinkResolve, run)

@@ -12,13 +12,13 @@ from engine.language.schema import Schema
 from engine.language.templates import Template
 from engine.operators.accounting import require
 from engine.operators.base import Tools
+from engine.operators.error_keys import OnErrorNode
 from engine.plan.frozen import freeze
-from engine.plan.node import Node, Traits
+from engine.plan.node import Traits
 from engine.rows import Row
 from models.protocol import Sampling
 
 TooLong = Literal["error", "middle_out", "head", "head_tail", "split"]
-OnError = Literal["record", "fail_run"]
 
 RETRIES = 2
 """How often an answer that fails `validate` is asked for again, as in DocETL's code (a page of it says 0)."""
@@ -44,15 +44,17 @@ class Gleaning:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelNode(Node):
+class ModelNode(OnErrorNode):
     """What all operators that ask a model have; None stands for the pipeline's setting. See docs/operators/common.md.
 
     `limit_counts`: `limit` counts the work items that are begun, or the rows that are kept (filter).
     `splits_long_inputs`: its Questions can be asked about a part of the row, so `too_long: split` is possible.
+    `retrieves`: its Questions are about one row or group, so a retriever can look something up for it.
     """
 
     limit_counts: ClassVar[Literal["begun", "kept"]] = "begun"
     splits_long_inputs: ClassVar[bool] = False
+    retrieves: ClassVar[bool] = False
 
     model: str | None = None
     max_tokens: int | None = None
@@ -67,8 +69,6 @@ class ModelNode(Node):
     limit: int | None = None
     timeout_seconds: float | None = None
     timeout: float | None = None
-    on_error: OnError = "record"
-    skip_on_error: bool | None = None
 
     def __init_subclass__(cls) -> None:
         """Complete the traits of every operator by what these keys read and write."""
@@ -77,6 +77,7 @@ class ModelNode(Node):
             cls.traits = _completed(cls.traits)  # type: ignore[assignment, method-assign]
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "validate", tuple(self.validate))
         object.__setattr__(self, "examples", freeze(self.examples))
         for name, least in (
@@ -93,9 +94,9 @@ class ModelNode(Node):
         require(self, len(given) < 2, "timeout_seconds and timeout are the same key and have different values")
         require(
             self,
-            not (self.skip_on_error and self.on_error == "fail_run"),
-            "skip_on_error: true and on_error: fail_run contradict each other",
-            "Keep one of them.",
+            self.retriever is None or self.retrieves,
+            f"{self.kind} cannot ask a retriever: its questions are about several rows at once",
+            "Let a map before it ask the retriever and write what is needed into a field.",
         )
         require(
             self,
@@ -107,7 +108,7 @@ class ModelNode(Node):
             self,
             self.too_long != "split" or self.splits_long_inputs,
             f"too_long: split is not possible for {self.kind}",
-            "Use it for map and filter; here: error, middle_out, head or head_tail.",
+            "Use it for map, filter and parallel_map; here: error, middle_out, head or head_tail.",
         )
         for example in self.examples:
             self._check_example(example)
@@ -116,24 +117,25 @@ class ModelNode(Node):
         shape = "For example examples: [{input: {text: ...}, output: {name: ...}}]."
         whole = isinstance(example, Mapping) and isinstance(example.get("output"), Mapping) and len(example) > 1
         require(self, whole, "an example has input and output, each with its fields", shape)
-        schema: Schema | None = getattr(self, "schema", None)
-        unknown = sorted(set(example["output"]) - set(schema.names)) if schema else []
+        known = self.answered_fields
+        unknown = sorted(set(example["output"]) - set(known)) if known else []
         require(
             self,
             not unknown,
             f"the output of an example has the field {', '.join(unknown)!r}, which output.schema has not",
-            f"Its fields are: {', '.join(schema.names) if schema else ''}.",
+            f"Its fields are: {', '.join(known)}.",
         )
+
+    @property
+    def answered_fields(self) -> tuple[str, ...]:
+        """Return the fields that an example may answer; none where they are not known."""
+        schema: Schema | None = getattr(self, "schema", None)
+        return schema.names if schema else ()
 
     @property
     def other_models(self) -> tuple[str, ...]:
         """Return the models that are asked beside the operator's own."""
         return (self.gleaning.model,) if self.gleaning and self.gleaning.model else ()
-
-    @property
-    def fails_run(self) -> bool:
-        """Say whether a row that fails ends the run; `skip_on_error: false`, where it is written, says so too."""
-        return self.on_error == "fail_run" or self.skip_on_error is False
 
     @property
     def reply_seconds(self) -> float | None:

@@ -51,6 +51,7 @@ class ParallelMap(ModelNode):
     kind: ClassVar[str] = "parallel_map"
     refused: ClassVar[Mapping[str, str]] = REFUSED
     splits_long_inputs: ClassVar[bool] = True
+    retrieves: ClassVar[bool] = True
 
     prompts: tuple[PromptPart, ...] = ()
     schema: Schema | None = field(default=None, metadata={"yaml": "output.schema"})

@@ -44,7 +44,8 @@ class Question:
     `about` asks the same of the row with other texts in some fields, of which alone quotes may come; None where it
     cannot. `answer_at` names the part of the reply that is the operator's answer ("": all of it), where a reply holds
     more (the notes of a fold). `sample` numbers further answers to one question from 0; each has a seed of its own.
-    `model` is asked in place of the node's.
+    `model` is asked in place of the node's. `examples_for` is the schema that examples answer, where it is not
+    `json_schema`: that of the first question, where a judge is asked in the same chat.
     """
 
     prompt: str
@@ -62,6 +63,7 @@ class Question:
     answer_at: str = ""
     sample: int = 0
     model: str | None = None
+    examples_for: Mapping[str, Any] | None = None
 
     def then(self, reply: Reply, told: str, task: str) -> Question:
         """Ask again, after what was replied, with something to say to it."""
@@ -145,7 +147,7 @@ def _user_segments(prompt: str, texts: Collection[str]) -> list[Segment]:
 
 
 def _example_segments(node: ModelNode, question: Question) -> Iterator[Segment]:
-    fields = answer_fields(node, question)
+    fields = frozenset((question.examples_for or question.json_schema).get("properties", {}))
     for example in node.examples:
         output = {name: value for name, value in example["output"].items() if name in fields}
         if not output or question.answer_at:

@@ -82,6 +82,7 @@ class Rank(ModelNode):
             reads=frozenset(self.input_keys),
             writes=frozenset({RANK}),
             row_local=False,
+            calls_model=self.budget > 0 or self.initial_ordering_method != "embedding",
             embeds=self.reads_embeddings,
             reads_unknown=not self.input_keys,
         )

@@ -6,7 +6,7 @@ import functools
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -87,7 +87,7 @@ async def _rate(
     node: Rank, texts: Texts, examples: Sequence[str], tools: Tools, batch: Sequence[Row]
 ) -> dict[RowId, float]:
     """Return the rating the model expects for each row: between 1 and 7, weighted by how sure it is of each number."""
-    question = _rating_question(node, [texts[row.id] for row in batch], examples, batch[0].id)
+    question = _rating_question(node, batch, [texts[row.id] for row in batch], examples)
     reply = await ask_reply(node, question, tools)
     scores = {}
     for number, row in enumerate(batch, 1):
@@ -97,7 +97,7 @@ async def _rate(
     return scores
 
 
-def _rating_question(node: Rank, documents: Sequence[str], examples: Sequence[str], row_id: str) -> Question:
+def _rating_question(node: Rank, rows: Sequence[Row], documents: Sequence[str], examples: Sequence[str]) -> Question:
     schema = Schema(tuple(Field(f"rating_{n}", RATINGS) for n, _ in enumerate(documents, 1)))
     return Question(
         prompt=prompt_template("rank_rate").render(criterion=node.prompt, examples=examples, documents=documents),
@@ -105,9 +105,15 @@ def _rating_question(node: Rank, documents: Sequence[str], examples: Sequence[st
         form=schema.describe(),
         texts=documents,
         task=f"rate {len(documents)}" if len(documents) > 1 else "rate",
-        row_id=row_id,
+        row_id=rows[0].id,
+        values=compared_values(rows),
         probabilities=True,
     )
+
+
+def compared_values(rows: Sequence[Row]) -> Mapping[str, Any]:
+    """Return what expressions of the pipeline see of rows in one prompt: a single row's fields, else `inputs`."""
+    return rows[0].values if len(rows) == 1 else {"inputs": [row.values for row in rows]}
 
 
 def _calibration(node: Rank, rows: Sequence[Row], texts: Texts, tools: Tools) -> list[str]:

@@ -12,7 +12,8 @@ from engine.language.templates import prompt_template
 from engine.operators.accounting import Failure, attempt
 from engine.operators.asking import Question, ask, fits
 from engine.operators.base import Decision, Tools
-from engine.operators.rank_order import Texts
+from engine.operators.packing import batch_size
+from engine.operators.rank_order import Texts, compared_values
 from engine.rows import Row
 
 if TYPE_CHECKING:
@@ -95,8 +96,11 @@ async def _refine_window(
     node: Rank, order: list[Row], start: int, stop: int, texts: Texts, tools: Tools
 ) -> list[Decision]:
     """Reorder one window in place. A window that does not fit loses rows at its bottom; a failed one stays as it is."""
-    while stop - start > 2 and not fits(node, _question(node, order[start:stop], texts), tools):
-        stop -= 1
+
+    def window_fits(first: int, last: int) -> bool:
+        return fits(node, _question(node, order[first:last], texts), tools)
+
+    stop = min(stop, start + max(2, batch_size(start, stop, window_fits)))
     window = order[start:stop]
 
     async def pick(rows: Sequence[Row]) -> list[int]:
@@ -125,6 +129,7 @@ def _question(node: Rank, rows: Sequence[Row], texts: Texts) -> Question:
         texts=documents,
         task=f"compare {len(rows)}",
         row_id=rows[0].id,
+        values=compared_values(rows),
     )
 
 

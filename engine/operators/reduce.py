@@ -17,6 +17,7 @@ from engine.operators.asking import ModelNode, ask, reads_of, visible
 from engine.operators.base import Decision, Operator, Outcome, Tools
 from engine.operators.folding import Fold, State, fold_rows, needs_folding
 from engine.operators.parallel_folds import Merge, fold_and_merge
+from engine.operators.row_prompts import REFUSED
 from engine.operators.value_sampling import ValueSampling
 from engine.plan.frozen import FrozenMap, freeze
 from engine.plan.node import Traits
@@ -46,6 +47,8 @@ class Reduce(ModelNode):
     """
 
     kind: ClassVar[str] = "reduce"
+    retrieves: ClassVar[bool] = True
+    refused: ClassVar[Mapping[str, str]] = FrozenMap({key: REFUSED[key] for key in ("agent", "tools")})
 
     reduce_key: tuple[str, ...]
     prompt: Template | None = field(default=None, metadata={"variables": ("inputs", "reduce_key")})

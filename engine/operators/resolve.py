@@ -18,7 +18,7 @@ from engine.operators.mentions import Mention, find_mentions, shown
 from engine.operators.name_rules import judge_names
 from engine.operators.pairs import Proposal, in_order
 from engine.operators.person_names import completeness
-from engine.operators.same import ask_same
+from engine.operators.same import VERDICT, ask_same
 from engine.plan.frozen import freeze
 from engine.plan.node import Traits
 from engine.rows import Row
@@ -98,6 +98,22 @@ class Resolve(ComparingNode):
     def chooses(self) -> str:
         """Return who names the canonical value."""
         return self.canonical or ("model" if self.resolution_prompt else "most_common")
+
+    @property
+    def only_compares(self) -> bool:
+        """Say whether the model is asked about pairs and nothing else."""
+        return self.chooses != "model"
+
+    @property
+    def other_models(self) -> tuple[str, ...]:
+        """Return the models that are asked beside the operator's own."""
+        named = self.resolution_model if self.chooses == "model" and self.resolution_model != self.model else None
+        return tuple(dict.fromkeys([*super().other_models, *([named] if named else [])]))
+
+    @property
+    def answered_fields(self) -> tuple[str, ...]:
+        """Return the fields that an example may answer: those that are named, or the verdict on a pair."""
+        return (*self.schema.names, *VERDICT.names)
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -217,8 +233,7 @@ async def _ask_same(node: Resolve, mentions: Sequence[Mention], tools: Tools, pa
     assert node.comparison_prompt is not None  # else no pair is asked about
     left, right = mentions[pair.left].row, mentions[pair.right].row
     values = {"input1": left.values, "input2": right.values}
-    prompt = node.comparison_prompt.render(**values)
-    return await ask_same(node, prompt, left.id, values, tools, texts_of(left.values))
+    return await ask_same(node, node.comparison_prompt, left.id, values, tools, texts_of(left.values))
 
 
 async def _canonical(node: Resolve, keys: Sequence[str], tools: Tools, cluster: Sequence[Mention]) -> dict[str, Any]:
@@ -249,7 +264,8 @@ async def _ask_canonical(node: Resolve, cluster: Sequence[Mention], tools: Tools
         read=node.asked_schema.read,
         task=f"name {len(inputs)} values ({label(cluster[0].row)})",
         row_id=cluster[0].row.id,
-        values=cluster[0].row.values,
+        values={**cluster[0].row.values, "inputs": inputs},
+        template=node.resolution_prompt,
     )
     return await ask(node, question, asking_model(node, node.resolution_model, tools))
 

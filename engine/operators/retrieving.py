@@ -20,8 +20,7 @@ async def with_context(node: ModelNode, question: Question, tools: Tools) -> Que
         return _placed(question, "") if CONTEXT_PLACE in question.prompt else question
     found = await tools.retrieve(node.retriever, question.values)
     context = prompt_template("retrieved").render(texts=[item.text for item in found]).strip()
-    tools.record.contexts[question.row_id] = context
-    tools.record.passages[question.row_id] = found
+    tools.record.retrieved(question.row_id, context, found)
     return _placed(question, context)
 
 

@@ -25,7 +25,7 @@ REFUSED: Mapping[str, str] = FrozenMap(
         "pdf_url_key": "nothing is fetched from the network; save the files and read them as a folder dataset",
     }
 )
-"""Keys of DocETL's map, filter and parallel_map that cannot work here, and why."""
+"""Keys of DocETL's map, filter, parallel_map and (agent) reduce that cannot work here, and why."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +39,7 @@ class RowPromptNode(ModelNode):
 
     refused: ClassVar[Mapping[str, str]] = REFUSED
     splits_long_inputs: ClassVar[bool] = True
+    retrieves: ClassVar[bool] = True
 
     prompt: Template | None = None
     schema: Schema | None = field(default=None, metadata={"yaml": "output.schema"})

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from engine.errors import RunStopped
-from engine.operators.base import Failed, OperatorInput, Outcome, Rejected, Tools
+from engine.operators.base import OperatorInput, Outcome, Rejected, Tools
+from engine.operators.error_keys import OnErrorNode
 from engine.operators.model_node import ModelNode
 from engine.operators.registry import REGISTRY
 from engine.plan.node import Node
@@ -29,12 +30,22 @@ async def run_operator(node: Node, given: OperatorInput, tools: Tools) -> Outcom
     return replace(outcome, rows=rows, decisions=[*outcome.decisions, *tools.record.decisions])
 
 
-def stop_on_failure(node: Node, failed: Sequence[Failed]) -> None:
-    """Raise RunStopped for the first failed row of an operator whose failures end the run (`on_error: fail_run`)."""
-    if failed and isinstance(node, ModelNode) and node.fails_run:
-        first = failed[0]
-        advice = f"{first.advice} Or write on_error: record, so that the row is recorded as failed and the run goes on."
+def stop_on_failure(node: Node, outcome: Outcome) -> None:
+    """Raise RunStopped for the first failed row of an operator whose failures end the run (`on_error: fail_run`).
+
+    A question about several rows that failed (are these the same?) ends it too, though its rows go on otherwise.
+    """
+    if not (isinstance(node, OnErrorNode) and node.fails_run):
+        return
+    record = "Or write on_error: record, so that"
+    for first in outcome.failed[:1]:
+        advice = f"{first.advice} {record} the row is recorded as failed and the run goes on."
         raise RunStopped(f"{first.error} (on_error: fail_run)", advice=advice.strip())
+    for asked in outcome.decisions:
+        if asked.by == "error":
+            pair = " and ".join(repr(name) for name in dict.fromkeys((asked.left, asked.right)))
+            error = f"operator {node.name!r}, about {pair}: {asked.detail} (on_error: fail_run)"
+            raise RunStopped(error, advice=f"{record} they stay undecided in the ledger and the run goes on.")
 
 
 async def _run(node: Node, given: OperatorInput, tools: Tools) -> Outcome:

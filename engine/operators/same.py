@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from engine.language.schema import Schema
+from engine.language.templates import Template
 from engine.operators.accounting import Failure
 from engine.operators.asking import Question, ask
 from engine.operators.base import Decision, Tools
@@ -13,21 +14,27 @@ from engine.operators.blocking import ComparingNode
 from engine.operators.matching import Verdict
 from engine.operators.pairs import Proposal
 
-_SAME = Schema.parse({"same": "boolean"})
+VERDICT = Schema.parse({"same": "boolean"})
 
 
 async def ask_same(
-    node: ComparingNode, prompt: str, row_id: str, values: Mapping[str, Any], tools: Tools, texts: Collection[str] = ()
+    node: ComparingNode,
+    prompt: Template,
+    row_id: str,
+    values: Mapping[str, Any],
+    tools: Tools,
+    texts: Collection[str] = (),
 ) -> bool:
-    """Ask with a rendered prompt; `values` are what it was rendered with."""
+    """Ask with a prompt about two values; `values` are what it is filled in with."""
     question = Question(
-        prompt=prompt,
-        json_schema=_SAME.json_schema(lambda _: ()),
-        form=_SAME.describe(),
+        prompt=prompt.render(**values),
+        json_schema=VERDICT.json_schema(lambda _: ()),
+        form=VERDICT.describe(),
         texts=texts,
         task="compare",
         row_id=row_id,
         values=values,
+        template=prompt,
     )
     return bool((await ask(node, question, node.comparing(tools)))["same"])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import ClassVar, Literal
 
 from engine.language.templates import Template
@@ -84,10 +84,7 @@ class TopK(ModelNode):
     def ranking(self, criterion: str) -> Rank:
         """Return the rank operator that compares rows by a criterion."""
         return Rank(
-            name=self.name,
-            model=self.model,
-            max_tokens=self.max_tokens,
-            temperature=self.temperature,
+            **{common.name: getattr(self, common.name) for common in fields(ModelNode)},
             prompt=criterion,
             input_keys=self.keys,
             initial_ordering_method="embedding",

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from engine.errors import EnvironmentMissing
 from engine.executor.model_pool import TextEmbedder
+from engine.language.binding import parts_of
 from engine.language.loader import Loaded
 from engine.language.position import Position
 from engine.language.problems import Problem
@@ -102,8 +103,14 @@ def _model_names(loaded: Loaded) -> dict[str, Position | None]:
         elif _asks(node):
             names.setdefault(loaded.plan.default_model, loaded.positions.nearest(("default_model",)))
         for other in getattr(node, "other_models", ()):
-            names.setdefault(other, loaded.positions.operator(node.name, "gleaning", "model"))
+            names.setdefault(other, _position_of(loaded, node, other))
     return names
+
+
+def _position_of(loaded: Loaded, node: Node, model: str) -> Position | None:
+    """Find where an operator names a model beside its own."""
+    path = next((path for path, text in parts_of(node, str) if text == model and "model" in str(path[-1])), ())
+    return loaded.positions.operator(node.name, *path)
 
 
 def _asks(node: Node) -> bool:

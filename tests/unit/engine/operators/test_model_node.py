@@ -93,7 +93,7 @@ async def test_fail_run_names_row_and_reason(settings):
     rows = rows_of({"text": "a", "filename": "memo.pdf"})
     outcome = await run(node, rows, ScriptedTools(reply))
     with pytest.raises(RunStopped, match=f"row {rows[0].id} of memo.pdf: the runtime stopped") as caught:
-        stop_on_failure(node, outcome.failed)
+        stop_on_failure(node, outcome)
     assert "on_error: record" in caught.value.advice
     assert caught.value.exit_code == 1
 
@@ -105,7 +105,7 @@ async def test_otherwise_the_run_goes_on(settings):
 
     node = asking(**settings)
     outcome = await run(node, rows_of({"text": "a"}), ScriptedTools(reply))
-    stop_on_failure(node, outcome.failed)
+    stop_on_failure(node, outcome)
     assert len(outcome.failed) == 1
 
 

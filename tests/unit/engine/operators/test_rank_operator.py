@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import re
 
 import pytest
@@ -51,6 +52,18 @@ async def test_rows_come_in_the_order_of_their_ratings_and_are_numbered_from_1()
         {"text": "a!", "_rank": 3},
         {"text": "c", "_rank": 4},
     ]
+
+
+async def test_a_window_of_many_rows_is_fitted_in_few_steps():
+    tools = ScriptedTools(by_loudness, context_tokens=2000)
+    rows = rows_of(*({"text": f"{number} " + "word " * 20} for number in range(400)))
+    tools.vectors = collections.defaultdict(lambda: [1, 0])
+    written = []
+    tools.count_tokens = lambda text: written.append(text) or len(text.split())
+    outcome = await run(ranker(initial_ordering_method="embedding", rerank_call_budget=1, k=None), rows, tools)
+    assert len(outcome.rows) == 400
+    assert len(tools.requests) == 1
+    assert sum(map(len, written)) < 40 * 400 * 110  # one by one, some 200 prompts of up to 400 rows would be counted
 
 
 async def test_ascending_puts_the_least_first():

@@ -188,8 +188,8 @@ async def test_the_resolution_prompt_sees_the_fields_of_input_alone():
     ("models", "own", "compared", "resolved"),
     [
         ({}, None, None, None),
-        ({"comparison_model": "small"}, "small", None, None),
-        ({"comparison_model": "small", "resolution_model": "big"}, "small", None, "big"),
+        ({"comparison_model": "small"}, None, "small", None),
+        ({"comparison_model": "small", "resolution_model": "big"}, None, "small", "big"),
         ({"model": "big", "comparison_model": "small"}, "big", "small", None),
         ({"resolution_model": "big"}, None, None, "big"),
     ],
@@ -203,6 +203,12 @@ async def test_comparing_and_naming_may_have_models_of_their_own(models, own, co
     await run(node, rows_of({"name": "a0"}, {"name": "b0"}), tools)
     assert node.model == own
     assert tools.models == [compared, resolved]  # None: the operator's own
+    assert set(node.other_models) == {compared, resolved} - {None}
+
+
+def test_a_comparison_model_is_the_only_one_where_the_model_names_nothing():
+    node = resolve(comparison_model="small", resolution_model="unused")
+    assert (node.model, node.other_models) == ("small", ())
 
 
 async def test_empty_blocking_keys_propose_nothing():
