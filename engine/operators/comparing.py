@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
-from engine.operators.accounting import Failure, attempt_all
+from engine.operators.accounting import Failure, attempt_all, label
 from engine.operators.base import Decision
 from engine.operators.mentions import Mention
 from engine.operators.name_rules import RuleVerdict
@@ -15,6 +15,9 @@ from engine.operators.union_find import UnionFind
 from models.protocol import canonical_json
 
 Compare = Callable[[Proposal], Awaitable[bool]]
+
+LONGEST_NAME = 200
+"""Characters of a value by which the ledger names it."""
 
 
 @dataclass
@@ -46,7 +49,7 @@ class Comparison:
 
     def record(self, left: int, right: int, verdict: str, by: str, detail: str = "") -> None:
         """Put a verdict into the ledger."""
-        names = self.mentions[left].text, self.mentions[right].text
+        names = _named_briefly(self.mentions[left]), _named_briefly(self.mentions[right])
         self.decisions.append(Decision(self.subject, *names, verdict, by, detail))
 
     def apply_user(self, same: Iterable[Sequence[str]], apart: Iterable[Sequence[str]]) -> None:
@@ -99,6 +102,13 @@ class Comparison:
     def _named(self, text: str) -> list[int]:
         wanted = " ".join(text.casefold().split())
         return [i for i, m in enumerate(self.mentions) if " ".join(m.text.casefold().split()) == wanted]
+
+
+def _named_briefly(mention: Mention) -> str:
+    """Name a value in the ledger, which would else hold a long text once for every pair it is in."""
+    if len(mention.text) <= LONGEST_NAME:
+        return mention.text
+    return f"{mention.text[:LONGEST_NAME]}… ({label(mention.row)})"
 
 
 @dataclass

@@ -1,4 +1,5 @@
 import asyncio
+import collections
 import dataclasses
 import re
 
@@ -315,3 +316,14 @@ def test_docetl_keys_of_resolve_load():
     assert (node.compare_batch_size, node.input, node.blocking_threshold) == (50, ("officer_name",), 0.6)
     assert "embedding_model" in loaded.warnings[0].message
     assert dataclasses.replace(node) == node
+
+
+async def test_the_ledger_names_long_values_by_their_beginning_and_row():
+    node = resolve(blocking_threshold=-1)
+    left, right = rows_of({"name": "a" * 5000}, {"name": "a" * 5001})
+    tools = ScriptedTools(lambda request: {"same": False})
+    tools.vectors = collections.defaultdict(lambda: [1, 0])
+    outcome = await run(node, [left, right], tools)
+    (decision,) = outcome.decisions
+    assert decision.left == f"{'a' * 200}… (row {left.id})"
+    assert decision.right == f"{'a' * 200}… (row {right.id})"
