@@ -59,4 +59,5 @@ def test_example_run_again_asks_nothing_and_keeps_the_same(example, tmp_path):
     assert kept(bench, second) == told
     assert bench.case.ledger(second.run_id).adds_up
     assert first.failed_items == 0
+    bench.case.close()
     assert asked or not any(node.traits().calls_model for node in loaded.plan.operators)

@@ -36,7 +36,9 @@ FEW = ", blocking_threshold: -1"
 
 @pytest.fixture
 def bench(tmp_path):
-    return Bench(tmp_path, lambda request: fill(request.schema, request))
+    made = Bench(tmp_path, lambda request: fill(request.schema, request))
+    yield made
+    made.case.close()
 
 
 def run(bench, operator, rows, *, context=8192, delay=0.0):
