@@ -135,7 +135,7 @@ def refuse_other_content(path: Path) -> None:
         return
     what = _OFFICE_NAMES.get(found or "text", found or "text")
     raise DocumentError(
-        f"the name ends in {suffix}, but the content is {what}",
+        f"the name ends in {suffix}, but the content is of the kind {what}",
         reason="wrong_type",
         advice="Give the file the name that fits its content, or save it again in the format of its name.",
     )

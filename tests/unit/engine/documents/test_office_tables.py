@@ -52,9 +52,9 @@ def test_a_data_file_that_is_something_else_is_told_so(tmp_path: Path) -> None:
     book = workbook(tmp_path / "a.xlsx", {"A": [["k"], [1]]}).read_bytes()
     encrypted = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "EncryptedPackage".encode("utf-16-le")
     for name, data, told in (
-        ("a.csv", book, "but the content is Excel workbook"),
-        ("a.json", b"%PDF-1.7", "but the content is pdf"),
-        ("b.xlsx", b"a,b\n1,2\n", "but the content is text"),
+        ("a.csv", book, "but the content is of the kind Excel workbook"),
+        ("a.json", b"%PDF-1.7", "but the content is of the kind pdf"),
+        ("b.xlsx", b"a,b\n1,2\n", "but the content is of the kind text"),
         ("c.xlsx", encrypted, "protected by a password"),
     ):
         file = tmp_path / name
