@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -113,39 +114,42 @@ def _estimate_lines(
         yield f"  {source.name}: {len(source.items):,} rows, {characters:,} characters"
     yield from _table(found, rates)
     total = Guess.known(0)
-    prompt, sampled = Guess.known(0), Guess.known(0)
+    prompt, read, sampled = Guess.known(0), Guess.known(0), Guess.known(0)
     for one in found:
-        total, prompt, sampled = (
-            total.plus(one.calls),
-            prompt.plus(one.prompt_tokens),
-            sampled.plus(one.sampled_tokens),
-        )
-    yield f"  In all: {total.text()} calls, {prompt.text()} prompt tokens, {sampled.text()} tokens written"
-    yield from _time_lines(total, prompt, sampled, model, rates)
-    yield "  Replies that a case has already are not asked for again, and text that several operators read is counted"
-    yield "  each time, though much of it is read once: a run may take less."
+        total = total.plus(one.calls)
+        prompt = prompt.plus(one.prompt_tokens)
+        read = read.plus(one.read_tokens)
+        sampled = sampled.plus(one.sampled_tokens)
+    yield (
+        f"  In all: {total.text()} calls, {prompt.text()} prompt tokens, of which {read.text()} are read (what prompts "
+        f"begin with alike is read once), {sampled.text()} tokens written"
+    )
+    yield from _time_lines(total, read, sampled, model, rates)
+    yield "  Replies that a case has already are not asked for again."
     if assumptions:
         yield "Assumed"
         yield from (f"  {line}" for line in assumptions)
 
 
 def _table(found: Sequence[WorkEstimate], rates: Rates | None) -> Iterator[str]:
-    rows = [("operator", "rows in", "calls", "prompt tokens", "tokens written", "minutes")]
+    rows: list[tuple[str, ...]] = [
+        ("operator", "rows in", "calls", "prompt tokens", "read", "tokens written", "minutes")
+    ]
     for one in found:
         name = one.work.node.name + (" (decides)" if one.work.decides else "")
         if one.calls == NOTHING:
-            rows.append((name, one.rows.text(), "none", "", "", ""))
+            rows.append((name, one.rows.text(), "none", "", "", "", ""))
             continue
-        seconds = rates.seconds(one.prompt_tokens.likely, one.sampled_tokens.likely) if rates else None
+        seconds = rates.seconds(one.read_tokens.likely, one.sampled_tokens.likely) if rates else None
         minutes = "?" if seconds is None else f"{seconds / 60:.1f}"
-        tokens = f"{one.prompt_tokens.likely:,.0f}", f"{one.sampled_tokens.likely:,.0f}"
+        tokens = [f"{guess.likely:,.0f}" for guess in (one.prompt_tokens, one.read_tokens, one.sampled_tokens)]
         rows.append((name, one.rows.text(), one.calls.text(), *tokens, minutes))
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for row in rows:
         yield "  " + "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
-def _time_lines(total: Guess, prompt: Guess, sampled: Guess, model: str, rates: Rates | None) -> Iterator[str]:
+def _time_lines(total: Guess, read: Guess, sampled: Guess, model: str, rates: Rates | None) -> Iterator[str]:
     if total == NOTHING:
         yield "  No model is asked."
         return
@@ -154,8 +158,9 @@ def _time_lines(total: Guess, prompt: Guess, sampled: Guess, model: str, rates: 
         command = f"{HOW_TO_MEASURE} {model}".strip()
         yield f"  Minutes: not known, for {shown} was not measured on this machine: `{command}`"
         return
-    likely, most = (rates.seconds(p, s) / 60 for p, s in ((prompt.likely, sampled.likely), (prompt.high, sampled.high)))
-    yield f"  Minutes: about {likely:,.1f}" + ("" if total.low == total.high else f", at most {most:,.1f}")
+    likely, most = (rates.seconds(p, s) / 60 for p, s in ((read.likely, sampled.likely), (read.high, sampled.high)))
+    longest = f", at most {most:,.1f}" if math.isfinite(most) else ", how many at most is not known"
+    yield f"  Minutes: about {likely:,.1f}" + ("" if total.low == total.high else longest)
     yield (
         f"  {shown} reads {rates.prompt_per_second:,.0f} and writes {rates.sampled_per_second:,.0f} tokens a second "
         f"here (measured {rates.measured_at[:10]})"

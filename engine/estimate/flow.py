@@ -9,6 +9,7 @@ from itertools import islice
 
 from engine.estimate.sizes import (
     CHARACTERS_PER_TOKEN,
+    leading_field,
     main_prompts,
     prompt_tokens,
     read_tokens,
@@ -63,22 +64,37 @@ NOTHING = Guess(0, 0, 0)
 
 @dataclass(frozen=True, slots=True)
 class WorkEstimate:
-    """One operator at one place: rows it is given, calls, and tokens of all calls together."""
+    """One operator at one place: rows it is given, calls, and tokens of all calls together.
+
+    `read_tokens` are those of the prompts that the model reads: what prompts begin with alike is read once.
+    """
 
     work: Work
     rows: Guess
     calls: Guess
     prompt_tokens: Guess
+    read_tokens: Guess
     sampled_tokens: Guess
 
 
 @dataclass
 class Flowing:
-    """The rows at one point: how many, and the tokens of their fields."""
+    """The rows at one point: how many, and the tokens of their fields.
+
+    `values` says how many different values a field has: as many as there were rows when it was written. `begun` are the
+    beginnings of prompts that the model has just read for these rows.
+    """
 
     rows: Guess
     sizes: dict[str, float]
     assumptions: dict[str, None] = field(default_factory=dict)
+    values: dict[str, Guess] = field(default_factory=dict)
+    begun: set[tuple[str, str]] = field(default_factory=set)
+
+    def distinct(self, name: str, calls: Guess) -> Guess:
+        """Return how many different values of a field so many calls are about."""
+        most = self.values.get(name, calls)
+        return Guess(min(calls.low, most.low), min(calls.likely, most.likely), min(calls.high, most.high))
 
 
 def estimate_work(
@@ -86,17 +102,20 @@ def estimate_work(
 ) -> tuple[list[WorkEstimate], list[str]]:
     """Estimate each operator in the order of running; return what had to be assumed too."""
     assumptions = dict.fromkeys(source.assumed for source in sources.values() if source.assumed)
-    flows = {
-        name: Flowing(Guess.known(len(source.items)), source_sizes(source, characters_per_token), assumptions)
-        for name, source in sources.items()
-    }
+    flows = {name: _source(source, characters_per_token, assumptions) for name, source in sources.items()}
     found: list[WorkEstimate] = []
     for step in workflow.steps:
         inputs = [flows[name] for name in step.inputs]
         flow = Flowing(_sum(inputs), {k: v for f in inputs for k, v in f.sizes.items()}, assumptions)
+        flow.values = {k: v for f in inputs for k, v in f.values.items()}
         found += _through(step, flow, inputs, characters_per_token)
         flows[step.name] = flow
     return found, list(assumptions)
+
+
+def _source(source: Source, characters_per_token: float, assumptions: dict[str, None]) -> Flowing:
+    rows, sizes = Guess.known(len(source.items)), source_sizes(source, characters_per_token)
+    return Flowing(rows, sizes, assumptions, dict.fromkeys(sizes, rows))
 
 
 def _sum(flows: Sequence[Flowing]) -> Guess:
@@ -119,8 +138,9 @@ def _through(
         sides = inputs if work.node.traits().inputs == 2 else ()
         calls = NOTHING if is_sure else _calls(work.node, given, sides, flow.assumptions)
         tokens = _prompt_tokens(work.node, flow, calls, characters_per_token)
+        read = _read_tokens(work.node, flow, calls, tokens)
         chosen, _ = reply_tokens(work.node)
-        found.append(WorkEstimate(work, given, calls, tokens, calls.times(chosen, chosen, chosen)))
+        found.append(WorkEstimate(work, given, calls, tokens, read, calls.times(chosen, chosen, chosen)))
         if not is_sure:
             flow.rows = _rows_after(work.node, flow, sides)
         if work.decides:
@@ -175,6 +195,24 @@ def _prompt_tokens(node: Node, flow: Flowing, calls: Guess, characters_per_token
     return Guess(*(c * fixed + r * row for c, r in zip(_ends(calls), _ends(flow.rows), strict=True)))
 
 
+def _read_tokens(node: Node, flow: Flowing, calls: Guess, tokens: Guess) -> Guess:
+    """Leave out of the prompts' tokens what is read once for several of them."""
+    prompts = main_prompts(node)
+    if calls == NOTHING or not node.traits().row_local:
+        return tokens
+    share = calls.times(*[1 / max(1, len(prompts))] * 3)
+    for prompt in prompts:
+        begins = leading_field(prompt)
+        if begins is None:
+            continue
+        size = flow.sizes.get(begins[1], 0.0)
+        again = NOTHING if begins in flow.begun else flow.distinct(begins[1], share)
+        spared = [max(0.0, c - a) if math.isfinite(c) else 0.0 for c, a in zip(_ends(share), _ends(again), strict=True)]
+        tokens = Guess(*(t - s * size for t, s in zip(_ends(tokens), spared, strict=True)))
+        flow.begun.add(begins)
+    return tokens
+
+
 def _ends(guess: Guess) -> tuple[float, float, float]:
     return guess.low, guess.likely, guess.high
 
@@ -226,3 +264,6 @@ def _advance(node: Node, flow: Flowing) -> None:
     written = written_sizes(node, flow.sizes)
     kept = flow.sizes if traits.keeps_others else {k: v for k, v in flow.sizes.items() if k in traits.writes}
     flow.sizes = {k: v for k, v in {**kept, **written}.items() if k not in traits.removes}
+    flow.values = {**flow.values, **dict.fromkeys(written, flow.rows)}
+    if not traits.row_local:
+        flow.begun.clear()  # rows have waited for each other: what was read for the first of them is forgotten

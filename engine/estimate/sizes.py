@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from engine.estimate.sources import Source
@@ -25,6 +26,8 @@ _QUOTE_TOKENS = 30.0
 _ENUM_TOKENS = 3.0
 _NAME_TOKENS = 4.0
 """A field's name with its quotation marks and colon; the schema forces them."""
+
+_LEADING = re.compile(r"([^{]*)\{\{\s*input\.(\w+)\s*\}\}")
 
 Sizes = Mapping[str, float]
 """Field -> tokens in an average row."""
@@ -100,6 +103,15 @@ def read_tokens(template: Template, sizes: Sizes) -> float:
     variables = template.variables or frozenset()
     names = {name for variable in variables for name in template.mentions(variable)}
     return sum(sizes.get(name, _UNKNOWN_TOKENS) for name in names)
+
+
+def leading_field(template: Template) -> tuple[str, str] | None:
+    """Return the text a prompt begins with and the field of the row behind it; None where it begins otherwise.
+
+    Prompts that begin alike about the same value share its reading (the model's prefix cache).
+    """
+    found = _LEADING.match(template.text)
+    return (found[1], found[2]) if found else None
 
 
 def literal_characters(template: Template) -> int:

@@ -152,3 +152,33 @@ def test_only_text_outside_expressions_counts(text, characters) -> None:
 )
 def test_a_guess_says_its_range(guess, text) -> None:
     assert guess.text() == text
+
+
+OTHER = MAP.replace("name: list", "name: other").replace("1234", "5678").replace("done", "won").replace("on:", "at:")
+
+
+def test_what_two_prompts_begin_with_is_read_once(rows) -> None:
+    found, _ = estimated(pipeline(rows, f"{MAP}\n{OTHER}"))
+    assert found["list", False].read_tokens == Guess.known(10 * (SYSTEM_TOKENS + 1 + 100))
+    assert found["other", False].prompt_tokens == found["list", False].prompt_tokens
+    assert found["other", False].read_tokens == Guess.known(10 * (SYSTEM_TOKENS + 1))
+
+
+def test_a_prompt_that_begins_otherwise_is_read_whole(rows) -> None:
+    found, _ = estimated(pipeline(rows, f"{MAP}\n{OTHER.replace('{{ input.text }}5678', '5678{{ input.text }}')}"))
+    assert found["other", False].read_tokens == found["other", False].prompt_tokens
+
+
+def test_the_text_of_a_document_is_read_once_for_all_rows_made_of_it(rows) -> None:
+    items = MAP.replace("done: boolean, on: date", 'items: "list[string]"')
+    spread = "  - {name: each, type: unnest, unnest_key: items}"
+    found, _ = estimated(pipeline(rows, f"{items}\n{spread}\n{OTHER.replace('1234', '')}"))
+    assert found["other", False].calls.likely == 30
+    # The text was read for `list`; each of the 30 prompts adds the system message and what stands behind the text.
+    assert found["other", False].read_tokens.likely == 30 * (SYSTEM_TOKENS + 1)
+
+
+def test_operators_that_wait_for_all_rows_make_texts_be_read_again(rows) -> None:
+    same = "  - {name: same, type: dedup, keys: [text], text_threshold: 1}"
+    found, _ = estimated(pipeline(rows, f"{MAP}\n{same}\n{OTHER}"), rewrite=False)
+    assert found["other", False].read_tokens.likely == found["other", False].prompt_tokens.likely
