@@ -236,3 +236,17 @@ async def test_spans_cover_the_lines_of_each_chunk(document, limit):
             covered = "\n".join(document[row.span.first - 1 : row.span.last]) + "\n"
             assert chunk in covered
             assert row.span.last - row.span.first == chunk[:-1].count("\n")
+
+
+async def test_the_example_of_section_2_3_2_of_the_paper():
+    """Its split with `num_tokens: 1000` (here a token is a word) and the attributes that the text names."""
+    node = Split(name="doc_splitter", split_key="document_text", method="token_count", num_tokens=1000)
+    first = "\n".join(f"word{i}" for i in range(2500))
+    rows = rows_of({"document_text": first, "title": "long"}, {"document_text": "short", "title": "short"})
+    chunks = [row.values for row in (await run(node, rows)).rows]
+    assert [chunk["doc_splitter_chunk_num"] for chunk in chunks] == [1, 2, 3, 1]
+    assert [len(chunk["document_text_chunk"].split()) for chunk in chunks] == [1000, 1000, 500, 1]
+    assert len({chunk["doc_splitter_id"] for chunk in chunks[:3]}) == 1
+    assert chunks[3]["doc_splitter_id"] != chunks[0]["doc_splitter_id"]
+    assert [chunk["title"] for chunk in chunks] == ["long", "long", "long", "short"]
+    assert chunks[0]["document_text"] == first
