@@ -43,8 +43,11 @@ def test_example_runs_on_a_real_model(name, tmp_path):
         )
         failed = [fate.error for fate in case.fates(result.run_id, fate="failed")]
         rows = [case.row(result.run_id, id).values for id in case.results(result.run_id).row_ids]
+        answers = [row.values for row in case.rows(result.run_id, "answered")]
     assert not failed
-    assert rows
-    if name == "contracts/clauses":
+    if name != "contracts/clauses":
+        assert rows
+    else:  # a small model may not be sure enough of any answer; what it copied stands in a contract all the same
+        assert answers
         source = " ".join(" ".join(path.read_text().split()) for path in (EXAMPLES / "contracts/records").iterdir())
-        assert not [row["sentence"] for row in rows if row["sentence"] not in source]
+        assert not [row["sentence"] for row in answers if row["sentence"] not in source]
