@@ -6,6 +6,8 @@ import zipfile
 import zlib
 from pathlib import Path
 
+from lxml import etree
+
 from engine.documents.drafts import ChildFailure, ChildFile, Contents
 from engine.documents.options import ParseOptions
 from engine.documents.scratch import Scratch, safe_name
@@ -15,6 +17,9 @@ _BLOCK = 1024 * 1024
 _ALWAYS_ALLOWED = 16 * _BLOCK
 _MEMBER_ERRORS = (zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError, RuntimeError, ValueError)
 """Wrong password is RuntimeError, an unknown compression NotImplementedError."""
+
+OFFICE_ERRORS = (zipfile.BadZipFile, KeyError, ValueError, AttributeError, OSError, etree.XMLSyntaxError)
+"""What the readers of office files, ZIPs of XML, raise where one is damaged."""
 
 
 def parse_zip(path: Path, options: ParseOptions, scratch: Scratch) -> Contents:

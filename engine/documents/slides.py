@@ -8,23 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pptx
-from lxml import etree
 from pptx.exc import PackageNotFoundError
 
-from engine.documents.archive import check_bomb
+from engine.documents.archive import OFFICE_ERRORS, check_bomb
 from engine.documents.drafts import Contents, LineDraft, PageDraft
 from engine.documents.options import ParseOptions
 from engine.errors import DocumentError
 
-_ERRORS = (
-    PackageNotFoundError,
-    zipfile.BadZipFile,
-    KeyError,
-    ValueError,
-    AttributeError,
-    OSError,
-    etree.XMLSyntaxError,
-)
+_ERRORS = (PackageNotFoundError, *OFFICE_ERRORS)
 
 
 def parse_slides(path: Path, options: ParseOptions) -> Contents:

@@ -12,7 +12,7 @@ from docx.opc.exceptions import PackageNotFoundError
 from docx.oxml.ns import qn
 from lxml import etree
 
-from engine.documents.archive import check_bomb
+from engine.documents.archive import OFFICE_ERRORS, check_bomb
 from engine.documents.drafts import Contents, text_page
 from engine.documents.options import ParseOptions
 from engine.errors import DocumentError
@@ -25,15 +25,7 @@ _CONTAINERS = frozenset(
 _BREAKS = {qn("w:tab"): "\t", qn("w:br"): "\n", qn("w:cr"): "\n", qn("w:noBreakHyphen"): "-"}
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _SKIPPED = frozenset((_FALLBACK, qn("w:del"), qn("w:moveFrom"), qn("w:pPr"), qn("w:rPr")))
-_ERRORS = (
-    PackageNotFoundError,
-    zipfile.BadZipFile,
-    KeyError,
-    ValueError,
-    AttributeError,
-    OSError,
-    etree.XMLSyntaxError,
-)
+_ERRORS = (PackageNotFoundError, *OFFICE_ERRORS)
 
 
 def parse_docx(path: Path, options: ParseOptions) -> Contents:

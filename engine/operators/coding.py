@@ -81,7 +81,7 @@ class RowCode(CodeNode):
 
     def made_of(self, row: Row, value: Any) -> Sequence[Row] | Rejected:
         """Make the row that follows from what `transform` gave."""
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} must define made_of()")
 
 
 async def run_rows(node: RowCode, rows: Sequence[Row], tools: Tools) -> Outcome:
