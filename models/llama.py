@@ -54,18 +54,18 @@ class LlamaSettings:
     gpu_layers: int = 0
 
     @classmethod
-    def from_environment(cls) -> LlamaSettings:
-        """Read REDWELL_CONTEXT_TOKENS, REDWELL_THREADS and REDWELL_SEQUENCES.
+    def from_environment(cls, **given: Any) -> LlamaSettings:
+        """Read REDWELL_CONTEXT_TOKENS, REDWELL_THREADS and REDWELL_SEQUENCES; what is `given` goes first.
 
         Raises ModelError naming the variable and its valid numbers.
         """
         settings = cls()
-        return replace(
-            settings,
-            context_tokens=_number_from_environment("REDWELL_CONTEXT_TOKENS", LEAST_CONTEXT, 2**24),
-            threads=_number_from_environment("REDWELL_THREADS", 1, 512),
-            running=_number_from_environment("REDWELL_SEQUENCES", 1, MOST_SLOTS - settings.kept) or settings.running,
-        )
+        read = {
+            "context_tokens": _number_from_environment("REDWELL_CONTEXT_TOKENS", LEAST_CONTEXT, 2**24),
+            "threads": _number_from_environment("REDWELL_THREADS", 1, 512),
+            "running": _number_from_environment("REDWELL_SEQUENCES", 1, MOST_SLOTS - settings.kept) or settings.running,
+        }
+        return replace(settings, **{**read, **given})
 
     def for_runtime(self) -> RuntimeSettings:
         """Work out what the runtime is loaded with."""

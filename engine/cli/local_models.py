@@ -9,6 +9,7 @@ from engine.errors import EnvironmentMissing
 from engine.executor.model_pool import TextEmbedder
 from models.catalog import CatalogEntry, catalog, default_entry
 from models.install import embedding_folder, find_model, list_models, models_folder
+from models.opening import ModelSpec, open_here
 from models.protocol import ModelBackend
 
 
@@ -47,13 +48,11 @@ class LocalModels:
 
         Raises models.errors.ModelError.
         """
-        from models.llama import LlamaBackend  # noqa: PLC0415 - the runtime; reading a pipeline must not need it
-
         found = find_model(self._stand_ins.get(name, name))
         with self._loading:
             if found.path not in self._open:
                 title = found.entry.id if found.entry else found.path.stem
-                self._open[found.path] = LlamaBackend(found.path, digest=found.sha256, name=title)
+                self._open[found.path] = open_here(ModelSpec("llama", title, str(found.path), found.sha256))
             return self._open[found.path]
 
     def open_embedder(self) -> TextEmbedder:
