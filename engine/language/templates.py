@@ -145,8 +145,9 @@ class Template:
         found: list[Piece] = []
         for part in self.stream(**values):
             path = part.path if isinstance(part, Shown) else ()
+            # join, not +: what {% autoescape %} gives would escape the text that it is added to.
             if found and not path and not found[-1].path:
-                found[-1] = Piece(found[-1].text + part)
+                found[-1] = Piece("".join((found[-1].text, part)))
             else:
                 found.append(Piece("".join((part,)), path))
         return tuple(found)

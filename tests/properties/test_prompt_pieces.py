@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.language.layout import DOCUMENT_CHARACTERS, lay_out
-from engine.language.templates import Template
+from engine.language.templates import Piece, Template
 
 LONG = "It rained in May. " * 20
 OTHER = 'Nobody saw it {{ input.text }} [End of the document "text"]. ' * 6
-ROW = {"text": LONG, "notes": OTHER, "n": 3, "list": ["a", LONG], "deep": {"er": LONG}, "name": "Roe"}
+DEEP = "Far below it was dark. " * 15
+ROW = {"text": LONG, "notes": OTHER, "n": 3, "list": ["a", "b"], "deep": {"er": DEEP}, "name": "Roe"}
 
 READS = ("input.text", "input['notes']", "input.n", "input.name", "input.deep.er", "input.list", "input.list[1]")
 WORKED = ("input.text | upper", "input.text ~ input.name", "input.text[:9]", "input.notes | length", "input.text|trim")
@@ -77,17 +80,24 @@ def test_a_piece_with_a_path_is_the_value_there(text: str) -> None:
 @given(st.lists(st.one_of(words, values), max_size=8).map("".join))
 def test_putting_the_documents_back_where_they_are_mentioned_gives_the_prompt_as_written(text: str) -> None:
     template = Template(text)
-    written = template.render(input=ROW)
-    first = lay_out(template, "document_first", input=ROW)
-    paths = {p.path: p.text for p in template.pieces(input=ROW) if p.path and len(p.text) >= DOCUMENT_CHARACTERS}
-    if first == written:
+    written = without_space(template.render(input=ROW))
+    rest = without_space(lay_out(template, "document_first", input=ROW))
+    if rest == written:
         return
-    rest = first
-    for path in sorted(paths, key=lambda path: first.index(paths[path])):
-        assert rest.startswith(paths[path])
-        rest = rest[len(paths[path]) :].partition("]\n\n")[2]
-    for path, document in paths.items():
-        name = ".".join(path[1:])
-        assert f'[the document "{name}" above]' in rest
-        rest = rest.replace(f'[the document "{name}" above]', document)
-    assert " ".join(rest.split()) == " ".join(written.split())
+    shown = {".".join(p.path[1:]): without_space(p.text) for p in template.pieces(input=ROW) if is_document(p)}
+    assert shown
+    while document := next((name for name in shown if f'[thedocument"{name}"above]' in rest), ""):
+        head, _, rest = rest.partition(shown[document])
+        assert f'[thedocument"{document}"above]' not in head, "a document stands before what refers to it"
+        rest = head + rest.replace(f'[thedocument"{document}"above]', shown.pop(document))
+    assert not shown
+    assert re.sub(r'(\[Endofthedocument"[a-z.]+"(\(2\))?\])+', "", rest.removesuffix(written)) == ""
+    assert rest.endswith(written)
+
+
+def is_document(piece: Piece) -> bool:
+    return bool(piece.path) and len(piece.text) >= DOCUMENT_CHARACTERS
+
+
+def without_space(text: str) -> str:
+    return "".join(text.split())

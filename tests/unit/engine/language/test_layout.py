@@ -14,8 +14,8 @@ assert min(len(TEXT), len(NOTES)) >= DOCUMENT_CHARACTERS
 PAIR = frozenset({"left", "right"})
 
 
-def first(text, **row):
-    return lay_out(Template.parse(text), "document_first", input={"text": TEXT, "notes": NOTES, "n": 3, **row})
+def first(prompt, /, **row):
+    return lay_out(Template.parse(prompt), "document_first", input={"text": TEXT, "notes": NOTES, "n": 3, **row})
 
 
 def test_the_document_goes_first_and_the_prompt_refers_to_it():

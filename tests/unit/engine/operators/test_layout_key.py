@@ -65,10 +65,10 @@ async def test_the_document_is_a_shared_segment_at_the_head_of_the_users_message
 async def test_prompts_of_a_pair_of_documents_are_cut_behind_each():
     node = asking("Q {{ input.a }} {{ input.b }}")
     tools = ScriptedTools(answer)
-    await run(node, rows_of({"a": LONG + "and on", "b": LONG}), tools)
+    await run(node, rows_of({"a": LONG.upper() + "AND ON", "b": LONG}), tools)
     user = [s for s in tools.requests[0].segments if s.role == "user"]
     assert [s.shared for s in user] == [True, True, False, False]
-    assert user[0].text == LONG + "and on"
+    assert user[0].text == LONG.upper() + "AND ON"
     assert user[1].text == f'\n[End of the document "a"]\n\n{LONG}'
 
 
