@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -15,9 +15,11 @@ from engine.operators.asking import ModelNode
 from engine.operators.base import Decision, Tools
 from engine.operators.mentions import shown
 from engine.operators.pairs import (
+    Order,
     Proposal,
     Sampled,
     Vectors,
+    by_left,
     count_pairs,
     in_order,
     pairs_by_condition,
@@ -52,6 +54,8 @@ class ComparingNode(ModelNode):
     first, and at most `compare_batch_size` at once before it is looked at which others have become superfluous.
     `comparison_model` is asked about pairs; without `model`, it is the operator's model.
     """
+
+    lays_out: ClassVar[bool] = True
 
     blocking_threshold: float | None = None
     blocking_target_recall: float = 0.95
@@ -135,9 +139,18 @@ class Candidates:
 
 
 async def block(
-    node: ComparingNode, subject: str, left: Side, right: Side | None, compare: Compare, tools: Tools
+    node: ComparingNode,
+    subject: str,
+    left: Side,
+    right: Side | None,
+    compare: Compare,
+    tools: Tools,
+    order: Order = by_left,
 ) -> Candidates:
-    """Propose pairs of two sides, or of one with itself (`right` None)."""
+    """Propose pairs of two sides, or of one with itself (`right` None).
+
+    Those of a sample are asked about in `order`.
+    """
     proposals, decisions = await pairs_by_condition(
         node.blocking_conditions, left.values, None if right is None else right.values
     )
@@ -155,13 +168,19 @@ async def block(
     if count <= SAMPLE:
         return Candidates(top_pairs(vectors, count, others), decisions=decisions)
     worthwhile = top_pairs(vectors, min(count, max(WORTHWHILE * len(both), SAMPLE)), others)
-    return await _by_sample(node, subject, worthwhile, count, compare, tools)
+    return await _by_sample(node, subject, worthwhile, count, compare, tools, order)
 
 
 async def _by_sample(
-    node: ComparingNode, subject: str, worthwhile: Sequence[Proposal], count: int, compare: Compare, tools: Tools
+    node: ComparingNode,
+    subject: str,
+    worthwhile: Sequence[Proposal],
+    count: int,
+    compare: Compare,
+    tools: Tools,
+    order: Order,
 ) -> Candidates:
-    sample = sample_by_rank(worthwhile, SAMPLE, tools.seed)
+    sample = sorted(sample_by_rank(worthwhile, SAMPLE, tools.seed), key=lambda drawn: order(drawn.pair))
     answers = await attempt_all([drawn.pair for drawn in sample], compare, tools.progress)
     same = [drawn for drawn, answer in zip(sample, answers, strict=True) if answer is True]
     threshold = recall_threshold(same, node.blocking_target_recall) if same else math.inf

@@ -10,7 +10,7 @@ from engine.operators.accounting import Failure, attempt_all, label
 from engine.operators.base import Decision
 from engine.operators.mentions import Mention
 from engine.operators.name_rules import RuleVerdict
-from engine.operators.pairs import Proposal
+from engine.operators.pairs import Order, Proposal, by_left
 from engine.operators.union_find import UnionFind
 from models.protocol import canonical_json
 
@@ -115,7 +115,8 @@ def _named_briefly(mention: Mention) -> str:
 class ModelRounds:
     """Ask the model about proposed pairs, best first: at most `limit` of them, and at most `batch` in a round.
 
-    What the model has said before of a pair, (left, right), is in `known` and not asked again.
+    What the model has said before of a pair, (left, right), is in `known` and not asked again. The pairs of a round are
+    asked in `order`.
     """
 
     comparison: Comparison
@@ -124,6 +125,7 @@ class ModelRounds:
     limit: int | None = None
     batch: int | None = None
     known: Mapping[tuple[int, int], bool | Failure] = field(default_factory=dict)
+    order: Order = by_left
     asked: int = 0
 
     async def run(self, proposals: Sequence[Proposal]) -> None:
@@ -206,7 +208,7 @@ class ModelRounds:
         def report(done: int, total: int) -> None:
             self.progress(before + done, before + total + waiting)
 
-        new = [pair for pair in pairs if (pair.left, pair.right) not in self.known]
+        new = sorted((p for p in pairs if (p.left, p.right) not in self.known), key=self.order)
         answers = await attempt_all(new, self.compare, report)
         self.asked += len(new)
         said = {**self.known, **{(p.left, p.right): answer for p, answer in zip(new, answers, strict=True)}}

@@ -10,13 +10,12 @@ from typing import Any, ClassVar
 
 from engine.language.templates import Template
 from engine.operators.accounting import Failure, label, require
-from engine.operators.asking import texts_of
 from engine.operators.base import Operator, Outcome, Tools
 from engine.operators.blocking import Candidates, ComparingNode, Side, block, blocking_text
 from engine.operators.matching import Matching, Verdict
 from engine.operators.merging import How, Join, Match, Merge
 from engine.operators.pairs import Proposal
-from engine.operators.same import ask_same, told
+from engine.operators.same import ask_same, asking_order, told
 from engine.plan.frozen import FrozenMap
 from engine.plan.node import Traits
 from engine.rows import Row
@@ -72,11 +71,14 @@ async def run(node: Equijoin, rows: tuple[Sequence[Row], Sequence[Row]], tools: 
     compare = functools.partial(_ask_match, node, lefts, rights, tools)
     texts = _texts(node.left_keys, node.comparison_prompt, "left", lefts)
     other_texts = _texts(node.right_keys, node.comparison_prompt, "right", rights)
+    order = asking_order(
+        node, node.comparison_prompt, ({"left": row.values} for row in lefts), ({"right": row.values} for row in rights)
+    )
     candidates = Candidates()
     if lefts and rights:
         left = Side(texts, [row.values for row in lefts])
         right = Side(other_texts, [row.values for row in rights])
-        candidates = await block(node, node.name, left, right, compare, tools)
+        candidates = await block(node, node.name, left, right, compare, tools, order)
     matching = Matching(
         compare,
         tools.progress,
@@ -85,6 +87,7 @@ async def run(node: Equijoin, rows: tuple[Sequence[Row], Sequence[Row]], tools: 
         most_right=node.most_right,
         limit=node.limit_comparisons,
         batch=node.compare_batch_size,
+        order=order,
     )
     verdicts = await matching.run(candidates.proposals)
     names = _names(texts, lefts), _names(other_texts, rights)
@@ -102,7 +105,7 @@ async def run(node: Equijoin, rows: tuple[Sequence[Row], Sequence[Row]], tools: 
 async def _ask_match(node: Equijoin, lefts: Sequence[Row], rights: Sequence[Row], tools: Tools, pair: Proposal) -> bool:
     left, right = lefts[pair.left], rights[pair.right]
     values = {"left": left.values, "right": right.values}
-    return await ask_same(node, node.comparison_prompt, left.id, values, tools, texts_of(left.values))
+    return await ask_same(node, node.comparison_prompt, left.id, values, tools)
 
 
 def _texts(keys: Sequence[str], prompt: Template, variable: str, rows: Sequence[Row]) -> list[str]:

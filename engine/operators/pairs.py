@@ -6,7 +6,7 @@ The pairs are those of two lists, or of one list with itself: then left < right.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +31,20 @@ class Proposal:
     right: int
     score: float
     reason: str = ""
+
+
+Order = Callable[[Proposal], tuple[int, int]]
+"""The order in which pairs of one round are asked about."""
+
+
+def by_left(pair: Proposal) -> tuple[int, int]:
+    """Order pairs so that those with the same left one follow each other."""
+    return pair.left, pair.right
+
+
+def by_right(pair: Proposal) -> tuple[int, int]:
+    """Order pairs so that those with the same right one follow each other."""
+    return pair.right, pair.left
 
 
 def count_pairs(left: int, right: int | None = None) -> int:

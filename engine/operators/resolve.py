@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -10,7 +11,7 @@ from typing import Any, ClassVar
 from engine.language.schema import Schema
 from engine.language.templates import Template
 from engine.operators.accounting import Failure, attempt_all, fail, label, require
-from engine.operators.asking import Question, ask, quote_source, texts_of, visible
+from engine.operators.asking import Question, ask, quote_source, visible
 from engine.operators.base import Failed, Operator, Outcome, Tools
 from engine.operators.blocking import Candidates, ComparingNode, Side, asking_model, block, blocking_text
 from engine.operators.comparing import Comparison, ModelRounds
@@ -209,13 +210,15 @@ async def _compare(node: Resolve, mentions: Sequence[Mention], keys: Sequence[st
         for pair in in_order(proposals):
             comparison.record(pair.left, pair.right, "undecided", "rule", f"{pair.reason}; no comparison_prompt to ask")
         return comparison
+    asking = _Asking.about(node, node.comparison_prompt, mentions, proposals, tools)
     rounds = ModelRounds(
         comparison,
-        functools.partial(_ask_same, node, mentions, tools),
+        asking.same,
         tools.progress,
         limit=node.limit_comparisons,
         batch=node.compare_batch_size,
         known=candidates.known,
+        order=asking.order,
     )
     await rounds.run(in_order(proposals))
     return comparison
@@ -226,14 +229,57 @@ async def _candidates(node: Resolve, mentions: Sequence[Mention], keys: Sequence
         return Candidates()
     values = [mention.row.values for mention in mentions]
     side = Side([blocking_text(each, node.blocking_keys or keys) for each in values], values)
-    return await block(node, ", ".join(keys), side, None, functools.partial(_ask_same, node, mentions, tools), tools)
+    asking = _Asking.about(node, node.comparison_prompt, mentions, (), tools)
+    return await block(node, ", ".join(keys), side, None, asking.same, tools, asking.order)
 
 
-async def _ask_same(node: Resolve, mentions: Sequence[Mention], tools: Tools, pair: Proposal) -> bool:
-    assert node.comparison_prompt is not None  # else no pair is asked about
-    left, right = mentions[pair.left].row, mentions[pair.right].row
-    values = {"input1": left.values, "input2": right.values}
-    return await ask_same(node, node.comparison_prompt, left.id, values, tools, texts_of(left.values))
+@dataclass(frozen=True)
+class _Asking:
+    """Ask whether two mentions are the same, of which one goes first in the prompt.
+
+    Where the layout puts documents first, that is the mention of more comparisons: its text is read once for all of
+    them. `counts` has the comparisons by mention. Otherwise the two keep the order of the rows.
+    """
+
+    node: Resolve
+    prompt: Template | None
+    mentions: Sequence[Mention]
+    counts: Counter[int]
+    tools: Tools
+    right_leads: bool
+
+    @classmethod
+    def about(
+        cls,
+        node: Resolve,
+        prompt: Template | None,
+        mentions: Sequence[Mention],
+        proposals: Sequence[Proposal],
+        tools: Tools,
+    ) -> _Asking:
+        """Look at all pairs that may be asked about."""
+        counts = Counter(side for pair in proposals for side in (pair.left, pair.right))
+        shows = [path[0] for path in prompt.shows if path[0] in ("input1", "input2")] if prompt else []
+        right_leads = node.layout == "as_written" and shows[:1] == ["input2"]
+        return cls(node, prompt, mentions, counts, tools, right_leads)
+
+    def sides(self, pair: Proposal) -> tuple[int, int]:
+        """Return the mentions that the prompt calls `input1` and `input2`."""
+        if self.node.layout == "document_first" and self.counts[pair.right] > self.counts[pair.left]:
+            return pair.right, pair.left
+        return pair.left, pair.right
+
+    def order(self, pair: Proposal) -> tuple[int, int]:
+        """Let pairs follow each other whose prompts begin with the same mention."""
+        first, second = self.sides(pair)
+        return (second, first) if self.right_leads else (first, second)
+
+    async def same(self, pair: Proposal) -> bool:
+        """Ask the model."""
+        assert self.prompt is not None  # else no pair is asked about
+        left, right = (self.mentions[side].row for side in self.sides(pair))
+        values = {"input1": left.values, "input2": right.values}
+        return await ask_same(self.node, self.prompt, left.id, values, self.tools)
 
 
 async def _canonical(node: Resolve, keys: Sequence[str], tools: Tools, cluster: Sequence[Mention]) -> dict[str, Any]:

@@ -125,7 +125,7 @@ async def test_with_a_limit_and_no_blocking_the_most_similar_are_compared():
     vectors = twins([0.6, 0.9, 0.3])
     tools = ScriptedTools(same_number, vectors=vectors)
     outcome = await run(resolve(limit_comparisons=2), rows_of(*({"name": name} for name in vectors)), tools)
-    assert asked(tools) == [("a1", "b1"), ("a0", "b0")]
+    assert sorted(asked(tools)) == [("a0", "b0"), ("a1", "b1")]
     assert ("a2", "b2", "undecided", "limit") in [(d.left, d.right, d.verdict, d.by) for d in outcome.decisions]
 
 
