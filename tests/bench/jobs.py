@@ -47,7 +47,7 @@ JOBS = (
     ),
     Job("C", "60 yes/no filters", Shape(150, 16), (8, 16), {"docetl": 1.8, "lotus": 1.2}),
     Job("D", "reduce by folding over 200 rows", Shape(600, 1), (1,), {}),
-    Job("E", "resolve over 500 name mentions", Shape(110, 16), (8, 16), {}),
+    Job("E", "resolve over 500 name mentions", Shape(110, 16), (8,), {}),
 )
 
 
