@@ -22,11 +22,15 @@ COMPUTE_BASE_BYTES = 64 * 1024**2
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """A graphics card that a runtime could use. `memory_bytes` is 0 when it shares the machine's."""
+    """A graphics card that a runtime could use. `memory_bytes` is 0 when it shares the machine's.
+
+    `free_bytes` is what other programs leave of it now.
+    """
 
     name: str
     memory_bytes: int
     interface: str
+    free_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +149,10 @@ def cgroup_memory(root: Path) -> tuple[int, int]:
 
 
 def find_gpus() -> tuple[Gpu, ...]:
-    """Name the graphics cards a runtime could use: NVIDIA's by its own tool, Metal on Apple silicon."""
+    """Name the graphics cards a runtime could use: NVIDIA's by its own tool, Metal on Apple silicon.
+
+    Cards that CUDA_VISIBLE_DEVICES hides are none: no runtime sees them.
+    """
     if platform.system() == "Darwin" and platform.machine() == "arm64":
         return (Gpu("Apple silicon", 0, "metal"),)
     tool = shutil.which("nvidia-smi")
@@ -153,7 +160,7 @@ def find_gpus() -> tuple[Gpu, ...]:
         return ()
     try:
         answer = subprocess.run(
-            [tool, "--query-gpu=name,memory.total", "--format=csv,noheader,nounits"],
+            [tool, "--query-gpu=index,uuid,name,memory.total,memory.free", "--format=csv,noheader,nounits"],
             capture_output=True,
             text=True,
             timeout=10,
@@ -161,17 +168,35 @@ def find_gpus() -> tuple[Gpu, ...]:
         )
     except (OSError, subprocess.TimeoutExpired):
         return ()
-    return parse_nvidia(answer.stdout) if answer.returncode == 0 else ()
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    return parse_nvidia(answer.stdout, visible) if answer.returncode == 0 else ()
 
 
-def parse_nvidia(text: str) -> tuple[Gpu, ...]:
-    """Read `name, MiB` lines; lines of another shape (a driver's complaint) are no card."""
-    cards = []
+def parse_nvidia(text: str, visible: str | None = None) -> tuple[Gpu, ...]:
+    """Read `index, uuid, name, total MiB, free MiB` lines; others (a driver's complaint) are no card.
+
+    `visible` is the value of CUDA_VISIBLE_DEVICES: numbers or beginnings of UUIDs, and none from the first on that
+    names no card; None shows all.
+    """
+    cards = {}
     for line in text.splitlines():
-        name, _, mebibytes = line.rpartition(",")
-        if name and mebibytes.strip().isdigit():
-            cards.append(Gpu(name.strip(), int(mebibytes) * 1024**2, "cuda"))
-    return tuple(cards)
+        fields = [field.strip() for field in line.split(",")]
+        if len(fields) == 5 and fields[3].isdecimal() and fields[4].isdecimal():
+            index, uuid, name, total, free = fields
+            cards[index, uuid] = Gpu(name, int(total) * 1024**2, "cuda", int(free) * 1024**2)
+    if visible is None:
+        return tuple(cards.values())
+    chosen = []
+    for wanted in (word.strip() for word in visible.split(",")):
+        card = next((c for (index, uuid), c in cards.items() if wanted and _is_named(wanted, index, uuid)), None)
+        if card is None:
+            break
+        chosen.append(card)
+    return tuple(chosen)
+
+
+def _is_named(wanted: str, index: str, uuid: str) -> bool:
+    return wanted == index or (wanted.startswith("GPU-") and uuid.startswith(wanted))
 
 
 def _read(path: Path) -> str:

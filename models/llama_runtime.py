@@ -42,6 +42,13 @@ def _discard_log(level: int, text: bytes, user_data: ctypes.c_void_p) -> None:
     """Keep the runtime's own chatter off the user's terminal."""
 
 
+def supports_gpu() -> bool:
+    """Say whether the llama.cpp that is installed was built for a graphics card that it can use."""
+    lc.llama_log_set(_discard_log, ctypes.c_void_p(0))
+    lc.llama_backend_init()
+    return bool(lc.llama_supports_gpu_offload())
+
+
 class LlamaRuntime:
     """A loaded model and its context. Not thread-safe: one thread evaluates."""
 

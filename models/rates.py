@@ -145,10 +145,9 @@ def _load() -> dict[str, object]:
 
 async def _measure_file(path: Path) -> Rates:
     # Imported here: the parent must not load the runtime that may crash.
-    from models.llama import LlamaBackend, LlamaSettings  # noqa: PLC0415
+    from models.opening import ModelSpec, open_here, runtime_of  # noqa: PLC0415
 
-    settings = dataclasses.replace(LlamaSettings.from_environment(), context_tokens=8192)
-    backend = LlamaBackend(path, digest="rates", name=path.stem, settings=settings)
+    backend = open_here(ModelSpec(runtime_of(path), path.stem, str(path), "rates", {"context_tokens": 8192}))
     try:
         return await measure(backend)
     finally:

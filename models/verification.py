@@ -85,6 +85,22 @@ def verified_hash(path: Path, root: Path, *, progress: Progress = no_progress) -
     return actual
 
 
+def verified_folder(folder: Path, files: Sequence[Path], root: Path, *, progress: Progress = no_progress) -> str:
+    """Return the digest of a model folder without pinned hashes (a user's own), its hashes remembered under `root`."""
+    key = hashlib.sha256(str(folder).encode()).hexdigest()[:16]
+    place = folder.name if folder.parent == root else f"elsewhere-{key}"
+    record = record_path(root, place)
+    known = _load(record)
+    fresh = {}
+    for path in files:
+        old = known.get(path.name)
+        is_known = old and (old["bytes"], old["mtime_ns"]) == _stamp(path)
+        fresh[path.name] = dict(old) if old and is_known else seal(path, sha256_of(path, progress=progress))
+    if fresh != known:
+        remember(record, fresh)
+    return digest_of([WeightFile(name, body["bytes"], body["sha256"]) for name, body in fresh.items()])
+
+
 def seal(path: Path, sha256: str) -> dict[str, Any]:
     """Describe a file whose hash is known now."""
     size, mtime_ns = _stamp(path)

@@ -25,7 +25,7 @@ from models.rates import measure_model
 
 app = typer.Typer(**COMMAND_SETTINGS)
 
-HELPFUL = frozenset({"Processor", "Memory", "Disk"})
+HELPFUL = frozenset({"Processor", "Graphics card", "Memory", "Disk"})
 """Checks that may fail without stopping a run; they are notes, the others are needs."""
 
 TEST_WORDS = "Record 4711 read by OCR"

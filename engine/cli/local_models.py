@@ -8,8 +8,9 @@ from pathlib import Path
 from engine.errors import EnvironmentMissing
 from engine.executor.model_pool import TextEmbedder
 from models.catalog import CatalogEntry, catalog, default_entry
-from models.install import embedding_folder, find_model, list_models, models_folder
-from models.opening import ModelSpec, open_here
+from models.install import FOLDER_PREFIX, embedding_folder, find_model, list_models, models_folder
+from models.model_folder import is_model_folder
+from models.opening import ModelSpec, open_here, runtime_of
 from models.protocol import ModelBackend
 
 
@@ -29,7 +30,7 @@ class LocalModels:
         if is_here(name):
             return ""
         entry = _known(name)
-        if entry is not None or is_chosen or name.endswith(".gguf"):
+        if entry is not None or is_chosen or name.endswith(".gguf") or name.startswith(FOLDER_PREFIX):
             raise _missing(entry, name)
         default = default_entry()
         if not _is_installed(default):
@@ -51,8 +52,10 @@ class LocalModels:
         found = find_model(self._stand_ins.get(name, name))
         with self._loading:
             if found.path not in self._open:
-                title = found.entry.id if found.entry else found.path.stem
-                self._open[found.path] = open_here(ModelSpec("llama", title, str(found.path), found.sha256))
+                title = found.entry.id if found.entry else found.path.name.removesuffix(".gguf")
+                self._open[found.path] = open_here(
+                    ModelSpec(runtime_of(found.path), title, str(found.path), found.sha256)
+                )
             return self._open[found.path]
 
     def open_embedder(self) -> TextEmbedder:
@@ -75,12 +78,13 @@ def open_embedder() -> TextEmbedder:
 
 
 def is_here(name: str) -> bool:
-    """Say whether a name is that of an installed model or of a file; "" is the default model."""
+    """Say whether a name is that of an installed model, a file or a model folder; "" is the default model."""
     entry = _known(name)
     if entry is not None:
         return _is_installed(entry)
     own = {label for path in models_folder().glob("*.gguf") for label in (path.name, path.stem)}
-    return name in own or Path(name).expanduser().is_file()
+    path = Path(name.removeprefix(FOLDER_PREFIX)).expanduser()
+    return name in own or path.is_file() or is_model_folder(path) or is_model_folder(models_folder() / path)
 
 
 def _known(name: str) -> CatalogEntry | None:

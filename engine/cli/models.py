@@ -54,11 +54,15 @@ def install(ids: Ids = None) -> None:
 
 
 @app.command()
-def add(file: Annotated[Path, typer.Argument(metavar="FILE", help="A GGUF file.", show_default=False)]) -> None:
-    """Take your own GGUF file into the cache."""
+def add(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A GGUF file, or a folder of safetensors.", show_default=False)
+    ],
+) -> None:
+    """Take your own GGUF file, or a folder of safetensors that vLLM runs, into the cache."""
     with _progress(file.name) as report:
         added = weights.add(file, progress=report)
-    name = added.entry.id if added.entry else added.path.stem
+    name = added.entry.id if added.entry else added.path.name.removesuffix(".gguf")
     output().print(styled((one_line(name), "bold"), f": SHA-256 {added.sha256}"), soft_wrap=True)
     output().print(f"use it with: --model {name}", soft_wrap=True)
 

@@ -17,6 +17,10 @@ from models.hardware import (
     read_cpu,
 )
 
+CARDS = "0, GPU-1a-77, NVIDIA H200, 143771, 143000\n1, GPU-2b-88, NVIDIA L4, 23034, 1000\n"
+H200 = Gpu("NVIDIA H200", 143771 * 1024**2, "cuda", 143000 * 1024**2)
+L4 = Gpu("NVIDIA L4", 23034 * 1024**2, "cuda", 1000 * 1024**2)
+
 
 def write(root: Path, **files: str) -> Path:
     for name, value in files.items():
@@ -66,11 +70,25 @@ def test_the_first_core_speaks_for_all(tmp_path):
 
 
 def test_nvidia_lines_are_read_and_complaints_are_not_cards():
-    assert parse_nvidia("NVIDIA H200, 143771\nNVIDIA L4, 23034\n") == (
-        Gpu("NVIDIA H200", 143771 * 1024**2, "cuda"),
-        Gpu("NVIDIA L4", 23034 * 1024**2, "cuda"),
-    )
+    assert parse_nvidia(CARDS) == (H200, L4)
     assert parse_nvidia("NVIDIA-SMI has failed, no driver\n") == ()
+    assert parse_nvidia("0, GPU-1a, Some card, [N/A], [N/A]\n") == ()
+
+
+@pytest.mark.parametrize(
+    ("visible", "cards"),
+    [
+        (None, (H200, L4)),
+        ("1,0", (L4, H200)),
+        ("1", (L4,)),
+        ("GPU-2b", (L4,)),
+        ("", ()),
+        ("-1", ()),
+        ("0,7,1", (H200,)),  # CUDA stops at the first that it does not know
+    ],
+)
+def test_only_the_cards_that_cuda_shows_count(visible, cards):
+    assert parse_nvidia(CARDS, visible) == cards
 
 
 def test_memory_is_weights_and_cache_and_work_space():
