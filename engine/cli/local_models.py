@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import threading
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from engine.errors import EnvironmentMissing
+from engine.errors import EnvironmentMissing, UsageError
 from engine.executor.model_pool import TextEmbedder
 from models.catalog import CatalogEntry, catalog, default_entry
+from models.errors import ModelError
 from models.install import embedding_folder, find_model, list_models, models_folder
 from models.opening import ModelSpec, open_here
 from models.protocol import ModelBackend
+
+if TYPE_CHECKING:
+    from models.cluster.backend import Cluster
+
+CLUSTER = "REDWELL_CLUSTER"
+"""Names the cluster of runs that are not given one (docs/cluster.md)."""
 
 
 class LocalModels:
@@ -20,12 +30,34 @@ class LocalModels:
         self._stand_ins: dict[str, str] = {}
         self._open: dict[Path, ModelBackend] = {}
         self._loading = threading.Lock()
+        self._allowed: tuple[str, ...] = ()
+        self._where = os.environ.get(CLUSTER, "").strip()
+        self._cluster: Cluster | None = None
+
+    def allow_hosts(self, places: Sequence[str]) -> None:
+        """Let models be asked at HOST:PORT that are not this machine; raises UsageError for what is no such place."""
+        from models.addresses import read_allowed  # noqa: PLC0415 - few runs leave this machine
+
+        try:
+            self._allowed = tuple(str(place) for place in read_allowed(places))
+        except ModelError as error:
+            raise UsageError(str(error), advice=error.advice) from error
+
+    def use_cluster(self, where: str) -> None:
+        """Run models on a cluster (models.cluster.address); raises UsageError for what is none."""
+        from models.cluster.address import read_cluster  # noqa: PLC0415 - few runs use a cluster
+
+        try:
+            self._where = str(read_cluster(where))
+        except ModelError as error:
+            raise UsageError(str(error), advice=error.advice) from error
 
     def stand_in(self, name: str, *, is_chosen: bool) -> str:
         """Return the default model's id for a name that no local model can have (gpt-4o-mini), else "".
 
-        Raises EnvironmentMissing when the model that would be used is not installed.
+        Raises EnvironmentMissing when the model that would be used is not installed, or the cluster cannot be used.
         """
+        self._need_cluster()
         if is_here(name):
             return ""
         entry = _known(name)
@@ -52,8 +84,25 @@ class LocalModels:
         with self._loading:
             if found.path not in self._open:
                 title = found.entry.id if found.entry else found.path.stem
-                self._open[found.path] = open_here(ModelSpec("llama", title, str(found.path), found.sha256))
+                self._open[found.path] = self._open_spec(ModelSpec("llama", title, str(found.path), found.sha256))
             return self._open[found.path]
+
+    def _open_spec(self, spec: ModelSpec) -> ModelBackend:
+        self._need_cluster()
+        return self._cluster.open(spec) if self._cluster else open_here(spec)
+
+    def _need_cluster(self) -> None:
+        """Raise EnvironmentMissing for a cluster that may not be asked, or without Ray; nothing is started."""
+        if not self._where or self._cluster:
+            return
+        from models.addresses import read_allowed  # noqa: PLC0415 - few runs use a cluster
+        from models.cluster.address import read_cluster  # noqa: PLC0415
+        from models.cluster.backend import Cluster  # noqa: PLC0415
+
+        try:
+            self._cluster = Cluster(read_cluster(self._where), allowed=read_allowed(self._allowed))
+        except ModelError as error:
+            raise EnvironmentMissing(str(error), advice=error.advice) from error
 
     def open_embedder(self) -> TextEmbedder:
         """Open the embedding model; raises models.errors.ModelError."""
