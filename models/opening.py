@@ -9,15 +9,16 @@ from typing import Any, Literal
 from models.errors import ModelError
 from models.protocol import ModelBackend
 
-RuntimeName = Literal["llama"]
+RuntimeName = Literal["llama", "server"]
 
 
 @dataclass(frozen=True, slots=True)
 class ModelSpec:
     """A model and how to run it: plain data, so that another process can be told to open it.
 
-    `location` is the path of the weights; `digest` identifies them (SHA-256, hexadecimal). `settings` are those of the
-    runtime that differ from its defaults (for "llama": fields of models.llama.LlamaSettings).
+    `location` is the path of the weights; `digest` identifies them (SHA-256, hexadecimal). For "server" it is the
+    address, and the digest is asked of the server. `settings` are those of the runtime that differ from its defaults
+    (for "llama": fields of models.llama.LlamaSettings, for "server" of models.servers.backend.ServerSettings).
     """
 
     runtime: RuntimeName
@@ -34,4 +35,8 @@ def open_here(spec: ModelSpec) -> ModelBackend:
 
         settings = LlamaSettings.from_environment(**spec.settings)
         return LlamaBackend(Path(spec.location), digest=spec.digest, name=spec.name, settings=settings)
-    raise ModelError(f"there is no runtime {spec.runtime!r}", advice="Known: llama.")
+    if spec.runtime == "server":
+        from models.servers.backend import ServerBackend, ServerSettings  # noqa: PLC0415 - the HTTP client
+
+        return ServerBackend(spec.location, name=spec.name, settings=ServerSettings(**spec.settings))
+    raise ModelError(f"there is no runtime {spec.runtime!r}", advice="Known: llama, server.")

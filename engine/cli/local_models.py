@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
-from engine.errors import EnvironmentMissing
+from engine.errors import EnvironmentMissing, UsageError
 from engine.executor.model_pool import TextEmbedder
 from models.catalog import CatalogEntry, catalog, default_entry
+from models.errors import ModelError
 from models.install import embedding_folder, find_model, list_models, models_folder
 from models.opening import ModelSpec, open_here
 from models.protocol import ModelBackend
+from models.servers.address import read_place
+from models.servers.remembered import RememberedServer, find_server
 
 
 class LocalModels:
@@ -20,6 +24,15 @@ class LocalModels:
         self._stand_ins: dict[str, str] = {}
         self._open: dict[Path, ModelBackend] = {}
         self._loading = threading.Lock()
+        self._servers: dict[tuple[str, str], ModelBackend] = {}
+        self._allowed: tuple[str, ...] = ()
+
+    def allow_hosts(self, places: Sequence[str]) -> None:
+        """Let models be asked at HOST:PORT that are not this machine; raises UsageError for what is no such place."""
+        try:
+            self._allowed = tuple(read_place(place) for place in places)
+        except ModelError as error:
+            raise UsageError(str(error), advice=error.advice) from error
 
     def stand_in(self, name: str, *, is_chosen: bool) -> str:
         """Return the default model's id for a name that no local model can have (gpt-4o-mini), else "".
@@ -27,6 +40,9 @@ class LocalModels:
         Raises EnvironmentMissing when the model that would be used is not installed.
         """
         if is_here(name):
+            return ""
+        if (server := _server(name)) is not None:
+            self._need_server(server)
             return ""
         entry = _known(name)
         if entry is not None or is_chosen or name.endswith(".gguf"):
@@ -48,12 +64,32 @@ class LocalModels:
 
         Raises models.errors.ModelError.
         """
+        server = None if is_here(name) else find_server(name)
+        if server is not None:
+            return self._open_server(server)
         found = find_model(self._stand_ins.get(name, name))
         with self._loading:
             if found.path not in self._open:
                 title = found.entry.id if found.entry else found.path.stem
                 self._open[found.path] = open_here(ModelSpec("llama", title, str(found.path), found.sha256))
             return self._open[found.path]
+
+    def _open_server(self, server: RememberedServer) -> ModelBackend:
+        key = (server.name, server.location)
+        settings = {**server.settings, "allowed": list(self._allowed)}
+        with self._loading:
+            if key not in self._servers:
+                self._servers[key] = open_here(ModelSpec("server", server.name, server.location, "", settings))
+            return self._servers[key]
+
+    def _need_server(self, server: RememberedServer) -> None:
+        """Raise EnvironmentMissing unless a server may be asked and answers."""
+        from models.servers.looking import look_at_server  # noqa: PLC0415 - the HTTP client
+
+        try:
+            look_at_server(server.location, self._allowed)
+        except ModelError as error:
+            raise EnvironmentMissing(str(error), advice=error.advice) from error
 
     def open_embedder(self) -> TextEmbedder:
         """Open the embedding model; raises models.errors.ModelError."""
@@ -81,6 +117,14 @@ def is_here(name: str) -> bool:
         return _is_installed(entry)
     own = {label for path in models_folder().glob("*.gguf") for label in (path.name, path.stem)}
     return name in own or Path(name).expanduser().is_file()
+
+
+def _server(name: str) -> RememberedServer | None:
+    """Find the server that a name means; raises EnvironmentMissing for an address that is none."""
+    try:
+        return find_server(name)
+    except ModelError as error:
+        raise EnvironmentMissing(str(error), advice=error.advice) from error
 
 
 def _known(name: str) -> CatalogEntry | None:

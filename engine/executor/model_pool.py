@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import EnvironmentMissing
-from engine.executor.events import Emit, ModelLoading, ModelReady
+from engine.executor.events import Emit, ModelLoading, ModelReady, Warned
 from models.errors import ModelError
-from models.protocol import ModelBackend
+from models.protocol import ModelBackend, warnings_of
 
 OpenModel = Callable[[str], ModelBackend]
 """Load the model of that name; empty for the default. Blocks while it loads; raises models.errors.ModelError."""
@@ -95,4 +95,6 @@ class ModelPool:
         except ModelError as error:
             raise EnvironmentMissing(str(error), advice=error.advice) from error
         self._emit(ModelReady(backend.name, backend.context_tokens, time.perf_counter() - start))
+        for message in warnings_of(backend):
+            self._emit(Warned(message))
         return backend
