@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -10,16 +11,17 @@ from typing import Any, Literal
 from models.errors import ModelError
 from models.protocol import ModelBackend
 
-RuntimeName = Literal["llama", "vllm"]
+RuntimeName = Literal["llama", "vllm", "server"]
 
 
 @dataclass(frozen=True, slots=True)
 class ModelSpec:
     """A model and how to run it: plain data, so that another process can be told to open it.
 
-    `location` is the path of the weights, a file or a folder; `digest` identifies them (SHA-256, hexadecimal).
-    `settings` are those of the runtime that differ from its defaults (for "llama": fields of
-    models.llama.LlamaSettings, for "vllm": of models.vllm_runtime.EngineSettings).
+    `location` is the path of the weights, a file or a folder, and `digest` identifies them (SHA-256, hexadecimal). For
+    "server" it is the address, and the digest is asked of the server. `settings` are those of the runtime that differ
+    from its defaults: fields of models.llama.LlamaSettings, models.vllm_runtime.EngineSettings or
+    models.servers.backend.ServerSettings.
     """
 
     runtime: RuntimeName
@@ -36,14 +38,10 @@ def runtime_of(path: Path) -> RuntimeName:
 
 def open_here(spec: ModelSpec) -> ModelBackend:
     """Open a model in this process; blocks while it loads. Raises ModelError."""
-    if spec.runtime == "llama":
-        return _open_llama(spec)
-    if spec.runtime == "vllm":
-        from models.vllm import VllmBackend, settings_from_environment  # noqa: PLC0415 - the runtime
-
-        chosen = settings_from_environment(**spec.settings)
-        return VllmBackend(Path(spec.location), digest=spec.digest, name=spec.name, settings=chosen)
-    raise ModelError(f"there is no runtime {spec.runtime!r}", advice="Known: llama, vllm.")
+    opener = _OPENERS.get(spec.runtime)
+    if opener is None:
+        raise ModelError(f"there is no runtime {spec.runtime!r}", advice=f"Known: {', '.join(_OPENERS)}.")
+    return opener(spec)
 
 
 def _open_llama(spec: ModelSpec) -> ModelBackend:
@@ -62,3 +60,23 @@ def _open_llama(spec: ModelSpec) -> ModelBackend:
         if settings.gpu_layers:
             error.advice += f" {settings.gpu_layers} layers went to the graphics card: try REDWELL_GPU_LAYERS=0."
         raise
+
+
+def _open_vllm(spec: ModelSpec) -> ModelBackend:
+    from models.vllm import VllmBackend, settings_from_environment  # noqa: PLC0415 - the runtime
+
+    settings = settings_from_environment(**spec.settings)
+    return VllmBackend(Path(spec.location), digest=spec.digest, name=spec.name, settings=settings)
+
+
+def _open_server(spec: ModelSpec) -> ModelBackend:
+    from models.servers.backend import ServerBackend, ServerSettings  # noqa: PLC0415 - the HTTP client
+
+    return ServerBackend(spec.location, name=spec.name, settings=ServerSettings(**spec.settings))
+
+
+_OPENERS: Mapping[str, Callable[[ModelSpec], ModelBackend]] = {
+    "llama": _open_llama,
+    "vllm": _open_vllm,
+    "server": _open_server,
+}

@@ -13,6 +13,7 @@ from PIL import Image, ImageDraw, ImageFont
 from rich.table import Table
 from rich.text import Text
 
+from engine.cli import servers
 from engine.cli.console import messages, one_line, output, styled
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.documents.events import FileFailed, Parsed
@@ -49,14 +50,14 @@ def doctor(
         return
     console = output()
     with messages().status("looking at this machine …"):
-        found = [*model_checks(), check_cache(), check_ocr(), check_network()]
+        found = [*model_checks(), check_cache(), check_ocr(), check_network(), *servers.checks()]
     table = Table.grid(padding=(0, 2, 0, 0))
     for _ in range(3):
         table.add_column(overflow="fold")
     for check in found:
         table.add_row(*_row(check))
     console.print(table)
-    missing = [check for check in found if not check.ok and check.name not in HELPFUL]
+    missing = [check for check in found if not check.ok and not _is_helpful(check)]
     verdict = f"{len(missing)} needed: {', '.join(check.name for check in missing)}" if missing else "Redwell can run."
     console.print(styled((verdict, "bold red" if missing else "bold green")))
     raise typer.Exit(3 if missing else 0)
@@ -95,7 +96,12 @@ def check_ocr() -> Check:
 
 def check_network() -> Check:
     """State what holds on every machine: nothing is sent anywhere."""
-    return Check("Network", True, "not used: everything runs on this machine; only `models install` downloads")
+    return Check(
+        "Network",
+        True,
+        "not used: everything runs on this machine; only `models install` downloads, and a "
+        "server is asked where you name one",
+    )
 
 
 async def _read(picture: Path) -> tuple[str, str]:
@@ -114,8 +120,12 @@ def _draw_words(path: Path) -> None:
     page.save(path)
 
 
+def _is_helpful(check: Check) -> bool:
+    return check.name in HELPFUL or check.name.startswith("Server ")
+
+
 def _row(check: Check) -> tuple[Text, Text, Text]:
-    is_note = check.name in HELPFUL
+    is_note = _is_helpful(check)
     mark = ("ok", "green") if check.ok else (("note", "yellow") if is_note else ("missing", "bold red"))
     text = styled(one_line(check.detail))
     if check.advice:

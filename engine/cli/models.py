@@ -12,14 +12,17 @@ from rich.padding import Padding
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
+from engine.cli import servers
 from engine.cli.console import messages, one_line, output, styled
 from engine.cli.failure import show_error
+from engine.cli.options import AllowHostOption
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.errors import UsageError
 from models import install as weights
 from models.catalog import catalog, default_entry
 from models.errors import ModelError
 from models.install import ModelStatus, list_models
+from models.servers.address import is_address
 from models.verification import InstallProgress
 from models.verification import Progress as Report
 
@@ -41,6 +44,7 @@ def show() -> None:
         console.print(_title(status))
         console.print(Padding(styled(one_line(_needs(status))), (0, 0, 0, 4)))
         console.print(Padding(styled((one_line(status.purpose), "dim")), (0, 0, 1, 4)))
+    servers.show()
     output().print(styled((f"kept in {weights.models_folder()}", "dim")), soft_wrap=True)
 
 
@@ -56,10 +60,28 @@ def install(ids: Ids = None) -> None:
 @app.command()
 def add(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A GGUF file, or a folder of safetensors.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="FILE|FOLDER|ADDRESS",
+            help="A GGUF file, a folder of safetensors, or a model's server.",
+            show_default=False,
+        ),
     ],
+    name: servers.NameOption = "",
+    schema_mode: servers.SchemaModeOption = None,
+    context_tokens: servers.ContextOption = None,
+    requests: servers.RequestsOption = None,
+    allow_host: AllowHostOption = None,
 ) -> None:
-    """Take your own GGUF file, or a folder of safetensors that vLLM runs, into the cache."""
+    """Take your own GGUF file or a folder of safetensors (docs/gpu.md), or name a server (docs/servers.md)."""
+    if is_address(file) or name:
+        chosen = {"schema_mode": schema_mode, "context_tokens": context_tokens, "requests": requests}
+        servers.add(file, name, {key: value for key, value in chosen.items() if value}, allow_host or [])
+        return
+    _add_file(Path(file))
+
+
+def _add_file(file: Path) -> None:
     with _progress(file.name) as report:
         added = weights.add(file, progress=report)
     name = added.entry.id if added.entry else added.path.name.removesuffix(".gguf")
@@ -89,8 +111,10 @@ def check(ids: Ids = None) -> None:
 
 @app.command()
 def remove(ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Models that are installed.")]) -> None:
-    """Delete models from the cache."""
+    """Delete models from the cache, or forget servers."""
     for model_id in ids:
+        if servers.remove(model_id):
+            continue
         freed = weights.remove(model_id)
         output().print(styled((one_line(model_id), "bold"), f": removed, {_size(freed)} freed"))
 
