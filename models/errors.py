@@ -7,6 +7,7 @@ ModelError
 ├── InvalidSchema      the schema cannot be compiled to a token mask
 ├── ModelCrashed       the runtime failed while this request was in flight (retryable)
 ├── ModelMissing       the weights are not installed (environment)
+├── NotEnoughMemory    the model needs more memory than is free (environment)
 ├── RuntimeMissing     the inference library is not installed or does not work on this CPU (environment)
 └── WeightsCorrupt     a file's SHA-256 is not the pinned one (environment)
 """
@@ -77,6 +78,12 @@ class ModelCrashed(ModelError):
 
 class ModelMissing(ModelError):
     """The weights are not on this machine."""
+
+    is_environment = True
+
+
+class NotEnoughMemory(ModelError):
+    """The model does not fit in the memory that is free; nothing was loaded, or loading was given up."""
 
     is_environment = True
 

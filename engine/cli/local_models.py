@@ -9,7 +9,8 @@ from engine.errors import EnvironmentMissing
 from engine.executor.model_pool import TextEmbedder
 from models.catalog import CatalogEntry, catalog, default_entry
 from models.install import embedding_folder, find_model, list_models, models_folder
-from models.opening import ModelSpec, open_here
+from models.isolation.backend import IsolatedBackend
+from models.opening import ModelSpec
 from models.protocol import ModelBackend
 
 
@@ -44,7 +45,7 @@ class LocalModels:
             raise _missing(entry, entry.id)
 
     def open_model(self, name: str) -> ModelBackend:
-        """Verify and load a model; the same weights are loaded once, whatever they are called.
+        """Verify a model and load it in a process of its own; the same weights once, whatever they are called.
 
         Raises models.errors.ModelError.
         """
@@ -52,7 +53,8 @@ class LocalModels:
         with self._loading:
             if found.path not in self._open:
                 title = found.entry.id if found.entry else found.path.stem
-                self._open[found.path] = open_here(ModelSpec("llama", title, str(found.path), found.sha256))
+                path = str(found.path.absolute())
+                self._open[found.path] = IsolatedBackend(ModelSpec("llama", title, path, found.sha256))
             return self._open[found.path]
 
     def open_embedder(self) -> TextEmbedder:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from models.isolation.notices import GivesNotice, Tell
 from models.protocol import ModelBackend, Reply, Request
 
 
@@ -66,6 +67,11 @@ class GatedBackend:
         """Wait for the gate, then ask; raises models.errors.ModelError."""
         await self._gate.passed()
         return await self._backend.ask(request)
+
+    def watch(self, tell: Tell) -> None:
+        """Pass on what the model tells (models.isolation.notices.GivesNotice)."""
+        if isinstance(self._backend, GivesNotice):
+            self._backend.watch(tell)
 
     async def close(self) -> None:
         """Close the model."""
