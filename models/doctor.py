@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from models.catalog import default_entry
 from models.errors import ModelError
+from models.fitting import LEAST_CHOSEN_CONTEXT, SPARE_BYTES, needs_of
 from models.hardware import Hardware, inspect_hardware
 from models.install import cache_folder, embedding_folder, find_model, list_models
 from models.selftest import run_child, run_selftest
@@ -116,11 +117,19 @@ def check_cards(hardware: Hardware) -> list[Check]:
 
 
 def check_memory() -> Check:
-    """Compare what the default model needs at its whole context with what is free now."""
-    memory = next(s.memory for s in list_models() if s.is_default and s.kind == "language")
+    """Compare what the default model needs with what is free now: its whole context, or as much as fits."""
+    status = next(s for s in list_models() if s.is_default and s.kind == "language")
+    memory = status.memory
     detail = f"{_gb(memory.needed_bytes)} needed by the default model, {_gb(memory.available_bytes)} free"
+    free = memory.available_bytes - SPARE_BYTES
+    context = needs_of(status.path, default_entry().files[0].sha256).largest_context(free)
+    if context >= status.context_tokens:
+        return Check("Memory", True, detail)
+    if context >= LEAST_CHOSEN_CONTEXT:
+        limited = f"{detail}: its context is limited to {context:,} of {status.context_tokens:,} tokens"
+        return Check("Memory", False, limited, "Close other programs for more.")
     advice = "Close other programs, set REDWELL_CONTEXT_TOKENS to a smaller number, or use a smaller model."
-    return Check("Memory", memory.fits, detail, "" if memory.fits else advice)
+    return Check("Memory", False, detail, advice)
 
 
 def check_disk() -> Check:

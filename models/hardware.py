@@ -10,12 +10,14 @@ import platform
 import shutil
 import subprocess
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import psutil
 
 CGROUP = Path("/sys/fs/cgroup")
+CGROUP_MEMBERSHIP = Path("/proc/self/cgroup")
 CPUINFO = Path("/proc/cpuinfo")
+VMSTAT = Path("/proc/vmstat")
 COMPUTE_BATCH_TOKENS = 512
 COMPUTE_BASE_BYTES = 64 * 1024**2
 
@@ -86,8 +88,7 @@ def estimate_memory(
 
 def inspect_hardware() -> Hardware:
     """Look at this machine (a few milliseconds; some more where an NVIDIA card answers)."""
-    memory = psutil.virtual_memory()
-    limit, used = cgroup_memory(CGROUP)
+    memory_bytes, available_bytes = machine_memory()
     name, features = read_cpu(CPUINFO)
     cores = usable_cores()
     return Hardware(
@@ -96,11 +97,20 @@ def inspect_hardware() -> Hardware:
         cpu_name=name or platform.processor(),
         cores=cores,
         physical_cores=psutil.cpu_count(logical=False) or cores,
-        memory_bytes=min(memory.total, limit) if limit else memory.total,
-        available_bytes=min(memory.available, max(0, limit - used)) if limit else memory.available,
+        memory_bytes=memory_bytes,
+        available_bytes=available_bytes,
         cpu_features=features,
         gpus=find_gpus(),
     )
+
+
+def machine_memory() -> tuple[int, int]:
+    """Return the bytes there are and those free now: of the machine, or of the control group if that has less."""
+    memory = psutil.virtual_memory()
+    limit, used = cgroup_memory(CGROUP)
+    if not limit:
+        return memory.total, memory.available
+    return min(memory.total, limit), min(memory.available, max(0, limit - used))
 
 
 def usable_cores() -> int:
@@ -135,17 +145,52 @@ def cgroup_cores(root: Path) -> int:
     return -(-int(words[0]) // int(words[1]))
 
 
-def cgroup_memory(root: Path) -> tuple[int, int]:
-    """Return the memory limit of a control group and what is used of it, in bytes; (0, 0) when unlimited."""
-    for limit, usage in (
-        (root / "memory.max", root / "memory.current"),
-        (root / "memory" / "memory.limit_in_bytes", root / "memory" / "memory.usage_in_bytes"),
+def cgroup_memory(root: Path, membership: Path = CGROUP_MEMBERSHIP) -> tuple[int, int]:
+    """Return limit and use, in bytes, of the control group of ours that has least left; (0, 0) when unlimited.
+
+    Files that the system only keeps in memory while nothing needs the room do not count as used.
+    """
+    limited = [found for folder in memory_groups(root, membership) if (found := _group_memory(folder))[0]]
+    return min(limited, key=lambda found: found[0] - found[1], default=(0, 0))
+
+
+def memory_groups(root: Path, membership: Path = CGROUP_MEMBERSHIP) -> list[Path]:
+    """List the folders of the control groups that this process is in, from its own to the root (version 2 and 1)."""
+    found = {"": "", "memory": ""}
+    for line in _read(membership).splitlines():
+        _, controllers, path = (line.split(":", 2) + ["", ""])[:3]
+        for name in controllers.split(","):
+            # Seen from a container the path may lead elsewhere: then only the root is looked at.
+            if name in found and ".." not in path:
+                found[name] = path.strip("/")
+    paths = [(root / name, PurePosixPath(path)) for name, path in found.items()]
+    return [base / group for base, path in paths for group in (path, *path.parents)]
+
+
+def _group_memory(folder: Path) -> tuple[int, int]:
+    for limit, usage, prefix in (
+        ("memory.max", "memory.current", ""),
+        ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_"),
     ):
-        text = _read(limit)
+        text = _read(folder / limit)
         if text.isdigit() and int(text) < 2**60:  # version 1 writes a huge number for "none"
-            used = _read(usage)
-            return int(text), int(used) if used.isdigit() else 0
+            used = _read(folder / usage)
+            files = sum(_counts(folder / "memory.stat", f"{prefix}inactive_file", f"{prefix}active_file"))
+            return int(text), max(0, int(used) - files) if used.isdigit() else 0
     return 0, 0
+
+
+def memory_kills(root: Path = CGROUP, membership: Path = CGROUP_MEMBERSHIP, vmstat: Path = VMSTAT) -> int:
+    """Count the processes that the system has killed for want of memory: here, and in our control groups."""
+    groups = memory_groups(root, membership)
+    files = [vmstat, *(folder / name for folder in groups for name in ("memory.events", "memory.oom_control"))]
+    return sum(sum(_counts(file, "oom_kill")) for file in files)
+
+
+def _counts(path: Path, *names: str) -> list[int]:
+    """Read the numbers of these names from a file of `name number` lines."""
+    pairs = (line.split() for line in _read(path).splitlines())
+    return [int(pair[1]) for pair in pairs if len(pair) == 2 and pair[0] in names and pair[1].isdigit()]
 
 
 def find_gpus() -> tuple[Gpu, ...]:

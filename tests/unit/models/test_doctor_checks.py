@@ -59,3 +59,15 @@ def test_good_checks_carry_no_advice(empty_cache):
     for check in (doctor.check_python(), doctor.check_memory()):
         assert check.ok == (not check.advice)
         assert check.detail
+
+
+@pytest.mark.parametrize(
+    ("free", "ok", "detail"),
+    [(2**40, True, "needed by the default model"), (2_400_000_000, False, "limited to"), (10**9, False, "1.0 GB free")],
+)
+def test_a_context_that_memory_limits_is_said(empty_cache, monkeypatch, free, ok, detail):
+    monkeypatch.setattr("models.install.inspect_hardware", lambda: replace(inspect_hardware(), available_bytes=free))
+    found = doctor.check_memory()
+    assert found.ok == ok
+    assert detail in found.detail
+    assert ("limited" in found.detail) == (detail == "limited to")
