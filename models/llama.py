@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import math
+import os
 import queue
 import threading
 import time
