@@ -30,7 +30,8 @@ MAX_NUMBER = 100_000
 
 TICK = "redwell_tick"
 JOIN = "redwell_join"
-SHOWN = "redwell_shown"
+SHOWN = "redwell shown"
+"""A filter that no template can name, for names have no spaces."""
 
 _REMOVED_FILTERS = ("center", "format", "xmlattr", "urlize", "pprint", "random", "filesizeformat", "forceescape")
 _REMOVED_METHODS = frozenset({"format", "format_map", "center", "ljust", "rjust", "zfill", "expandtabs", "translate"})

@@ -238,7 +238,7 @@ class _Asking:
     """Ask whether two mentions are the same, of which one goes first in the prompt.
 
     Where the layout puts documents first, that is the mention of more comparisons: its text is read once for all of
-    them. `counts` has the comparisons by mention. Otherwise the two keep the order of the rows.
+    them. `counts` then has the comparisons by mention. Otherwise the two keep the order of the rows.
     """
 
     node: Resolve
@@ -258,14 +258,15 @@ class _Asking:
         tools: Tools,
     ) -> _Asking:
         """Look at all pairs that may be asked about."""
-        counts = Counter(side for pair in proposals for side in (pair.left, pair.right))
+        may_swap = node.layout == "document_first"
+        counts = Counter(side for pair in proposals if may_swap for side in (pair.left, pair.right))
         shows = [path[0] for path in prompt.shows if path[0] in ("input1", "input2")] if prompt else []
         right_leads = node.layout == "as_written" and shows[:1] == ["input2"]
         return cls(node, prompt, mentions, counts, tools, right_leads)
 
     def sides(self, pair: Proposal) -> tuple[int, int]:
         """Return the mentions that the prompt calls `input1` and `input2`."""
-        if self.node.layout == "document_first" and self.counts[pair.right] > self.counts[pair.left]:
+        if self.counts[pair.right] > self.counts[pair.left]:
             return pair.right, pair.left
         return pair.left, pair.right
 

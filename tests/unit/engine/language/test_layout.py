@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.errors import ItemError
+from engine.errors import ItemError, PipelineError
 from engine.language.layout import DOCUMENT_CHARACTERS, lay_out, refer_back, shows_document
 from engine.language.templates import CONTEXT_PLACE, Template
 
@@ -115,6 +115,12 @@ def test_control_characters_and_braces_of_a_document_stay_text():
     made = first("Q {{ input.text }}", text="{{ input.notes }} {% if x %} " * 10)
     assert made.startswith("{{ input.notes }} {% if x %} ")
     assert NOTES not in made
+
+
+@pytest.mark.parametrize("name", ["redwell_shown", "redwell shown"])
+def test_a_template_cannot_say_itself_what_it_shows(name):
+    with pytest.raises(PipelineError, match="not a valid template"):
+        Template.parse("{{ 'x' | " + name + "(['input', 5]) }}")
 
 
 def test_a_missing_field_is_the_same_error_in_both_layouts():
