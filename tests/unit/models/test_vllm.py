@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import re
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -304,8 +308,8 @@ def test_the_context_that_is_set_is_at_most_the_models_own(tmp_path: Path) -> No
 def test_without_vllm_the_advice_is_how_to_install_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = write_folder(tmp_path)
     assert runtime_of(folder) == "vllm"
-    monkeypatch.setitem(__import__("sys").modules, "vllm", None)
-    monkeypatch.setattr("os.environ", dict(__import__("os").environ))
+    monkeypatch.setitem(sys.modules, "vllm", None)
+    monkeypatch.setattr(os, "environ", dict(os.environ))
     with pytest.raises(RuntimeMissing) as caught:
         open_here(ModelSpec("vllm", "m", str(folder), "d"))
     assert "redwell[vllm]" in caught.value.advice
@@ -340,3 +344,16 @@ def test_a_model_that_cannot_fit_is_refused_with_the_numbers(tmp_path: Path) -> 
     check_memory(header, EngineSettings(context_tokens=3000), ())
     with pytest.raises(ModelError, match="there are 1 cards"):
         check_memory(header, EngineSettings(cards=2), (card,))
+
+
+def test_vllm_is_imported_in_one_module_and_late() -> None:
+    rooms = [Path(__file__).parents[3] / room for room in ("desktop", "engine", "models", "storage")]
+    importing = [
+        path.name
+        for room in rooms
+        for path in room.rglob("*.py")
+        if re.search(r"^\s*(import|from) vllm|import_module\(.vllm", path.read_text(), re.MULTILINE)
+    ]
+    assert importing == ["vllm_runtime.py"]
+    code = "import sys, models.vllm; sys.exit(any(m == 'vllm' or m.startswith('torch') for m in sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], check=False, cwd=rooms[0].parent).returncode == 0
