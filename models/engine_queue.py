@@ -128,7 +128,8 @@ class EngineQueue:
         except InvalidSchema as error:
             self._settle(written.id, error, in_engine=in_engine)
             return
-        if is_complete:
+        # One more than the limit only where it is the token that ends a reply.
+        if is_complete and (len(task.reply) <= task.sampling.max_tokens or written.ending == "stop"):
             self._settle(written.id, None, in_engine=in_engine)
         elif len(task.reply) > task.sampling.max_tokens or written.ending == "length":
             limit = task.sampling.max_tokens

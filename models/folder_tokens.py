@@ -1,7 +1,7 @@
 """The tokenizer of a model folder, used so that the text of a message can never be read as control tokens.
 
 Control tokens ("<|im_end|>") are added to a tokenizer beside its vocabulary. Pieces of the chat template are read with
-them, data without: the same vocabulary, none of the added tokens but those that are white space.
+them, data without: the same vocabulary and numbers, but no added token is looked for that is not white space.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ class FolderTokenizer:
         self.json_text = json.dumps(plain)
         self._template = _build(plain)
         self._data = _build(_for_data(plain))
+        self._data.encode_special_tokens = True
+        self._control = {t["id"] for t in texts.tokenizer["added_tokens"] if not _is_space(t)}
         self.eos_token: int | None = self._template.token_to_id(texts.eos) if texts.eos else None
 
     @property
@@ -35,9 +37,21 @@ class FolderTokenizer:
         """Turn text into tokens; control tokens are read from the text only if `special`."""
         # A lone surrogate has no UTF-8: it becomes "?", as it does in llama.cpp's reading.
         safe = text.encode("utf-8", errors="replace").decode()
-        tokenizer = self._template if special else self._data
-        tokens: list[int] = tokenizer.encode(safe, add_special_tokens=False).ids
+        if special:
+            return _ids(self._template, safe)
+        tokens = _ids(self._data, safe)
+        if not self._control.isdisjoint(tokens):  # a vocabulary that spells them out: letter by letter it cannot
+            tokens = [token for letter in safe for token in _ids(self._data, letter)]
         return tokens
+
+
+def _ids(tokenizer: Tokenizer, text: str) -> list[int]:
+    tokens: list[int] = tokenizer.encode(text, add_special_tokens=False).ids
+    return tokens
+
+
+def _is_space(token: Mapping[str, Any]) -> bool:
+    return not token.get("special") and not token["content"].strip()
 
 
 def _build(description: Mapping[str, Any]) -> Tokenizer:
@@ -51,10 +65,10 @@ def _build(description: Mapping[str, Any]) -> Tokenizer:
 
 def _for_data(tokenizer: Mapping[str, Any]) -> dict[str, Any]:
     """Describe the reading of data: no control tokens, and no space put before a text that does not begin with one."""
-    kept = [token for token in tokenizer["added_tokens"] if not token.get("special") and not token["content"].strip()]
     return {
         **tokenizer,
-        "added_tokens": kept,
+        # Left out, they would change the numbers of the others; marked as special, they are passed over.
+        "added_tokens": [{**token, "special": not _is_space(token)} for token in tokenizer["added_tokens"]],
         "normalizer": _without_prefix(tokenizer.get("normalizer")),
         "pre_tokenizer": _without_prefix(tokenizer.get("pre_tokenizer")),
     }
