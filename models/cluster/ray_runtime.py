@@ -36,6 +36,7 @@ START_SECONDS = 600.0
 """A worker that is not ready after this time counts as lost: the cluster may have no room for it, or load slowly."""
 
 CLOSE_SECONDS = 10.0
+KNOCK_SECONDS = 10.0
 OBJECT_STORE_BYTES = 100 * 1024**2
 """Ray's shared memory: only long prompts pass through it, and none stays."""
 
@@ -134,6 +135,7 @@ class RayCluster:
         head = self._address.head
         try:
             if head is not None or self._folder is None:
+                _knock(self._address)
                 self._ray.init(str(self._address), namespace="redwell", **common)
                 return
             self._ray.init(
@@ -295,6 +297,12 @@ def _environment(address: ClusterAddress) -> Iterator[None]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
+
+
+def _knock(address: ClusterAddress) -> None:
+    """Raise OSError unless somebody answers there: Ray would try for minutes."""
+    if address.head is not None:
+        socket.create_connection((address.head.host, address.head.port), timeout=KNOCK_SECONDS).close()
 
 
 def _private_folder() -> Path:
