@@ -64,6 +64,9 @@ _BADGE = re.compile(
 _OCR_DIGITS = str.maketrans("0158", "olsb")
 _OCR_SHAPES = (("rn", "m"), ("vv", "w"), ("cl", "d"), ("li", "h"), ("i", "l"))
 
+MOST_SLIPS = 2
+"""Letters misread in a long surname, at most."""
+
 Likeness = Literal["identical", "full_name", "open", "clash", "unlike"]
 """How two names compare.
 
@@ -132,11 +135,15 @@ def compare_names(left: PersonName, right: PersonName) -> tuple[Likeness, str]:
 
 def surnames_alike(left: str, right: str) -> bool:
     """Say whether two surnames are equal or differ by no more than a misread letter (two in long names)."""
-    if left == right or _shape(left) == _shape(right):
+    if left == right or shape(left) == shape(right):
         return True
-    shorter = min(len(left), len(right))
-    allowed = 0 if shorter < 4 else 1 if shorter < 9 else 2
+    allowed = slips_allowed(min(len(left), len(right)))
     return OSA.distance(left, right, score_cutoff=allowed) <= allowed
+
+
+def slips_allowed(length: int) -> int:
+    """Return how many letters of a surname of that length may be misread."""
+    return 0 if length < 4 else 1 if length < 9 else MOST_SLIPS
 
 
 def completeness(text: str) -> tuple[int, ...]:
@@ -176,7 +183,7 @@ def _first_names(left: PersonName, right: PersonName) -> Literal["equal", "near"
     if a in right.given or b in left.given:
         return "near"
     slip = min(len(a), len(b)) >= 4 and OSA.distance(a, b) <= 1
-    return "near" if slip or _shape(a) == _shape(b) else "other"
+    return "near" if slip or shape(a) == shape(b) else "other"
 
 
 def _middles_clash(left: Sequence[str], right: Sequence[str]) -> bool:
@@ -184,7 +191,7 @@ def _middles_clash(left: Sequence[str], right: Sequence[str]) -> bool:
     return any(a[0] != b[0] or (len(a) > 1 and len(b) > 1 and a != b) for a, b in pairs)
 
 
-def _shape(word: str) -> str:
+def shape(word: str) -> str:
     """Write letters that OCR confuses alike."""
     for confused, letter in _OCR_SHAPES:
         word = word.replace(confused, letter)

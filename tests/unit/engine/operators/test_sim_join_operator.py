@@ -5,8 +5,8 @@ from join_rows import join, reasons, side
 from scripted_tools import ScriptedTools, values_of
 
 from engine.errors import PipelineError
-from engine.operators.pairs import BLOCK
 from engine.operators.sim_join import SimJoin
+from models.nearest import ROWS
 
 DEGREES = {"cat": 0, "kitten": 30, "dog": 90, "puppy": 80, "feline": 10, "canine": 95}
 
@@ -87,11 +87,11 @@ async def test_equal_scores_take_the_first_and_fields_of_both_sides_two_names():
 
 
 async def test_many_rows():
-    many = {f"w{i}": i * 360 / (BLOCK + 10) for i in range(BLOCK + 10)}
+    many = {f"w{i}": i * 360 / (ROWS + 10) for i in range(ROWS + 10)}
     rows = [{"animal": w} for w in many]
     outcome = await join(sim_join(), rows, [{"word": w} for w in many], tools(**many))
     assert all(row["animal"] == row["word"] for row in values_of(outcome))
-    assert len(outcome.rows) == BLOCK + 10
+    assert len(outcome.rows) == ROWS + 10
 
 
 @pytest.mark.parametrize(
