@@ -54,6 +54,13 @@ NICKNAMES = tuple(
     )
 )
 
+_NONE: frozenset[int] = frozenset()
+_SHORT_FOR = {
+    name: frozenset(number for number, group in enumerate(NICKNAMES) if name in group)
+    for name in frozenset().union(*NICKNAMES)
+}
+"""The groups of NICKNAMES that a name is in."""
+
 _WORD_BEFORE_BADGE = r"(?:with\s+)?(?:badge|shield|star|serial|id)\b\.?(?:\s*(?:number|no|num|nr)\b\.?)?"
 _BADGE = re.compile(
     rf"[(\[]?\s*(?:{_WORD_BEFORE_BADGE}\s*[:#]*|(?:number|no)\b\.?\s*#?|#)\s*([a-z]{{0,2}}-?\d[\da-z-]*)\s*[)\]]?"
@@ -178,7 +185,7 @@ def _first_names(left: PersonName, right: PersonName) -> Literal["equal", "near"
     if len(a) == 1 or len(b) == 1:
         # `J. Daniel Harmon` is also called Daniel Harmon.
         return "near" if a[0] == b[0] or a in right.given or b in left.given else "other"
-    if a.startswith(b) or b.startswith(a) or any(a in group and b in group for group in NICKNAMES):
+    if a.startswith(b) or b.startswith(a) or not _SHORT_FOR.get(a, _NONE).isdisjoint(_SHORT_FOR.get(b, _NONE)):
         return "near"
     if a in right.given or b in left.given:
         return "near"
@@ -191,6 +198,7 @@ def _middles_clash(left: Sequence[str], right: Sequence[str]) -> bool:
     return any(a[0] != b[0] or (len(a) > 1 and len(b) > 1 and a != b) for a, b in pairs)
 
 
+@lru_cache(maxsize=50_000)
 def shape(word: str) -> str:
     """Write letters that OCR confuses alike."""
     for confused, letter in _OCR_SHAPES:

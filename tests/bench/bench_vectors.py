@@ -126,12 +126,12 @@ def measure(way: str, count: int) -> dict[str, float]:
     if way == "sqlite-vec":
         queries = queries[:SINGLE]
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    start = time.perf_counter()
+    start, cpu = time.perf_counter(), time.process_time()
     search = WAYS[way][1](vectors)
-    built = time.perf_counter() - start
-    start = time.perf_counter()
+    built, built_cpu = time.perf_counter() - start, time.process_time() - cpu
+    start, cpu = time.perf_counter(), time.process_time()
     found = search(queries, K)
-    together = time.perf_counter() - start
+    together, together_cpu = time.perf_counter() - start, time.process_time() - cpu
     start = time.perf_counter()
     for query in queries[:SINGLE]:
         search(query[np.newaxis], K)
@@ -141,7 +141,9 @@ def measure(way: str, count: int) -> dict[str, float]:
     shared = sum(len(set(map(int, a)) & set(map(int, b))) for a, b in zip(true, found, strict=True))
     return {
         "build_seconds": built,
+        "build_cpu": built_cpu,
         "per_second": len(queries) / together,
+        "query_cpu": together_cpu / len(queries) * 1000,
         "single_milliseconds": single / SINGLE * 1000,
         "recall": shared / true.size,
         "more_memory_mb": more / 1024,
@@ -161,7 +163,8 @@ def report(count: int) -> None:
             continue
         r = json.loads(answer.stdout)
         print(
-            f"{count:>9,} {way:<22} build {r['build_seconds']:7.1f} s, {r['per_second']:7.0f} queries/s together, "
+            f"{count:>9,} {way:<22} build {r['build_seconds']:7.1f} s (processor {r['build_cpu']:7.1f} s), "
+            f"{r['per_second']:7.0f} queries/s together (processor {r['query_cpu']:6.2f} ms each), "
             f"{r['single_milliseconds']:7.2f} ms alone, recall@{K} {r['recall']:.3f}, "
             f"{r['more_memory_mb']:6.0f} MB more",
             flush=True,
