@@ -22,6 +22,10 @@ MOST_TENSORS = 1_000_000
 MOST_DIMENSIONS = 4
 DEFAULT_ALIGNMENT = 32
 MOST_TEXT_BYTES = 16 * 1024 * 1024
+MOST_HEADER_BYTES = 256 * 1024 * 1024
+MOST_ARRAY_TEXTS = 2_000_000
+"""In all arrays together; the largest vocabularies have some hundred thousand tokens."""
+
 MOST_KEPT_CHARACTERS = 4_096
 MOST_KEPT_ITEMS = 1_024
 """Longer arrays (the vocabulary) are stepped over: only their length is kept."""
@@ -67,6 +71,7 @@ class _Reader:
 
     def __init__(self, file: BinaryIO, path: Path, size: int) -> None:
         self.file, self.path, self.size = file, path, size
+        self.texts_left = MOST_ARRAY_TEXTS
 
     def fail(self, what: str) -> BadModelFile:
         return BadModelFile(
@@ -75,14 +80,20 @@ class _Reader:
         )
 
     def take(self, count: int) -> bytes:
-        if count > self.size - self.file.tell():
-            raise self.fail(f"the header asks for {count} bytes more than the file has")
+        self.need(count)
         return self.file.read(count)
 
     def skip(self, count: int) -> None:
-        if count > self.size - self.file.tell():
-            raise self.fail(f"the header asks for {count} bytes more than the file has")
+        self.need(count)
         self.file.seek(count, 1)
+
+    def need(self, count: int) -> None:
+        """Refuse to go beyond the end of the file, or where no header ends: a file of holes may be of any size."""
+        end = self.file.tell() + count
+        if end > self.size:
+            raise self.fail(f"the header asks for {count} bytes more than the file has")
+        if end > MOST_HEADER_BYTES:
+            raise self.fail(f"the header is larger than {MOST_HEADER_BYTES // 1024**2} MiB")
 
     def number(self, code: str) -> int | float | bool:
         value: int | float | bool = struct.unpack("<" + code, self.take(struct.calcsize("<" + code)))[0]
@@ -111,7 +122,8 @@ class _Reader:
     def array(self) -> tuple[Value, int]:
         kind = int(self.number("I"))
         if kind == STRING:
-            length = self.count(self.size // 8, "texts in one array")
+            length = self.count(min(self.texts_left, self.size // 8), "texts in one array")
+            self.texts_left -= length
             for _ in range(length):
                 self.skip(self.count(MOST_TEXT_BYTES, "bytes in one text"))
             return None, length

@@ -394,11 +394,15 @@ class OperatorMethods:
         min_similarity: float | None = None,
         score_key: str = 'similarity',
         how: Literal['inner', 'left'] = 'inner',
+        exact: bool = False,
     ) -> Self:
         """Merge each left row with the `k` right rows whose `right_key` is most similar to its `left_key`.
 
         Pairs with a cosine below `min_similarity` do not count. The cosine is written to `score_key`. `how` left keeps
         a left row without a match, with null for the right fields and the score.
+
+        Beyond 100,000 right rows an index answers, if there are many left rows: it may miss a few, and the ledger says how
+        many about. With `exact` every pair is compared.
         """
 
     def search(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
@@ -54,9 +53,12 @@ class Comparison:
 
     def apply_user(self, same: Iterable[Sequence[str]], apart: Iterable[Sequence[str]]) -> None:
         """Follow the user's pairs of values; one that occurs nowhere is recorded as undecided."""
+        named: dict[str, list[int]] = {}
+        for i, mention in enumerate(self.mentions):
+            named.setdefault(_plain(mention.text), []).append(i)
         for pairs, act in ((apart, self.keep_apart), (same, self.join)):
             for left_text, right_text in pairs:
-                left, right = self._named(left_text), self._named(right_text)
+                left, right = named.get(_plain(left_text), []), named.get(_plain(right_text), [])
                 if not left or not right:
                     detail = f"{right_text if left else left_text!r} does not occur"
                     self.decisions.append(Decision(self.subject, left_text, right_text, "undecided", "user", detail))
@@ -68,7 +70,7 @@ class Comparison:
         """Join mentions whose values differ in nothing but case and white space."""
         first: dict[str, int] = {}
         for i, mention in enumerate(self.mentions):
-            text = " ".join(canonical_json(list(mention.values)).casefold().split())
+            text = _plain(canonical_json(list(mention.values)))
             if (j := first.setdefault(text, i)) != i:
                 self.join(j, i, "identical")
 
@@ -99,9 +101,9 @@ class Comparison:
         else:
             self.record(pair.left, pair.right, "different", "model", pair.reason)
 
-    def _named(self, text: str) -> list[int]:
-        wanted = " ".join(text.casefold().split())
-        return [i for i, m in enumerate(self.mentions) if " ".join(m.text.casefold().split()) == wanted]
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split())
 
 
 def _named_briefly(mention: Mention) -> str:
@@ -184,8 +186,7 @@ class ModelRounds:
         self._stop(pairs[room:])
 
     def _any_apart(self, mentions: Sequence[int]) -> bool:
-        relation = self.comparison.clusters.relation
-        return any(relation(a, b) == "forbidden" for a, b in itertools.combinations(mentions, 2))
+        return self.comparison.clusters.any_apart(mentions)
 
     def _round(self, pairs: Sequence[Proposal]) -> tuple[list[Proposal], list[Proposal]]:
         room = len(pairs) if self.limit is None else self.limit - self.asked

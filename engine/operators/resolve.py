@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -201,7 +202,8 @@ async def _compare(node: Resolve, mentions: Sequence[Mention], keys: Sequence[st
     comparison.decisions += candidates.decisions
     proposals = candidates.proposals
     if node.rules:
-        verdicts = judge_names([m.text for m in mentions], [m.documents for m in mentions])
+        names, documents = [m.text for m in mentions], [m.documents for m in mentions]
+        verdicts = await asyncio.to_thread(judge_names, names, documents)
         comparison.apply_rules(verdicts.same, verdicts.different)
         proposals += verdicts.candidates
     elif node.comparison_prompt:
@@ -285,14 +287,14 @@ class _Asking:
 
 async def _canonical(node: Resolve, keys: Sequence[str], tools: Tools, cluster: Sequence[Mention]) -> dict[str, Any]:
     """Choose the values that all rows of a cluster get."""
-    distinct = list(dict.fromkeys(shown(list(m.values)) for m in cluster))
+    distinct: dict[str, list[Mention]] = {}
+    for mention in cluster:
+        distinct.setdefault(shown(list(mention.values)), []).append(mention)
     known = set(node.fields) <= set(keys)
     if node.chooses == "model" and not (known and len(distinct) == 1):
         return await _ask_canonical(node, cluster, tools)
     if len(distinct) == 1 or node.chooses == "most_common":
-        counts = {text: sum(len(m.rows) for m in cluster if shown(list(m.values)) == text) for text in distinct}
-        wanted = max(distinct, key=lambda text: counts[text])
-        best = next(m for m in cluster if shown(list(m.values)) == wanted)
+        best = max(distinct.values(), key=lambda same: sum(len(m.rows) for m in same))[0]
     else:
         best = max(cluster, key=lambda m: completeness(m.text) if node.rules else (len(m.text),))
     return {key: value for key, value in zip(keys, best.values, strict=True) if key in node.fields}

@@ -56,6 +56,11 @@ CLIENTS = {
 }
 """What asks a model's server, where the user names one: on the loopback, or where --allow-host says."""
 
+CONNECTIONS = {
+    "models/hub.py": "the user's command `models get --online`, imported by it alone and never during a run",
+}
+"""Every module that may open a connection, and when."""
+
 SUBPROCESSES = {
     "engine/cli/bench.py": "pytest on tests/bench, on the user's command `bench` and never during a run",
     "engine/code/process.py": "children for code of a pipeline, which can neither open sockets nor start processes",
@@ -91,7 +96,19 @@ def test_no_module_imports_a_network_library(path: Path) -> None:
     names = imported(ast.parse(path.read_text(encoding="utf-8")))
     # urllib.parse takes addresses apart and opens nothing.
     guilty = {name for name in names if name.split(".")[0] in NETWORK_MODULES and name != "urllib.parse"}
-    assert guilty == CLIENTS.get(path.relative_to(ROOT).as_posix(), set())
+    where = path.relative_to(ROOT).as_posix()
+    assert guilty == CLIENTS.get(where, set()) or where in CONNECTIONS
+
+
+def test_what_may_open_connections_is_imported_by_one_command_and_late() -> None:
+    importing = {}
+    for path in modules():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = {alias.name for alias in node.names} if isinstance(node, ast.ImportFrom | ast.Import) else set()
+            if names & {"hub", "models.hub"} or getattr(node, "module", "") == "models.hub":
+                importing[path.relative_to(ROOT).as_posix()] = node
+    assert set(importing) == {"engine/cli/models.py"}
+    assert importing["engine/cli/models.py"].col_offset > 0, "imported inside the command only"
 
 
 def calls(tree: ast.AST) -> set[str]:
