@@ -152,7 +152,7 @@ def scale_lines(
 ) -> Iterator[str]:
     """Write what each machine would take, and how large the case would get."""
     yield "At this size"
-    table = [("machine", "parsing", "reading", "writing", "hours in all", "at most")]
+    table: list[tuple[str, ...]] = [("machine", "parsing", "reading", "writing", "hours in all", "at most")]
     for machine in machines:
         likely = machine.hours(read.likely, sampled.likely, pages)
         most = sum(machine.hours(read.high, sampled.high, pages))
