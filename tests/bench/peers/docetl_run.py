@@ -30,6 +30,7 @@ def main(arguments):
     costs = {"calls": 0, "prompt_tokens": 0, "completion_tokens": 0}
     from docetl.runner import DSLRunner
 
+    warm_up(base_url)
     watch_calls(costs)
     runner = DSLRunner(body, max_threads=int(threads))
     began = time.perf_counter()
@@ -52,6 +53,16 @@ def settle_environment(folder):
     spec = importlib.util.find_spec("litellm")
     cached = Path(spec.origin).parent / "litellm_core_utils" / "tokenizers"
     os.environ["TIKTOKEN_CACHE_DIR"] = str(cached)
+
+
+def warm_up(base_url):
+    """Ask for one token before the clock starts: the first call of litellm loads tokenizers and clients."""
+    from docetl.utils import count_tokens
+    from litellm import completion
+
+    count_tokens("Hello", "openai/local")
+    hello = [{"role": "user", "content": "Hello"}]
+    completion(model="openai/local", messages=hello, max_tokens=1, api_base=base_url)
 
 
 def read_yaml(path):
