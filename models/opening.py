@@ -28,10 +28,12 @@ class ModelSpec:
 
 
 def open_here(spec: ModelSpec) -> ModelBackend:
-    """Open a model in this process; blocks while it loads. Raises ModelError."""
+    """Open a model in this process; blocks while it loads. Raises ModelError, NotEnoughMemory before it loads."""
     if spec.runtime == "llama":
+        from models.fitting import fit  # noqa: PLC0415 - reads what this module describes
         from models.llama import LlamaBackend, LlamaSettings  # noqa: PLC0415 - the runtime
 
+        spec = fit(spec).spec
         settings = LlamaSettings.from_environment(**spec.settings)
         return LlamaBackend(Path(spec.location), digest=spec.digest, name=spec.name, settings=settings)
     raise ModelError(f"there is no runtime {spec.runtime!r}", advice="Known: llama.")
