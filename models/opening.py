@@ -37,7 +37,7 @@ def runtime_of(path: Path) -> RuntimeName:
 
 
 def open_here(spec: ModelSpec) -> ModelBackend:
-    """Open a model in this process; blocks while it loads. Raises ModelError."""
+    """Open a model in this process; blocks while it loads. Raises ModelError, NotEnoughMemory before it loads."""
     opener = _OPENERS.get(spec.runtime)
     if opener is None:
         raise ModelError(f"there is no runtime {spec.runtime!r}", advice=f"Known: {', '.join(_OPENERS)}.")
@@ -45,6 +45,7 @@ def open_here(spec: ModelSpec) -> ModelBackend:
 
 
 def _open_llama(spec: ModelSpec) -> ModelBackend:
+    from models.fitting import fit  # noqa: PLC0415 - reads what this module describes
     from models.gpu_layers import choose_for_machine  # noqa: PLC0415 - where a model is opened only
     from models.llama import LlamaBackend, LlamaSettings  # noqa: PLC0415 - the runtime
     from models.llama_runtime import supports_gpu  # noqa: PLC0415 - the runtime
@@ -54,6 +55,8 @@ def _open_llama(spec: ModelSpec) -> ModelBackend:
     if settings.gpu_layers is None:
         layers = choose_for_machine(path, settings.context_tokens, supports_gpu=supports_gpu).layers
         settings = dataclasses.replace(settings, gpu_layers=layers)
+    if not settings.gpu_layers:  # else the weights are not, or not all, in the machine's own memory
+        settings = LlamaSettings.from_environment(**{**fit(spec).spec.settings, "gpu_layers": 0})
     try:
         return LlamaBackend(path, digest=spec.digest, name=spec.name, settings=settings)
     except ModelError as error:

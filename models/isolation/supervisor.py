@@ -248,7 +248,8 @@ class Supervisor:
     def _deliver(self, number: int, body: Frame, counters: Frame) -> None:
         reply = reply_from(body)
         self._deaths = 0
-        self.counters = {name: self._past_counters.get(name, 0) + value for name, value in counters.items()}
+        if counters:
+            self.counters = {name: self._past_counters.get(name, 0) + value for name, value in counters.items()}
         if (ticket := self._line.remove(number)) is not None:
             # English prose has a quarter; the longest texts are what matters, so short prompts do not count.
             characters = max(characters_of(ticket.request), 2000)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import random
 import signal
@@ -23,12 +22,11 @@ ROWS, KILLS, SEED = 200, 20, 20261123
 MAP = '  - {name: list, type: map, prompt: "the word of {{ input.text }}", output: {schema: {word: string}}}\n'
 
 
-class KilledBackend(IsolatedBackend):
-    """Writes down, in the child's own log, which calls are finished: their replies are saved before they are told."""
+class NotedBackend(IsolatedBackend):
+    """Remembers the request of each row."""
 
-    def __init__(self, spec, log):
+    def __init__(self, spec):
         super().__init__(spec, command=CHILD)
-        self.log = log
         self.requests = {}
 
     async def ask(self, request):
@@ -36,46 +34,62 @@ class KilledBackend(IsolatedBackend):
         return await super().ask(request)
 
 
+class Killer:
+    """Kills the model's process, each one at a random moment after it has answered a few times."""
+
+    def __init__(self, backend, kills):
+        self.backend = backend
+        self.left = kills
+        self.killed = set()
+        self.chance = random.Random(SEED)
+        self.patience = self.chance.randrange(1, 5)
+
+    def look(self):
+        """Take note of a reply."""
+        pid = self.backend.pid
+        if not self.left or pid is None or pid in self.killed:
+            return
+        self.patience -= 1
+        if not self.patience:
+            self.left -= 1
+            self.killed.add(pid)
+            self.patience = self.chance.randrange(1, 5)
+            threading.Timer(self.chance.uniform(0, 0.05), os.kill, [pid, signal.SIGKILL]).start()
+
+
 def run(folder, *, kills):
-    """Run the pipeline; `kills` of its calls are followed by a kill of the model. Return the bench and its result."""
+    """Run the pipeline; return the bench, its result and the killer.
+
+    The child's own log also gets a line when a reply is told, which is when it is saved.
+    """
     folder.mkdir()
     log = folder / "log"
     file = write_jsonl(folder / "in.jsonl", [{"text": f"record {n} w{n}"} for n in range(ROWS)])
-    backend = KilledBackend(scripted_spec(log=str(log), at_once=8, delay=0.01), log)
+    backend = NotedBackend(scripted_spec(log=str(log), at_once=4, delay=0.08 if kills else 0))
+    killer = Killer(backend, kills)
     desk = Bench(folder, backend=backend)
-    chance = random.Random(SEED)
-    fatal = set(chance.sample(range(1, ROWS), kills))
-    answered = 0
-
-    def kill(pid):
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
 
     def watch(event):
-        nonlocal answered
-        if not isinstance(event, ModelCall):
-            return
-        note(log, f"saved {backend.requests[event.row_id].digest}")
-        answered += 1
-        if answered in fatal and (pid := backend.pid):
-            threading.Timer(chance.uniform(0, 0.02), kill, [pid]).start()
+        if isinstance(event, ModelCall):
+            note(log, f"saved {backend.requests[event.row_id].digest}")
+            killer.look()
 
     desk.watch = watch
-    return desk, asyncio.run(desk.run(pipeline(file, MAP)))
+    return desk, asyncio.run(desk.run(pipeline(file, MAP))), killer
 
 
 @POSIX
 def test_twenty_kills_during_two_hundred_rows_change_nothing(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(supervisor, "WAITS", (0.0,))
-    calm, undisturbed = run(tmp_path / "calm", kills=0)
-    desk, result = run(tmp_path / "killed", kills=KILLS)
+    calm, undisturbed, _ = run(tmp_path / "calm", kills=0)
+    desk, result, killer = run(tmp_path / "killed", kills=KILLS)
+    assert len(killer.killed) == KILLS
     assert (result.rows, result.failed_items, result.exit_code) == (ROWS, 0, 0)
     assert desk.csv(result) == calm.csv(undisturbed)
     assert desk.of(RunFinished)[0].status == "finished"
 
     restarts = desk.of(ModelRestarted)
-    # Two kills may meet in one life, and one may come when all is done.
-    assert KILLS // 2 <= len(restarts) <= KILLS
+    assert len(restarts) == KILLS
     assert {event.reason for event in restarts} == {"it was killed (SIGKILL)"}
     assert [event.settings for event in restarts] == ["with the same settings"] * len(restarts)
 
