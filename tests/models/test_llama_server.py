@@ -1,4 +1,4 @@
-"""A real llama-server with a real small model, where both are there (REDWELL_LLAMA_SERVER, or on the PATH)."""
+"""A real llama-server with a real small model, if there is one: REDWELL_LLAMA_SERVER, or on the PATH."""
 
 from __future__ import annotations
 
