@@ -14,11 +14,12 @@ from engine.operators.asking import Question, ask, quote_source, texts_of, visib
 from engine.operators.base import Failed, Operator, Outcome, Tools
 from engine.operators.blocking import Candidates, ComparingNode, Side, asking_model, block, blocking_text
 from engine.operators.comparing import Comparison, ModelRounds
+from engine.operators.content_free import Values
 from engine.operators.mentions import Mention, find_mentions, shown
 from engine.operators.name_rules import judge_names
 from engine.operators.pairs import Proposal, in_order
 from engine.operators.person_names import completeness
-from engine.operators.same import VERDICT, ask_same
+from engine.operators.same import VERDICT, Comparer, Pair
 from engine.plan.frozen import freeze
 from engine.plan.node import Traits
 from engine.rows import Row
@@ -194,9 +195,10 @@ def _keys(node: Resolve, rows: Sequence[Row]) -> tuple[str, ...]:
 
 
 async def _compare(node: Resolve, mentions: Sequence[Mention], keys: Sequence[str], tools: Tools) -> Comparison:
+    comparer = _comparer(node, mentions, tools) if node.comparison_prompt else None
     comparison = Comparison(", ".join(keys), mentions)
     comparison.apply_user(node.same_as, node.keep_apart)
-    candidates = await _candidates(node, mentions, keys, tools)
+    candidates = await _candidates(node, mentions, keys, comparer, tools)
     comparison.decisions += candidates.decisions
     proposals = candidates.proposals
     if node.rules:
@@ -205,35 +207,50 @@ async def _compare(node: Resolve, mentions: Sequence[Mention], keys: Sequence[st
         proposals += verdicts.candidates
     elif node.comparison_prompt:
         comparison.join_equal()
-    if node.comparison_prompt is None:
+    if comparer is None:
         for pair in in_order(proposals):
             comparison.record(pair.left, pair.right, "undecided", "rule", f"{pair.reason}; no comparison_prompt to ask")
         return comparison
+    comparison.reason = comparer.reason
     rounds = ModelRounds(
         comparison,
-        functools.partial(_ask_same, node, mentions, tools),
+        comparer,
         tools.progress,
         limit=node.limit_comparisons,
         batch=node.compare_batch_size,
         known=candidates.known,
     )
     await rounds.run(in_order(proposals))
+    comparison.decisions += comparer.decisions
     return comparison
 
 
-async def _candidates(node: Resolve, mentions: Sequence[Mention], keys: Sequence[str], tools: Tools) -> Candidates:
+async def _candidates(
+    node: Resolve, mentions: Sequence[Mention], keys: Sequence[str], comparer: Comparer | None, tools: Tools
+) -> Candidates:
     if len(mentions) < 2:
         return Candidates()
     values = [mention.row.values for mention in mentions]
     side = Side([blocking_text(each, node.blocking_keys or keys) for each in values], values)
-    return await block(node, ", ".join(keys), side, None, functools.partial(_ask_same, node, mentions, tools), tools)
+    return await block(node, ", ".join(keys), side, None, comparer or _unasked, tools)
 
 
-async def _ask_same(node: Resolve, mentions: Sequence[Mention], tools: Tools, pair: Proposal) -> bool:
+async def _unasked(proposal: Proposal) -> bool:
+    raise LookupError(f"there is no comparison_prompt to ask about {proposal}")
+
+
+def _comparer(node: Resolve, mentions: Sequence[Mention], tools: Tools) -> Comparer:
     assert node.comparison_prompt is not None  # else no pair is asked about
-    left, right = mentions[pair.left].row, mentions[pair.right].row
-    values = {"input1": left.values, "input2": right.values}
-    return await ask_same(node, node.comparison_prompt, left.id, values, tools, texts_of(left.values))
+
+    def pair_of(proposal: Proposal) -> Pair:
+        left, right = mentions[proposal.left].row, mentions[proposal.right].row
+        return Pair(left.id, {"input1": left.values, "input2": right.values}, texts_of(left.values))
+
+    def rows() -> Sequence[Values]:
+        values = [mention.row.values for mention in mentions]
+        return [{"input1": left, "input2": right} for left, right in zip(values, reversed(values), strict=True)]
+
+    return Comparer(node, node.comparison_prompt, pair_of, rows, tools)
 
 
 async def _canonical(node: Resolve, keys: Sequence[str], tools: Tools, cluster: Sequence[Mention]) -> dict[str, Any]:
