@@ -164,7 +164,7 @@ def _calls(node: Node, rows: Guess, sides: Sequence[Flowing], assumptions: dict[
     if not traits.calls_model:
         return NOTHING
     prompts = max(1, len(main_prompts(node)))
-    if traits.row_local:
+    if traits.row_local or node.kind == "filter":
         return rows.times(prompts, prompts, prompts)
     if traits.cardinality == "many_to_one":
         return _groups(node, rows)

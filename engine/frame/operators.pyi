@@ -113,6 +113,8 @@ class OperatorMethods:
         num_calibration_docs: int = 10,
         input: str | Sequence[str] = (),
         drop_keys: str | Sequence[str] = (),
+        correct_lean: Literal['none', 'content_free', 'batch', 'reviewed'] = 'none',
+        reviewed: Sequence[Any] = (),
         condition: str | None = None,
         readings: str | Sequence[str] = (),
         add: str | Sequence[str] = (),
@@ -127,9 +129,11 @@ class OperatorMethods:
         With `condition`, an expression of the template language over `input`, code decides and no model is asked:
         `input.outcome in ["sustained", "admitted"]`. With `readings`, fields that hold probabilities (map's
         output.probabilities), rows are kept whose vote over all rows (engine.operators.vote), plus the votes in the fields
-        `add`, is above `margin`; `vote` names a field to write the sum to.
+        `add`, is above `margin`; `vote` names a field to write the sum to. `probabilities` names further fields of the
+        rows that stay: the probability of a choice (engine.operators.probabilities), of the boolean that decides the
+        corrected one (DecidingNode).
 
-        Inside output: schema.
+        Inside output: schema, probabilities.
         """
 
     def extract(
@@ -246,6 +250,8 @@ class OperatorMethods:
         limit: int | None = None,
         timeout_seconds: float | None = None,
         timeout: float | None = None,
+        correct_lean: Literal['none', 'content_free', 'batch', 'reviewed'] = 'none',
+        reviewed: Sequence[Any] = (),
         blocking_threshold: float | None = None,
         blocking_target_recall: float = 0.95,
         blocking_conditions: str | Sequence[str] = (),
@@ -304,6 +310,8 @@ class OperatorMethods:
         limit: int | None = None,
         timeout_seconds: float | None = None,
         timeout: float | None = None,
+        correct_lean: Literal['none', 'content_free', 'batch', 'reviewed'] = 'none',
+        reviewed: Sequence[Any] = (),
         blocking_threshold: float | None = None,
         blocking_target_recall: float = 0.95,
         blocking_conditions: str | Sequence[str] = (),
@@ -320,9 +328,11 @@ class OperatorMethods:
         Pairs are proposed as in all operators that compare (ComparingNode), by embeddings of `left_keys` and `right_keys`
         (default: the fields that the prompt reads). A left row matches at most `most_left` right rows and a right row at
         most `most_right` left rows, the most similar ones. `how` left keeps a left row without a match, with null for
-        the right fields. `output` is what DocETL pipelines may say of the merged rows; it changes nothing.
+        the right fields. `probabilities` names fields of the merged rows: how likely it is that they match
+        (`{p_same: same}`), null without a match. `output` is what DocETL pipelines may say of the merged rows; it changes
+        nothing.
 
-        Inside blocking_keys: left, right; limits: left, right; output: schema.
+        Inside blocking_keys: left, right; limits: left, right; output: schema, probabilities.
         """
 
     def link_resolve(
@@ -347,6 +357,8 @@ class OperatorMethods:
         limit: int | None = None,
         timeout_seconds: float | None = None,
         timeout: float | None = None,
+        correct_lean: Literal['none', 'content_free', 'batch', 'reviewed'] = 'none',
+        reviewed: Sequence[Any] = (),
         blocking_threshold: float | None = None,
         blocking_target_recall: float = 0.95,
         blocking_conditions: str | Sequence[str] = (),

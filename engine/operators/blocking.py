@@ -14,6 +14,7 @@ from engine.language.conditions import condition
 from engine.operators.accounting import Failure, attempt_all, require
 from engine.operators.asking import ModelNode
 from engine.operators.base import Decision, Tools
+from engine.operators.deciding import DecidingNode
 from engine.operators.mentions import shown
 from engine.operators.pairs import (
     MOST_PAIRS,
@@ -48,7 +49,7 @@ Answer = bool | Failure
 
 
 @dataclass(frozen=True, kw_only=True)
-class ComparingNode(ModelNode):
+class ComparingNode(DecidingNode):
     """What all operators have that ask a model about pairs.
 
     Pairs are proposed by `blocking_conditions` and by embeddings with a cosine of at least `blocking_threshold`. With
@@ -79,6 +80,16 @@ class ComparingNode(ModelNode):
         limit, batch = self.limit_comparisons, self.compare_batch_size
         require(self, limit is None or limit >= 0, f"limit_comparisons must not be negative, but is {limit}")
         require(self, batch is None or batch >= 1, f"compare_batch_size must be at least 1, not {batch}")
+
+    @property
+    def decision(self) -> str:
+        """Return the boolean that is the answer about a pair."""
+        return "same"
+
+    @property
+    def reads_probabilities(self) -> bool:
+        """Say whether it is asked how sure the model is of a pair."""
+        return self.corrects_lean
 
     @property
     def only_compares(self) -> bool:

@@ -21,10 +21,11 @@ LONGEST_NAME = 200
 
 @dataclass
 class Comparison:
-    """The clusters so far, and every verdict that led to them."""
+    """The clusters so far, and every verdict that led to them; `reason` tells of a pair that the model answered."""
 
     subject: str
     mentions: Sequence[Mention]
+    reason: Callable[[Proposal], str] = lambda pair: pair.reason
     clusters: UnionFind = field(init=False)
     decisions: list[Decision] = field(default_factory=list)
 
@@ -97,9 +98,9 @@ class Comparison:
         if isinstance(answer, Failure):
             self.record(pair.left, pair.right, "undecided", "error", answer.error)
         elif answer:
-            self.join(pair.left, pair.right, "model", pair.reason)
+            self.join(pair.left, pair.right, "model", self.reason(pair))
         else:
-            self.record(pair.left, pair.right, "different", "model", pair.reason)
+            self.record(pair.left, pair.right, "different", "model", self.reason(pair))
 
 
 def _plain(text: str) -> str:
@@ -219,7 +220,7 @@ class ModelRounds:
         self.comparison.settle_without_model(pair)
         said = self.known.get((pair.left, pair.right))
         if said is False and self.comparison.clusters.relation(pair.left, pair.right) == "joined":
-            detail = f"{pair.reason}; overruled, for both are the same as others"
+            detail = f"{self.comparison.reason(pair)}; overruled, for both are the same as others"
             self.comparison.record(pair.left, pair.right, "different", "model", detail)
 
     def _stop(self, pairs: Sequence[Proposal]) -> None:

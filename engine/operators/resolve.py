@@ -16,11 +16,12 @@ from engine.operators.asking import Question, ask, quote_source, visible
 from engine.operators.base import Failed, Operator, Outcome, Tools
 from engine.operators.blocking import Candidates, ComparingNode, Side, asking_model, block, blocking_text
 from engine.operators.comparing import Comparison, ModelRounds
+from engine.operators.content_free import Values
 from engine.operators.mentions import Mention, find_mentions, shown
 from engine.operators.name_rules import judge_names
 from engine.operators.pairs import Proposal, in_order
 from engine.operators.person_names import completeness
-from engine.operators.same import VERDICT, ask_same
+from engine.operators.same import VERDICT, Comparer, Pair
 from engine.plan.frozen import freeze
 from engine.plan.node import Traits
 from engine.rows import Row
@@ -196,9 +197,11 @@ def _keys(node: Resolve, rows: Sequence[Row]) -> tuple[str, ...]:
 
 
 async def _compare(node: Resolve, mentions: Sequence[Mention], keys: Sequence[str], tools: Tools) -> Comparison:
+    asking = _Sides(node, mentions)
+    comparer = _comparer(node, mentions, asking, tools) if node.comparison_prompt else None
     comparison = Comparison(", ".join(keys), mentions)
     comparison.apply_user(node.same_as, node.keep_apart)
-    candidates = await _candidates(node, mentions, keys, tools)
+    candidates = await _candidates(node, mentions, keys, comparer, asking, tools)
     comparison.decisions += candidates.decisions
     proposals = candidates.proposals
     if node.rules:
@@ -208,14 +211,15 @@ async def _compare(node: Resolve, mentions: Sequence[Mention], keys: Sequence[st
         proposals += verdicts.candidates
     elif node.comparison_prompt:
         comparison.join_equal()
-    if node.comparison_prompt is None:
+    if comparer is None:
         for pair in in_order(proposals):
             comparison.record(pair.left, pair.right, "undecided", "rule", f"{pair.reason}; no comparison_prompt to ask")
         return comparison
-    asking = _Asking.about(node, node.comparison_prompt, mentions, proposals, tools)
+    comparison.reason = comparer.reason
+    asking.expect(proposals)
     rounds = ModelRounds(
         comparison,
-        asking.same,
+        comparer,
         tools.progress,
         limit=node.limit_comparisons,
         batch=node.compare_batch_size,
@@ -223,66 +227,73 @@ async def _compare(node: Resolve, mentions: Sequence[Mention], keys: Sequence[st
         order=asking.order,
     )
     await rounds.run(in_order(proposals))
+    comparison.decisions += comparer.decisions
     return comparison
 
 
-async def _candidates(node: Resolve, mentions: Sequence[Mention], keys: Sequence[str], tools: Tools) -> Candidates:
+async def _candidates(
+    node: Resolve,
+    mentions: Sequence[Mention],
+    keys: Sequence[str],
+    comparer: Comparer | None,
+    asking: _Sides,
+    tools: Tools,
+) -> Candidates:
     if len(mentions) < 2:
         return Candidates()
     values = [mention.row.values for mention in mentions]
     side = Side([blocking_text(each, node.blocking_keys or keys) for each in values], values)
-    asking = _Asking.about(node, node.comparison_prompt, mentions, (), tools)
-    return await block(node, ", ".join(keys), side, None, asking.same, tools, asking.order)
+    return await block(node, ", ".join(keys), side, None, comparer or _unasked, tools, asking.order)
 
 
-@dataclass(frozen=True)
-class _Asking:
-    """Ask whether two mentions are the same, of which one goes first in the prompt.
+async def _unasked(proposal: Proposal) -> bool:
+    raise LookupError(f"there is no comparison_prompt to ask about {proposal}")
+
+
+class _Sides:
+    """Which of two mentions a prompt calls `input1`, and in which order pairs are asked about.
 
     Where the layout puts documents first, that is the mention of more comparisons: its text is read once for all of
-    them. `counts` then has the comparisons by mention. Otherwise the two keep the order of the rows.
+    them. Otherwise the two keep the order of the rows.
     """
 
-    node: Resolve
-    prompt: Template | None
-    mentions: Sequence[Mention]
-    counts: Counter[int]
-    tools: Tools
-    right_leads: bool
-
-    @classmethod
-    def about(
-        cls,
-        node: Resolve,
-        prompt: Template | None,
-        mentions: Sequence[Mention],
-        proposals: Sequence[Proposal],
-        tools: Tools,
-    ) -> _Asking:
-        """Look at all pairs that may be asked about."""
-        may_swap = node.layout == "document_first"
-        counts = Counter(side for pair in proposals if may_swap for side in (pair.left, pair.right))
+    def __init__(self, node: Resolve, mentions: Sequence[Mention]) -> None:
+        prompt = node.comparison_prompt
         shows = [path[0] for path in prompt.shows if path[0] in ("input1", "input2")] if prompt else []
-        right_leads = node.layout == "as_written" and shows[:1] == ["input2"]
-        return cls(node, prompt, mentions, counts, tools, right_leads)
+        self._mentions = mentions
+        self._may_swap = node.layout == "document_first"
+        self._right_leads = not self._may_swap and shows[:1] == ["input2"]
+        self._counts: Counter[int] = Counter()
 
-    def sides(self, pair: Proposal) -> tuple[int, int]:
-        """Return the mentions that the prompt calls `input1` and `input2`."""
-        if self.counts[pair.right] > self.counts[pair.left]:
-            return pair.right, pair.left
-        return pair.left, pair.right
+    def expect(self, proposals: Sequence[Proposal]) -> None:
+        """Look at all pairs that may be asked about."""
+        if self._may_swap:
+            self._counts = Counter(side for pair in proposals for side in (pair.left, pair.right))
 
     def order(self, pair: Proposal) -> tuple[int, int]:
         """Let pairs follow each other whose prompts begin with the same mention."""
-        first, second = self.sides(pair)
-        return (second, first) if self.right_leads else (first, second)
+        first, second = self._sides(pair)
+        return (second, first) if self._right_leads else (first, second)
 
-    async def same(self, pair: Proposal) -> bool:
-        """Ask the model."""
-        assert self.prompt is not None  # else no pair is asked about
-        left, right = (self.mentions[side].row for side in self.sides(pair))
-        values = {"input1": left.values, "input2": right.values}
-        return await ask_same(self.node, self.prompt, left.id, values, self.tools)
+    def pair(self, proposal: Proposal) -> Pair:
+        """Say what the question about a pair is filled in with."""
+        left, right = (self._mentions[side].row for side in self._sides(proposal))
+        return Pair(left.id, {"input1": left.values, "input2": right.values})
+
+    def _sides(self, pair: Proposal) -> tuple[int, int]:
+        if self._counts[pair.right] > self._counts[pair.left]:
+            return pair.right, pair.left
+        return pair.left, pair.right
+
+
+def _comparer(node: Resolve, mentions: Sequence[Mention], asking: _Sides, tools: Tools) -> Comparer:
+    assert node.comparison_prompt is not None  # else no pair is asked about
+
+    def rows() -> Sequence[Values]:
+        values = [mention.row.values for mention in mentions]
+        return [{"input1": left, "input2": right} for left, right in zip(values, reversed(values), strict=True)]
+
+    return Comparer(node, node.comparison_prompt, asking.pair, rows, tools)
 
 
 async def _canonical(node: Resolve, keys: Sequence[str], tools: Tools, cluster: Sequence[Mention]) -> dict[str, Any]:

@@ -1,0 +1,65 @@
+"""Rows that say nothing, in the form of real ones: what a model answers to them is its lean.
+
+Texts are replaced by random words of the rows' own texts, as many as a row has (Fei et al. 2023, domain-context
+calibration, https://arxiv.org/abs/2305.19148). Texts such as "N/A" (Zhao et al. 2021) told less: docs/decisions/0012.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+MOST_WORDS = 200
+"""Words of a random text: what comes after so many adds to the cost and not to the lean."""
+
+Values = Mapping[str, Any]
+Path = tuple[str, ...]
+Left = TypeVar("Left")
+Right = TypeVar("Right")
+
+
+def shuffled(rows: Sequence[Values], count: int, seed: int) -> list[Values]:
+    """Return `count` rows whose texts are random words of the same field of all rows; numbers stay those of a row.
+
+    Each has the lengths of a row drawn at random. The same rows and seed give the same texts. None without rows.
+    """
+    words: dict[Path, list[str]] = {}
+    for values in rows:
+        for path, text in _texts(values, ()):
+            words.setdefault(path, []).extend(text.split())
+    draw = random.Random(seed)
+
+    def scrambled(path: Path, text: str) -> str:
+        return " ".join(draw.choice(words[path]) for _ in text.split()[:MOST_WORDS])
+
+    return [_mapped(draw.choice(rows), scrambled) for _ in range(count)] if rows else []
+
+
+def cycled(lefts: Sequence[Left], rights: Sequence[Right]) -> list[tuple[Left, Right]]:
+    """Put all of two lists into pairs, the shorter one going round; none if one is empty."""
+    count = max(len(lefts), len(rights)) if lefts and rights else 0
+    return [(lefts[i % len(lefts)], rights[i % len(rights)]) for i in range(count)]
+
+
+def _texts(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
+    match value:
+        case str():
+            yield path, value
+        case Mapping():
+            for key, item in value.items():
+                yield from _texts(item, (*path, str(key)))
+        case list() | tuple():
+            for item in value:
+                yield from _texts(item, path)
+
+
+def _mapped(value: Any, change: Callable[[Path, str], str], path: Path = ()) -> Any:
+    match value:
+        case str():
+            return change(path, value)
+        case Mapping():
+            return {key: _mapped(item, change, (*path, str(key))) for key, item in value.items()}
+        case list() | tuple():
+            return [_mapped(item, change, path) for item in value]
+    return value
