@@ -115,7 +115,8 @@ class Retrieval:
         vectors = await embed(cut(query)[:MOST_QUERY_PASSAGES])
         if not len(index.passages):
             return []
-        found = await asyncio.to_thread(index.search.search, vectors, min(depth, len(index.passages)))
+        # Not in a thread: the rows of an operator ask the model in their order, and this takes some milliseconds.
+        found = index.search.search(vectors, min(depth, len(index.passages)))
         return [_Hit(index.passages[place], score) for place, score in _best_of(found, depth)]
 
     # -- indexes -------------------------------------------------------------------------------------------------

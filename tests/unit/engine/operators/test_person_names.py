@@ -229,9 +229,8 @@ def test_names_that_are_all_alike_are_an_error_before_they_fill_the_memory(monke
 
 
 def test_many_persons_of_one_surname_are_each_kept_apart_from_the_others():
-    first_names = [
-        f"{a}{b}{c}" for a in ["Ab", "Ol", "Er", "Ur", "In"] for b in ["dat", "mon", "kis"] for c in ("ard", "ella")
-    ]
+    parts = ["Ab", "Ol", "Er", "Ju", "Mi"], ["dat", "mon", "kis"], ["ard", "ella"]
+    first_names = ["".join(chosen) for chosen in itertools.product(*parts)]
     verdicts = judge_names([f"{name} Smith" for name in first_names], [frozenset({name}) for name in first_names])
     assert len(verdicts.different) == 30 * 29 // 2
     assert verdicts.same == verdicts.candidates == []
