@@ -118,10 +118,14 @@ def add(
 
     A file is linked where that is the same disk, so that it takes no more room.
     """
+    chosen = {"schema_mode": schema_mode, "context_tokens": context_tokens, "requests": requests}
+    chosen = {key: value for key, value in chosen.items() if value}
     if is_address(file):
-        chosen = {"schema_mode": schema_mode, "context_tokens": context_tokens, "requests": requests}
-        servers.add(file, name, {key: value for key, value in chosen.items() if value}, allow_host or [])
+        servers.add(file, name, chosen, allow_host or [])
         return
+    if chosen or allow_host:
+        given = ", ".join(f"--{key.replace('_', '-')}" for key in [*chosen, *(["allow_host"] if allow_host else [])])
+        raise UsageError(f"{file} is no address of a server", advice=f"Leave out {given}: it is for servers.")
     path = Path(file)
     with _progress(path.name) as report:
         added = weights.add(path, name=name, progress=report)
