@@ -14,6 +14,7 @@ from engine.language.conditions import condition
 from engine.operators.accounting import Failure, attempt_all, require
 from engine.operators.asking import ModelNode
 from engine.operators.base import Decision, Tools
+from engine.operators.content_free import Values, blank
 from engine.operators.deciding import DecidingNode
 from engine.operators.mentions import shown
 from engine.operators.pairs import (
@@ -85,6 +86,10 @@ class ComparingNode(DecidingNode):
     def decision(self) -> str:
         """Return the boolean that is the answer about a pair."""
         return "same"
+
+    def without_content(self, rows: Sequence[Values], seed: int) -> list[Values]:
+        """Make a pair that says nothing from a real one: two lots of random words would plainly not be the same."""
+        return blank(rows[0]) if rows else []
 
     @property
     def reads_probabilities(self) -> bool:

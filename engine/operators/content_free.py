@@ -1,7 +1,9 @@
 """Rows that say nothing, in the form of real ones: what a model answers to them is its lean.
 
-Texts are replaced by random words of the rows' own texts, as many as a row has (Fei et al. 2023, domain-context
-calibration, https://arxiv.org/abs/2305.19148). Texts such as "N/A" (Zhao et al. 2021) told less: docs/decisions/0012.
+Of a question about one row, texts are replaced by random words of the rows' own, as many as a row has (Fei et al. 2023,
+domain-context calibration, https://arxiv.org/abs/2305.19148): to "N/A" the right answer mostly is no. Of a question
+about two, all texts become "N/A" and the like (Zhao et al. 2021, contextual calibration,
+https://arxiv.org/abs/2102.09690): two lots of random words plainly are not the same. See docs/decisions/0012.
 """
 
 from __future__ import annotations
@@ -13,10 +15,18 @@ from typing import Any, TypeVar
 MOST_WORDS = 200
 """Words of a random text: what comes after so many adds to the cost and not to the lean."""
 
+BLANKS = ("N/A", "", "[MASK]")
+"""The texts without content that Zhao et al. average over."""
+
 Values = Mapping[str, Any]
 Path = tuple[str, ...]
 Left = TypeVar("Left")
 Right = TypeVar("Right")
+
+
+def blank(values: Values) -> list[Values]:
+    """Return copies of a row's values with all texts replaced by each of BLANKS; numbers stay."""
+    return [_mapped(values, lambda _path, _text, blank=text: blank) for text in BLANKS]
 
 
 def shuffled(rows: Sequence[Values], count: int, seed: int) -> list[Values]:

@@ -17,8 +17,8 @@ from engine.plan.frozen import freeze
 
 LeanMethod = Literal["none", "content_free", "batch", "reviewed"]
 
-CONTENT_FREE = 10
-"""Rows without content that are asked about: their mean is then known to about a third of their spread."""
+RANDOM_ROWS = 10
+"""Rows of random words that are asked about: their mean is then known to about a third of their spread."""
 
 Read = Callable[[Values, str], Awaitable[float]]
 """Ask a question filled in with values, for a purpose, and return the log-odds of yes."""
@@ -28,7 +28,7 @@ Read = Callable[[Values, str], Awaitable[float]]
 class DecidingNode(ModelNode):
     """An operator whose questions are answered by one boolean, `decision`.
 
-    `correct_lean` says what the model's lean to yes or no is found by: `content_free`, rows of random words; `batch`,
+    `correct_lean` says what the model's lean to yes or no is found by: `content_free`, rows that say nothing; `batch`,
     the mean of all rows; `reviewed`, rows written out with their right answer, in the form of `examples`. The decision
     is then read from the probabilities of both answers (engine.operators.lean).
     """
@@ -77,6 +77,10 @@ class DecidingNode(ModelNode):
         """Return the boolean that is the answer."""
         raise NotImplementedError
 
+    def without_content(self, rows: Sequence[Values], seed: int) -> list[Values]:
+        """Make rows that say nothing from real ones: of random words, so none from fewer than FEWEST."""
+        return shuffled(rows, RANDOM_ROWS, seed) if len(rows) >= FEWEST else []
+
     @property
     def corrects_lean(self) -> bool:
         """Say whether decisions are read from probabilities."""
@@ -86,13 +90,13 @@ class DecidingNode(ModelNode):
 async def find_lean(node: DecidingNode, rows: Sequence[Values], read: Read, seed: int) -> Lean:
     """Find a model's lean by questions about rows without content, and about reviewed ones where there are any.
 
-    `rows` are what the prompt is filled in with for the rows to be decided; random words are drawn from them and from
-    the reviewed rows, if these are FEWEST together. Raises ItemError where none of the questions can be answered, or
+    `rows` are what the prompt is filled in with for the rows to be decided; rows without content are made from them and
+    from the reviewed rows. Raises ItemError where none of the questions can be answered, or
     one about a reviewed row cannot.
     """
     reviewed = [{key: value for key, value in row.items() if key != "output"} for row in node.reviewed]
     known = [*rows, *reviewed]
-    asked = shuffled(known, CONTENT_FREE, seed) if len(known) >= FEWEST else []
+    asked = node.without_content(known, seed)
     nothing = [answer for answer in await _read_all(asked, read, "row without content") if isinstance(answer, float)]
     if node.correct_lean != "reviewed":
         few = f"not corrected: {len(known)} rows are fewer than {FEWEST}"

@@ -17,19 +17,16 @@ from statistics import mean
 from typing import Any
 
 import pytest
-from calibration_tasks import DATA, Task, Values, tasks
+from calibration_tasks import DATA, Task, tasks
 from log_odds import LogOdds
 
-from engine.operators.content_free import shuffled
-from engine.operators.deciding import CONTENT_FREE
+from engine.operators.content_free import blank, shuffled
+from engine.operators.deciding import RANDOM_ROWS
 from engine.operators.lean import Lean, of_batch, of_content_free, of_reviewed
 from models.install import models_folder
 from models.llama import LlamaBackend, LlamaSettings
 
 MODEL = "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"
-BLANKS = ("N/A", "", "[MASK]")
-"""The texts without content that Zhao et al. 2021 average over."""
-
 DRAWS = 40
 """Choices of reviewed rows that results are averaged over; the rows chosen are not counted."""
 
@@ -43,9 +40,14 @@ class Measured:
 
     task: Task
     answers: Sequence[float]
-    nothing: Sequence[float]
+    shuffled: Sequence[float]
     blank: Sequence[float]
     known: Sequence[float]
+
+    @property
+    def nothing(self) -> Sequence[float]:
+        """Return what `correct_lean: content_free` asks for."""
+        return self.blank if self.task.is_of_pairs else self.shuffled
 
     @property
     def truths(self) -> list[bool]:
@@ -80,7 +82,7 @@ Method = Callable[[Measured, Sequence[float], Sequence[bool]], Lean]
 METHODS: Mapping[str, Method] = {
     "none": lambda measured, answers, truths: Lean(),
     "N/A texts": lambda measured, answers, truths: of_content_free(measured.blank),
-    "content_free": lambda measured, answers, truths: of_content_free(measured.nothing),
+    "random words": lambda measured, answers, truths: of_content_free(measured.shuffled),
     "batch": lambda measured, answers, truths: of_batch(answers),
 }
 
@@ -172,11 +174,7 @@ async def measure(odds: LogOdds, task: Task) -> Measured:
     return Measured(
         task,
         answers=await odds.of(task, items),
-        nothing=await odds.of(task, shuffled(items, CONTENT_FREE, seed=0)),
-        blank=await odds.of(task, [_filled(items[0], text) for text in BLANKS]),
+        shuffled=await odds.of(task, shuffled(items, RANDOM_ROWS, seed=0)),
+        blank=await odds.of(task, blank(items[0])),
         known=await odds.of(task, [values for values, _ in task.known]),
     )
-
-
-def _filled(values: Values, text: str) -> Values:
-    return {name: dict.fromkeys(fields, text) for name, fields in values.items()}

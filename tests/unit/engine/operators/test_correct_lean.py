@@ -12,8 +12,8 @@ from scripted_tools import ScriptedTools, prompt_of, rows_of, run, schema, templ
 
 from engine.errors import ItemError, PipelineError
 from engine.language.checks import check
-from engine.operators.content_free import shuffled
-from engine.operators.deciding import CONTENT_FREE
+from engine.operators.content_free import BLANKS, blank, shuffled
+from engine.operators.deciding import RANDOM_ROWS
 from engine.operators.equijoin import Equijoin
 from engine.operators.filter import Filter
 from engine.operators.link_resolve import LinkResolve
@@ -116,8 +116,8 @@ async def test_the_answers_to_rows_without_content_are_taken_off():
     tools = Nothing(LEAN)
     outcome = await run(keeping(correct_lean="content_free"), records(), tools)
     assert words_of(outcome) == ["struck", "pushed", "kicked"]
-    assert len(tools.requests) == len(TRUE) + CONTENT_FREE
-    assert tools.tasks[-1] == f"lean: row without content {CONTENT_FREE} of {CONTENT_FREE}"
+    assert len(tools.requests) == len(TRUE) + RANDOM_ROWS
+    assert tools.tasks[-1] == f"lean: row without content {RANDOM_ROWS} of {RANDOM_ROWS}"
     assert all(request.probabilities for request in tools.requests)
     assert "log-odds +1.00 where the lean is +2.00" in outcome.rejected[0].reason
     assert f"probability {sigmoid(-1.0):.2f}" in outcome.rejected[0].reason
@@ -209,7 +209,7 @@ class SomeFail(Nothing):
 async def test_rows_without_content_that_fail_are_left_out_unless_all_do():
     some = await run(keeping(correct_lean="content_free"), records(), SomeFail(lambda p: "content 1 of" in p.task))
     assert words_of(some) == ["struck", "pushed", "kicked"]
-    assert f"mean of {CONTENT_FREE - 1} rows" in some.decisions[0].detail
+    assert f"mean of {RANDOM_ROWS - 1} rows" in some.decisions[0].detail
     everything = await run(keeping(correct_lean="content_free"), records(), SomeFail(lambda p: "content" in p.task))
     assert len(everything.failed) == len(TRUE)
     assert "the model's lean could not be found: no" in everything.failed[0].error
@@ -304,7 +304,7 @@ NAMES = [name for pair in SAME for name in sorted(pair)] + ["Cy Orr", "Di Poe"]
 
 
 def denying(prompt):
-    """Log-odds of pairs: +1 or -1 around a lean of -1.5, at which random words are."""
+    """Log-odds of pairs: +1 or -1 around a lean of -1.5, at which pairs without content are."""
     pair = frozenset(prompt.split("|"))
     return -1.5 + (1.0 if pair in SAME else -1.0 if pair <= set(NAMES) else 0.0)
 
@@ -327,12 +327,12 @@ async def test_a_model_that_denies_all_pairs_is_corrected():
     outcome = await run(resolving(correct_lean="content_free"), rows, tools)
     joined = {frozenset((d.left, d.right)) for d in outcome.decisions if d.verdict == "same" and d.by == "model"}
     assert joined == SAME
-    assert sum("lean" in task for task in tools.tasks) == CONTENT_FREE
+    assert sum("lean" in task for task in tools.tasks) == len(BLANKS)
     asked = next(d for d in outcome.decisions if d.verdict == "same")
     assert asked.detail.endswith("probability 0.73, log-odds -0.50 where the lean is -1.50")
     told = [d for d in outcome.decisions if d.verdict == "corrected"]
     assert [d.by for d in told] == ["content_free"]
-    assert told[0].detail.startswith("log-odds -1.50, the mean of 10 rows without content; 3 of ")
+    assert told[0].detail.startswith("log-odds -1.50, the mean of 3 rows without content; 3 of ")
 
 
 async def test_pairs_that_nobody_asks_about_need_no_lean():
@@ -375,7 +375,7 @@ async def test_a_lean_that_cannot_be_found_leaves_all_pairs_undecided_and_is_loo
     outcome = await run(resolving(correct_lean="content_free"), rows, tools)
     assert {(d.verdict, d.by) for d in outcome.decisions} == {("undecided", "error")}
     assert all("lean could not be found: no" in d.detail for d in outcome.decisions)
-    assert len(tools.requests) == CONTENT_FREE
+    assert len(tools.requests) == len(BLANKS)
 
 
 def joining(**settings):
@@ -441,6 +441,11 @@ def test_random_words_come_from_the_same_field_and_lengths_from_the_rows():
         assert (given["n"], given["none"]) == (3, None)
 
 
+def test_blank_rows_have_the_form_of_a_row_and_say_nothing():
+    made = blank({"left": {"a": "x y", "n": 3, "list": ["b", None]}, "link": "z"})
+    assert made == [{"left": {"a": t, "n": 3, "list": [t, None]}, "link": t} for t in ("N/A", "", "[MASK]")]
+
+
 def test_empty_texts_and_no_rows_have_no_words():
     assert shuffled([], 5, seed=1) == []
     assert shuffled([{"input": {"a": "", "b": "  "}}], 1, seed=1) == [{"input": {"a": "", "b": ""}}]
@@ -472,7 +477,7 @@ async def test_a_run_that_is_repeated_asks_nothing_again_and_keeps_the_same_rows
     assert not check(loaded.plan)
     first = await bench.run(loaded)
     asked = len(bench.calls)
-    assert len(TRUE) < asked <= len(TRUE) + CONTENT_FREE
+    assert len(TRUE) < asked <= len(TRUE) + RANDOM_ROWS
     again = await bench.run(loaded)
     assert len(bench.calls) == asked
     assert bench.values(first) == bench.values(again)
