@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from models import doctor
-from models.hardware import inspect_hardware
+from models.hardware import Gpu, inspect_hardware
+from models.install import InstalledModel
 from models.selftest import SelfTest
 
 
@@ -40,6 +43,30 @@ def test_a_crash_of_the_runtime_advises_another_build(empty_cache, monkeypatch):
     assert not found.ok
     assert "SIGSEGV" in found.detail
     assert "REBUILD=1" in found.advice
+
+
+L4 = Gpu("L4", 24 * 10**9, "cuda", 20 * 10**9)
+
+
+@pytest.mark.parametrize(
+    ("code", "output", "ok", "detail"),
+    [
+        (0, '{"layers": 29, "reason": "all 28 layers: 2.0 GB"}', True, "L4, 20.0 GB free; all 28 layers: 2.0 GB"),
+        (0, '{"layers": 0, "reason": "built for the processor"}', False, "built for the processor"),
+        (1, "", False, "could not be asked: it broke"),
+    ],
+)
+def test_what_goes_to_a_card_is_said_with_the_reason(monkeypatch, code, output, ok, detail):
+    answer = subprocess.CompletedProcess([], code, output, "it broke\n")
+    monkeypatch.setattr(doctor, "find_model", lambda: InstalledModel(Path("m.gguf"), "d", "m"))
+    monkeypatch.setattr(doctor, "run_child", lambda module, path, timeout_seconds: answer)
+    (found,) = doctor.check_cards(replace(inspect_hardware(), gpus=(L4,)))
+    assert (found.ok, bool(found.advice)) == (ok, not ok)
+    assert detail in found.detail
+
+
+def test_a_machine_without_a_card_is_not_asked_about_it():
+    assert doctor.check_cards(replace(inspect_hardware(), gpus=())) == []
 
 
 def test_a_processor_without_avx2_is_slow_not_hidden():

@@ -90,11 +90,11 @@ def never_asked() -> bool:
 class Opened:
     """Stands in for the llama.cpp backend: keeps the settings, or fails as a full card does."""
 
-    failure: ModelError | None = None
+    is_full = False
 
     def __init__(self, path: Path, *, digest: str, name: str, settings: LlamaSettings) -> None:
-        if self.failure:
-            raise self.failure
+        if self.is_full:
+            raise RuntimeMissing("no memory", advice="Close other programs.")
         self.settings = settings
 
 
@@ -118,7 +118,7 @@ def test_opening_chooses_unless_it_is_told(tmp_path, monkeypatch, opened):
 
 
 def test_a_failure_with_layers_on_the_card_says_how_to_do_without(tmp_path, monkeypatch, opened):
-    monkeypatch.setattr(Opened, "failure", RuntimeMissing("no memory", advice="Close other programs."))
+    monkeypatch.setattr(Opened, "is_full", True)
     with pytest.raises(RuntimeMissing) as caught:
         opened(model_file(tmp_path))
     assert caught.value.advice.startswith("Close other programs. 3 layers went to the graphics card")

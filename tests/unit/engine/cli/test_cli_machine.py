@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from model_folders import write_folder
 
 import engine.cli.bench
 import engine.cli.doctor
@@ -217,6 +218,23 @@ def test_own_files_are_here_by_name_and_by_path(cache: Path, tmp_path: Path) -> 
     assert is_here("mine.gguf")
     assert is_here(str(tmp_path / "other.gguf"))
     assert not is_here("other")
+
+
+def test_model_folders_are_here_by_name_and_by_path(cache: Path, tmp_path: Path, monkeypatch: Any) -> None:
+    write_folder(cache / "Mine-0.5B")
+    other = write_folder(tmp_path / "other")
+    for name in ("Mine-0.5B", "vllm:Mine-0.5B", f"vllm:{other}", str(other)):
+        assert is_here(name)
+    assert not is_here("Mine-0")
+    assert not is_here(f"vllm:{tmp_path}")
+    put_default(cache)
+    with pytest.raises(EnvironmentMissing, match="vllm:gone"):
+        LocalModels().stand_in("vllm:gone", is_chosen=False)
+    opened: list[Any] = []
+    monkeypatch.setattr("engine.cli.local_models.open_here", opened.append)
+    LocalModels().open_model(f"vllm:{other}")
+    assert [(spec.runtime, spec.name, spec.location) for spec in opened] == [("vllm", "other", str(other))]
+    assert len(opened[0].digest) == 64
 
 
 def test_a_missing_embedding_model_is_found_early() -> None:
