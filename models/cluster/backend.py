@@ -233,7 +233,8 @@ def _settled(spec: ModelSpec) -> ModelSpec:
     from models.llama import LlamaSettings  # noqa: PLC0415 - the runtime
 
     settings = LlamaSettings.from_environment(**spec.settings)
-    return replace(spec, settings={name: getattr(settings, name) for name in LlamaSettings.__dataclass_fields__})
+    alike = {name: getattr(settings, name) for name in ("context_tokens", "running", "threads")}
+    return replace(spec, settings={**spec.settings, **alike})
 
 
 def _in_flight(spec: ModelSpec) -> int:

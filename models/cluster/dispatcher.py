@@ -18,16 +18,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
 
-from models.cluster.prefixes import Beginning, ReadPrefixes, beginnings
+from models.cluster.items import MOST_ALONE, Item, outcome_of, poisonous, settle
+from models.cluster.prefixes import ReadPrefixes, beginnings
 from models.cluster.worker import StartWorker, Worker, WorkerLost
 from models.errors import ModelCrashed, ModelError
 from models.protocol import Reply, Request
-
-ALONE_AFTER = 2
-"""A request that was running when so many workers died runs alone from then on."""
-
-MOST_ALONE = 3
-"""A request fails when so many workers died while it ran alone."""
 
 MOST_FAILED_STARTS = 3
 MOST_FRUITLESS = 40
@@ -38,6 +33,9 @@ The second is more than the requests of one worker: these may all be suspects, a
 
 REPLY_CHARACTERS = 500
 """What a reply costs, in characters of prompt: 60 tokens at 90 a second take as long as reading 130 tokens."""
+
+REREADING = 2
+"""What a worker has read, another reads again only to be done sooner by this many times as much more."""
 
 CHARACTERS_PER_TOKEN = 4
 
@@ -54,23 +52,6 @@ class DispatchSettings:
 
 
 @dataclass(eq=False)
-class _Item:
-    """A request under way. `deaths` counts the workers that died while it ran, `alone_deaths` those it had alone."""
-
-    request: Request
-    steps: tuple[Beginning, ...]
-    future: asyncio.Future[Reply]
-    deaths: int = 0
-    alone_deaths: int = 0
-    cost: int = 0
-    task: asyncio.Task[None] | None = None
-
-    @property
-    def is_suspect(self) -> bool:
-        return self.deaths >= ALONE_AFTER
-
-
-@dataclass(eq=False)
 class _Place:
     """Where a worker lives, and the next one when it dies. `worker` None: it is being started, or given up."""
 
@@ -78,8 +59,8 @@ class _Place:
     read: ReadPrefixes = field(default_factory=lambda: ReadPrefixes(0))
     worker: Worker | None = None
     gone: asyncio.Event = field(default_factory=asyncio.Event)
-    waiting: deque[_Item] = field(default_factory=deque)
-    running: dict[_Item, None] = field(default_factory=dict)
+    waiting: deque[Item] = field(default_factory=deque)
+    running: dict[Item, None] = field(default_factory=dict)
     backlog: int = 0
     fruitless: int = 0
     given_up: ModelError | None = None
@@ -95,7 +76,7 @@ class Dispatcher:
         self._settings = settings
         self._tell = tell
         self._places = [_Place(number) for number in range(places)]
-        self._unplaced: deque[_Item] = deque()
+        self._unplaced: deque[Item] = deque()
         self._changed = asyncio.Event()
         self._closed = False
         self.context_tokens = 0
@@ -118,7 +99,7 @@ class Dispatcher:
     async def ask(self, request: Request) -> Reply:
         """Answer a request (models.protocol.ModelBackend.ask)."""
         self._check_open()
-        item = _Item(request, beginnings(request.segments), asyncio.get_running_loop().create_future())
+        item = Item(request, beginnings(request.segments), asyncio.get_running_loop().create_future())
         self._assign(item)
         try:
             return await item.future
@@ -147,7 +128,7 @@ class Dispatcher:
         self._closed = True
         items = [*self._unplaced, *(item for place in self._places for item in (*place.running, *place.waiting))]
         for item in items:
-            _settle(item, ModelCrashed("the cluster was closed while this request was waiting"))
+            settle(item, ModelCrashed("the cluster was closed while this request was waiting"))
         tasks = [place.keeper for place in self._places if place.keeper]
         tasks += [item.task for item in items if item.task]
         for task in tasks:
@@ -161,35 +142,41 @@ class Dispatcher:
 
     # Where requests go
 
-    def _assign(self, item: _Item, *, first: bool = False) -> None:
+    def _assign(self, item: Item, *, first: bool = False) -> None:
         """Put a request where it costs least; `first`: before what waits there, for it was asked before."""
         living = self._living()
         if not living:
             self._keep_unplaced(item)
             return
-        place = min(living, key=lambda place: place.backlog + self._cost(place, item))
+        most = max(place.read.match(item.steps) for place in living)
+        place = min(
+            living,
+            key=lambda place: (
+                place.backlog + self._cost(place, item) + REREADING * (most - place.read.match(item.steps))
+            ),
+        )
         self._take(place, item)
         # A suspect waits for the others: it may cost the next worker, too.
         (place.waiting.appendleft if first and not item.is_suspect else place.waiting.append)(item)
         self._fill(place)
 
-    def _keep_unplaced(self, item: _Item) -> None:
+    def _keep_unplaced(self, item: Item) -> None:
         errors = [place.given_up for place in self._places if place.given_up]
         if len(errors) == len(self._places):
-            _settle(item, _no_worker_left(errors[0]))
+            settle(item, _no_worker_left(errors[0]))
         else:
             self._unplaced.append(item)
 
-    def _cost(self, place: _Place, item: _Item) -> int:
+    def _cost(self, place: _Place, item: Item) -> int:
         total = sum(len(segment.text) for segment in item.request.segments)
         return REPLY_CHARACTERS + total - place.read.match(item.steps)
 
-    def _take(self, place: _Place, item: _Item) -> None:
+    def _take(self, place: _Place, item: Item) -> None:
         item.cost = self._cost(place, item)
         place.backlog += item.cost
         place.read.add(item.steps)
 
-    def _next(self, place: _Place) -> _Item | None:
+    def _next(self, place: _Place) -> Item | None:
         """Take the next request for a worker, None if it has enough to do."""
         if place.worker is None or self._closed or len(place.running) >= self._settings.in_flight:
             return None
@@ -222,7 +209,7 @@ class Dispatcher:
             item.task = asyncio.create_task(self._run(place, item))
             item.task.add_done_callback(partial(self._end, place, item))
 
-    def _withdraw(self, item: _Item) -> None:
+    def _withdraw(self, item: Item) -> None:
         """Forget a request that nobody waits for."""
         if item.task is not None:
             item.task.cancel()
@@ -235,13 +222,13 @@ class Dispatcher:
 
     # What becomes of them
 
-    async def _run(self, place: _Place, item: _Item) -> None:
+    async def _run(self, place: _Place, item: Item) -> None:
         worker = place.worker
         if worker is None:  # it died between being given this request and being asked
             self._release(place, item)
             self._assign(item, first=True)
             return
-        outcome = await _outcome(worker, item.request)
+        outcome = await outcome_of(worker, item.request)
         self._release(place, item)
         if isinstance(outcome, WorkerLost):
             self._lose(place, worker, outcome)
@@ -249,24 +236,24 @@ class Dispatcher:
             return
         if isinstance(outcome, Reply):
             place.fruitless = 0
-        _settle(item, outcome)
+        settle(item, outcome)
 
-    def _end(self, place: _Place, item: _Item, task: asyncio.Task[None]) -> None:
+    def _end(self, place: _Place, item: Item, task: asyncio.Task[None]) -> None:
         """Go on with the next request, also where this one was cancelled before it began."""
         if item.task is task:
             self._release(place, item)
         self._fill(place)
 
-    def _release(self, place: _Place, item: _Item) -> None:
+    def _release(self, place: _Place, item: Item) -> None:
         item.task = None
         place.running.pop(item, None)
         place.backlog -= item.cost
 
-    def _ask_elsewhere(self, item: _Item) -> None:
+    def _ask_elsewhere(self, item: Item) -> None:
         item.alone_deaths += item.is_suspect
         item.deaths += 1
         if item.alone_deaths >= MOST_ALONE:
-            _settle(item, _poison(item))
+            settle(item, poisonous(item))
         elif not item.future.done() and not self._closed:
             self._assign(item, first=True)
 
@@ -349,7 +336,7 @@ class Dispatcher:
         else:
             unplaced, self._unplaced = self._unplaced, deque()
             for item in unplaced:
-                _settle(item, _no_worker_left(error))
+                settle(item, _no_worker_left(error))
         self._announce()
 
     async def _change(self) -> None:
@@ -368,35 +355,8 @@ class Dispatcher:
             raise ModelCrashed("the cluster is closed", advice="Run the command again: replies are kept.")
 
 
-async def _outcome(worker: Worker, request: Request) -> Reply | Exception:
-    """Ask; any error is returned, for it belongs to who asked, as it would without a cluster."""
-    try:
-        return await worker.ask(request)
-    except Exception as error:  # noqa: BLE001 - settled, never swallowed
-        return error
-
-
-def _settle(item: _Item, outcome: Reply | Exception) -> None:
-    if item.future.done():
-        return
-    if isinstance(outcome, Exception):
-        item.future.set_exception(outcome)
-    else:
-        item.future.set_result(outcome)
-
-
 def _no_worker_left(error: ModelError) -> ModelCrashed:
     return ModelCrashed(
         f"no worker of the cluster is left: {error}",
         advice="See what the nodes lack, then run the command again: replies are kept.",
-    )
-
-
-def _poison(item: _Item) -> ModelCrashed:
-    purpose = item.request.purpose
-    what = " ".join(part for part in (purpose.operator, purpose.row_id) if part)
-    return ModelCrashed(
-        f"{item.deaths} workers died while they worked on this request{f' ({what})' if what else ''}, "
-        f"{item.alone_deaths} of them on it alone",
-        advice="Shorten the prompt or set max_tokens lower; look at the memory of the nodes.",
     )

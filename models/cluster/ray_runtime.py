@@ -37,6 +37,7 @@ START_SECONDS = 600.0
 
 CLOSE_SECONDS = 10.0
 KNOCK_SECONDS = 10.0
+STARTS = 3
 OBJECT_STORE_BYTES = 100 * 1024**2
 """Ray's shared memory: only long prompts pass through it, and none stays."""
 
@@ -131,27 +132,40 @@ class RayCluster:
         return start
 
     def _connect(self) -> None:
-        common = {"log_to_driver": False, "logging_level": logging.ERROR, "job_config": _job_config(self._ray)}
-        head = self._address.head
         try:
-            if head is not None or self._folder is None:
+            if self._folder is None:
                 _knock(self._address)
-                self._ray.init(str(self._address), namespace="redwell", **common)
-                return
-            self._ray.init(
-                address="local",
-                num_cpus=MUCH,
-                include_dashboard=False,
-                object_store_memory=OBJECT_STORE_BYTES,
-                _node_ip_address=LOOPBACK,
-                _temp_dir=str(self._folder / "ray"),  # Ray opens this very folder to everyone
-                **common,
-            )
-        except (RuntimeError, ConnectionError, ValueError, OSError, self._ray.exceptions.RayError) as error:
+                self._init(str(self._address), namespace="redwell")
+            else:
+                self._start(self._folder)
+        except Exception as error:  # noqa: BLE001 - Ray raises this very class, where a node does not start
             raise ModelError(
                 f"the cluster {self._address} cannot be used: {_reason(error)}",
                 advice="Is it running, is this the same version of Ray and Python, and is RAY_AUTH_TOKEN set?",
             ) from error
+
+    def _start(self, folder: Path) -> None:
+        """Start a cluster here. On a machine with much else to do Ray may give up after half a minute: try again."""
+        for tries_left in reversed(range(STARTS)):
+            try:
+                self._init(
+                    "local",
+                    num_cpus=MUCH,
+                    include_dashboard=False,
+                    object_store_memory=OBJECT_STORE_BYTES,
+                    _node_ip_address=LOOPBACK,
+                    _temp_dir=str(folder / "ray"),  # Ray opens this very folder to everyone
+                )
+                return
+            except Exception:
+                self._ray.shutdown()
+                if not tries_left:
+                    raise
+
+    def _init(self, where: str, **options: Any) -> None:
+        self._ray.init(
+            where, log_to_driver=False, logging_level=logging.ERROR, job_config=_job_config(self._ray), **options
+        )
 
     def _nodes(self) -> list[dict[str, Any]]:
         return [node for node in self._ray.nodes() if node["Alive"]]
