@@ -30,10 +30,14 @@ _MARKER_START = "\ue000redwell message "
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A run of prompt text; `is_template` text may hold control tokens, other text is data."""
+    """A run of prompt text; `is_template` text may hold control tokens, other text is data.
+
+    `shared` text, and what precedes it, is worth keeping for requests to come (models.protocol.Segment).
+    """
 
     text: str
     is_template: bool
+    shared: bool = False
 
 
 def render_chat(template: str | None, segments: Sequence[Segment], *, bos: str = "", eos: str = "") -> list[Piece]:
@@ -60,20 +64,20 @@ def render_chat(template: str | None, segments: Sequence[Segment], *, bos: str =
     return _replace_markers(rendered, messages)
 
 
-def _messages(segments: Sequence[Segment]) -> list[tuple[Role, list[str]]]:
-    messages: list[tuple[Role, list[str]]] = []
+def _messages(segments: Sequence[Segment]) -> list[tuple[Role, list[Segment]]]:
+    messages: list[tuple[Role, list[Segment]]] = []
     for segment in segments:
         if messages and messages[-1][0] == segment.role:
-            messages[-1][1].append(segment.text)
+            messages[-1][1].append(segment)
         else:
-            messages.append((segment.role, [segment.text]))
+            messages.append((segment.role, [segment]))
     return messages
 
 
-def _replace_markers(rendered: str, messages: Sequence[tuple[Role, list[str]]]) -> list[Piece]:
+def _replace_markers(rendered: str, messages: Sequence[tuple[Role, list[Segment]]]) -> list[Piece]:
     pieces: list[Piece] = []
     rest = rendered
-    for i, (role, texts) in enumerate(messages):
+    for i, (role, parts) in enumerate(messages):
         before, found, rest = rest.partition(_marker(i))
         if not found:
             raise ModelError(
@@ -81,7 +85,7 @@ def _replace_markers(rendered: str, messages: Sequence[tuple[Role, list[str]]]) 
                 advice="Use another model, or leave out the system prompt if it is that message.",
             )
         pieces.append(Piece(before, is_template=True))
-        pieces.extend(Piece(text, is_template=False) for text in texts if text)
+        pieces.extend(Piece(part.text, is_template=False, shared=part.shared) for part in parts if part.text)
     pieces.append(Piece(rest, is_template=True))
     if any(_MARKER_START in piece.text for piece in pieces if piece.is_template):
         raise ModelError("the model's chat template repeats a message", advice="Use another model.")

@@ -50,6 +50,9 @@ class Guide(Protocol):
     def take_forced(self) -> list[int]:
         """Advance by every token that the schema leaves no choice about, and return them."""
 
+    def keep_valid(self, tokens: list[int]) -> list[int]:
+        """Return the leading tokens that may come next one after another; the guide does not advance."""
+
 
 class GuideCompiler:
     """Compile schemas for one model's vocabulary.
@@ -139,6 +142,11 @@ class TokenGuide:
             self._matcher.consume_tokens(tokens)
             self._raise_on_error()
         return tokens
+
+    def keep_valid(self, tokens: list[int]) -> list[int]:
+        """Return the leading tokens that may come next one after another; the guide does not advance."""
+        count: int = self._matcher.validate_tokens(tokens) if tokens else 0
+        return tokens[: max(count, 0)]
 
     def _raise_on_error(self) -> None:
         if self._matcher.is_error():

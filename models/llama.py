@@ -12,6 +12,7 @@ import re
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -25,9 +26,11 @@ from models.choices import choice_alternatives, choice_probabilities
 from models.errors import ModelCrashed, ModelError, OutOfTokens, PromptTooLong, TimedOut
 from models.guides import GuideCompiler
 from models.hardware import usable_cores
+from models.jobs import Counters, Job
 from models.llama_runtime import LlamaRuntime, RuntimeSettings
+from models.prefix_store import PrefixStore
 from models.protocol import Reply, Request
-from models.scheduler import Counters, Job, Scheduler
+from models.scheduler import DRAFT_BATCH, Scheduler
 
 LEAST_REPLY_TOKENS = 256
 """A request is refused when its prompt leaves less room than this (or than its own max_tokens)."""
@@ -44,26 +47,34 @@ KEPT_TEXTS = 512
 
 @dataclass(frozen=True, slots=True)
 class LlamaSettings:
-    """How much of the machine to use. `context_tokens` None means the model's own."""
+    """How much of the machine to use. `context_tokens` None means the model's own.
+
+    `running` requests are worked on at once, and the prefixes of `kept` others stay. `draft_batch`: see
+    models.scheduler. With `prefix_folder`, prefixes marked as shared are kept there too, up to `prefix_bytes`.
+    """
 
     context_tokens: int | None = None
-    running: int = 16
+    running: int = 32
     kept: int = 16
     threads: int | None = None
     batch_tokens: int = 512
     gpu_layers: int = 0
+    draft_batch: int = DRAFT_BATCH
+    prefix_folder: str = ""
+    prefix_bytes: int = 4 * 1024**3
 
     @classmethod
     def from_environment(cls, **given: Any) -> LlamaSettings:
-        """Read REDWELL_CONTEXT_TOKENS, REDWELL_THREADS and REDWELL_SEQUENCES; what is `given` goes first.
+        """Read REDWELL_CONTEXT_TOKENS, REDWELL_THREADS, REDWELL_SEQUENCES and REDWELL_PREFIX_FOLDER.
 
-        Raises ModelError naming the variable and its valid numbers.
+        What is `given` goes first. Raises ModelError naming the variable and its valid numbers.
         """
         settings = cls()
         read = {
             "context_tokens": _number_from_environment("REDWELL_CONTEXT_TOKENS", LEAST_CONTEXT, 2**24),
             "threads": _number_from_environment("REDWELL_THREADS", 1, 512),
             "running": _number_from_environment("REDWELL_SEQUENCES", 1, MOST_SLOTS - settings.kept) or settings.running,
+            "prefix_folder": os.environ.get("REDWELL_PREFIX_FOLDER", ""),
         }
         return replace(settings, **{**read, **given})
 
@@ -105,12 +116,16 @@ class LlamaBackend:
         self._guides = GuideCompiler.from_llama_vocabulary(self._runtime.vocabulary)
         self._template = self._runtime.chat_template
         self._bos, self._eos = self._runtime.special_text("bos"), self._runtime.special_text("eos")
+        self._mask_threads = ThreadPoolExecutor(1, thread_name_prefix=f"masks {name}")
         self._scheduler = Scheduler(
             self._runtime,
             cells=self.context_tokens,
             slots=settings.running + settings.kept,
             running=settings.running,
             batch_tokens=settings.batch_tokens,
+            draft_batch=settings.draft_batch,
+            threads=self._mask_threads,
+            shelf=self._shelf(settings),
         )
         self._tokenize_lock = threading.Lock()
         self._pieces: Callable[[str, bool], NDArray[np.int32]] = lru_cache(maxsize=KEPT_TEXTS)(self._tokenize)
@@ -119,6 +134,20 @@ class LlamaBackend:
         self._closed = False
         self._thread = threading.Thread(target=self._serve, name=f"model {name}", daemon=True)
         self._thread.start()
+
+    def _shelf(self, settings: LlamaSettings) -> PrefixStore | None:
+        if not settings.prefix_folder:
+            return None
+        folder = Path(settings.prefix_folder).expanduser()
+        identity = f"{self.digest} {self._runtime.state_format}"
+        try:
+            return PrefixStore(folder, self._runtime, identity=identity, most_bytes=settings.prefix_bytes)
+        except OSError as error:
+            self._runtime.close()
+            raise ModelError(
+                f"what was read cannot be kept in {folder}: {error.strerror or error}",
+                advice="Set REDWELL_PREFIX_FOLDER to a folder that you can write to, or unset it.",
+            ) from error
 
     @property
     def counters(self) -> Counters:
@@ -131,12 +160,12 @@ class LlamaBackend:
 
     def count_prompt_tokens(self, request: Request) -> int:
         """Count the tokens of the whole prompt, chat template included."""
-        return int(self._prompt(request).size)
+        return int(self._prompt(request)[0].size)
 
     async def ask(self, request: Request) -> Reply:
         """Answer one request (see ModelBackend.ask)."""
         self._check_open()
-        prompt = self._prompt(request)
+        prompt, shared_tokens = self._prompt(request)
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Reply] = loop.create_future()
 
@@ -154,6 +183,7 @@ class LlamaBackend:
             deliver=deliver,
             keep_steps=request.probabilities,
             timeout_seconds=request.timeout_seconds,
+            shared_tokens=shared_tokens,
         )
         self._send(job)
         try:
@@ -166,6 +196,7 @@ class LlamaBackend:
         """Stop the thread and free the weights; requests in flight fail. Idempotent."""
         self._inbox.put(None)
         await asyncio.to_thread(self._thread.join)
+        self._mask_threads.shutdown()
         with self._tokenize_lock:
             self._runtime.close()
 
@@ -181,9 +212,13 @@ class LlamaBackend:
             self._check_open()
             self._inbox.put(job)
 
-    def _prompt(self, request: Request) -> NDArray[np.int32]:
+    def _prompt(self, request: Request) -> tuple[NDArray[np.int32], int]:
+        """Return the prompt's tokens, and how many of them end with the last shared piece."""
         pieces = render_chat(self._template, request.segments, bos=self._bos, eos=self._eos)
-        return np.concatenate([np.empty(0, np.int32), *(self._pieces(p.text, p.is_template) for p in pieces)])
+        tokens = [self._pieces(piece.text, piece.is_template) for piece in pieces]
+        last_shared = max((i for i, piece in enumerate(pieces) if piece.shared), default=-1)
+        shared_tokens = sum(part.size for part in tokens[: last_shared + 1])
+        return np.concatenate([np.empty(0, np.int32), *tokens]), shared_tokens
 
     def _tokenize(self, text: str, special: bool) -> NDArray[np.int32]:
         with self._tokenize_lock:
@@ -244,6 +279,7 @@ class LlamaBackend:
         """Run the scheduler until closed. However the thread ends, no request is left waiting."""
         try:
             self._work()
+            self._scheduler.shelve()
         finally:
             with self._inbox_lock:
                 self._closed = True

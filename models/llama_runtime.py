@@ -142,6 +142,31 @@ class LlamaRuntime:
         """Drop a sequence's cells from position `start` (inclusive) on."""
         lc.llama_memory_seq_rm(self._memory, sequence, start, -1)
 
+    def sequence_length(self, sequence: int) -> int:
+        """Return how many positions a sequence holds."""
+        last: int = lc.llama_memory_seq_pos_max(self._memory, sequence)
+        return last + 1
+
+    @property
+    def state_format(self) -> str:
+        """Name what the states of sequences depend on besides the weights."""
+        return f"llama-cpp-python {lc.__version__} f16 gpu {self.settings.gpu_layers}"
+
+    def sequence_state(self, sequence: int) -> bytes:
+        """Return all that the cache holds of a sequence; about `kv_bytes_per_token` (models.gguf) for each token."""
+        size = lc.llama_state_seq_get_size(self._context, sequence)
+        buffer = (ctypes.c_uint8 * size)()
+        written = lc.llama_state_seq_get_data(self._context, buffer, size, sequence)
+        return bytes(memoryview(buffer)[:written])
+
+    def restore_sequence(self, sequence: int, state: bytes) -> bool:
+        """Put a state into an empty sequence; False, leaving it empty, if llama.cpp refuses it."""
+        buffer = (ctypes.c_uint8 * len(state)).from_buffer_copy(state)
+        if lc.llama_state_seq_set_data(self._context, buffer, len(state), sequence):
+            return True
+        self.forget(sequence)
+        return False
+
     def close(self) -> None:
         """Free everything; idempotent."""
         if self._context:

@@ -4,113 +4,61 @@ Each step evaluates one batch: the next tokens of every reply in progress, then 
 Tokens that the schema fixes are not sampled; they ride along in the next batch. A finished prompt stays in its slot
 until the space is needed (least recently used first), so later requests that begin alike start where it ends.
 A request whose beginning is just being read by another waits for it instead of reading it twice.
+Where a batch has room, text that a reply seems to copy from its prompt is evaluated ahead (models.drafts).
 """
 
 from __future__ import annotations
 
 import time
-from collections import deque
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from itertools import islice
-from typing import Protocol
+from collections.abc import Sequence
+from concurrent.futures import Executor
 
 import numpy as np
 from numpy.typing import NDArray
 
-from models.choices import Step
 from models.errors import ModelError, OutOfTokens, PromptTooLong, TimedOut
-from models.guides import Guide
-from models.protocol import Sampling
-from models.sequences import Slot, SlotTable
-
-WORTH_WAITING_TOKENS = 32
-"""A request waits for another's prefill when it would save at least so many tokens."""
-
-LOOK_AHEAD = 64
-"""How many waiting requests are compared for the longest shared prefix."""
-
-MOST_OVERTAKEN = 256
-"""A request that so many later ones overtook starts next, whatever prefix others share: none waits for ever."""
+from models.jobs import Counters, Job
+from models.prefix_cache import Evaluator, PrefixCache, PrefixShelf
+from models.sequences import Slot
+from models.waiting import WaitingLine
 
 REPLY_RESERVE = 64
 """Cells left free per running reply when another is admitted: pushing back a request that was read is dear."""
 
+BESIDE_REPLIES = 128
+"""Most prompt tokens of a batch that also writes replies: reading is no slower so, and replies come on sooner."""
 
-class Evaluator(Protocol):
-    """The part of a runtime that the scheduler needs (models.llama_runtime.LlamaRuntime)."""
-
-    def evaluate_tokens(self, items: Sequence[tuple[int, int, int, bool]]) -> list[NDArray[np.float32]]:
-        """Evaluate (token, position, sequence, wants logits) items; one vector per item that wants logits, in order."""
-
-    def copy_prefix(self, source: int, target: int, length: int) -> None:
-        """Let `target` share the first `length` positions of `source`."""
-
-    def forget(self, sequence: int, start: int = 0) -> None:
-        """Drop a sequence's cells from `start` (inclusive) on."""
-
-
-@dataclass(eq=False)
-class Job:
-    """One request on its way: its prompt, its guide and what has been written of the reply.
-
-    With `keep_steps`, the probabilities of the tokens among which each choice was made are kept in `steps`.
-    `timeout_seconds` is counted from `started`.
-    """
-
-    prompt: NDArray[np.int32]
-    guide: Guide
-    sampling: Sampling
-    seed: int
-    deliver: Callable[[Job, ModelError | None], None]
-    keep_steps: bool = False
-    timeout_seconds: float | None = None
-    submitted: float = field(default_factory=time.perf_counter)
-    started: float | None = None
-    reply: list[int] = field(default_factory=list)
-    steps: list[Step] = field(default_factory=list)
-    slot: Slot | None = None
-    reused: int = 0
-    sampled: int = 0
-    forced: int = 0
-    overtaken: int = 0
-    cancelled: bool = False
-    _random: np.random.Generator | None = None
-
-    def is_late(self, now: float) -> bool:
-        """Say whether the reply has taken longer than it may."""
-        return self.timeout_seconds is not None and now - (self.started or now) > self.timeout_seconds
-
-    @property
-    def random(self) -> np.random.Generator:
-        """Return the request's own random stream: the same seed gives the same reply whatever else runs."""
-        if self._random is None:
-            self._random = np.random.default_rng(self.seed)
-        return self._random
-
-
-@dataclass
-class Counters:
-    """Tokens since the start: evaluated from prompts, reused from the cache, sampled, forced by schemas."""
-
-    prompt: int = 0
-    reused: int = 0
-    sampled: int = 0
-    forced: int = 0
-    evaluations: int = 0
-    finished: int = 0
+DRAFT_BATCH = 16
+"""Guesses fill a batch up to so many tokens: up to there another token costs little (docs/decisions/0014)."""
 
 
 class Scheduler:
     """Run jobs on an evaluator. Single-threaded: `submit` and `step` are called by the same thread."""
 
-    def __init__(self, evaluator: Evaluator, *, cells: int, slots: int, running: int, batch_tokens: int) -> None:
-        """`slots` includes idle ones kept for reuse; at most `running` of them work at once."""
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        *,
+        cells: int,
+        slots: int,
+        running: int,
+        batch_tokens: int,
+        draft_batch: int = DRAFT_BATCH,
+        threads: Executor | None = None,
+        shelf: PrefixShelf | None = None,
+    ) -> None:
+        """`slots` includes idle ones kept for reuse; at most `running` of them work at once.
+
+        `draft_batch` 0 makes no guesses. Masks are worked out on `threads` while the model runs, if given.
+        """
         self._evaluator = evaluator
-        self._table = SlotTable(slots, cells)
+        self._cache = PrefixCache(evaluator, slots=slots, cells=cells, shelf=shelf)
+        self._table = self._cache.table
         self._most_running = min(running, slots)
         self._batch_tokens = batch_tokens
-        self._waiting: deque[Job] = deque()
+        self._draft_batch = draft_batch
+        self._threads = threads
+        self._line = WaitingLine()
         self._running: list[Job] = []
         self._full = False  # the best waiting job did not fit, and nothing was released since
         self.counters = Counters()
@@ -118,15 +66,15 @@ class Scheduler:
     @property
     def idle(self) -> bool:
         """Say whether nothing waits or runs."""
-        return not self._waiting and not self._running
+        return not self._line.jobs and not self._running
 
     def submit(self, job: Job) -> None:
         """Queue a job. Its first tokens, or its whole reply, may already be forced by the schema."""
         self._full = False
-        self._waiting.append(job)
+        self._line.jobs.append(job)
         try:
             self._check_size(job)
-            self._write(job, job.guide.take_forced())
+            self._write_forced(job, job.guide.take_forced())
             finished = job.guide.finished
         except ModelError as error:
             self._finish(job, error)
@@ -147,44 +95,47 @@ class Scheduler:
 
     def fail_all(self, error: ModelError) -> None:
         """Deliver `error` to every job and forget all cached prefixes (the runtime's state is unknown)."""
-        jobs = [*self._running, *self._waiting]
+        jobs = [*self._running, *self._line.jobs]
         self._running.clear()
-        self._waiting.clear()
+        self._line.jobs.clear()
         self._full = False
         try:
             for slot in self._table.slots:
                 slot.busy = False
-                self._evict(slot)
+                self._cache.clear(slot)
         finally:
             for job in jobs:
                 job.slot = None
                 job.deliver(job, error)
 
+    def shelve(self) -> None:
+        """Keep on disk what is worth it of the idle slots, if there is a shelf."""
+        self._cache.shelve_all()
+
     def step(self) -> None:
-        """Admit what fits, evaluate one batch, and choose the next token of each reply that got its logits."""
+        """Admit what fits, evaluate one batch, and choose the next tokens of each reply that got its logits."""
         self._drop_cancelled()
         self._end_late()
         self._admit()
         batch, waiting_for_logits = self._fill_batch()
         if not batch:
             return
-        logits = self._evaluator.evaluate_tokens(batch)
+        logits = iter(self._evaluator.evaluate_tokens(batch))
         self.counters.evaluations += 1
-        for job, vector in zip(waiting_for_logits, logits, strict=True):
-            self._advance(job, vector)
+        for job in waiting_for_logits:
+            self._advance(job, [next(logits) for _ in range(1 + len(job.draft))])
 
     # -- admission ---------------------------------------------------------------------------------------------
 
     def _drop_cancelled(self) -> None:
         for job in [j for j in self._running if j.cancelled]:
             self._release(job)
-        if any(j.cancelled for j in self._waiting):
-            self._waiting = deque(j for j in self._waiting if not j.cancelled)
+        if self._line.drop_cancelled():
             self._full = False
 
     def _end_late(self) -> None:
         now = time.perf_counter()
-        for job in [j for j in (*self._running, *self._waiting) if j.is_late(now)]:
+        for job in [j for j in (*self._running, *self._line.jobs) if j.is_late(now)]:
             self._full = False
             self._finish(job, TimedOut(seconds=job.timeout_seconds or 0))
 
@@ -194,43 +145,29 @@ class Scheduler:
         To start it would not read it sooner. It would take a slot from prefixes that are still wanted, and choose
         before the jobs are known that will follow on what is being read (the questions about a document just listed).
         """
-        while self._waiting and not self._full and len(self._running) < self._most_running:
+        while self._line.jobs and not self._full and len(self._running) < self._most_running:
             if self._unread_tokens() >= self._batch_tokens:
                 return
-            choice = self._choose_waiting()
+            choice = self._line.choose(self._table)
             if choice is None:
                 return
             job, source, length = choice
             self._full = not self._start(job, source, length)
 
-    def _choose_waiting(self) -> tuple[Job, Slot | None, int] | None:
-        """Pick the waiting job with the longest cached prefix; None if all had better wait for a running prefill."""
-        best: tuple[Job, Slot | None, int] | None = None
-        for job in islice(self._waiting, LOOK_AHEAD):
-            source, length, promised = self._table.best_prefix(job.prompt)
-            # The last prompt token is always evaluated anew: its logits begin the reply.
-            length, promised = min(length, job.prompt.size - 1), min(promised, job.prompt.size - 1)
-            if job.overtaken >= MOST_OVERTAKEN:
-                return job, source, length
-            if promised - length >= WORTH_WAITING_TOKENS:
-                continue
-            if best is None or length > best[2]:
-                best = job, source, length
-        return best
-
     def _start(self, job: Job, source: Slot | None, length: int) -> bool:
         """Give the job a slot; False if there is no room while others run."""
         needed = job.prompt.size + len(job.reply) + self._promised_cells()
-        if not self._make_room(needed - length, keep=source):
+        if not self._cache.make_room(needed - length, keep=source):
             source, length = None, 0  # it may itself be in the way
-            if not self._make_room(needed, keep=None):
+            if not self._cache.make_room(needed, keep=None):
                 return False
-        slot = self._take_slot(source, length)
+        slot = self._cache.take_slot(source, length)
         if slot is None:
             return False
-        self._note_overtaken(job)
-        self._waiting.remove(job)
+        self._line.take(job)
+        length = self._cache.fetch(slot, job.prompt)
         slot.tokens = np.concatenate([job.prompt, np.asarray(job.reply, np.int32)])
+        slot.shared = max(slot.shared, job.shared_tokens)
         slot.busy = True
         job.slot = slot
         if job.started is None:
@@ -238,6 +175,8 @@ class Scheduler:
             job.reused = length
         self.counters.reused += length
         self._running.append(job)
+        if job.mask is None:
+            self._work_out_mask(job)
         return True
 
     def _unread_tokens(self) -> int:
@@ -254,65 +193,44 @@ class Scheduler:
         replies = sum(min(REPLY_RESERVE, j.sampling.max_tokens - len(j.reply)) for j in self._running)
         return int(ahead) + replies + REPLY_RESERVE
 
-    def _note_overtaken(self, job: Job) -> None:
-        for other in self._waiting:
-            if other is job:
-                return
-            other.overtaken += 1
-
-    def _take_slot(self, source: Slot | None, length: int) -> Slot | None:
-        """Return a slot that holds the first `length` tokens of `source` and nothing else; None if all are busy."""
-        slot = self._table.empty_slot()
-        if slot is None and (slot := self._table.oldest_idle(source)) is not None:
-            self._evict(slot)
-        if slot is not None:
-            if source is not None and length:
-                self._table.share(source, slot, length)
-                self._evaluator.copy_prefix(source.number, slot.number, length)
-            return slot
-        if source is None or source.busy:
-            return None
-        # The source is the only slot left: work in it.
-        self._evaluator.forget(source.number, length)
-        self._table.truncate(source, length)
-        return source
-
-    def _make_room(self, cells: int, keep: Slot | None) -> bool:
-        """Free cells, least recently used first; False, with nothing thrown away, if that cannot suffice."""
-        if self._table.free_cells < cells and self._table.reclaimable_cells(keep) < cells:
-            return False
-        while self._table.free_cells < cells:
-            victim = self._table.oldest_idle(keep)
-            if victim is None:
-                return False
-            self._evict(victim)
-        return True
-
-    def _evict(self, slot: Slot) -> None:
-        self._evaluator.forget(slot.number)
-        self._table.truncate(slot, 0)
-
     # -- one batch -----------------------------------------------------------------------------------------------
 
     def _fill_batch(self) -> tuple[list[tuple[int, int, int, bool]], list[Job]]:
-        """Lay out the next batch: (token, position, sequence, wants logits) items, and the jobs that get logits."""
+        """Lay out the next batch: (token, position, sequence, wants logits) items, and the jobs that get logits.
+
+        A job gets logits for its last token and for each token of its draft.
+        """
         batch: list[tuple[int, int, int, bool]] = []
         ready: list[Job] = []
-        for job, slot, count in self._plan_batch():
+        plan = self._plan_batch()
+        planned = sum(count for _, _, count in plan)
+        room = min(self._draft_batch, self._table.free_cells) - planned
+        for job, slot, count in plan:
             first, last = slot.evaluated, slot.evaluated + count - 1
             complete = last + 1 == slot.tokens.size
             batch.extend((int(slot.tokens[i]), i, slot.number, complete and i == last) for i in range(first, last + 1))
             self.counters.prompt += max(0, min(last + 1, job.prompt.size) - first)
             self._table.extend(slot, count)
             if complete:
+                self._draft(job, slot, room)
+                room -= len(job.draft)
+                batch.extend((token, last + 1 + i, slot.number, True) for i, token in enumerate(job.draft))
                 ready.append(job)
         return batch, ready
+
+    def _draft(self, job: Job, slot: Slot, room: int) -> None:
+        """Guess how the reply goes on, within `room` tokens."""
+        # The last token of a reply is never evaluated, so a guess never reaches the limit.
+        room = min(room, job.sampling.max_tokens - len(job.reply) - 1)
+        job.draft = job.guess(room) if room > 0 else []
+        self._table.extend(slot, len(job.draft))
+        self.counters.drafted += len(job.draft)
 
     def _plan_batch(self) -> list[tuple[Job, Slot, int]]:
         """Say how many tokens each job evaluates next; push back the youngest while the cells do not suffice."""
         while True:
             plan = self._share_batch()
-            if self._make_room(sum(count for _, _, count in plan), keep=None) or len(self._running) == 1:
+            if self._cache.make_room(sum(count for _, _, count in plan), keep=None) or len(self._running) == 1:
                 return plan
             self._push_back(self._running[-1])
 
@@ -323,17 +241,17 @@ class Scheduler:
         reading = [(j, s) for j, s in jobs if s.evaluated < j.prompt.size]
         plan: list[tuple[Job, Slot, int]] = []
         room = self._batch_tokens
-        for job, slot in [*replying, *reading]:
-            count = min(slot.tokens.size - slot.evaluated, room)
-            if count > 0:
-                plan.append((job, slot, count))
-                room -= count
+        for job, slot in replying:
+            room -= _plan_job(plan, job, slot, room)
+        room = min(room, BESIDE_REPLIES) if replying else room
+        for job, slot in reading:
+            room -= _plan_job(plan, job, slot, room)
         return plan
 
     def _push_back(self, job: Job) -> None:
         """Return a running job to the head of the queue; what it wrote is kept and read again later."""
         self._release(job)
-        self._waiting.appendleft(job)
+        self._line.jobs.appendleft(job)
 
     def _release(self, job: Job) -> None:
         """Take the job off its slot; the prompt stays cached there."""
@@ -342,32 +260,65 @@ class Scheduler:
         self._running.remove(job)
         if slot is None:
             return
-        keep = min(slot.evaluated, job.prompt.size)
-        self._evaluator.forget(slot.number, keep)
-        self._table.truncate(slot, keep)
+        self._cache.cut(slot, min(slot.evaluated, job.prompt.size))
         slot.busy = False
         job.slot = None
 
     # -- replies -------------------------------------------------------------------------------------------------
 
-    def _advance(self, job: Job, logits: NDArray[np.float32]) -> None:
-        """Choose one token, then take all tokens the schema forces after it."""
+    def _advance(self, job: Job, logits: Sequence[NDArray[np.float32]]) -> None:
+        """Choose one token, and further ones as far as they are those of the draft; `logits` are of all of them."""
+        draft, job.draft = job.draft, []
+        right = 0
         try:
-            token = self._choose(job, logits)
-            job.guide.accept(token)
-            forced = job.guide.take_forced()
-            finished = job.guide.finished
+            while True:
+                new = self._choose(job, logits[right])
+                agree = _agreement(new, draft[right:])
+                right += agree
+                if self._end_if_complete(job, job.guide.finished):
+                    break
+                self._go_on(job, new, len(draft) - right, agree)
+                if agree < len(new):
+                    break
         except ModelError as error:
             self._finish(job, error)
-            return
+        if draft:
+            job.drafter.learn(len(draft), right)
+            self.counters.accepted += right
+
+    def _choose(self, job: Job, logits: NDArray[np.float32]) -> list[int]:
+        """Choose one token, take all tokens the schema forces after it, and write them."""
+        token = job.choose(logits)
+        job.guide.accept(token)
+        forced = job.guide.take_forced()
         job.sampled += 1
         self.counters.sampled += 1
         job.reply.append(token)
-        self._write(job, forced)
-        if not self._end_if_complete(job, finished) and job.slot is not None:
-            job.slot.tokens = np.concatenate([job.slot.tokens, np.asarray([token, *forced], np.int32)])
+        self._write_forced(job, forced)
+        return [token, *forced]
 
-    def _write(self, job: Job, forced: list[int]) -> None:
+    def _go_on(self, job: Job, new: list[int], draft_left: int, agree: int) -> None:
+        """Plan the new tokens; those of the draft are evaluated, and what is left of it goes if they part from it."""
+        slot = job.slot
+        if slot is None:
+            return
+        slot.tokens = np.concatenate([slot.tokens, np.asarray(new, np.int32)])
+        if agree < len(new):
+            self._drop_draft(slot, draft_left)
+            self._work_out_mask(job)
+
+    def _work_out_mask(self, job: Job) -> None:
+        """Begin to work out the mask of the next token, while the model runs."""
+        if self._threads is not None:
+            job.mask = self._threads.submit(job.guide.allowed)
+
+    def _drop_draft(self, slot: Slot, count: int) -> None:
+        """Forget the last `count` evaluated tokens of a slot: guesses that were wrong."""
+        if count:
+            self._evaluator.forget(slot.number, slot.evaluated - count)
+            self._table.withdraw(slot, count)
+
+    def _write_forced(self, job: Job, forced: list[int]) -> None:
         job.reply.extend(forced)
         job.forced += len(forced)
         self.counters.forced += len(forced)
@@ -383,22 +334,27 @@ class Scheduler:
             return False
         return True
 
-    def _choose(self, job: Job, logits: NDArray[np.float32]) -> int:
-        allowed = job.guide.allowed()
-        if allowed.size == 0:
-            raise ModelError("the schema allows no token here", advice="Report this: it is a defect of the guide.")
-        scores = logits[allowed]
-        if job.keep_steps:
-            job.steps.append(Step.of(len(job.reply), allowed, scores))
-        if job.sampling.temperature <= 0:
-            return int(allowed[int(scores.argmax())])
-        weights = np.exp((scores - scores.max()).astype(np.float64) / job.sampling.temperature)
-        return int(job.random.choice(allowed, p=weights / weights.sum()))
-
     def _finish(self, job: Job, error: ModelError | None) -> None:
         if job in self._running:
             self._release(job)
         else:
-            self._waiting.remove(job)
+            self._line.jobs.remove(job)
         self.counters.finished += 1
         job.deliver(job, error)
+
+
+def _plan_job(plan: list[tuple[Job, Slot, int]], job: Job, slot: Slot, room: int) -> int:
+    """Add to the plan what of the job's tokens finds room; return their number."""
+    count = min(int(slot.tokens.size) - slot.evaluated, room)
+    if count <= 0:
+        return 0
+    plan.append((job, slot, count))
+    return count
+
+
+def _agreement(new: Sequence[int], draft: Sequence[int]) -> int:
+    """Count the leading tokens of `new` that the draft begins with."""
+    for i, (one, other) in enumerate(zip(new, draft, strict=False)):
+        if one != other:
+            return i
+    return min(len(new), len(draft))

@@ -15,7 +15,8 @@ class Slot:
     """One sequence of the context.
 
     `tokens` are all tokens planned for it, of which the first `evaluated` are in the cache. `cells` names the cache
-    cell of each evaluated token; a cell shared by a copied prefix has the same name in both slots.
+    cell of each evaluated token; a cell shared by a copied prefix has the same name in both slots. The first `shared`
+    tokens are worth keeping for requests to come.
     """
 
     number: int
@@ -24,6 +25,7 @@ class Slot:
     cells: list[int] = field(default_factory=list)
     last_used: int = 0
     busy: bool = False
+    shared: int = 0
 
 
 def common_prefix(left: NDArray[np.int32], right: NDArray[np.int32]) -> int:
@@ -107,15 +109,21 @@ class SlotTable:
         self.touch(slot)
 
     def truncate(self, slot: Slot, length: int) -> None:
-        """Drop the slot's cells from position `length` (inclusive) on."""
-        for cell in slot.cells[length:]:
+        """Drop the slot's cells from position `length` (inclusive) on, and the tokens planned there."""
+        self.withdraw(slot, slot.evaluated - length)
+        slot.tokens = slot.tokens[:length]
+
+    def withdraw(self, slot: Slot, count: int) -> None:
+        """Drop the slot's last `count` cells; what is planned for it stays."""
+        if count <= 0:
+            return
+        slot.evaluated -= count
+        for cell in slot.cells[slot.evaluated :]:
             if self._holders[cell] == 1:
                 del self._holders[cell]
             else:
                 self._holders[cell] -= 1
-        del slot.cells[length:]
-        slot.evaluated = min(slot.evaluated, length)
-        slot.tokens = slot.tokens[:length]
+        del slot.cells[slot.evaluated :]
 
     def touch(self, slot: Slot) -> None:
         """Mark the slot as the most recently used."""

@@ -11,6 +11,7 @@ from engine.cli.console import output, visible
 from engine.cli.options import InputOption
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.estimate.explain import explanation
+from engine.estimate.scale import Corpus, read_machines
 from engine.executor.run import refuse_problems
 from engine.worker.jobs import default_case, load_with_inputs
 
@@ -26,13 +27,27 @@ def explain(
         typer.Option("--case", metavar="FILE", help="A case that has the documents; PIPELINE's own if not given."),
     ] = None,
     model: Annotated[str, typer.Option("--model", metavar="NAME", help="A model of `redwell models list`.")] = "",
+    documents: Annotated[
+        int | None,
+        typer.Option("--documents", metavar="N", help="Predict for so many documents like those of the input."),
+    ] = None,
+    pages: Annotated[
+        int | None, typer.Option("--pages", metavar="N", help="Predict for so many pages in all.", show_default=False)
+    ] = None,
+    rates: Annotated[
+        Path | None,
+        typer.Option("--rates", metavar="FILE", help="Machines and their rates (TOML, see docs/scale.md)."),
+    ] = None,
 ) -> None:
     """Show how a pipeline will run, and what it will take, without running it.
 
     The plan before and after its exact rewrites, the fields of each operator, and an estimate of calls, tokens and
-    minutes from the rates that `redwell doctor --measure` has measured on this machine.
+    minutes from the rates that `redwell doctor --measure` has measured on this machine. With --documents, --pages or
+    --rates also for a larger corpus and other machines: hours, and the size of the case file.
     """
+    corpus, machines = Corpus(documents, pages), read_machines(rates) if rates else []
     loaded = load_with_inputs(pipeline, input or [])
     refuse_problems(loaded)
-    text = explanation(loaded, case=case or default_case(pipeline), model=model)
+    file = case or default_case(pipeline)
+    text = explanation(loaded, case=file, model=model, corpus=corpus, machines=machines)
     output().print(visible(text), soft_wrap=True)

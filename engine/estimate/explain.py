@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.estimate.flow import NOTHING, Guess, WorkEstimate, estimate_work
+from engine.estimate.scale import CHARACTERS_PER_PAGE, Corpus, Machine, pages_of, scale_lines, scaled
 from engine.estimate.sizes import CHARACTERS_PER_TOKEN
 from engine.estimate.sources import look_at
 from engine.executor.translation import open_case
@@ -27,11 +28,13 @@ def explanation(
     data: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
     case: Path | None = None,
     model: str = "",
+    corpus: Corpus | None = None,
+    machines: Sequence[Machine] = (),
 ) -> str:
     """Write the explanation of a plan. No model is loaded and no document is parsed.
 
     `data` are the rows of in-memory datasets; `case`, where there is one, tells of documents that were read before;
-    `model` replaces those of the pipeline.
+    `model` replaces those of the pipeline. `corpus` is the size to predict for, `machines` whose rates to predict with.
     """
     written, workflow = as_written(loaded.plan), rewritten(loaded.plan)
     name = model or loaded.plan.default_model
@@ -44,7 +47,7 @@ def explanation(
             *_rewrite_lines(workflow),
             *(["", *_plan_lines("Plan as run", workflow)] if workflow.rewrites else []),
             "",
-            *_estimate_lines(loaded, workflow, data, case, name, rates),
+            *_estimate_lines(loaded, workflow, data, case, name, rates, corpus or Corpus(), machines),
         ]
     )
 
@@ -100,6 +103,8 @@ def _estimate_lines(
     case: Path | None,
     model: str,
     rates: Rates | None,
+    corpus: Corpus,
+    machines: Sequence[Machine],
 ) -> Iterator[str]:
     per_token = rates.characters_per_token if rates else CHARACTERS_PER_TOKEN
     if case is not None and case.is_file():
@@ -107,11 +112,12 @@ def _estimate_lines(
             sources = look_at(loaded, data=data, case=opened)
     else:
         sources = look_at(loaded, data=data)
+    sources = scaled(sources, corpus, CHARACTERS_PER_PAGE)
     found, assumptions = estimate_work(workflow, sources, per_token)
     yield "Estimate"
     for source in sources.values():
-        characters = sum(sum(item.characters.values()) for item in source.items)
-        yield f"  {source.name}: {len(source.items):,} rows, {characters:,} characters"
+        characters = sum(sum(item.characters.values()) for item in source.items) * source.times
+        yield f"  {source.name}: {len(source.items) * source.times:,.0f} rows, {characters:,.0f} characters"
     yield from _table(found, rates)
     total = Guess.known(0)
     prompt, read, sampled = Guess.known(0), Guess.known(0), Guess.known(0)
@@ -125,6 +131,13 @@ def _estimate_lines(
         f"begin with alike is read once), {sampled.text()} tokens written"
     )
     yield from _time_lines(total, read, sampled, model, rates)
+    if machines or corpus.given:
+        known = [Machine("this machine", rates.prompt_per_second, rates.sampled_per_second)] if rates else []
+        rows = Guess.known(0)
+        for one in found:
+            rows = rows.plus(one.rows)
+        pages = pages_of(sources, corpus, CHARACTERS_PER_PAGE)
+        yield from scale_lines([*known, *machines], calls=total, read=read, sampled=sampled, rows=rows, pages=pages)
     yield "  Replies that a case has already are not asked for again."
     if assumptions:
         yield "Assumed"

@@ -114,7 +114,7 @@ def estimate_work(
 
 
 def _source(source: Source, characters_per_token: float, assumptions: dict[str, None]) -> Flowing:
-    rows, sizes = Guess.known(len(source.items)), source_sizes(source, characters_per_token)
+    rows, sizes = Guess.known(round(len(source.items) * source.times)), source_sizes(source, characters_per_token)
     return Flowing(rows, sizes, assumptions, dict.fromkeys(sizes, rows))
 
 

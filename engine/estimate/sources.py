@@ -43,11 +43,15 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The rows of one dataset, and what had to be assumed about them."""
+    """The rows of one dataset, and what had to be assumed about them.
+
+    `times`: how many rows like each item there are taken to be (engine.estimate.scale).
+    """
 
     name: str
     items: Sequence[Item]
     assumed: str = ""
+    times: float = 1.0
 
 
 def look_at(

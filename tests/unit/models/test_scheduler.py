@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,8 +14,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from models.errors import InvalidSchema, ModelCrashed, ModelError, OutOfTokens, PromptTooLong, TimedOut
+from models.jobs import Job
 from models.protocol import Sampling
-from models.scheduler import MOST_OVERTAKEN, WORTH_WAITING_TOKENS, Job, Scheduler
+from models.scheduler import BESIDE_REPLIES, DRAFT_BATCH, Scheduler
+from models.waiting import MOST_OVERTAKEN, WORTH_WAITING_TOKENS
 
 VOCABULARY = 17
 
@@ -49,11 +52,14 @@ class HistoryEvaluator:
             held.append((token, self.next_cell))
             self.next_cell += 1
             if wanted:
-                logits.append(logits_after([t for t, _ in held]))
+                logits.append(self.answer([t for t, _ in held]))
         self.evaluated += len(items)
         self.most_used = max(self.most_used, self.used())
         assert self.used() <= self.capacity, "the cache is full"
         return logits
+
+    def answer(self, history: Sequence[int]) -> NDArray[np.float32]:
+        return logits_after(history)
 
     def copy_prefix(self, source: int, target: int, length: int) -> None:
         assert not self.sequences.get(target), "the target still holds cells"
@@ -67,6 +73,28 @@ class HistoryEvaluator:
 def logits_after(history: Sequence[int]) -> NDArray[np.float32]:
     seed = zlib.crc32(np.asarray(history, np.int32).tobytes())
     return np.random.default_rng(seed).normal(size=VOCABULARY).astype(np.float32)
+
+
+class CopyingEvaluator(HistoryEvaluator):
+    """Goes on as the history did after its last two tokens were last there, but for every `slip`-th token."""
+
+    def __init__(self, cells: int, slip: int) -> None:
+        super().__init__(cells)
+        self.slip = slip
+
+    def answer(self, history: Sequence[int]) -> NDArray[np.float32]:
+        logits = logits_after(history)
+        copied = copied_token(history)
+        if copied is not None and len(history) % self.slip:
+            logits[copied] += 100
+        return logits
+
+
+def copied_token(history: Sequence[int]) -> int | None:
+    for at in range(len(history) - 3, -1, -1):
+        if list(history[at : at + 2]) == list(history[-2:]):
+            return history[at + 2]
+    return None
 
 
 @dataclass
@@ -95,6 +123,9 @@ class LengthGuide:
         self.written.extend(forced)
         return forced
 
+    def keep_valid(self, tokens: list[int]) -> list[int]:
+        return tokens[: tokens.index(0)] if 0 in tokens else tokens
+
 
 @dataclass
 class Outcome:
@@ -108,12 +139,21 @@ class Bench:
     slots: int = 40
     running: int = 16
     batch_tokens: int = 64
+    draft_batch: int = DRAFT_BATCH
+    copies: int = 0
+    threads: Executor | None = None
     outcomes: list[Outcome] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.evaluator = HistoryEvaluator(self.cells)
+        self.evaluator = CopyingEvaluator(self.cells, self.copies) if self.copies else HistoryEvaluator(self.cells)
         self.scheduler = Scheduler(
-            self.evaluator, cells=self.cells, slots=self.slots, running=self.running, batch_tokens=self.batch_tokens
+            self.evaluator,
+            cells=self.cells,
+            slots=self.slots,
+            running=self.running,
+            batch_tokens=self.batch_tokens,
+            draft_batch=self.draft_batch,
+            threads=self.threads,
         )
 
     def job(
@@ -159,6 +199,18 @@ def expected_reply(prompt: Sequence[int], length: int) -> list[int]:
     return reply
 
 
+def copied_reply(prompt: Sequence[int], length: int, slip: int) -> list[int]:
+    """Greedy decoding with a CopyingEvaluator, one token at a time."""
+    reply: list[int] = []
+    evaluator = CopyingEvaluator(0, slip)
+    while len(reply) < length:
+        token = int(evaluator.answer([*prompt, *reply])[1:].argmax()) + 1
+        reply.append(token)
+        if token == 1:
+            reply.extend([2, 3])
+    return reply
+
+
 def prompts_with_shared_beginnings(count: int) -> list[list[int]]:
     random = np.random.default_rng(5)
     documents = [random.integers(2, VOCABULARY, size=size).tolist() for size in (90, 60, 35)]
@@ -192,12 +244,13 @@ def test_replies_do_not_depend_on_batching_sharing_or_eviction(
     batch_tokens=st.integers(1, 80),
     count=st.integers(1, 25),
     arrive_late=st.booleans(),
+    copies=st.sampled_from([0, 2, 7, 1000]),
 )
 def test_any_sizes_give_the_same_replies_within_capacity(
-    seed: int, cells: int, slots: int, running: int, batch_tokens: int, count: int, arrive_late: bool
+    seed: int, cells: int, slots: int, running: int, batch_tokens: int, count: int, arrive_late: bool, copies: int
 ) -> None:
     random = np.random.default_rng(seed)
-    bench = Bench(cells=cells, slots=slots, running=running, batch_tokens=batch_tokens)
+    bench = Bench(cells=cells, slots=slots, running=running, batch_tokens=batch_tokens, copies=copies)
     stem = random.integers(2, 5, size=40).tolist()
     work = []
     for _ in range(count):
@@ -210,7 +263,7 @@ def test_any_sizes_give_the_same_replies_within_capacity(
             bench.scheduler.step()
     bench.run()
     for job, prompt, length in work:
-        assert job.reply == expected_reply(prompt, length)
+        assert job.reply == (copied_reply(prompt, length, copies) if copies else expected_reply(prompt, length))
     assert len(bench.outcomes) == count
     assert bench.scheduler.counters.finished == count
 
@@ -465,3 +518,101 @@ def test_no_text_is_begun_while_a_batch_is_left_to_read() -> None:
     assert len(bench.scheduler._running) == 1
     bench.run()
     assert all(o.error is None for o in bench.outcomes)
+
+
+def a_text(size: int = 120) -> list[int]:
+    """A text in which three tokens in a row stand once only: what follows them is certain."""
+    return [2 + (i * i // 7 + 3 * i) % 14 for i in range(size)]
+
+
+@pytest.mark.parametrize("slip", [3, 11, 10_000])
+def test_what_is_copied_from_the_prompt_takes_fewer_evaluations_and_reads_the_same(slip: int) -> None:
+    prompt = a_text()
+    runs = []
+    for draft_batch in (0, DRAFT_BATCH):
+        bench = Bench(copies=slip, draft_batch=draft_batch)
+        job = bench.submit(bench.job(prompt, 60, max_tokens=70))[0]
+        bench.run()
+        assert job.reply == copied_reply(prompt, 60, slip)
+        assert job.sampled + job.forced == len(job.reply)
+        runs.append(bench)
+    plain, drafting = runs
+    assert plain.scheduler.counters.drafted == 0
+    accepted = drafting.scheduler.counters.accepted
+    # Two batches read the prompt; then each evaluation yields a chosen token, and those of a guess that came true.
+    assert drafting.scheduler.counters.evaluations < plain.scheduler.counters.evaluations
+    assert plain.scheduler.counters.evaluations - drafting.scheduler.counters.evaluations <= accepted
+    assert drafting.evaluator.evaluated - plain.evaluator.evaluated <= drafting.scheduler.counters.drafted
+
+
+def test_no_guess_is_made_where_the_batch_has_no_room() -> None:
+    bench = Bench(copies=10_000, running=DRAFT_BATCH)
+    bench.submit(*(bench.job([*a_text(), 2 + i % 14, 3], 20, max_tokens=40) for i in range(DRAFT_BATCH)))
+    while len(bench.scheduler._running) < DRAFT_BATCH:
+        bench.scheduler.step()
+    before = bench.scheduler.counters.drafted
+    while not bench.outcomes:
+        if (
+            sum(j.slot is not None and j.slot.evaluated >= j.prompt.size for j in bench.scheduler._running)
+            < DRAFT_BATCH
+        ):
+            before = bench.scheduler.counters.drafted
+        bench.scheduler.step()
+    assert bench.scheduler.counters.drafted == before
+    bench.run()
+
+
+def test_guessing_stops_for_a_while_where_it_does_not_pay() -> None:
+    """An evaluator that answers by chance: with 17 tokens a guess of three is right once in thousands."""
+    bench = Bench()
+    bench.submit(bench.job([2, 3] * 40, 400, max_tokens=450))
+    bench.run()
+    assert bench.scheduler.counters.drafted < 400
+
+
+def test_masks_worked_out_on_other_threads_change_nothing() -> None:
+    prompts = prompts_with_shared_beginnings(24)
+    with ThreadPoolExecutor(2) as threads:
+        bench = Bench(threads=threads, copies=7, cells=400)
+        jobs = bench.submit(*(bench.job(p, 9, max_tokens=15) for p in prompts))
+        bench.run()
+    assert [j.reply for j in jobs] == [copied_reply(p, 9, 7) for p in prompts]
+
+
+def test_a_mask_that_fails_on_another_thread_fails_its_job_alone() -> None:
+    class Failing(LengthGuide):
+        def allowed(self) -> NDArray[np.intp]:
+            raise InvalidSchema("told to")
+
+    with ThreadPoolExecutor(1) as threads:
+        bench = Bench(threads=threads)
+        bad, good = bench.submit(bench.job([5, 6, 7], guide=Failing(9)), bench.job([5, 7], 5))
+        bench.run()
+    errors = {id(o.job): o.error for o in bench.outcomes}
+    assert isinstance(errors[id(bad)], InvalidSchema)
+    assert good.reply == expected_reply([5, 7], 5)
+
+
+def test_beside_replies_a_batch_reads_less() -> None:
+    bench = Bench(batch_tokens=512)
+    bench.submit(bench.job([5, 6, 7], 30, max_tokens=60))
+    bench.scheduler.step()
+    long = bench.submit(bench.job([2 + i % 13 for i in range(700)], 2))[0]
+    bench.scheduler.step()
+    assert long.slot is not None
+    assert long.slot.evaluated == BESIDE_REPLIES
+    bench.run()
+    assert long.reply == expected_reply([2 + i % 13 for i in range(700)], 2)
+
+
+def test_two_thousand_waiting_requests_hold_only_themselves() -> None:
+    """Nothing is kept per finished request: the cache holds the same cells after 200 requests as after 2,000."""
+    bench = Bench(cells=500, slots=8, running=4)
+    sizes = []
+    for part in range(10):
+        bench.submit(*(bench.job([2 + (part + i) % 13, 3 + i % 9, 4], 3) for i in range(200)))
+        bench.run()
+        sizes.append(len(bench.scheduler._table._holders))
+    assert len(bench.outcomes) == 2000
+    assert max(sizes) <= 8 * (3 + 5)
+    assert bench.scheduler.idle
