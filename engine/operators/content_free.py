@@ -26,7 +26,11 @@ Right = TypeVar("Right")
 
 def blank(values: Values) -> list[Values]:
     """Return copies of a row's values with all texts replaced by each of BLANKS; numbers stay."""
-    return [_mapped(values, lambda _path, _text, blank=text: blank) for text in BLANKS]
+    return [_blanked(values, text) for text in BLANKS]
+
+
+def _blanked(values: Values, blank: str) -> Values:
+    return _mapped(values, lambda _path, _text: blank)
 
 
 def shuffled(rows: Sequence[Values], count: int, seed: int) -> list[Values]:

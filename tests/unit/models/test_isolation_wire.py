@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.errors import (
+    AddressRefused,
     InvalidSchema,
     ModelCrashed,
     ModelError,
@@ -22,8 +23,11 @@ from models.errors import (
 )
 from models.gguf import BadModelFile
 from models.isolation import wire
+from models.model_folder import BadModelFolder
 from models.opening import ModelSpec
 from models.protocol import Purpose, Reply, Request, Sampling, Segment
+from models.servers.completion import SchemaRefused
+from models.servers.http import ServerGone
 
 TEXT = st.text(st.characters(codec=None))  # lone surrogates too
 NUMBERS = st.integers() | st.floats(allow_nan=False)
@@ -78,6 +82,10 @@ ERRORS = [
     RuntimeMissing("no library"),
     WeightsCorrupt("damaged"),
     BadModelFile("not a model"),
+    BadModelFolder("not a model's folder"),
+    AddressRefused("not this machine"),
+    ServerGone("it hung up"),
+    SchemaRefused("it cannot"),
 ]
 
 

@@ -96,7 +96,7 @@ def test_a_damaged_file_is_as_good_as_none(cache, tmp_path, text) -> None:
 @pytest.mark.skipif(importlib.util.find_spec("llama_cpp") is None, reason="llama-cpp-python is not installed")
 def test_a_file_that_is_no_model_is_told(cache, tmp_path) -> None:
     cache.path.write_bytes(b"not a model")
-    with pytest.raises(ModelError, match="could not be measured: .*could not be loaded"):
+    with pytest.raises(ModelError, match="could not be measured: .*this is not a GGUF file"):
         measure_model("m")
 
 
