@@ -85,7 +85,7 @@ def _state(server: RememberedServer) -> tuple[bool, str]:
     except ModelError as error:
         return False, f"{error}; when it was added: {server.told}"
     context = f"context {facts.context_tokens:,} tokens" if facts.context_tokens else "context not told"
-    return True, f"{facts.kind}, model {facts.model}, {context}; when it was added: {server.told}"
+    return True, f"{facts.kind}, model {facts.title}, {context}; when it was added: {server.told}"
 
 
 def _try_out(address: str, name: str, settings: dict[str, Any], allowed: Sequence[str]) -> tuple[str, tuple[str, ...]]:

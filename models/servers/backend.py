@@ -94,7 +94,7 @@ class ServerBackend:
         except BaseException:
             self._http.close()
             raise
-        self.name = f"{name or printable(self._facts.model, 80)} at {address.place}"
+        self.name = f"{name or self._facts.title} at {address.place}"
         self.digest = self._facts.digest
         known = [tokens for tokens in (self._facts.context_tokens, settings.context_tokens) if tokens]
         self.context_tokens = min(known, default=DEFAULT_CONTEXT)
@@ -125,7 +125,7 @@ class ServerBackend:
         """Say in a line what serves, what it serves and how it is held to a schema."""
         facts = self._facts
         counted = "counts tokens" if facts.counts else "tokens are estimated"
-        model, context = printable(facts.model, 80), f"context {self.context_tokens:,} tokens"
+        model, context = facts.title, f"context {self.context_tokens:,} tokens"
         return f"{facts.kind}, model {model}, {context}, {counted}, schema mode {self._mode}: {MEANINGS[self._mode]}"
 
     def take_warnings(self) -> tuple[str, ...]:
@@ -368,7 +368,7 @@ class ServerBackend:
             )
         self._warn_once(
             "mode",
-            f"replies come from {facts.kind} at {address.place}, model {printable(facts.model, 80)}: "
+            f"replies come from {facts.kind} at {address.place}, model {facts.title}: "
             f"{MEANINGS[self._mode]}. Its weights cannot be verified as a file's can.",
         )
         if not is_context_known:

@@ -47,6 +47,11 @@ class ServerFacts:
         return hashlib.sha256(canonical_json(body).encode("utf-8", "replace")).hexdigest()
 
     @property
+    def title(self) -> str:
+        """Name the model for people: of a path its last part, in one line."""
+        return printable(self.model.rsplit("/", 1)[-1] if self.model.startswith("/") else self.model, 80)
+
+    @property
     def counts(self) -> bool:
         """Say whether the server counts tokens with the model's own tokenizer."""
         return self.kind in ("llama-server", "vLLM", "llama-cpp-python")
