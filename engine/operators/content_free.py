@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 MOST_WORDS = 200
@@ -26,7 +27,7 @@ Right = TypeVar("Right")
 
 def blank(values: Values) -> list[Values]:
     """Return copies of a row's values with all texts replaced by each of BLANKS; numbers stay."""
-    return [_mapped(values, lambda _path, _text, blank=text: blank) for text in BLANKS]
+    return [_mapped(values, partial(_always, text)) for text in BLANKS]
 
 
 def shuffled(rows: Sequence[Values], count: int, seed: int) -> list[Values]:
@@ -62,6 +63,10 @@ def _texts(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
         case list() | tuple():
             for item in value:
                 yield from _texts(item, path)
+
+
+def _always(text: str, _path: Path, _before: str) -> str:
+    return text
 
 
 def _mapped(value: Any, change: Callable[[Path, str], str], path: Path = ()) -> Any:
