@@ -12,7 +12,9 @@ from engine.cli.interrupting import run_interruptible
 from engine.cli.ledger_view import failed_files, failed_rows, ledger_view, notes_view, rejections_view
 from engine.cli.local_models import LocalModels
 from engine.cli.options import (
+    AllowHostOption,
     BomOption,
+    ClusterOption,
     ColumnsOption,
     InputOption,
     ListsOption,
@@ -62,7 +64,7 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter per option
     ] = None,
     out: OutOption = None,
     model: Annotated[
-        str, typer.Option("--model", metavar="NAME", help="A model of `redwell models list`, or a GGUF file.")
+        str, typer.Option("--model", metavar="NAME", help="A model of `redwell models list`, a GGUF file, or a server.")
     ] = "",
     columns: ColumnsOption = "",
     bom: BomOption = False,
@@ -71,6 +73,8 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter per option
     workers: WorkersOption = None,
     password: PasswordOption = None,
     trust_code: TrustOption = False,
+    allow_host: AllowHostOption = None,
+    cluster: ClusterOption = "",
     quiet: QuietOption = False,
     json_events: Annotated[
         bool, typer.Option("--json-events", help="Write events to stdout as JSON lines, in place of the table.")
@@ -90,6 +94,8 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter per option
         model=model,
         workers=workers,
         trust_code=trust_code,
+        allow_hosts=tuple(allow_host or ()),
+        cluster=cluster,
         output=OutputOptions(split_columns(columns), bom, lists),
         parse=ParseOptions(ocr=ocr, password=password),
     )

@@ -8,8 +8,9 @@ import hashlib
 from dataclasses import dataclass
 from typing import Any
 
-from engine.executor.events import Emit, ModelCall
-from models.protocol import ModelBackend, Reply, Request
+from engine.executor.events import Emit, ModelCall, Warned
+from models.errors import ModelError
+from models.protocol import ModelBackend, Reply, Request, warnings_of
 from storage.case import Case
 
 
@@ -49,9 +50,14 @@ class CachedAsk:
         return await self._wait(key, call)
 
     async def _call(self, key: str, backend: ModelBackend, request: Request) -> Reply:
-        reply = await backend.ask(request)
+        try:
+            reply = await backend.ask(request)
+        except ModelError:
+            self._tell_warnings(backend)
+            raise
         # No await between the two: a reply that the model has finished is safe before anything else happens.
         self._case.save_reply(key, _reply_to(reply), request.purpose.operator, self._run_id)
+        self._tell_warnings(backend)
         return self._report(request, reply)
 
     async def _wait(self, key: str, call: _Call) -> Reply:
@@ -71,6 +77,10 @@ class CachedAsk:
         if not call.task.done():
             call.task.cancel()
             await asyncio.wait([call.task])
+
+    def _tell_warnings(self, backend: ModelBackend) -> None:
+        for message in warnings_of(backend):
+            self._emit(Warned(message))
 
     def _report(self, request: Request, reply: Reply) -> Reply:
         self._emit(

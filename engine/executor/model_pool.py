@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import EnvironmentMissing
-from engine.executor.events import Emit, ModelLoading, ModelReady
+from engine.executor.events import Emit, Event, ModelLoading, ModelReady, ModelRestarted, Warned
 from models.errors import ModelError
-from models.protocol import ModelBackend
+from models.isolation.notices import GivesNotice, Notice, Restarted
+from models.protocol import ModelBackend, warnings_of
 
 OpenModel = Callable[[str], ModelBackend]
 """Load the model of that name; empty for the default. Blocks while it loads; raises models.errors.ModelError."""
@@ -95,4 +98,20 @@ class ModelPool:
         except ModelError as error:
             raise EnvironmentMissing(str(error), advice=error.advice) from error
         self._emit(ModelReady(backend.name, backend.context_tokens, time.perf_counter() - start))
+        for message in warnings_of(backend):
+            self._emit(Warned(message))
+        if isinstance(backend, GivesNotice):
+            backend.watch(partial(self._pass_on, asyncio.get_running_loop()))
         return backend
+
+    def _pass_on(self, loop: asyncio.AbstractEventLoop, notice: Notice) -> None:
+        """Emit what a model tells, in the loop of the run: notices come from threads."""
+        # A closed loop has nobody watching.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(self._emit, _event_of(notice))
+
+
+def _event_of(notice: Notice) -> Event:
+    if isinstance(notice, Restarted):
+        return ModelRestarted(notice.model, notice.reason, notice.settings)
+    return Warned(str(notice))

@@ -58,7 +58,8 @@ TRANSIENT_EVENTS = (OperatorProgress, ModelCall)
 class RunOptions:
     """What a caller may choose for one run. `model` replaces the models that the pipeline names.
 
-    `trust_code` lets the pipeline's own Python run.
+    `trust_code` lets the pipeline's own Python run. `allow_hosts` are the HOST:PORT that the user let
+    text be sent to; they are kept with the run.
     `columns`: the columns of the results table, empty for the usual ones. `workers` parse files at once.
     `rewrite`: run the plan after its exact rewrites (engine.plan.rewrites), which give the same results with less work.
     `rows` fills datasets of type memory, before the rows that the plan gives them; `first` takes so many documents or
@@ -69,6 +70,7 @@ class RunOptions:
     columns: tuple[str, ...] = ()
     parse: ParseOptions = field(default_factory=ParseOptions)
     trust_code: bool = False
+    allow_hosts: tuple[str, ...] = ()
     workers: int = max(1, (os.cpu_count() or 2) // 2)
     rewrite: bool = True
     rows: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
@@ -191,7 +193,7 @@ class _Run:
             pipeline_digest=self._plan.digest,
             model_name=self._options.model or self._plan.default_model,
             model_digest="",
-            settings={"columns": list(self._options.columns)},
+            settings=self._kept_settings(),
         )
         self._emit(
             RunStarted(
@@ -204,6 +206,10 @@ class _Run:
         )
         for warning in self._loaded.warnings:
             self._emit(Warned(str(warning)))
+
+    def _kept_settings(self) -> dict[str, Any]:
+        allowed = {"allow_hosts": list(self._options.allow_hosts)} if self._options.allow_hosts else {}
+        return {"columns": list(self._options.columns), **allowed}
 
     async def _work(self) -> RunResult:
         outputs = await _beside(self._load_early, self._begun_reading, self._read_all())

@@ -28,6 +28,7 @@ class OperatorMethods:
         retriever: str | None = None,
         save_retriever_output: bool = False,
         too_long: Literal['error', 'middle_out', 'head', 'head_tail', 'split'] = 'error',
+        layout: Literal['as_written', 'document_first'] = 'as_written',
         limit: int | None = None,
         timeout_seconds: float | None = None,
         timeout: float | None = None,
@@ -66,6 +67,7 @@ class OperatorMethods:
         retriever: str | None = None,
         save_retriever_output: bool = False,
         too_long: Literal['error', 'middle_out', 'head', 'head_tail', 'split'] = 'error',
+        layout: Literal['as_written', 'document_first'] = 'as_written',
         limit: int | None = None,
         timeout_seconds: float | None = None,
         timeout: float | None = None,
@@ -99,6 +101,7 @@ class OperatorMethods:
         retriever: str | None = None,
         save_retriever_output: bool = False,
         too_long: Literal['error', 'middle_out', 'head', 'head_tail', 'split'] = 'error',
+        layout: Literal['as_written', 'document_first'] = 'as_written',
         limit: int | None = None,
         timeout_seconds: float | None = None,
         timeout: float | None = None,
@@ -152,6 +155,7 @@ class OperatorMethods:
         retriever: str | None = None,
         save_retriever_output: bool = False,
         too_long: Literal['error', 'middle_out', 'head', 'head_tail', 'split'] = 'error',
+        layout: Literal['as_written', 'document_first'] = 'as_written',
         limit: int | None = None,
         timeout_seconds: float | None = None,
         timeout: float | None = None,
@@ -242,6 +246,7 @@ class OperatorMethods:
         retriever: str | None = None,
         save_retriever_output: bool = False,
         too_long: Literal['error', 'middle_out', 'head', 'head_tail', 'split'] = 'error',
+        layout: Literal['as_written', 'document_first'] = 'as_written',
         limit: int | None = None,
         timeout_seconds: float | None = None,
         timeout: float | None = None,
@@ -301,6 +306,7 @@ class OperatorMethods:
         retriever: str | None = None,
         save_retriever_output: bool = False,
         too_long: Literal['error', 'middle_out', 'head', 'head_tail', 'split'] = 'error',
+        layout: Literal['as_written', 'document_first'] = 'as_written',
         limit: int | None = None,
         timeout_seconds: float | None = None,
         timeout: float | None = None,
@@ -347,6 +353,7 @@ class OperatorMethods:
         retriever: str | None = None,
         save_retriever_output: bool = False,
         too_long: Literal['error', 'middle_out', 'head', 'head_tail', 'split'] = 'error',
+        layout: Literal['as_written', 'document_first'] = 'as_written',
         limit: int | None = None,
         timeout_seconds: float | None = None,
         timeout: float | None = None,
@@ -399,11 +406,15 @@ class OperatorMethods:
         min_similarity: float | None = None,
         score_key: str = 'similarity',
         how: Literal['inner', 'left'] = 'inner',
+        exact: bool = False,
     ) -> Self:
         """Merge each left row with the `k` right rows whose `right_key` is most similar to its `left_key`.
 
         Pairs with a cosine below `min_similarity` do not count. The cosine is written to `score_key`. `how` left keeps
         a left row without a match, with null for the right fields and the score.
+
+        Beyond 100,000 right rows an index answers, if there are many left rows: it may miss a few, and the ledger says how
+        many about. With `exact` every pair is compared.
         """
 
     def search(
@@ -442,6 +453,7 @@ class OperatorMethods:
         retriever: str | None = None,
         save_retriever_output: bool = False,
         too_long: Literal['error', 'middle_out', 'head', 'head_tail', 'split'] = 'error',
+        layout: Literal['as_written', 'document_first'] = 'as_written',
         limit: int | None = None,
         timeout_seconds: float | None = None,
         timeout: float | None = None,
@@ -498,6 +510,7 @@ class OperatorMethods:
         retriever: str | None = None,
         save_retriever_output: bool = False,
         too_long: Literal['error', 'middle_out', 'head', 'head_tail', 'split'] = 'error',
+        layout: Literal['as_written', 'document_first'] = 'as_written',
         limit: int | None = None,
         timeout_seconds: float | None = None,
         timeout: float | None = None,
@@ -658,6 +671,7 @@ class OperatorMethods:
         retriever: str | None = None,
         save_retriever_output: bool = False,
         too_long: Literal['error', 'middle_out', 'head', 'head_tail', 'split'] = 'error',
+        layout: Literal['as_written', 'document_first'] = 'as_written',
         limit: int | None = None,
         timeout_seconds: float | None = None,
         timeout: float | None = None,
@@ -702,6 +716,7 @@ class OperatorMethods:
         retriever: str | None = None,
         save_retriever_output: bool = False,
         too_long: Literal['error', 'middle_out', 'head', 'head_tail', 'split'] = 'error',
+        layout: Literal['as_written', 'document_first'] = 'as_written',
         limit: int | None = None,
         timeout_seconds: float | None = None,
         timeout: float | None = None,
@@ -740,6 +755,7 @@ class OperatorMethods:
         retriever: str | None = None,
         save_retriever_output: bool = False,
         too_long: Literal['error', 'middle_out', 'head', 'head_tail', 'split'] = 'error',
+        layout: Literal['as_written', 'document_first'] = 'as_written',
         limit: int | None = None,
         timeout_seconds: float | None = None,
         timeout: float | None = None,

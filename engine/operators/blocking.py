@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -17,17 +18,21 @@ from engine.operators.content_free import Values, blank
 from engine.operators.deciding import DecidingNode
 from engine.operators.mentions import shown
 from engine.operators.pairs import (
+    MOST_PAIRS,
+    Order,
     Proposal,
     Sampled,
     Vectors,
+    by_left,
     count_pairs,
     in_order,
     pairs_by_condition,
     sample_by_rank,
-    similar_pairs,
+    too_many,
     top_pairs,
 )
-from engine.operators.ranking_texts import embed_whole
+from engine.operators.ranking_texts import STEP, embed_whole
+from models.matrices import new_matrix
 from models.protocol import Reply, Request
 
 SAMPLE = 200
@@ -54,6 +59,8 @@ class ComparingNode(DecidingNode):
     first, and at most `compare_batch_size` at once before it is looked at which others have become superfluous.
     `comparison_model` is asked about pairs; without `model`, it is the operator's model.
     """
+
+    lays_out: ClassVar[bool] = True
 
     blocking_threshold: float | None = None
     blocking_target_recall: float = 0.95
@@ -151,9 +158,19 @@ class Candidates:
 
 
 async def block(
-    node: ComparingNode, subject: str, left: Side, right: Side | None, compare: Compare, tools: Tools
+    node: ComparingNode,
+    subject: str,
+    left: Side,
+    right: Side | None,
+    compare: Compare,
+    tools: Tools,
+    order: Order = by_left,
 ) -> Candidates:
-    """Propose pairs of two sides, or of one with itself (`right` None)."""
+    """Propose pairs of two sides, or of one with itself (`right` None).
+
+    Those of a sample are asked about in `order`. Raises PipelineError where the threshold or a condition leaves more
+    pairs than a model could compare.
+    """
     proposals, decisions = await pairs_by_condition(
         node.blocking_conditions, left.values, None if right is None else right.values
     )
@@ -162,22 +179,36 @@ async def block(
     both = await vectors_of([*left.texts, *(right.texts if right else ())], tools)
     vectors, others = both[: len(left.texts)], both[len(left.texts) :] if right else None
     count = count_pairs(len(vectors), None if others is None else len(others))
+    most_similar = functools.partial(top_pairs, vectors, others=others)
+    most = None if node.limit_comparisons is None else max(node.limit_comparisons * SPARE, SAMPLE)
     if node.blocking_threshold is not None:
-        proposals += similar_pairs(vectors, node.blocking_threshold, others)
-        return Candidates(in_order(proposals), decisions=decisions)
-    if node.limit_comparisons is not None:
-        most = max(node.limit_comparisons * SPARE, SAMPLE)
-        return Candidates(top_pairs(vectors, min(most, count), others), decisions=decisions)
+        alike, reached = await most_similar(MOST_PAIRS, at_least=node.blocking_threshold)
+        if reached > MOST_PAIRS:
+            if most is None:
+                raise too_many(f"blocking_threshold: a similarity of {node.blocking_threshold} is reached")
+            alike = alike[:most]
+            detail = f"{reached} pairs are so alike; the {len(alike)} most alike ones may be compared"
+            what = f"similarity of at least {node.blocking_threshold}"
+            decisions.append(Decision(subject, what, "", "compared", "threshold", detail))
+        return Candidates(in_order([*proposals, *alike]), decisions=decisions)
+    if most is not None:
+        return Candidates((await most_similar(min(most, count, MOST_PAIRS)))[0], decisions=decisions)
     if count <= SAMPLE:
-        return Candidates(top_pairs(vectors, count, others), decisions=decisions)
-    worthwhile = top_pairs(vectors, min(count, max(WORTHWHILE * len(both), SAMPLE)), others)
-    return await _by_sample(node, subject, worthwhile, count, compare, tools)
+        return Candidates((await most_similar(count))[0], decisions=decisions)
+    worthwhile, _ = await most_similar(min(count, max(WORTHWHILE * len(both), SAMPLE), MOST_PAIRS))
+    return await _by_sample(node, subject, worthwhile, count, compare, tools, order)
 
 
 async def _by_sample(
-    node: ComparingNode, subject: str, worthwhile: Sequence[Proposal], count: int, compare: Compare, tools: Tools
+    node: ComparingNode,
+    subject: str,
+    worthwhile: Sequence[Proposal],
+    count: int,
+    compare: Compare,
+    tools: Tools,
+    order: Order,
 ) -> Candidates:
-    sample = sample_by_rank(worthwhile, SAMPLE, tools.seed)
+    sample = sorted(sample_by_rank(worthwhile, SAMPLE, tools.seed), key=lambda drawn: order(drawn.pair))
     answers = await attempt_all([drawn.pair for drawn in sample], compare, tools.progress)
     same = [drawn for drawn, answer in zip(sample, answers, strict=True) if answer is True]
     threshold = recall_threshold(same, node.blocking_target_recall) if same else math.inf
@@ -212,8 +243,12 @@ async def vectors_of(texts: Sequence[str], tools: Tools) -> Vectors:
     if not (filled := [text for text in texts if text.strip()]):
         return np.zeros((len(texts), 1), np.float32)
     vectors = await embed_whole(filled, tools.embed)
-    padded = np.zeros((len(texts), vectors.shape[1]), np.float32)
-    padded[[bool(text.strip()) for text in texts]] = vectors
+    if len(filled) == len(texts):
+        return vectors
+    padded = new_matrix(len(texts), vectors.shape[1])
+    places = np.flatnonzero([bool(text.strip()) for text in texts])
+    for start in range(0, len(places), STEP):
+        padded[places[start : start + STEP]] = vectors[start : start + STEP]
     return padded
 
 

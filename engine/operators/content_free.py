@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any, TypeVar
 
 MOST_WORDS = 200
@@ -27,7 +26,11 @@ Right = TypeVar("Right")
 
 def blank(values: Values) -> list[Values]:
     """Return copies of a row's values with all texts replaced by each of BLANKS; numbers stay."""
-    return [_mapped(values, partial(_always, text)) for text in BLANKS]
+    return [_blanked(values, text) for text in BLANKS]
+
+
+def _blanked(values: Values, blank: str) -> Values:
+    return _mapped(values, lambda _path, _text: blank)
 
 
 def shuffled(rows: Sequence[Values], count: int, seed: int) -> list[Values]:
@@ -63,10 +66,6 @@ def _texts(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
         case list() | tuple():
             for item in value:
                 yield from _texts(item, path)
-
-
-def _always(text: str, _path: Path, _before: str) -> str:
-    return text
 
 
 def _mapped(value: Any, change: Callable[[Path, str], str], path: Path = ()) -> Any:

@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 
 from engine.language.templates import Template
 from engine.operators.accounting import Failure, label, require
-from engine.operators.asking import texts_of
 from engine.operators.base import Operator, Outcome, Tools
 from engine.operators.blocking import Candidates, ComparingNode, Side, block, blocking_text
 from engine.operators.content_free import Values, cycled
@@ -18,7 +17,7 @@ from engine.operators.matching import Matching, Verdict
 from engine.operators.merging import How, Join, Match, Merge
 from engine.operators.pairs import Proposal
 from engine.operators.probabilities import check_probabilities
-from engine.operators.same import VERDICT, Comparer, Pair, told
+from engine.operators.same import VERDICT, Comparer, Pair, asking_order, told
 from engine.plan.frozen import FrozenMap, freeze
 from engine.plan.node import Traits
 from engine.rows import Row
@@ -84,11 +83,14 @@ async def run(node: Equijoin, rows: tuple[Sequence[Row], Sequence[Row]], tools: 
     comparer = _comparer(node, lefts, rights, tools)
     texts = _texts(node.left_keys, node.comparison_prompt, "left", lefts)
     other_texts = _texts(node.right_keys, node.comparison_prompt, "right", rights)
+    order = asking_order(
+        node, node.comparison_prompt, ({"left": row.values} for row in lefts), ({"right": row.values} for row in rights)
+    )
     candidates = Candidates()
     if lefts and rights:
         left = Side(texts, [row.values for row in lefts])
         right = Side(other_texts, [row.values for row in rights])
-        candidates = await block(node, node.name, left, right, comparer, tools)
+        candidates = await block(node, node.name, left, right, comparer, tools, order)
     matching = Matching(
         comparer,
         tools.progress,
@@ -97,6 +99,7 @@ async def run(node: Equijoin, rows: tuple[Sequence[Row], Sequence[Row]], tools: 
         most_right=node.most_right,
         limit=node.limit_comparisons,
         batch=node.compare_batch_size,
+        order=order,
     )
     verdicts = await matching.run(candidates.proposals)
     names = _names(texts, lefts), _names(other_texts, rights)
@@ -123,7 +126,7 @@ async def run(node: Equijoin, rows: tuple[Sequence[Row], Sequence[Row]], tools: 
 def _comparer(node: Equijoin, lefts: Sequence[Row], rights: Sequence[Row], tools: Tools) -> Comparer:
     def pair_of(proposal: Proposal) -> Pair:
         left, right = lefts[proposal.left], rights[proposal.right]
-        return Pair(left.id, {"left": left.values, "right": right.values}, texts_of(left.values))
+        return Pair(left.id, {"left": left.values, "right": right.values})
 
     def rows() -> Sequence[Values]:
         return [{"left": left.values, "right": right.values} for left, right in cycled(lefts, rights)]

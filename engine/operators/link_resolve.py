@@ -15,7 +15,7 @@ from engine.operators.content_free import Values, cycled
 from engine.operators.matching import Matching
 from engine.operators.mentions import shown
 from engine.operators.pairs import Proposal
-from engine.operators.same import Comparer, Pair, told
+from engine.operators.same import Comparer, Pair, asking_order, told
 from engine.plan.node import Traits
 from engine.rows import Row
 
@@ -60,11 +60,17 @@ async def run(node: LinkResolve, rows: Sequence[Row], tools: Tools) -> Outcome:
     links = list(dict.fromkeys(link for row in rows for link in _links(node, row) if link not in items))
     ids = list(items)
     comparer = _comparer(node, links, [items[id] for id in ids], tools)
+    order = asking_order(
+        node,
+        node.comparison_prompt,
+        ({"link_value": link} for link in links),
+        ({"id_value": item.values[node.id_key], "item": item.values} for item in items.values()),
+    )
     candidates = Candidates()
     if links and ids:
         link_side = Side(links, [{"link_value": link} for link in links])
         id_side = Side(ids, [items[id].values for id in ids])
-        candidates = await block(node, node.link_key, link_side, id_side, comparer, tools)
+        candidates = await block(node, node.link_key, link_side, id_side, comparer, tools, order)
     matching = Matching(
         comparer,
         tools.progress,
@@ -72,6 +78,7 @@ async def run(node: LinkResolve, rows: Sequence[Row], tools: Tools) -> Outcome:
         most_left=1,
         limit=node.limit_comparisons,
         batch=node.compare_batch_size,
+        order=order,
     )
     verdicts = await matching.run(candidates.proposals)
     found = {links[pair.left]: items[ids[pair.right]].values[node.id_key] for pair, v in verdicts if v is True}

@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from engine.errors import ItemError
+from engine.language.layout import lay_out, shows_document
 from engine.language.schema import Schema
 from engine.language.templates import Template
 from engine.operators.accounting import Failure, attempt
-from engine.operators.asking import Question, ask_reply
+from engine.operators.asking import Question, ask_reply, texts_of
 from engine.operators.base import Decision, Tools
 from engine.operators.blocking import ComparingNode
 from engine.operators.content_free import Values
 from engine.operators.deciding import find_lean, told_lean
 from engine.operators.lean import Lean, Verdict, log_odds_of
 from engine.operators.matching import Verdict as PairVerdict
-from engine.operators.pairs import Proposal
+from engine.operators.pairs import Order, Proposal, by_left, by_right
 
 VERDICT = Schema.parse({"same": "boolean"})
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """What a pair's question is filled in with, the row it is about, and the texts in it that other questions share."""
+    """What a pair's question is filled in with, and the row it is about."""
 
     row_id: str
     values: Values
-    texts: Collection[str] = ()
 
 
 @dataclass
@@ -53,7 +53,7 @@ class Comparer:
     async def __call__(self, proposal: Proposal) -> bool:
         """Say whether a pair is the same; raises what asking raises."""
         pair = self.pair_of(proposal)
-        question = same_question(self.prompt, pair.row_id, pair.values, pair.texts)
+        question = same_question(self.node, self.prompt, pair.row_id, pair.values)
         if not self.node.reads_probabilities:
             return bool((await ask_reply(self.node, question, self.node.comparing(self.tools))).value["same"])
         lean = await self._found_lean()
@@ -99,7 +99,7 @@ class Comparer:
         asking = replace(node, validate=(), gleaning=None)
 
         async def read(values: Values, task: str) -> float:
-            question = replace(same_question(self.prompt, "", values), task=task)
+            question = replace(same_question(node, self.prompt, "", values), task=task)
             return (await self._ask(asking, question))[1]
 
         return await find_lean(node, self.rows(), read, self.tools.seed)
@@ -109,18 +109,44 @@ class Comparer:
         return bool(reply.value["same"]), log_odds_of(reply, "same")
 
 
-def same_question(prompt: Template, row_id: str, values: Mapping[str, Any], texts: Collection[str] = ()) -> Question:
+def same_question(node: ComparingNode, prompt: Template, row_id: str, values: Mapping[str, Any]) -> Question:
     """Put a prompt about two values; `values` are what it is filled in with."""
     return Question(
-        prompt=prompt.render(**values),
+        prompt=lay_out(prompt, node.layout, **values),
         json_schema=VERDICT.json_schema(lambda _: ()),
         form=VERDICT.describe(),
-        texts=texts,
+        texts=[
+            text
+            for variable, side in values.items()
+            if isinstance(side, Mapping)
+            for text in texts_of(side, prompt, variable=variable)
+        ],
         task="compare",
         row_id=row_id,
         values=values,
         template=prompt,
     )
+
+
+def asking_order(
+    node: ComparingNode, prompt: Template, lefts: Iterable[Mapping[str, Any]], rights: Iterable[Mapping[str, Any]]
+) -> Order:
+    """Order pairs so that prompts which begin with the same side follow each other: what they share is read once.
+
+    `lefts` and `rights` are the values of the prompt's variables, for each item of either side. The right side leads
+    where the prompt shows it first, or where it alone has documents that are put first.
+    """
+    lefts, rights = list(lefts), list(rights)
+    if not (lefts and rights):
+        return by_left
+    if node.layout == "document_first":
+        left_leads, right_leads = (any(shows_document(prompt, item) for item in side) for side in (lefts, rights))
+        if left_leads and right_leads:
+            left_leads, right_leads = min(lefts[0]) < min(rights[0]), min(rights[0]) < min(lefts[0])
+        if left_leads or right_leads:
+            return by_right if right_leads else by_left
+    first = next((path[0] for path in prompt.shows if path[0] in lefts[0] or path[0] in rights[0]), "")
+    return by_right if first in rights[0] else by_left
 
 
 def told(subject: str, left: str, right: str, reason: str, verdict: PairVerdict) -> Decision:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from models.protocol import ModelBackend, Reply, Request
+from models.isolation.notices import GivesNotice, Tell
+from models.protocol import ModelBackend, Reply, Request, warnings_of
 
 
 class Gate:
@@ -66,6 +67,15 @@ class GatedBackend:
         """Wait for the gate, then ask; raises models.errors.ModelError."""
         await self._gate.passed()
         return await self._backend.ask(request)
+
+    def take_warnings(self) -> tuple[str, ...]:
+        """Pass on what the model has to say."""
+        return warnings_of(self._backend)
+
+    def watch(self, tell: Tell) -> None:
+        """Pass on what the model tells (models.isolation.notices.GivesNotice)."""
+        if isinstance(self._backend, GivesNotice):
+            self._backend.watch(tell)
 
     async def close(self) -> None:
         """Close the model."""

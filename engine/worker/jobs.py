@@ -48,7 +48,8 @@ class OutputOptions:
 class RunJob:
     """One run as ordered. Relative paths start at the current folder; `model` replaces those of the pipeline.
 
-    `trust_code`: the user lets Python that the pipeline brings along run.
+    `trust_code`: the user lets Python that the pipeline brings along run. `allow_hosts`: HOST:PORT that text may be
+    sent to although it is not this machine. `cluster`: where models run, empty for this machine.
     """
 
     pipeline: Path
@@ -58,6 +59,8 @@ class RunJob:
     model: str = ""
     workers: int | None = None
     trust_code: bool = False
+    allow_hosts: tuple[str, ...] = ()
+    cluster: str = ""
     output: OutputOptions = field(default=OutputOptions())
     parse: ParseOptions = field(default=ParseOptions())
 
@@ -91,6 +94,10 @@ def make_ready(job: RunJob, models: Models) -> ReadyRun:
 
     Raises PipelineError, UsageError, ExportError or EnvironmentMissing.
     """
+    if job.allow_hosts:
+        models.allow_hosts(job.allow_hosts)
+    if job.cluster:
+        models.use_cluster(job.cluster)
     loaded = load_with_inputs(job.pipeline, job.inputs)
     refuse_problems(loaded)
     refuse_untrusted(loaded.plan, loaded.positions, trust_code=job.trust_code)
@@ -105,7 +112,13 @@ def make_ready(job: RunJob, models: Models) -> ReadyRun:
         *(p for p in around if p.severity == "warning"),
     ]
     ready = settled(replace(loaded, warnings=tuple(warnings)), job.model, models)
-    options = RunOptions(model=job.model, columns=job.output.columns, parse=job.parse, trust_code=job.trust_code)
+    options = RunOptions(
+        model=job.model,
+        columns=job.output.columns,
+        parse=job.parse,
+        trust_code=job.trust_code,
+        allow_hosts=job.allow_hosts,
+    )
     if job.workers is not None:
         options = replace(options, workers=job.workers)
     output = replace(job.output, table=loaded.plan.output.table)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -25,6 +25,12 @@ class Models(Protocol):
 
         `is_chosen`: the user asked for it now, so nothing may stand in. Raises EnvironmentMissing.
         """
+
+    def allow_hosts(self, places: Sequence[str]) -> None:
+        """Let models be asked at HOST:PORT that are not this machine; called only where the user said so."""
+
+    def use_cluster(self, where: str) -> None:
+        """Run models on a cluster (models.cluster.address); called only where the user said so. Raises UsageError."""
 
     def need_embedder(self) -> None:
         """Raise EnvironmentMissing unless the embedding model is installed."""

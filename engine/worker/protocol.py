@@ -22,10 +22,23 @@ from engine.language.position import did_you_mean
 from engine.worker.jobs import OutputOptions, RunJob, default_case
 from storage.export.cells import Lists
 
-_TEXTS = {"input", "out", "columns"}
+_TEXTS = {"input", "out", "columns", "allow_host"}
 _PARSING = ("ocr", "password", "workers")
 _KEYS: Mapping[str, tuple[str, ...]] = {
-    "run": ("pipeline", "input", "case", "out", "model", "columns", "bom", "lists", "trust_code", *_PARSING),
+    "run": (
+        "pipeline",
+        "input",
+        "case",
+        "out",
+        "model",
+        "columns",
+        "bom",
+        "lists",
+        "trust_code",
+        "allow_host",
+        "cluster",
+        *_PARSING,
+    ),
     "ingest": ("folder", "case", *_PARSING),
     "cancel": (),
     "pause": (),
@@ -133,6 +146,8 @@ def run_job(given: Mapping[str, Any]) -> RunJob:
         model=given.get("model", ""),
         workers=workers_of(given),
         trust_code=given.get("trust_code", False),
+        allow_hosts=_texts(given, "allow_host"),
+        cluster=given.get("cluster", ""),
         output=OutputOptions(_texts(given, "columns"), given.get("bom", False), lists),
         parse=parse_options(given),
     )

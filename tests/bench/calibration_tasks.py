@@ -84,7 +84,7 @@ def _pairs(
 ) -> Task:
     template = Template.parse(prompt, variables=("left", "right"))
     node = Equijoin(name="e", comparison_prompt=template, max_tokens=20)
-    return Task(name, node, "same", lambda values: same_question(template, "0", values), items, known)
+    return Task(name, node, "same", lambda values: same_question(node, template, "0", values), items, known)
 
 
 def _force() -> list[tuple[Values, bool]]:
