@@ -37,15 +37,23 @@ def read_host_port(text: str) -> HostPort:
 
 
 def is_loopback(host: str) -> bool:
-    """Say whether a host is this machine by its very form; a name is not looked up (only `localhost` is known)."""
-    if host.lower() == "localhost":
+    """Say whether a host is this machine by its very form; no name is looked up, `localhost` is known."""
+    if is_local_name(host):
         return True
+    if "%" in host:  # an address of one network interface
+        return False
     try:
         address = ipaddress.ip_address(host.removeprefix("[").removesuffix("]"))
     except ValueError:
         return False
     mapped = getattr(address, "ipv4_mapped", None)
     return bool((mapped or address).is_loopback)
+
+
+def is_local_name(host: str) -> bool:
+    """Say whether a name means this machine wherever it is asked for (RFC 6761)."""
+    name = host.lower().rstrip(".")
+    return name == "localhost" or name.endswith(".localhost")
 
 
 def read_allowed(texts: Iterable[str]) -> frozenset[HostPort]:

@@ -23,6 +23,16 @@ MOST_TOKENS = 256
 """Where a step allows more tokens, the likeliest so many are kept: those left out have next to no mass."""
 
 
+_OPENINGS = {
+    "string": (b'"',),
+    "number": tuple(b"-0123456789"[n : n + 1] for n in range(11)),
+    "integer": tuple(b"-0123456789"[n : n + 1] for n in range(11)),
+    "array": (b"[",),
+    "object": (b"{",),
+}
+"""How a value of each type begins."""
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """One sampled token: its index in the reply, the tokens allowed there and their probabilities (sum 1)."""
@@ -76,7 +86,9 @@ def choice_probabilities(
 def choice_alternatives(
     reply: Sequence[int], steps: Sequence[Step], schema: Mapping[str, Any], bytes_of: Callable[[int], bytes]
 ) -> dict[str, dict[str, float]]:
-    """Map the JSON pointer of each enum of texts to the probability of each of its values; they sum to 1.
+    """Map the JSON pointer of each enum of texts, and boolean, to the probability of each of its values; they sum to 1.
+
+    The values of a boolean are called "true" and "false".
 
     Exact where the first token in which values differ tells them apart (ratings 1 to 7); else the mass of a token
     that several values go on with counts for all of them alike.
@@ -84,12 +96,60 @@ def choice_alternatives(
     text, laid = _lay(reply, steps, bytes_of)
     found = {}
     for place in _places(text, schema):
-        values = place.schema.get("enum", ())
-        if 2 <= len(values) <= MOST_ALTERNATIVES and all(isinstance(value, str) for value in values):
-            masses = [_mass(json.dumps(value, ensure_ascii=False).encode(), place, text, laid) for value in values]
-            if total := sum(masses):
-                found[place.pointer] = {value: mass / total for value, mass in zip(values, masses, strict=True)}
+        names = _names(place.schema)
+        masses = {name: _mass(written, place, text, laid) for name, written in names.items()}
+        if total := sum(masses.values()):
+            found[place.pointer] = {name: mass / total for name, mass in masses.items()}
     return found
+
+
+def _names(schema: Mapping[str, Any]) -> dict[str, bytes]:
+    """Return the values of an enum of texts or of a boolean by name, as they are written; none of other schemas."""
+    if schema.get("type") == "boolean":
+        return {"true": b"true", "false": b"false"}
+    values = schema.get("enum", ())
+    if not 2 <= len(values) <= MOST_ALTERNATIVES or not all(isinstance(value, str) for value in values):
+        return {}
+    return {value: json.dumps(value, ensure_ascii=False).encode() for value in values}
+
+
+def schema_steps(
+    reply: Sequence[int], steps: Sequence[Step], schema: Mapping[str, Any], bytes_of: Callable[[int], bytes]
+) -> list[Step]:
+    """Keep of each step the tokens that the schema allows where it decides a choice, with probabilities that sum to 1.
+
+    For a model whose probabilities are those before the schema (a server's). `steps` has one per token of the reply.
+    """
+    text, laid = _lay(reply, steps, bytes_of)
+    kept = list(steps)
+    for place in _places(text, schema):
+        for number, step in enumerate(laid):
+            ways = _ways(place, step, text)
+            if ways is not None:
+                kept[number] = _among(steps[number], reply[number], ways, bytes_of)
+    return kept
+
+
+def _ways(place: _Place, step: _Laid, text: bytes) -> list[bytes] | None:
+    """List how the reply may go on at a step that decides a choice: the beginnings that are allowed; None elsewhere."""
+    if step.end <= place.begin or step.start >= place.end:
+        return None
+    written, before = text[place.begin : step.start], text[step.start : place.begin]
+    sides = _nullable(place.schema)
+    if _closed(place.schema if sides is None else sides[0]):
+        return [before + value[len(written) :] for value in _values(place.schema) if value.startswith(written)]
+    if sides is None or written:
+        return None
+    return [before + sides[1], *(before + opening for opening in _OPENINGS.get(str(sides[0].get("type")), ()))]
+
+
+def _among(step: Step, chosen: int, ways: Sequence[bytes], bytes_of: Callable[[int], bytes]) -> Step:
+    pieces = [bytes_of(int(token)) for token in step.tokens]
+    fits = np.asarray([bool(piece) and any(_agree(piece, way) for way in ways) for piece in pieces], bool)
+    total = step.probabilities[fits].sum()
+    if not total:
+        return Step(step.index, np.asarray([chosen], np.intp), np.ones(1))
+    return Step(step.index, step.tokens[fits], step.probabilities[fits] / total)
 
 
 def _lay(reply: Sequence[int], steps: Sequence[Step], bytes_of: Callable[[int], bytes]) -> tuple[bytes, list[_Laid]]:

@@ -8,6 +8,7 @@ ModelError
 ├── ModelCrashed       the runtime failed while this request was in flight (retryable)
 ├── ModelMissing       the weights are not installed (environment)
 ├── AddressRefused     a server that is not on this machine, without the user's permission (environment)
+├── NotEnoughMemory    the model needs more memory than is free (environment)
 ├── RuntimeMissing     the inference library is not installed or does not work on this CPU (environment)
 └── WeightsCorrupt     a file's SHA-256 is not the pinned one (environment)
 """
@@ -95,6 +96,12 @@ class ModelMissing(ModelError):
 
 class AddressRefused(ModelError):
     """Text would leave this machine, and the user has not allowed it."""
+
+    is_environment = True
+
+
+class NotEnoughMemory(ModelError):
+    """The model does not fit in the memory that is free; nothing was loaded, or loading was given up."""
 
     is_environment = True
 

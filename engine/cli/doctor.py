@@ -13,7 +13,9 @@ from PIL import Image, ImageDraw, ImageFont
 from rich.table import Table
 from rich.text import Text
 
+from engine.cli import servers
 from engine.cli.console import messages, one_line, output, styled
+from engine.cli.models_view import rates_text
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.documents.events import FileFailed, Parsed
 from engine.documents.ingest import ingest_folder
@@ -25,7 +27,7 @@ from models.rates import measure_model
 
 app = typer.Typer(**COMMAND_SETTINGS)
 
-HELPFUL = frozenset({"Processor", "Memory", "Disk"})
+HELPFUL = frozenset({"Processor", "Graphics card", "Memory", "Disk"})
 """Checks that may fail without stopping a run; they are notes, the others are needs."""
 
 TEST_WORDS = "Record 4711 read by OCR"
@@ -49,26 +51,24 @@ def doctor(
         return
     console = output()
     with messages().status("looking at this machine …"):
-        found = [*model_checks(), check_cache(), check_ocr(), check_network()]
+        found = [*model_checks(), check_cache(), check_ocr(), check_network(), *servers.checks()]
     table = Table.grid(padding=(0, 2, 0, 0))
     for _ in range(3):
         table.add_column(overflow="fold")
     for check in found:
         table.add_row(*_row(check))
     console.print(table)
-    missing = [check for check in found if not check.ok and check.name not in HELPFUL]
+    missing = [check for check in found if not check.ok and not _is_helpful(check)]
     verdict = f"{len(missing)} needed: {', '.join(check.name for check in missing)}" if missing else "Redwell can run."
     console.print(styled((verdict, "bold red" if missing else "bold green")))
     raise typer.Exit(3 if missing else 0)
 
 
 def show_rates(model: str) -> None:
-    """Measure a model (a minute or so) and say what came of it; raises models.errors.ModelError."""
+    """Measure a model (ten seconds or so) and say what came of it; raises models.errors.ModelError."""
     with messages().status("reading and writing …"):
         rates = measure_model(model)
-    read, written = f"{rates.prompt_per_second:,.0f}", f"{rates.sampled_per_second:,.0f}"
-    text = f"reads {read} tokens a second and writes {written}, in several replies at once"
-    output().print(styled((model or "the default model", "bold"), f" {text}"), soft_wrap=True)
+    output().print(styled((model or "the default model", "bold"), f" {rates_text(rates)}"), soft_wrap=True)
 
 
 def check_cache() -> Check:
@@ -95,7 +95,12 @@ def check_ocr() -> Check:
 
 def check_network() -> Check:
     """State what holds on every machine: nothing is sent anywhere."""
-    return Check("Network", True, "not used: everything runs on this machine; only `models install` downloads")
+    return Check(
+        "Network",
+        True,
+        "not used: everything runs on this machine; only `models install` and `models get --online` download, and a "
+        "server is asked where you name one",
+    )
 
 
 async def _read(picture: Path) -> tuple[str, str]:
@@ -114,8 +119,12 @@ def _draw_words(path: Path) -> None:
     page.save(path)
 
 
+def _is_helpful(check: Check) -> bool:
+    return check.name in HELPFUL or check.name.startswith("Server ")
+
+
 def _row(check: Check) -> tuple[Text, Text, Text]:
-    is_note = check.name in HELPFUL
+    is_note = _is_helpful(check)
     mark = ("ok", "green") if check.ok else (("note", "yellow") if is_note else ("missing", "bold red"))
     text = styled(one_line(check.detail))
     if check.advice:

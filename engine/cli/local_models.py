@@ -12,9 +12,12 @@ from engine.errors import EnvironmentMissing, UsageError
 from engine.executor.model_pool import TextEmbedder
 from models.catalog import CatalogEntry, catalog, default_entry
 from models.errors import ModelError
-from models.install import embedding_folder, find_model, list_models, models_folder
-from models.opening import ModelSpec, open_here
+from models.install import FOLDER_PREFIX, embedding_folder, find_model, list_models, models_folder
+from models.isolation.backend import IsolatedBackend
+from models.model_folder import is_model_folder
+from models.opening import ModelSpec, open_here, runtime_of
 from models.protocol import ModelBackend
+from models.servers.remembered import RememberedServer, find_server
 
 if TYPE_CHECKING:
     from models.cluster.backend import Cluster
@@ -29,6 +32,7 @@ class LocalModels:
     def __init__(self) -> None:
         self._stand_ins: dict[str, str] = {}
         self._open: dict[Path, ModelBackend] = {}
+        self._servers: dict[tuple[str, str], ModelBackend] = {}
         self._loading = threading.Lock()
         self._allowed: tuple[str, ...] = ()
         self._where = os.environ.get(CLUSTER, "").strip()
@@ -60,8 +64,11 @@ class LocalModels:
         self._need_cluster()
         if is_here(name):
             return ""
+        if (server := _server(name)) is not None:
+            self._need_server(server)
+            return ""
         entry = _known(name)
-        if entry is not None or is_chosen or name.endswith(".gguf"):
+        if entry is not None or is_chosen or name.endswith(".gguf") or name.startswith(FOLDER_PREFIX):
             raise _missing(entry, name)
         default = default_entry()
         if not _is_installed(default):
@@ -76,20 +83,41 @@ class LocalModels:
             raise _missing(entry, entry.id)
 
     def open_model(self, name: str) -> ModelBackend:
-        """Verify and load a model; the same weights are loaded once, whatever they are called.
+        """Verify a model and load it in a process of its own; the same weights once, whatever they are called.
 
         Raises models.errors.ModelError.
         """
+        server = None if is_here(name) else find_server(name)
+        if server is not None:
+            return self._open_server(server)
         found = find_model(self._stand_ins.get(name, name))
         with self._loading:
             if found.path not in self._open:
-                title = found.entry.id if found.entry else found.path.stem
-                self._open[found.path] = self._open_spec(ModelSpec("llama", title, str(found.path), found.sha256))
+                title = found.entry.id if found.entry else found.path.name.removesuffix(".gguf")
+                spec = ModelSpec(runtime_of(found.path), title, str(found.path.absolute()), found.sha256)
+                self._open[found.path] = self._open_spec(spec)
             return self._open[found.path]
 
     def _open_spec(self, spec: ModelSpec) -> ModelBackend:
         self._need_cluster()
-        return self._cluster.open(spec) if self._cluster else open_here(spec)
+        return self._cluster.open(spec) if self._cluster else IsolatedBackend(spec)
+
+    def _open_server(self, server: RememberedServer) -> ModelBackend:
+        key = (server.name, server.location)
+        settings = {**server.settings, "allowed": list(self._allowed)}
+        with self._loading:
+            if key not in self._servers:
+                self._servers[key] = open_here(ModelSpec("server", server.name, server.location, "", settings))
+            return self._servers[key]
+
+    def _need_server(self, server: RememberedServer) -> None:
+        """Raise EnvironmentMissing unless a server may be asked and answers."""
+        from models.servers.looking import look_at_server  # noqa: PLC0415 - the HTTP client
+
+        try:
+            look_at_server(server.location, self._allowed)
+        except ModelError as error:
+            raise EnvironmentMissing(str(error), advice=error.advice) from error
 
     def _need_cluster(self) -> None:
         """Raise EnvironmentMissing for a cluster that may not be asked, or without Ray; nothing is started."""
@@ -129,7 +157,16 @@ def is_here(name: str) -> bool:
     if entry is not None:
         return _is_installed(entry)
     own = {label for path in models_folder().glob("*.gguf") for label in (path.name, path.stem)}
-    return name in own or Path(name).expanduser().is_file()
+    path = Path(name.removeprefix(FOLDER_PREFIX)).expanduser()
+    return name in own or path.is_file() or is_model_folder(path) or is_model_folder(models_folder() / path)
+
+
+def _server(name: str) -> RememberedServer | None:
+    """Find the server that a name means; raises EnvironmentMissing for an address that is none."""
+    try:
+        return find_server(name)
+    except ModelError as error:
+        raise EnvironmentMissing(str(error), advice=error.advice) from error
 
 
 def _known(name: str) -> CatalogEntry | None:

@@ -64,7 +64,7 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter per option
     ] = None,
     out: OutOption = None,
     model: Annotated[
-        str, typer.Option("--model", metavar="NAME", help="A model of `redwell models list`, or a GGUF file.")
+        str, typer.Option("--model", metavar="NAME", help="A model of `redwell models list`, a GGUF file, or a server.")
     ] = "",
     columns: ColumnsOption = "",
     bom: BomOption = False,

@@ -1,0 +1,111 @@
+"""Models behind a server, in `redwell models` and `redwell doctor`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+from rich.padding import Padding
+
+from engine.cli.console import messages, one_line, output, styled
+from engine.cli.local_models import is_here
+from engine.errors import UsageError
+from models.catalog import catalog
+from models.doctor import Check
+from models.errors import ModelError
+from models.servers.address import is_address, read_place
+from models.servers.remembered import RememberedServer, check_name, forget, list_servers, remember
+
+NameOption = Annotated[str, typer.Option("--name", metavar="NAME", help="What a server is called in pipelines.")]
+SchemaModeOption = Annotated[
+    str | None,
+    typer.Option(
+        "--schema-mode",
+        metavar="MODE",
+        help="How a server is held to schemas: json_schema, json_object or prompt; tried out if not given.",
+    ),
+]
+ContextOption = Annotated[
+    int | None,
+    typer.Option("--context-tokens", min=512, metavar="N", help="A server's context, where it does not say."),
+]
+RequestsOption = Annotated[
+    int | None,
+    typer.Option("--requests", min=1, max=1024, metavar="N", help="How many requests a server gets at once."),
+]
+
+
+def add(address: str, name: str, settings: dict[str, Any], allowed: Sequence[str]) -> None:
+    """Connect to a server, show what it is, and keep it under a name. Raises UsageError or ModelError."""
+    _check_name(address, name)
+    with messages().status(f"asking {one_line(address)} …"):
+        told, warnings = _try_out(address, name, settings, allowed)
+    remember(RememberedServer(name, address, settings, told))
+    console = output()
+    console.print(styled((one_line(name), "bold"), f": {one_line(told)}"), soft_wrap=True)
+    for warning in warnings:
+        console.print(styled(("note ", "yellow"), one_line(warning)), soft_wrap=True)
+    console.print(f"use it with: --model {one_line(name)}", soft_wrap=True)
+
+
+def remove(name: str) -> bool:
+    """Forget a server and say so; False if there is none of that name."""
+    if name not in [server.name for server in list_servers()]:
+        return False
+    forget(name)
+    output().print(styled((one_line(name), "bold"), ": forgotten; the server itself is left alone"))
+    return True
+
+
+def show() -> None:
+    """Print the servers that have a name: whether each answers now, and what it serves."""
+    console = output()
+    for server in list_servers():
+        answers, told = _state(server)
+        mark = ("answers", "green") if answers else ("not reached", "yellow")
+        console.print(styled((one_line(server.name), "bold"), "  ", mark, f", {one_line(server.location)}"))
+        console.print(Padding(styled(one_line(told)), (0, 0, 1, 4)))
+
+
+def checks() -> list[Check]:
+    """Check that each server with a name answers; for `redwell doctor`, where it is a note."""
+    found = []
+    for server in list_servers():
+        answers, told = _state(server)
+        found.append(Check(f"Server {server.name}", answers, told, "" if answers else "Start it, or remove its name."))
+    return found
+
+
+def _state(server: RememberedServer) -> tuple[bool, str]:
+    from models.servers.looking import look_at_server  # noqa: PLC0415 - the HTTP client
+
+    try:
+        facts = look_at_server(server.location)
+    except ModelError as error:
+        return False, f"{error}; when it was added: {server.told}"
+    context = f"context {facts.context_tokens:,} tokens" if facts.context_tokens else "context not told"
+    return True, f"{facts.kind}, model {facts.model}, {context}; when it was added: {server.told}"
+
+
+def _try_out(address: str, name: str, settings: dict[str, Any], allowed: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+    from models.servers.backend import ServerBackend, ServerSettings  # noqa: PLC0415 - the HTTP client
+
+    places = tuple(read_place(place) for place in allowed)
+    backend = ServerBackend(address, name=name, settings=ServerSettings(**settings, allowed=places))
+    try:
+        return backend.told, backend.take_warnings()
+    finally:
+        backend.close_now()
+
+
+def _check_name(address: str, name: str) -> None:
+    """Refuse an address that is none, and a name that another model has."""
+    if not is_address(address):
+        raise UsageError(f"--name is for servers, and {address!r} is no address", advice="Leave it out for a file.")
+    if not name:
+        raise UsageError("a server needs a name", advice=f"redwell models add {address} --name NAME")
+    check_name(name)
+    others = [label.lower() for entry in catalog() for label in (entry.id, entry.place, entry.title)]
+    if name.lower() in others or is_here(name):
+        raise UsageError(f"{name!r} is the name of another model", advice="Choose a name that no model has.")

@@ -1,0 +1,195 @@
+"""HTTP as far as a model's server needs it: bounded, without proxies or redirects, to one resolved address.
+
+Everything runs in an event loop on a thread of its own, so that whoever asks may live in any loop, or in none. What a
+server sends is data: it is read up to a limit and within a time, whatever it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Coroutine
+from concurrent.futures import CancelledError, Future
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import httpx2
+
+from models.errors import ModelCrashed, ModelError
+from models.servers.address import ServerAddress
+
+Result = TypeVar("Result")
+
+MOST_BYTES = 32 * 1024 * 1024
+"""A longer body is refused: 2,048 tokens with 20 alternatives each take 4 MB."""
+
+CONNECT_SECONDS = 5.0
+
+
+class ServerGone(ModelCrashed):
+    """Nobody answers there now; asking again may help."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back: `body` is the JSON value, None where it is none; `text` is its beginning."""
+
+    status: int
+    body: Any
+    text: str
+
+
+class Http:
+    """One server's connections. Close it, or its thread stays."""
+
+    def __init__(
+        self, address: ServerAddress, targets: tuple[str, ...], *, key: str = "", connections: int = 64
+    ) -> None:
+        self._address = address
+        self._targets = targets
+        self._headers = {"Host": address.place, "Accept-Encoding": "identity"}
+        if key:
+            self._headers["Authorization"] = f"Bearer {key}"
+        self._loop = asyncio.new_event_loop()
+        self._is_ending = False
+        self._starting = threading.Lock()
+        self._thread = threading.Thread(target=self._loop.run_forever, name=f"server {address.place}", daemon=True)
+        self._thread.start()
+        self._client = httpx2.AsyncClient(
+            trust_env=False,
+            follow_redirects=False,
+            verify=address.scheme == "https",
+            limits=httpx2.Limits(max_connections=connections, max_keepalive_connections=connections),
+            # How long a reply takes is bounded where it is asked for.
+            timeout=httpx2.Timeout(None, connect=CONNECT_SECONDS),
+        )
+
+    @property
+    def address(self) -> ServerAddress:
+        """Return where this goes."""
+        return self._address
+
+    def start(self, work: Coroutine[Any, Any, Result]) -> Future[Result]:
+        """Run a coroutine in this server's loop; raises ModelCrashed when it has been closed."""
+        with self._starting:
+            if not self._is_ending:
+                return asyncio.run_coroutine_threadsafe(work, self._loop)
+        work.close()
+        raise ModelCrashed(f"the connection to {self._address} is closed", advice="Run the command again.")
+
+    def wait_for(self, work: Coroutine[Any, Any, Result]) -> Result:
+        """Run a coroutine and wait for it, in a thread that may block; raises what it raises, or as `start`."""
+        try:
+            return self.start(work).result()
+        except CancelledError as error:
+            raise ModelCrashed(
+                f"the connection to {self._address} is closed", advice="Run the command again."
+            ) from error
+
+    async def get(self, path: str, *, seconds: float) -> Answer:
+        """Read a resource; `path` begins at the host. Raises ModelError."""
+        return await self._send("GET", path, None, seconds)
+
+    async def post(self, path: str, body: Any, *, seconds: float | None) -> Answer:
+        """Send JSON and read the answer; raises ModelError, ServerGone, or TimeoutError after `seconds`."""
+        return await self._send("POST", path, body, seconds)
+
+    def close(self) -> None:
+        """Drop all connections and end the thread; idempotent."""
+        with self._starting:
+            if self._is_ending:
+                return
+            self._is_ending = True
+        asyncio.run_coroutine_threadsafe(self._end(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def _end(self) -> None:
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+        await self._client.aclose()
+
+    async def _send(self, method: str, path: str, body: Any, seconds: float | None) -> Answer:
+        async with asyncio.timeout(seconds):
+            while True:
+                try:
+                    return await self._exchange(method, path, body)
+                except httpx2.ConnectError as error:
+                    # "localhost" has two addresses, and most servers listen on one.
+                    if len(self._targets) == 1:
+                        raise self._gone("refuses the connection") from error
+                    self._targets = self._targets[1:]
+                except httpx2.TimeoutException as error:
+                    raise self._gone(f"takes no connection within {CONNECT_SECONDS:g} seconds") from error
+                except httpx2.HTTPError as error:
+                    raise self._gone(
+                        f"broke the connection off ({printable(str(error), 80) or 'no reason'})"
+                    ) from error
+
+    async def _exchange(self, method: str, path: str, body: Any) -> Answer:
+        host = f"[{self._targets[0]}]" if ":" in self._targets[0] else self._targets[0]
+        url = f"{self._address.scheme}://{host}:{self._address.port}{path}"
+        content = None if body is None else json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+        request = self._client.build_request(
+            method,
+            url,
+            content=content,
+            headers={**self._headers, **({"Content-Type": "application/json"} if content else {})},
+            extensions={"sni_hostname": self._address.host},
+        )
+        response = await self._client.send(request, stream=True)
+        try:
+            self._refuse_odd(response)
+            return _answer(response.status_code, await self._read(response))
+        finally:
+            await response.aclose()
+
+    def _refuse_odd(self, response: httpx2.Response) -> None:
+        if 300 <= response.status_code < 400:
+            to = printable(response.headers.get("Location", ""), 120)
+            raise ModelError(
+                f"the server {self._address} sends on to {to or 'another address'}, which is not followed",
+                advice="Name the address that answers itself.",
+            )
+        if response.headers.get("Content-Encoding", "identity").lower() != "identity":
+            raise ModelError(
+                f"the server {self._address} sends a compressed reply that was not asked for",
+                advice="Turn compression off.",
+            )
+
+    async def _read(self, response: httpx2.Response) -> bytes:
+        parts: list[bytes] = []
+        size = 0
+        async for part in response.aiter_raw():
+            size += len(part)
+            if size > MOST_BYTES:
+                raise ModelError(
+                    f"the server {self._address} sends more than {MOST_BYTES // 1024**2} MiB in one reply",
+                    advice="Is it a model's server?",
+                )
+            parts.append(part)
+        return b"".join(parts)
+
+    def _gone(self, what: str) -> ServerGone:
+        return ServerGone(
+            f"the server {self._address} {what}",
+            advice="See whether it runs, then run the command again: replies are kept.",
+        )
+
+
+def _answer(status: int, content: bytes) -> Answer:
+    text = content[:2000].decode("utf-8", "replace")
+    try:
+        return Answer(status, json.loads(content), text)
+    except (ValueError, RecursionError):
+        return Answer(status, None, text)
+
+
+def printable(text: str, most: int = 300) -> str:
+    """Return the beginning of a server's text in one line, without control characters."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text[: 4 * most]).split())
+    return line if len(line) <= most else f"{line[: most - 3]}..."
