@@ -163,9 +163,9 @@ class RayCluster:
                     raise
 
     def _init(self, where: str, **options: Any) -> None:
-        self._ray.init(
-            where, log_to_driver=False, logging_level=logging.ERROR, job_config=_job_config(self._ray), **options
-        )
+        # By the client protocol the driver runs on the cluster, and gets no paths of this machine.
+        job = {} if self._address.is_client else {"job_config": _job_config(self._ray)}
+        self._ray.init(where, log_to_driver=False, logging_level=logging.ERROR, **job, **options)
 
     def _nodes(self) -> list[dict[str, Any]]:
         return [node for node in self._ray.nodes() if node["Alive"]]
@@ -216,9 +216,12 @@ class RayCluster:
 
     async def _value(self, reference: Any) -> Any:
         """Wait for an answer of an actor; raises its ModelError, or WorkerLost."""
+        answer = asyncio.ensure_future(reference)
         try:
-            value = await reference
+            # Ray's client complains where its own future is cancelled, so that one goes on and is ignored.
+            value = await asyncio.shield(answer)
         except asyncio.CancelledError:
+            answer.add_done_callback(_ignore)
             with contextlib.suppress(self._ray.exceptions.RayError):
                 self._ray.cancel(reference, recursive=False)
             raise
@@ -355,6 +358,11 @@ def _job_config(ray: Any) -> Any:
             return True
 
     return NoPaths()
+
+
+def _ignore(answer: asyncio.Future[Any]) -> None:
+    if not answer.cancelled():
+        answer.exception()
 
 
 def _reason(error: BaseException) -> str:
