@@ -21,7 +21,7 @@ from models.opening import ModelSpec
 from models.protocol import Reply, Request
 
 if TYPE_CHECKING:
-    from models.scheduler import Counters
+    from models.jobs import Counters
 
 KEPT_COUNTS = 50_000
 """Token counts that are kept, of about 150 bytes each: the same texts are measured again and again."""
@@ -64,7 +64,7 @@ class IsolatedBackend:
     @property
     def counters(self) -> Counters:
         """Return the token counts since loading, as of the last reply; of a process that died, those it told."""
-        from models.scheduler import Counters  # noqa: PLC0415 - numpy and the token masks
+        from models.jobs import Counters  # noqa: PLC0415 - numpy
 
         return Counters(**self._supervisor.counters)
 
