@@ -30,7 +30,8 @@ def blank(values: Values) -> list[Values]:
 
 
 def _blanked(values: Values, blank: str) -> Values:
-    return _mapped(values, lambda _path, _text: blank)
+    blanked: Values = _mapped(values, lambda _path, _text: blank)
+    return blanked
 
 
 def shuffled(rows: Sequence[Values], count: int, seed: int) -> list[Values]:

@@ -64,7 +64,7 @@ class IsolatedBackend:
     @property
     def counters(self) -> Counters:
         """Return the token counts since loading, as of the last reply; of a process that died, those it told."""
-        from models.jobs import Counters  # noqa: PLC0415 - numpy and the token masks
+        from models.jobs import Counters  # noqa: PLC0415 - numpy
 
         return Counters(**self._supervisor.counters)
 

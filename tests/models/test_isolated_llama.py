@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
+from engine.cli.local_models import LocalModels
 from models.errors import InvalidSchema, ModelCrashed, OutOfTokens, PromptTooLong
 from models.fits import find_misfit
 from models.install import models_folder
@@ -117,3 +118,14 @@ async def test_closing_does_not_wait_for_the_runtime() -> None:
     await asyncio.sleep(0.5)
     await asyncio.wait_for(backend.close(), 30)  # waited for, such a reply takes minutes
     assert isinstance((await asyncio.gather(task, return_exceptions=True))[0], ModelCrashed)
+
+
+def test_the_models_of_a_run_live_in_processes_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REDWELL_CONTEXT_TOKENS", "1024")
+    models = LocalModels()
+    opened = models.open_model(spec().location)
+    assert isinstance(opened, IsolatedBackend)
+    assert models.open_model(spec().location) is opened
+    assert opened.pid not in (None, os.getpid())
+    assert opened.context_tokens == 1024
+    asyncio.run(opened.close())
