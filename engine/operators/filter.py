@@ -232,7 +232,7 @@ async def _lean(
     async def read(values: Values, task: str) -> float:
         assert node.prompt is not None  # __post_init__
         row = Row.source(node.name, task, values["input"])
-        question = row_question(row, node.prompt, schema, visible(row.values, node.input))
+        question = row_question(row, node.prompt, schema, visible(row.values, node.input), layout=node.layout)
         question = replace(question, probabilities=True, task=task, row_id="")
         return log_odds_of(await ask_reply(asking, question, tools), node.decision)
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from inputs import yes_no_records
+
 from engine.language.schema import Schema
 from engine.language.templates import Template
 from engine.operators.equijoin import Equijoin
@@ -54,6 +56,7 @@ class Task:
 
 def tasks() -> Iterator[Task]:
     """Give all tasks whose data is there."""
+    yield _job_c()
     yield _rows("force", "{{ input.text }}\n\nDoes this record say that an officer used force on a person?", _force())
     if not DATA.is_dir():
         return
@@ -85,6 +88,15 @@ def _pairs(
     template = Template.parse(prompt, variables=("left", "right"))
     node = Equijoin(name="e", comparison_prompt=template, max_tokens=20)
     return Task(name, node, "same", lambda values: same_question(node, template, "0", values), items, known)
+
+
+def _job_c() -> Task:
+    """Return the 60 filters of job C as the benchmark runs them (side_by_side.py)."""
+    rows, gold = yes_no_records(SIZE)
+    prompt = (
+        "Record:\n{{ input.text }}\n\nDid a police officer use physical force on a person, according to this record?\n"
+    )
+    return _rows("job C", prompt, [({"text": row["text"]}, row["record"] in gold["positive"]) for row in rows])
 
 
 def _force() -> list[tuple[Values, bool]]:

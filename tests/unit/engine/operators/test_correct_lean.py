@@ -169,6 +169,21 @@ async def test_a_handful_of_reviewed_rows_sets_the_border():
     assert not any("true" in prompt_of(r).split("\n")[0] for r in tools.requests)
 
 
+async def test_rows_without_content_are_laid_out_as_the_rows_are():
+    rows = rows_of(*({"text": f"it {word} then " + "and so on " * 60} for word in TRUE))
+    node = Filter(
+        name="f",
+        prompt=template("Force? {{ input.text }}"),
+        schema=schema(keep="boolean"),
+        correct_lean="content_free",
+        layout="document_first",
+    )
+    tools = Nothing(0.0, lambda prompt: 1.0)
+    await run(node, rows, tools)
+    assert len(tools.requests) == len(TRUE) + RANDOM_ROWS
+    assert not any(prompt_of(request).startswith("Force?") for request in tools.requests)
+
+
 async def test_no_rows_ask_nothing():
     for method in ("content_free", "batch"):
         tools = Nothing(LEAN)
