@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from models.errors import ModelError, ModelMissing, WeightsCorrupt
-from models.gguf import read_header
-from models.hardware import estimate_memory, inspect_hardware
 from models.install import models_folder
+from models.model_folder import model_files
 from models.opening import ModelSpec, open_here
 from models.protocol import ModelBackend, Reply, Request
-from models.verification import verified_hash
+from models.verification import verified_folder, verified_hash
 
 OpenModel = Callable[[ModelSpec], ModelBackend]
 Value = TypeVar("Value")
@@ -77,26 +76,26 @@ class NodeModel:
     def _load(self, spec: ModelSpec, cores: int) -> ModelBackend:
         here = replace(spec, location=str(find_weights(spec)))
         if spec.runtime == "llama":
-            _check_memory(Path(here.location), spec.settings.get("context_tokens"))
             here = replace(here, settings={**spec.settings, "threads": spec.settings.get("threads") or cores})
         return self._open_model(here)
 
 
 def find_weights(spec: ModelSpec) -> Path:
-    """Find a model's file on this node, by its path or its name in this node's models folder, and check its hash.
+    """Find a model (file or folder) on this node, by its path or its name in the models folder, and check its hash.
 
     Replies are kept by the hash of the weights, so one node with another file would put false replies in the case.
     Raises ModelMissing or WeightsCorrupt.
     """
     told = Path(spec.location)
     own = models_folder() / told.name
-    path = next((path for path in (told, own) if path.is_file()), None)
+    path = next((path for path in (told, own) if path.exists()), None)
     if path is None:
         raise ModelMissing(
-            f"the model {spec.name} is not there: neither {told} nor {own} is a file",
+            f"the model {spec.name} is not there: neither at {told} nor at {own}",
             advice="Put the same file on every node: `redwell models install` or `redwell models add` there.",
         )
-    actual = verified_hash(path, models_folder())
+    root = models_folder()
+    actual = verified_folder(path, model_files(path), root) if path.is_dir() else verified_hash(path, root)
     if actual != spec.digest:
         raise WeightsCorrupt(
             f"{path} has SHA-256 {actual}, but this run uses the model with {spec.digest}",
@@ -111,22 +110,6 @@ def redwell_version() -> str:
         return importlib.metadata.version("redwell")
     except importlib.metadata.PackageNotFoundError:
         return ""
-
-
-def _check_memory(path: Path, context_tokens: int | None) -> None:
-    header = read_header(path)
-    needs = estimate_memory(
-        weights_bytes=path.stat().st_size,
-        kv_bytes_per_token=header.kv_bytes_per_token,
-        vocabulary_size=header.vocabulary_size,
-        cells=context_tokens or header.context_tokens,
-        available_bytes=inspect_hardware().available_bytes,
-    )
-    if not needs.fits:
-        raise ModelError(
-            f"{path.name} needs {needs.needed_bytes / 1e9:.1f} GB and {needs.available_bytes / 1e9:.1f} GB are free",
-            advice="Use fewer workers, a smaller model, or set REDWELL_CONTEXT_TOKENS to a smaller number.",
-        )
 
 
 def _on(node: str, error: ModelError) -> ModelError:

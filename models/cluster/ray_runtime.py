@@ -15,8 +15,8 @@ import secrets
 import shutil
 import socket
 import tempfile
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -114,14 +114,18 @@ class RayCluster:
         return found
 
     def starter(self, spec: ModelSpec, places: Sequence[Place], open_model: OpenModel) -> StartWorker:
-        """Return what starts the worker of a place."""
+        """Return what starts the worker of a place. Where nobody chose a context, all have that of the first."""
+        latest = spec
 
         async def start(number: int) -> RayWorker:
+            nonlocal latest
             place = places[number]
             actor = self._actor(place, open_model)
             try:
                 async with asyncio.timeout(START_SECONDS):
-                    return await self._open(actor, spec, place)
+                    worker = await self._open(actor, lambda: latest, place)
+                latest = _with_context(latest, worker.context_tokens)
+                return worker
             except TimeoutError as error:
                 self._ray.kill(actor)
                 raise WorkerLost(f"no node had {place.cores} cores free, or the model took too long to load") from error
@@ -200,12 +204,12 @@ class RayCluster:
             options["scheduling_strategy"] = affinity(place.node_id, soft=True)
         return self._ray.remote(RayNodeModel).options(**options).remote(open_model)
 
-    async def _open(self, actor: Any, spec: ModelSpec, place: Place) -> RayWorker:
+    async def _open(self, actor: Any, spec: Callable[[], ModelSpec], place: Place) -> RayWorker:
         host, name = await self._value(actor.where.remote())
         self._check_host(host)
         # One after the other on a node, so that each sees the memory that the one before has taken.
         async with self._opening.setdefault(host, asyncio.Lock()):
-            opened: Opened = await self._value(actor.open.remote(spec, name, place.cores))
+            opened: Opened = await self._value(actor.open.remote(spec(), name, place.cores))
         self._check_sockets()
         if opened.version != redwell_version():
             raise ModelError(
@@ -325,6 +329,13 @@ def _knock(address: ClusterAddress) -> None:
 def _private_folder() -> Path:
     """Make a folder that only this user can read. Its path is short: sockets lie in it (107 at most)."""
     return Path(tempfile.mkdtemp(prefix="redwell-ray-", dir="/tmp" if Path("/tmp").is_dir() else None))
+
+
+def _with_context(spec: ModelSpec, context_tokens: int) -> ModelSpec:
+    """Ask for the context that the first worker has: left to itself, each takes what fits its memory."""
+    if spec.runtime != "llama" or spec.settings.get("context_tokens"):
+        return spec
+    return replace(spec, settings={**spec.settings, "context_tokens": context_tokens})
 
 
 def _places_of(node: dict[str, Any], threads: int | None) -> list[Place]:

@@ -12,7 +12,7 @@ import engine
 HEAVY = {
     *("llama_cpp", "llguidance", "vllm", "outlines", "torch", "sentence_transformers", "transformers", "onnxruntime"),
     *("rapidocr", "cv2", "pymupdf", "fitz", "PySide6", "numpy", "sqlite_utils", "openpyxl", "docx", "PIL"),
-    *("simpleeval", "re2", "scipy", "pyarrow", "pandas"),
+    *("simpleeval", "re2", "scipy", "pyarrow", "pandas", "ray"),
 }
 
 

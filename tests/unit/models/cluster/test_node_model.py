@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import os
+import re
 
 import pytest
 from cluster_models import TOO_LONG, ClusterModel, question, write_spec
@@ -10,6 +11,7 @@ from cluster_models import TOO_LONG, ClusterModel, question, write_spec
 from models.cluster.node_model import NodeModel, Opened, find_weights
 from models.errors import ModelError, ModelMissing, PromptTooLong, WeightsCorrupt
 from models.gguf import BadModelFile
+from models.opening import ModelSpec
 
 
 @pytest.fixture(autouse=True)
@@ -73,3 +75,27 @@ async def test_a_cancelled_request_is_cancelled_in_the_model(tmp_path) -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     assert "cancelled" in (tmp_path / "calls").read_text()
+
+
+async def test_a_folder_of_weights_is_checked_as_a_whole(tmp_path) -> None:
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "config.json").write_text("{}")
+    (folder / "tokenizer.json").write_text("{}")
+    (folder / "model.safetensors").write_bytes(b"weights")
+    refused = await NodeModel(ClusterModel).open(ModelSpec("scripted", "m", str(folder), "0" * 64), "n1", 2)
+    assert isinstance(refused, WeightsCorrupt)
+    digest = re.search("has SHA-256 ([0-9a-f]{64})", str(refused))[1]
+    assert find_weights(ModelSpec("scripted", "m", str(folder), digest)) == folder
+    (folder / "model.safetensors").write_bytes(b"others!")
+    with pytest.raises(WeightsCorrupt):
+        find_weights(ModelSpec("scripted", "m", str(folder), digest))
+
+
+async def test_other_bytes_under_the_same_size_and_name_are_noticed(tmp_path) -> None:
+    spec = write_spec(tmp_path)
+    assert find_weights(spec)
+    weights = tmp_path / "weights.gguf"
+    weights.write_bytes(weights.read_bytes()[::-1])
+    with pytest.raises(WeightsCorrupt):
+        find_weights(spec)
