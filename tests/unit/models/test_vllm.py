@@ -21,7 +21,7 @@ from models.errors import InvalidSchema, ModelCrashed, ModelError, OutOfTokens, 
 from models.hardware import Gpu
 from models.model_folder import read_folder
 from models.opening import ModelSpec, open_here, runtime_of
-from models.protocol import ModelBackend, Request, Sampling, Segment
+from models.protocol import ModelBackend, Reply, Request, Sampling, Segment
 from models.vllm import VllmBackend, check_memory, settings_from_environment
 from models.vllm_runtime import EngineSettings, Order, Written
 
@@ -279,7 +279,10 @@ async def test_an_engine_that_dies_fails_all_and_the_model_is_closed(
     setattr(engine, where, ModelCrashed("vLLM failed: out of memory") if where == "failure" else RuntimeError("odd"))
     engine.gate.set()
     errors = await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 20)
-    assert [type(error) for error in errors] == [ModelCrashed] * 9
+    types = [type(error) for error in errors]
+    assert types[4:] == [ModelCrashed] * 5
+    # Where it dies of taking one more, those of the four it has may be finished by then.
+    assert set(types[:4]) <= ({ModelCrashed} if where == "failure" else {ModelCrashed, Reply})
     with pytest.raises(ModelCrashed, match="closed or has stopped"):
         await backend.ask(request())
 

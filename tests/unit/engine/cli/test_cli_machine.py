@@ -231,7 +231,7 @@ def test_model_folders_are_here_by_name_and_by_path(cache: Path, tmp_path: Path,
     with pytest.raises(EnvironmentMissing, match="vllm:gone"):
         LocalModels().stand_in("vllm:gone", is_chosen=False)
     opened: list[Any] = []
-    monkeypatch.setattr("engine.cli.local_models.open_here", opened.append)
+    monkeypatch.setattr("engine.cli.local_models.IsolatedBackend", opened.append)
     LocalModels().open_model(f"vllm:{other}")
     assert [(spec.runtime, spec.name, spec.location) for spec in opened] == [("vllm", "other", str(other))]
     assert len(opened[0].digest) == 64
