@@ -279,10 +279,10 @@ async def test_an_engine_that_dies_fails_all_and_the_model_is_closed(
     setattr(engine, where, ModelCrashed("vLLM failed: out of memory") if where == "failure" else RuntimeError("odd"))
     engine.gate.set()
     errors = await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 20)
-    # A request that the engine had taken before may still be answered when it refuses the next one.
-    answered = [type(error) for error in errors if where == "refusal" and isinstance(error, Reply)]
-    assert [type(error) for error in errors if not isinstance(error, Reply)] == [ModelCrashed] * (9 - len(answered))
-    assert len(answered) < 9
+    types = [type(error) for error in errors]
+    assert types[4:] == [ModelCrashed] * 5
+    # Where it dies of taking one more, those of the four it has may be finished by then.
+    assert set(types[:4]) <= ({ModelCrashed} if where == "failure" else {ModelCrashed, Reply})
     with pytest.raises(ModelCrashed, match="closed or has stopped"):
         await backend.ask(request())
 
