@@ -48,7 +48,7 @@ def backend() -> Iterator[IsolatedBackend]:
     opened = IsolatedBackend(spec(context_tokens=4096))
     pid = opened.pid
     assert pid is not None
-    assert "llama" not in " ".join(module.path for module in psutil.Process().memory_maps())
+    assert psutil.Process(pid).ppid() == os.getpid()
     yield opened
     asyncio.run(opened.close())
     assert not psutil.pid_exists(pid)
