@@ -86,7 +86,9 @@ def choice_probabilities(
 def choice_alternatives(
     reply: Sequence[int], steps: Sequence[Step], schema: Mapping[str, Any], bytes_of: Callable[[int], bytes]
 ) -> dict[str, dict[str, float]]:
-    """Map the JSON pointer of each enum of texts to the probability of each of its values; they sum to 1.
+    """Map the JSON pointer of each enum of texts, and boolean, to the probability of each of its values; they sum to 1.
+
+    The values of a boolean are called "true" and "false".
 
     Exact where the first token in which values differ tells them apart (ratings 1 to 7); else the mass of a token
     that several values go on with counts for all of them alike.
@@ -94,12 +96,21 @@ def choice_alternatives(
     text, laid = _lay(reply, steps, bytes_of)
     found = {}
     for place in _places(text, schema):
-        values = place.schema.get("enum", ())
-        if 2 <= len(values) <= MOST_ALTERNATIVES and all(isinstance(value, str) for value in values):
-            masses = [_mass(json.dumps(value, ensure_ascii=False).encode(), place, text, laid) for value in values]
-            if total := sum(masses):
-                found[place.pointer] = {value: mass / total for value, mass in zip(values, masses, strict=True)}
+        names = _names(place.schema)
+        masses = {name: _mass(written, place, text, laid) for name, written in names.items()}
+        if total := sum(masses.values()):
+            found[place.pointer] = {name: mass / total for name, mass in masses.items()}
     return found
+
+
+def _names(schema: Mapping[str, Any]) -> dict[str, bytes]:
+    """Return the values of an enum of texts or of a boolean by name, as they are written; none of other schemas."""
+    if schema.get("type") == "boolean":
+        return {"true": b"true", "false": b"false"}
+    values = schema.get("enum", ())
+    if not 2 <= len(values) <= MOST_ALTERNATIVES or not all(isinstance(value, str) for value in values):
+        return {}
+    return {value: json.dumps(value, ensure_ascii=False).encode() for value in values}
 
 
 def schema_steps(

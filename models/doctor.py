@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+import json
 import platform
 import shutil
 import sys
@@ -12,11 +13,13 @@ from dataclasses import dataclass
 
 from models.catalog import default_entry
 from models.errors import ModelError
+from models.fitting import LEAST_CHOSEN_CONTEXT, SPARE_BYTES, needs_of
 from models.hardware import Hardware, inspect_hardware
 from models.install import cache_folder, embedding_folder, find_model, list_models
-from models.selftest import run_selftest
+from models.selftest import run_child, run_selftest
 
 LEAST_FREE_BYTES = 2 * 1024**3
+CARDS_TIMEOUT_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,7 @@ def checks() -> list[Check]:
         check_cpu(hardware),
         check_default_model(),
         check_runtime(),
+        *check_cards(hardware),
         check_embedding_model(),
         check_memory(),
         check_disk(),
@@ -83,6 +87,9 @@ def check_runtime() -> Check:
     installed = [status for status in list_models() if status.kind == "language" and status.installed]
     if not installed:
         return Check(name, False, f"{version}, not tried: no model is installed", _install_default())
+    installed = [status for status in installed if status.path.is_file()]
+    if not installed:
+        return Check(name, False, f"{version}, not tried: no model is installed", _install_default())
     smallest = min(installed, key=lambda status: status.bytes)
     test = run_selftest(smallest.path)
     detail = f"{version}, {smallest.id}: {test.detail} in {test.seconds:.1f} s"
@@ -90,12 +97,39 @@ def check_runtime() -> Check:
     return Check(name, test.ok, detail, "" if test.ok else advice)
 
 
+def check_cards(hardware: Hardware) -> list[Check]:
+    """Say how much of the default model llama.cpp would put on the graphics cards, and why; nothing without a card."""
+    if not hardware.gpus or importlib.util.find_spec("llama_cpp") is None:
+        return []
+    cards = ", ".join(
+        f"{gpu.name}{f', {_gb(gpu.free_bytes)} free' if gpu.memory_bytes else ''}" for gpu in hardware.gpus
+    )
+    try:
+        answer = run_child("models.gpu_layers", find_model().path, timeout_seconds=CARDS_TIMEOUT_SECONDS)
+        choice = json.loads(answer.stdout) if answer and answer.returncode == 0 else None
+    except ModelError as error:
+        return [Check("Graphics card", False, f"{cards}: {error}", error.advice)]
+    if choice is None:
+        why = (answer.stderr.strip().splitlines() or ["no reason given"])[-1] if answer else "no answer in time"
+        return [Check("Graphics card", False, f"{cards}: llama.cpp could not be asked: {why}", "See docs/gpu.md.")]
+    advice = "" if choice["layers"] else "Models run on the processor. See docs/gpu.md."
+    return [Check("Graphics card", bool(choice["layers"]), f"{cards}; {choice['reason']}", advice)]
+
+
 def check_memory() -> Check:
-    """Compare what the default model needs at its whole context with what is free now."""
-    memory = next(s.memory for s in list_models() if s.is_default and s.kind == "language")
+    """Compare what the default model needs with what is free now: its whole context, or as much as fits."""
+    status = next(s for s in list_models() if s.is_default and s.kind == "language")
+    memory = status.memory
     detail = f"{_gb(memory.needed_bytes)} needed by the default model, {_gb(memory.available_bytes)} free"
+    free = memory.available_bytes - SPARE_BYTES
+    context = needs_of(status.path, default_entry().files[0].sha256).largest_context(free)
+    if context >= status.context_tokens:
+        return Check("Memory", True, detail)
+    if context >= LEAST_CHOSEN_CONTEXT:
+        limited = f"{detail}: its context is limited to {context:,} of {status.context_tokens:,} tokens"
+        return Check("Memory", False, limited, "Close other programs for more.")
     advice = "Close other programs, set REDWELL_CONTEXT_TOKENS to a smaller number, or use a smaller model."
-    return Check("Memory", memory.fits, detail, "" if memory.fits else advice)
+    return Check("Memory", False, detail, advice)
 
 
 def check_disk() -> Check:

@@ -80,8 +80,8 @@ class Embedder:
 
         Computed in a worker thread. Raises RuntimeMissing or WeightsCorrupt if the model cannot be loaded.
         """
-        # Equal texts get equal vectors whatever else is in the batch with them.
-        distinct = list(dict.fromkeys(texts))
+        # Equal texts get equal vectors whatever else is in the batch with them; those of one length need no filling up.
+        distinct = sorted(dict.fromkeys(texts), key=len)
         place = {text: i for i, text in enumerate(distinct)}
         batches = [distinct[i : i + BATCH_TEXTS] for i in range(0, len(distinct), BATCH_TEXTS)]
         parts = [await asyncio.to_thread(self._embed_batch, batch) for batch in batches or [[]]]

@@ -8,13 +8,14 @@ ModelError
 ├── ModelCrashed       the runtime failed while this request was in flight (retryable)
 ├── ModelMissing       the weights are not installed (environment)
 ├── AddressRefused     a server that is not on this machine, without the user's permission (environment)
+├── NotEnoughMemory    the model needs more memory than is free (environment)
 ├── RuntimeMissing     the inference library is not installed or does not work on this CPU (environment)
 └── WeightsCorrupt     a file's SHA-256 is not the pinned one (environment)
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 
 class ModelError(Exception):
@@ -26,6 +27,17 @@ class ModelError(Exception):
     def __init__(self, message: str, *, advice: str = "") -> None:
         super().__init__(message)
         self.advice = advice
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel between processes with type and fields, whatever the constructor takes."""
+        return _remake, (type(self), self.args, self.__dict__)
+
+
+def _remake(kind: type[ModelError], arguments: tuple[Any, ...], fields: dict[str, Any]) -> ModelError:
+    error = kind.__new__(kind)
+    error.args = arguments
+    error.__dict__.update(fields)
+    return error
 
 
 class PromptTooLong(ModelError):
@@ -84,6 +96,12 @@ class ModelMissing(ModelError):
 
 class AddressRefused(ModelError):
     """Text would leave this machine, and the user has not allowed it."""
+
+    is_environment = True
+
+
+class NotEnoughMemory(ModelError):
+    """The model does not fit in the memory that is free; nothing was loaded, or loading was given up."""
 
     is_environment = True
 

@@ -1,12 +1,14 @@
 """Read the header of a GGUF file with suspicion: the file may come from anyone.
 
-Only the metadata is read, never the weights. Every count and length is checked against what the file can
-hold before anything is allocated for it. Format: the GGUF specification, versions 2 and 3, little-endian.
+Only the metadata and the table of tensors are read, never the weights. Every count and length is checked against what
+the file can hold before anything is allocated for it. Format: the GGUF specification, versions 2 and 3, little-endian.
 """
 
 from __future__ import annotations
 
+import re
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -17,7 +19,13 @@ MAGIC = b"GGUF"
 VERSIONS = (2, 3)
 MOST_KEYS = 10_000
 MOST_TENSORS = 1_000_000
+MOST_DIMENSIONS = 4
+DEFAULT_ALIGNMENT = 32
 MOST_TEXT_BYTES = 16 * 1024 * 1024
+MOST_HEADER_BYTES = 256 * 1024 * 1024
+MOST_ARRAY_TEXTS = 2_000_000
+"""In all arrays together; the largest vocabularies have some hundred thousand tokens."""
+
 MOST_KEPT_CHARACTERS = 4_096
 MOST_KEPT_ITEMS = 1_024
 """Longer arrays (the vocabulary) are stepped over: only their length is kept."""
@@ -47,11 +55,23 @@ class GgufHeader:
     vocabulary_size: int
 
 
+@dataclass(frozen=True, slots=True)
+class TensorBytes:
+    """Where the bytes of a model's weights lie: layer by layer, and what comes after the last layer.
+
+    `output` are the weights from the last layer to the next token: the embedding once more, where one serves for both.
+    """
+
+    layers: tuple[int, ...]
+    output: int
+
+
 class _Reader:
     """Step through a file, refusing to pass its end."""
 
     def __init__(self, file: BinaryIO, path: Path, size: int) -> None:
         self.file, self.path, self.size = file, path, size
+        self.texts_left = MOST_ARRAY_TEXTS
 
     def fail(self, what: str) -> BadModelFile:
         return BadModelFile(
@@ -60,14 +80,20 @@ class _Reader:
         )
 
     def take(self, count: int) -> bytes:
-        if count > self.size - self.file.tell():
-            raise self.fail(f"the header asks for {count} bytes more than the file has")
+        self.need(count)
         return self.file.read(count)
 
     def skip(self, count: int) -> None:
-        if count > self.size - self.file.tell():
-            raise self.fail(f"the header asks for {count} bytes more than the file has")
+        self.need(count)
         self.file.seek(count, 1)
+
+    def need(self, count: int) -> None:
+        """Refuse to go beyond the end of the file, or where no header ends: a file of holes may be of any size."""
+        end = self.file.tell() + count
+        if end > self.size:
+            raise self.fail(f"the header asks for {count} bytes more than the file has")
+        if end > MOST_HEADER_BYTES:
+            raise self.fail(f"the header is larger than {MOST_HEADER_BYTES // 1024**2} MiB")
 
     def number(self, code: str) -> int | float | bool:
         value: int | float | bool = struct.unpack("<" + code, self.take(struct.calcsize("<" + code)))[0]
@@ -96,7 +122,8 @@ class _Reader:
     def array(self) -> tuple[Value, int]:
         kind = int(self.number("I"))
         if kind == STRING:
-            length = self.count(self.size // 8, "texts in one array")
+            length = self.count(min(self.texts_left, self.size // 8), "texts in one array")
+            self.texts_left -= length
             for _ in range(length):
                 self.skip(self.count(MOST_TEXT_BYTES, "bytes in one text"))
             return None, length
@@ -117,9 +144,70 @@ def read_header(path: Path) -> GgufHeader:
         with path.open("rb") as file:
             return _describe(*_read_metadata(_Reader(file, path, size)))
     except OSError as error:
-        raise BadModelFile(
-            f"{path}: {error.strerror or error}", advice="Name a .gguf file that you can read."
-        ) from error
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: OSError) -> BadModelFile:
+    return BadModelFile(f"{path}: {error.strerror or error}", advice="Name a .gguf file that you can read.")
+
+
+def read_tensor_bytes(path: Path) -> TensorBytes:
+    """Read from the table of tensors how large each layer is. Raises BadModelFile."""
+    try:
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            reader = _Reader(file, path, size)
+            values, _ = _read_metadata(reader)
+            offsets = _read_offsets(reader, _tensor_count(reader))
+            alignment = values.get("general.alignment")
+            start = file.tell()
+            if isinstance(alignment, int) and 0 < alignment <= 2**20:
+                start += -start % alignment
+            else:
+                start += -start % DEFAULT_ALIGNMENT
+            return _sum_by_layer(reader, offsets, size - start)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def _tensor_count(reader: _Reader) -> int:
+    """Read the number of tensors again, which comes before the metadata."""
+    here = reader.file.tell()
+    reader.file.seek(8)
+    count = reader.count(MOST_TENSORS, "tensors")
+    reader.file.seek(here)
+    return count
+
+
+def _read_offsets(reader: _Reader, count: int) -> list[tuple[int, str]]:
+    """Read where each tensor begins, counted from the first, and its name; ascending."""
+    found = []
+    for _ in range(count):
+        name = reader.text()
+        dimensions = int(reader.number("I"))
+        if dimensions > MOST_DIMENSIONS:
+            raise reader.fail(f"a tensor has {dimensions} dimensions; at most {MOST_DIMENSIONS} are believable")
+        reader.skip(8 * dimensions + 4)
+        found.append((int(reader.number("Q")), name))
+    return sorted(found)
+
+
+def _sum_by_layer(reader: _Reader, offsets: Sequence[tuple[int, str]], size: int) -> TensorBytes:
+    """Add up the tensors: one reaches to where the next begins, the last to `size`."""
+    layers: dict[int, int] = {}
+    others: dict[str, int] = {}
+    ends = [offset for offset, _ in offsets[1:]] + [size]
+    for (begin, name), end in zip(offsets, ends, strict=True):
+        if not begin <= end <= size:
+            raise reader.fail(f"a tensor begins at byte {begin} of {size} bytes of weights")
+        layer = re.match(r"blk\.([0-9]{1,4})\.", name)
+        if layer:
+            layers[int(layer[1])] = layers.get(int(layer[1]), 0) + end - begin
+        else:
+            others[name] = end - begin
+    embedding = 0 if "output.weight" in others else others.get("token_embd.weight", 0)
+    output = sum(length for name, length in others.items() if name.startswith("output"))
+    return TensorBytes(tuple(layers[layer] for layer in sorted(layers)), output + embedding)
 
 
 def _read_metadata(reader: _Reader) -> tuple[dict[str, Value], dict[str, int]]:

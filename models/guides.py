@@ -75,6 +75,11 @@ class GuideCompiler:
             warnings.simplefilter("ignore", DeprecationWarning)
             return cls(lltokenizer_from_vocab(vocabulary))
 
+    @classmethod
+    def from_tokenizer_json(cls, text: str, *, vocabulary_size: int, eos_token: int | None) -> GuideCompiler:
+        """Read the vocabulary from the text of a tokenizer.json. Raises ValueError if it cannot be used."""
+        return cls(LLTokenizer(text, n_vocab=vocabulary_size, eos_token=eos_token))
+
     def compile(self, schema_json: str) -> TokenGuide:
         """Return a fresh guide; raises InvalidSchema naming what the schema language cannot express."""
         matcher = self._prototype(schema_json).deep_copy()
@@ -174,12 +179,17 @@ def _bytes() -> LLTokenizer:
     return LLTokenizer("byte")
 
 
+_FORM: Any = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
+
+
 def _grammar(schema: Mapping[str, Any]) -> str:
-    grammar: str = LLMatcher.grammar_from_json_schema(
-        _with_bounds(schema),
-        defaults={"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "},
-    )
+    grammar: str = LLMatcher.grammar_from_json_schema(_with_bounds(schema), defaults=_FORM)
     return grammar
+
+
+def schema_for_guidance(schema_json: str) -> str:
+    """Write a schema so that llguidance within another program gives replies of our form, with our bounds."""
+    return json.dumps({**_with_bounds(json.loads(schema_json)), "x-guidance": _FORM})
 
 
 def _with_bounds(schema: Any) -> Any:

@@ -10,23 +10,29 @@ import platform
 import shutil
 import subprocess
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import psutil
 
 CGROUP = Path("/sys/fs/cgroup")
+CGROUP_MEMBERSHIP = Path("/proc/self/cgroup")
 CPUINFO = Path("/proc/cpuinfo")
+VMSTAT = Path("/proc/vmstat")
 COMPUTE_BATCH_TOKENS = 512
 COMPUTE_BASE_BYTES = 64 * 1024**2
 
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """A graphics card that a runtime could use. `memory_bytes` is 0 when it shares the machine's."""
+    """A graphics card that a runtime could use. `memory_bytes` is 0 when it shares the machine's.
+
+    `free_bytes` is what other programs leave of it now.
+    """
 
     name: str
     memory_bytes: int
     interface: str
+    free_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +88,7 @@ def estimate_memory(
 
 def inspect_hardware() -> Hardware:
     """Look at this machine (a few milliseconds; some more where an NVIDIA card answers)."""
-    memory = psutil.virtual_memory()
-    limit, used = cgroup_memory(CGROUP)
+    memory_bytes, available_bytes = machine_memory()
     name, features = read_cpu(CPUINFO)
     cores = usable_cores()
     return Hardware(
@@ -92,11 +97,20 @@ def inspect_hardware() -> Hardware:
         cpu_name=name or platform.processor(),
         cores=cores,
         physical_cores=psutil.cpu_count(logical=False) or cores,
-        memory_bytes=min(memory.total, limit) if limit else memory.total,
-        available_bytes=min(memory.available, max(0, limit - used)) if limit else memory.available,
+        memory_bytes=memory_bytes,
+        available_bytes=available_bytes,
         cpu_features=features,
         gpus=find_gpus(),
     )
+
+
+def machine_memory() -> tuple[int, int]:
+    """Return the bytes there are and those free now: of the machine, or of the control group if that has less."""
+    memory = psutil.virtual_memory()
+    limit, used = cgroup_memory(CGROUP)
+    if not limit:
+        return memory.total, memory.available
+    return min(memory.total, limit), min(memory.available, max(0, limit - used))
 
 
 def usable_cores() -> int:
@@ -131,21 +145,59 @@ def cgroup_cores(root: Path) -> int:
     return -(-int(words[0]) // int(words[1]))
 
 
-def cgroup_memory(root: Path) -> tuple[int, int]:
-    """Return the memory limit of a control group and what is used of it, in bytes; (0, 0) when unlimited."""
-    for limit, usage in (
-        (root / "memory.max", root / "memory.current"),
-        (root / "memory" / "memory.limit_in_bytes", root / "memory" / "memory.usage_in_bytes"),
+def cgroup_memory(root: Path, membership: Path = CGROUP_MEMBERSHIP) -> tuple[int, int]:
+    """Return limit and use, in bytes, of the control group of ours that has least left; (0, 0) when unlimited.
+
+    Files that the system only keeps in memory while nothing needs the room do not count as used.
+    """
+    limited = [found for folder in memory_groups(root, membership) if (found := _group_memory(folder))[0]]
+    return min(limited, key=lambda found: found[0] - found[1], default=(0, 0))
+
+
+def memory_groups(root: Path, membership: Path = CGROUP_MEMBERSHIP) -> list[Path]:
+    """List the folders of the control groups that this process is in, from its own to the root (version 2 and 1)."""
+    found = {"": "", "memory": ""}
+    for line in _read(membership).splitlines():
+        _, controllers, path = (line.split(":", 2) + ["", ""])[:3]
+        for name in controllers.split(","):
+            # Seen from a container the path may lead elsewhere: then only the root is looked at.
+            if name in found and ".." not in path:
+                found[name] = path.strip("/")
+    paths = [(root / name, PurePosixPath(path)) for name, path in found.items()]
+    return [base / group for base, path in paths for group in (path, *path.parents)]
+
+
+def _group_memory(folder: Path) -> tuple[int, int]:
+    for limit, usage, prefix in (
+        ("memory.max", "memory.current", ""),
+        ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_"),
     ):
-        text = _read(limit)
+        text = _read(folder / limit)
         if text.isdigit() and int(text) < 2**60:  # version 1 writes a huge number for "none"
-            used = _read(usage)
-            return int(text), int(used) if used.isdigit() else 0
+            used = _read(folder / usage)
+            files = sum(_counts(folder / "memory.stat", f"{prefix}inactive_file", f"{prefix}active_file"))
+            return int(text), max(0, int(used) - files) if used.isdigit() else 0
     return 0, 0
 
 
+def memory_kills(root: Path = CGROUP, membership: Path = CGROUP_MEMBERSHIP, vmstat: Path = VMSTAT) -> int:
+    """Count the processes that the system has killed for want of memory: here, and in our control groups."""
+    groups = memory_groups(root, membership)
+    files = [vmstat, *(folder / name for folder in groups for name in ("memory.events", "memory.oom_control"))]
+    return sum(sum(_counts(file, "oom_kill")) for file in files)
+
+
+def _counts(path: Path, *names: str) -> list[int]:
+    """Read the numbers of these names from a file of `name number` lines."""
+    pairs = (line.split() for line in _read(path).splitlines())
+    return [int(pair[1]) for pair in pairs if len(pair) == 2 and pair[0] in names and pair[1].isdigit()]
+
+
 def find_gpus() -> tuple[Gpu, ...]:
-    """Name the graphics cards a runtime could use: NVIDIA's by its own tool, Metal on Apple silicon."""
+    """Name the graphics cards a runtime could use: NVIDIA's by its own tool, Metal on Apple silicon.
+
+    Cards that CUDA_VISIBLE_DEVICES hides are none: no runtime sees them.
+    """
     if platform.system() == "Darwin" and platform.machine() == "arm64":
         return (Gpu("Apple silicon", 0, "metal"),)
     tool = shutil.which("nvidia-smi")
@@ -153,7 +205,7 @@ def find_gpus() -> tuple[Gpu, ...]:
         return ()
     try:
         answer = subprocess.run(
-            [tool, "--query-gpu=name,memory.total", "--format=csv,noheader,nounits"],
+            [tool, "--query-gpu=index,uuid,name,memory.total,memory.free", "--format=csv,noheader,nounits"],
             capture_output=True,
             text=True,
             timeout=10,
@@ -161,17 +213,35 @@ def find_gpus() -> tuple[Gpu, ...]:
         )
     except (OSError, subprocess.TimeoutExpired):
         return ()
-    return parse_nvidia(answer.stdout) if answer.returncode == 0 else ()
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    return parse_nvidia(answer.stdout, visible) if answer.returncode == 0 else ()
 
 
-def parse_nvidia(text: str) -> tuple[Gpu, ...]:
-    """Read `name, MiB` lines; lines of another shape (a driver's complaint) are no card."""
-    cards = []
+def parse_nvidia(text: str, visible: str | None = None) -> tuple[Gpu, ...]:
+    """Read `index, uuid, name, total MiB, free MiB` lines; others (a driver's complaint) are no card.
+
+    `visible` is the value of CUDA_VISIBLE_DEVICES: numbers or beginnings of UUIDs, and none from the first on that
+    names no card; None shows all.
+    """
+    cards = {}
     for line in text.splitlines():
-        name, _, mebibytes = line.rpartition(",")
-        if name and mebibytes.strip().isdigit():
-            cards.append(Gpu(name.strip(), int(mebibytes) * 1024**2, "cuda"))
-    return tuple(cards)
+        fields = [field.strip() for field in line.split(",")]
+        if len(fields) == 5 and fields[3].isdecimal() and fields[4].isdecimal():
+            index, uuid, name, total, free = fields
+            cards[index, uuid] = Gpu(name, int(total) * 1024**2, "cuda", int(free) * 1024**2)
+    if visible is None:
+        return tuple(cards.values())
+    chosen = []
+    for wanted in (word.strip() for word in visible.split(",")):
+        card = next((c for (index, uuid), c in cards.items() if wanted and _is_named(wanted, index, uuid)), None)
+        if card is None:
+            break
+        chosen.append(card)
+    return tuple(chosen)
+
+
+def _is_named(wanted: str, index: str, uuid: str) -> bool:
+    return wanted == index or (wanted.startswith("GPU-") and uuid.startswith(wanted))
 
 
 def _read(path: Path) -> str:

@@ -8,7 +8,6 @@ import json
 import math
 import os
 import queue
-import re
 import threading
 import time
 from collections.abc import Callable
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 
 from models.chat import render_chat
 from models.choices import choice_alternatives, choice_probabilities
+from models.environment import whole_number
 from models.errors import ModelCrashed, ModelError, OutOfTokens, PromptTooLong, TimedOut
 from models.guides import GuideCompiler
 from models.hardware import usable_cores
@@ -41,6 +41,9 @@ LEAST_CONTEXT = 512
 MOST_SLOTS = 256
 """llama.cpp's limit on the sequences of one context."""
 
+MOST_GPU_LAYERS = 999
+"""More than any model has: all of them."""
+
 KEPT_TEXTS = 512
 """Pieces of prompt text whose tokens are kept: documents and instructions come again, mostly soon."""
 
@@ -51,6 +54,7 @@ class LlamaSettings:
 
     `running` requests are worked on at once, and the prefixes of `kept` others stay. `draft_batch`: see
     models.scheduler. With `prefix_folder`, prefixes marked as shared are kept there too, up to `prefix_bytes`.
+    `gpu_layers` are those that a graphics card holds; None leaves the choice to models.opening, else none are.
     """
 
     context_tokens: int | None = None
@@ -58,22 +62,23 @@ class LlamaSettings:
     kept: int = 16
     threads: int | None = None
     batch_tokens: int = 512
-    gpu_layers: int = 0
+    gpu_layers: int | None = None
     draft_batch: int = DRAFT_BATCH
     prefix_folder: str = ""
     prefix_bytes: int = 4 * 1024**3
 
     @classmethod
     def from_environment(cls, **given: Any) -> LlamaSettings:
-        """Read REDWELL_CONTEXT_TOKENS, REDWELL_THREADS, REDWELL_SEQUENCES and REDWELL_PREFIX_FOLDER.
+        """Read REDWELL_CONTEXT_TOKENS, _THREADS, _SEQUENCES, _GPU_LAYERS and _PREFIX_FOLDER.
 
         What is `given` goes first. Raises ModelError naming the variable and its valid numbers.
         """
         settings = cls()
         read = {
-            "context_tokens": _number_from_environment("REDWELL_CONTEXT_TOKENS", LEAST_CONTEXT, 2**24),
-            "threads": _number_from_environment("REDWELL_THREADS", 1, 512),
-            "running": _number_from_environment("REDWELL_SEQUENCES", 1, MOST_SLOTS - settings.kept) or settings.running,
+            "context_tokens": whole_number("REDWELL_CONTEXT_TOKENS", LEAST_CONTEXT, 2**24),
+            "threads": whole_number("REDWELL_THREADS", 1, 512),
+            "running": whole_number("REDWELL_SEQUENCES", 1, MOST_SLOTS - settings.kept) or settings.running,
+            "gpu_layers": whole_number("REDWELL_GPU_LAYERS", 0, MOST_GPU_LAYERS),
             "prefix_folder": os.environ.get("REDWELL_PREFIX_FOLDER", ""),
         }
         return replace(settings, **{**read, **given})
@@ -85,22 +90,8 @@ class LlamaSettings:
             sequences=self.running + self.kept,
             threads=self.threads or usable_cores(),
             batch_tokens=self.batch_tokens,
-            gpu_layers=self.gpu_layers,
+            gpu_layers=self.gpu_layers or 0,
         )
-
-
-def _number_from_environment(name: str, least: int, most: int) -> int | None:
-    """Read a whole number between `least` and `most`, inclusive; None where the variable is unset or empty."""
-    text = os.environ.get(name, "").strip()
-    if not text:
-        return None
-    # Not int(): it also takes "1_000" and digits of other scripts.
-    if re.fullmatch("[0-9]{1,9}", text) and least <= int(text) <= most:
-        return int(text)
-    raise ModelError(
-        f"the environment variable {name} is {text!r}",
-        advice=f"Set {name} to a whole number from {least} to {most}, or unset it.",
-    )
 
 
 class LlamaBackend:

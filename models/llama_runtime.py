@@ -19,7 +19,7 @@ import llama_cpp as lc
 import numpy as np
 from numpy.typing import NDArray
 
-from models.errors import ModelCrashed, RuntimeMissing, WeightsCorrupt
+from models.errors import ModelCrashed, NotEnoughMemory, WeightsCorrupt
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,18 @@ def _discard_log(level: int, text: bytes, user_data: ctypes.c_void_p) -> None:
     """Keep the runtime's own chatter off the user's terminal."""
 
 
+def supports_gpu() -> bool:
+    """Say whether the llama.cpp that is installed was built for a graphics card that it can use."""
+    lc.llama_log_set(_discard_log, ctypes.c_void_p(0))
+    lc.llama_backend_init()
+    return bool(lc.llama_supports_gpu_offload())
+
+
 class LlamaRuntime:
     """A loaded model and its context. Not thread-safe: one thread evaluates."""
 
     def __init__(self, path: Path, settings: RuntimeSettings) -> None:
-        """Load the weights; raises WeightsCorrupt or RuntimeMissing with what to do."""
+        """Load the weights; raises WeightsCorrupt or NotEnoughMemory with what to do."""
         lc.llama_log_set(_discard_log, ctypes.c_void_p(0))
         lc.llama_backend_init()
         parameters = lc.llama_model_default_params()
@@ -65,7 +72,7 @@ class LlamaRuntime:
         self._context: Any = lc.llama_init_from_model(self._model, self._context_parameters())
         if not self._context:
             lc.llama_model_free(self._model)
-            raise RuntimeMissing(
+            raise NotEnoughMemory(
                 f"no memory for a context of {self.cells} tokens",
                 advice="Close other programs, or set REDWELL_CONTEXT_TOKENS to a smaller number.",
             )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -9,16 +11,17 @@ from typing import Any, Literal
 from models.errors import ModelError
 from models.protocol import ModelBackend
 
-RuntimeName = Literal["llama", "server"]
+RuntimeName = Literal["llama", "vllm", "server"]
 
 
 @dataclass(frozen=True, slots=True)
 class ModelSpec:
     """A model and how to run it: plain data, so that another process can be told to open it.
 
-    `location` is the path of the weights; `digest` identifies them (SHA-256, hexadecimal). For "server" it is the
-    address, and the digest is asked of the server. `settings` are those of the runtime that differ from its defaults
-    (for "llama": fields of models.llama.LlamaSettings, for "server" of models.servers.backend.ServerSettings).
+    `location` is the path of the weights, a file or a folder, and `digest` identifies them (SHA-256, hexadecimal). For
+    "server" it is the address, and the digest is asked of the server. `settings` are those of the runtime that differ
+    from its defaults: fields of models.llama.LlamaSettings, models.vllm_runtime.EngineSettings or
+    models.servers.backend.ServerSettings.
     """
 
     runtime: RuntimeName
@@ -28,15 +31,55 @@ class ModelSpec:
     settings: dict[str, Any] = field(default_factory=dict)
 
 
+def runtime_of(path: Path) -> RuntimeName:
+    """Name the runtime for weights on this machine: llama.cpp runs GGUF files, vLLM folders of safetensors."""
+    return "vllm" if path.is_dir() else "llama"
+
+
 def open_here(spec: ModelSpec) -> ModelBackend:
-    """Open a model in this process; blocks while it loads. Raises ModelError."""
-    if spec.runtime == "llama":
-        from models.llama import LlamaBackend, LlamaSettings  # noqa: PLC0415 - the runtime
+    """Open a model in this process; blocks while it loads. Raises ModelError, NotEnoughMemory before it loads."""
+    opener = _OPENERS.get(spec.runtime)
+    if opener is None:
+        raise ModelError(f"there is no runtime {spec.runtime!r}", advice=f"Known: {', '.join(_OPENERS)}.")
+    return opener(spec)
 
-        settings = LlamaSettings.from_environment(**spec.settings)
-        return LlamaBackend(Path(spec.location), digest=spec.digest, name=spec.name, settings=settings)
-    if spec.runtime == "server":
-        from models.servers.backend import ServerBackend, ServerSettings  # noqa: PLC0415 - the HTTP client
 
-        return ServerBackend(spec.location, name=spec.name, settings=ServerSettings(**spec.settings))
-    raise ModelError(f"there is no runtime {spec.runtime!r}", advice="Known: llama, server.")
+def _open_llama(spec: ModelSpec) -> ModelBackend:
+    from models.fitting import fit  # noqa: PLC0415 - reads what this module describes
+    from models.gpu_layers import choose_for_machine  # noqa: PLC0415 - where a model is opened only
+    from models.llama import LlamaBackend, LlamaSettings  # noqa: PLC0415 - the runtime
+    from models.llama_runtime import supports_gpu  # noqa: PLC0415 - the runtime
+
+    path = Path(spec.location)
+    settings = LlamaSettings.from_environment(**spec.settings)
+    if settings.gpu_layers is None:
+        layers = choose_for_machine(path, settings.context_tokens, supports_gpu=supports_gpu).layers
+        settings = dataclasses.replace(settings, gpu_layers=layers)
+    if not settings.gpu_layers:  # else the weights are not, or not all, in the machine's own memory
+        settings = LlamaSettings.from_environment(**{**fit(spec).spec.settings, "gpu_layers": 0})
+    try:
+        return LlamaBackend(path, digest=spec.digest, name=spec.name, settings=settings)
+    except ModelError as error:
+        if settings.gpu_layers:
+            error.advice += f" {settings.gpu_layers} layers went to the graphics card: try REDWELL_GPU_LAYERS=0."
+        raise
+
+
+def _open_vllm(spec: ModelSpec) -> ModelBackend:
+    from models.vllm import VllmBackend, settings_from_environment  # noqa: PLC0415 - the runtime
+
+    settings = settings_from_environment(**spec.settings)
+    return VllmBackend(Path(spec.location), digest=spec.digest, name=spec.name, settings=settings)
+
+
+def _open_server(spec: ModelSpec) -> ModelBackend:
+    from models.servers.backend import ServerBackend, ServerSettings  # noqa: PLC0415 - the HTTP client
+
+    return ServerBackend(spec.location, name=spec.name, settings=ServerSettings(**spec.settings))
+
+
+_OPENERS: Mapping[str, Callable[[ModelSpec], ModelBackend]] = {
+    "llama": _open_llama,
+    "vllm": _open_vllm,
+    "server": _open_server,
+}

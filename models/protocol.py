@@ -85,8 +85,8 @@ class Reply:
     cache; `sampled_tokens` were chosen by the model, `forced_tokens` were fixed by the schema.
     Times are seconds. `from_cache` is set when the reply was read from the case file. `probabilities` maps the JSON
     pointer of each choice (enum, boolean, null or not) to the probability of what was chosen, among what the schema
-    allows; `alternatives` maps that of each enum of at most 16 texts to the probability of each value. Both are empty
-    unless the request asked for them (models.choices).
+    allows; `alternatives` maps that of each enum of at most 16 texts, and of each boolean ("true", "false"), to the
+    probability of each value. Both are empty unless the request asked for them (models.choices).
     """
 
     value: Any

@@ -20,12 +20,12 @@ from pathlib import Path
 from models.errors import ModelError
 from models.hardware import CPUINFO, read_cpu, usable_cores
 from models.install import InstalledModel, cache_folder, find_model, list_models
-from models.protocol import ModelBackend, Request, Sampling, Segment, canonical_json
+from models.protocol import ModelBackend, Reply, Request, Sampling, Segment, canonical_json
 from models.selftest import run_child
 
 TIMEOUT_SECONDS = 900.0
-READINGS = 4
-"""Prompts that are read, one behind the other: reading keeps the machine busy by itself."""
+READING_SECONDS, READINGS = 4.0, 4
+"""Prompts are read one behind the other for so long, and no more of them: reading keeps the machine busy by itself."""
 
 REPLIES = 8
 """Replies that are written at once, as a run writes them."""
@@ -34,7 +34,9 @@ PASSAGE = (
     "On the third of May the harbour master wrote to the council that the crane had not been inspected since the "
     "winter, and that two men had asked for it in writing. The council answered that it had no record of the letter. "
 )
-NUMBERS = {"type": "array", "items": {"type": "integer", "minimum": 0, "maximum": 999}, "minItems": 16, "maxItems": 16}
+MOST_NUMBERS, LEAST_NUMBERS = 16, 4
+TOKENS_READ_PER_NUMBER = 12.0
+"""A model that reads so many tokens a second is asked for one number more in a reply, so that it is done in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +54,17 @@ class Rates:
 
 
 async def measure(backend: ModelBackend) -> Rates:
-    """Time some prompts that share nothing, then some replies that are written together."""
+    """Time some prompts that share nothing, then some replies that are written together: ten seconds or so."""
     await backend.ask(_reading(-1, 1))  # what is slow once (a grammar, pages of the file) is not counted
     began = time.perf_counter()
-    read = [await backend.ask(_reading(number, 8)) for number in range(READINGS)]
+    read: list[Reply] = []
+    while len(read) < READINGS and (not read or time.perf_counter() - began < READING_SECONDS):
+        read.append(await backend.ask(_reading(len(read), 8)))
     reading_seconds = time.perf_counter() - began
     prompt_rate = sum(r.prompt_tokens - r.reused_tokens for r in read) / max(reading_seconds, 1e-6)
+    numbers = int(min(MOST_NUMBERS, max(LEAST_NUMBERS, prompt_rate / TOKENS_READ_PER_NUMBER)))
     began = time.perf_counter()
-    written = await asyncio.gather(*(backend.ask(_writing(number)) for number in range(REPLIES)))
+    written = await asyncio.gather(*(backend.ask(_writing(number, numbers)) for number in range(REPLIES)))
     seconds = time.perf_counter() - began - sum(r.prompt_tokens - r.reused_tokens for r in written) / prompt_rate
     return Rates(
         prompt_per_second=round(prompt_rate, 1),
@@ -74,9 +79,11 @@ def _reading(number: int, repeats: int) -> Request:
     return Request((Segment("user", text),), canonical_json({"type": "boolean"}), Sampling(max_tokens=8))
 
 
-def _writing(number: int) -> Request:
-    text = f"List {number * 31 + 17}: write sixteen numbers below a thousand."
-    return Request((Segment("user", text),), canonical_json(NUMBERS), Sampling(max_tokens=512), seed=number)
+def _writing(number: int, count: int) -> Request:
+    text = f"List {number * 31 + 17}: write {count} numbers below a thousand."
+    items = {"type": "integer", "minimum": 0, "maximum": 999}
+    schema = {"type": "array", "items": items, "minItems": count, "maxItems": count}
+    return Request((Segment("user", text),), canonical_json(schema), Sampling(max_tokens=512), seed=number)
 
 
 def measure_model(name: str = "", *, timeout_seconds: float = TIMEOUT_SECONDS) -> Rates:
@@ -96,7 +103,12 @@ def measure_model(name: str = "", *, timeout_seconds: float = TIMEOUT_SECONDS) -
 
 def load_rates(name: str = "") -> Rates | None:
     """Return what was measured of a model on this machine; None if nothing was. Raises ModelError for no such model."""
-    body = _load().get(_key(find_model(name)))
+    return remembered_rates(find_model(name).sha256)
+
+
+def remembered_rates(sha256: str) -> Rates | None:
+    """Return what was measured of the weights with that hash on this machine; None if nothing was."""
+    body = _load().get(_key(sha256))
     try:
         return Rates(**body) if isinstance(body, dict) else None
     except TypeError:
@@ -106,7 +118,7 @@ def load_rates(name: str = "") -> Rates | None:
 def remember_rates(model: InstalledModel, rates: Rates) -> None:
     """Keep rates in the cache; raises ModelError if it cannot be written."""
     file = _file()
-    body = {**_load(), _key(model): dataclasses.asdict(rates)}
+    body = {**_load(), _key(model.sha256): dataclasses.asdict(rates)}
     part = file.with_suffix(".part")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -125,10 +137,10 @@ def context_of(name: str = "") -> int | None:
     return int(chosen) if chosen.isdigit() else own or None
 
 
-def _key(model: InstalledModel) -> str:
+def _key(sha256: str) -> str:
     cpu, _ = read_cpu(CPUINFO)
     threads = os.environ.get("REDWELL_THREADS") or usable_cores()
-    return f"{model.sha256} on {cpu or platform.processor()}, {threads} threads"
+    return f"{sha256} on {cpu or platform.processor()}, {threads} threads"
 
 
 def _file() -> Path:
@@ -145,10 +157,9 @@ def _load() -> dict[str, object]:
 
 async def _measure_file(path: Path) -> Rates:
     # Imported here: the parent must not load the runtime that may crash.
-    from models.llama import LlamaBackend, LlamaSettings  # noqa: PLC0415
+    from models.opening import ModelSpec, open_here, runtime_of  # noqa: PLC0415
 
-    settings = dataclasses.replace(LlamaSettings.from_environment(), context_tokens=8192)
-    backend = LlamaBackend(path, digest="rates", name=path.stem, settings=settings)
+    backend = open_here(ModelSpec(runtime_of(path), path.stem, str(path), "rates", {"context_tokens": 8192}))
     try:
         return await measure(backend)
     finally:

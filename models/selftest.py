@@ -86,11 +86,11 @@ def judge(code: int, output: str, complaint: str, seconds: float) -> SelfTest:
 
 async def _ask_once(model: Path) -> dict[str, object]:
     # Imported here: the parent must not load the runtime that may crash.
-    from models.llama import LlamaBackend, LlamaSettings  # noqa: PLC0415
+    from models.opening import ModelSpec, open_here  # noqa: PLC0415
     from models.protocol import Request, Sampling, Segment  # noqa: PLC0415
 
-    settings = LlamaSettings(context_tokens=2048, running=8, kept=0)
-    backend = LlamaBackend(model, digest="self-test", name=model.stem, settings=settings)
+    small = {"context_tokens": 2048, "running": 8, "kept": 0}
+    backend = open_here(ModelSpec("llama", model.stem, str(model), "self-test", small))
 
     def request(text: str) -> Request:
         schema = json.dumps({"type": "boolean"})

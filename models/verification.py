@@ -74,15 +74,42 @@ def digest_of(files: Sequence[WeightFile]) -> str:
 
 def verified_hash(path: Path, root: Path, *, progress: Progress = no_progress) -> str:
     """Return the SHA-256 of a file without a pinned hash (a user's own), remembered under `root`."""
-    name = str(path) if path.parent != root else path.name
-    place = path.name if path.parent == root else f"elsewhere-{hashlib.sha256(name.encode()).hexdigest()[:16]}"
-    record = record_path(root, place)
-    known = _load(record).get(name)
-    if known and (known["bytes"], known["mtime_ns"]) == _stamp(path):
-        return str(known["sha256"])
+    if known := remembered_hash(path, root):
+        return known
     actual = sha256_of(path, progress=progress)
+    record, name = _own_record(path, root)
     remember(record, {name: seal(path, actual)})
     return actual
+
+
+def verified_folder(folder: Path, files: Sequence[Path], root: Path, *, progress: Progress = no_progress) -> str:
+    """Return the digest of a model folder without pinned hashes (a user's own), its hashes remembered under `root`."""
+    key = hashlib.sha256(str(folder).encode()).hexdigest()[:16]
+    place = folder.name if folder.parent == root else f"elsewhere-{key}"
+    record = record_path(root, place)
+    known = _load(record)
+    fresh = {}
+    for path in files:
+        old = known.get(path.name)
+        is_known = old and (old["bytes"], old["mtime_ns"]) == _stamp(path)
+        fresh[path.name] = dict(old) if old and is_known else seal(path, sha256_of(path, progress=progress))
+    if fresh != known:
+        remember(record, fresh)
+    return digest_of([WeightFile(name, body["bytes"], body["sha256"]) for name, body in fresh.items()])
+
+
+def remembered_hash(path: Path, root: Path) -> str:
+    """Return the SHA-256 of a file if it was taken since the file was last changed, else ""."""
+    record, name = _own_record(path, root)
+    known = _load(record).get(name)
+    return str(known["sha256"]) if known and (known["bytes"], known["mtime_ns"]) == _stamp(path) else ""
+
+
+def _own_record(path: Path, root: Path) -> tuple[Path, str]:
+    """Return where the hash of a user's own file is remembered, and under which name."""
+    if path.parent == root:
+        return record_path(root, path.name), path.name
+    return record_path(root, f"elsewhere-{hashlib.sha256(str(path).encode()).hexdigest()[:16]}"), str(path)
 
 
 def seal(path: Path, sha256: str) -> dict[str, Any]:
@@ -111,10 +138,10 @@ def _verify_file(root: Path, file: WeightFile, known: dict[str, Any], progress: 
     return seal(path, actual)
 
 
-def corrupt(path: Path, expected: str, actual: str) -> WeightsCorrupt:
+def corrupt(path: Path, expected: str, actual: str, *, by: str = "the catalogue") -> WeightsCorrupt:
     """Build the error for a file that is not the pinned one."""
     return WeightsCorrupt(
-        f"{path} has SHA-256 {actual}, but the catalogue pins {expected}",
+        f"{path} has SHA-256 {actual}, but {by} pins {expected}",
         advice="Do not use it. Install the model again; if that repeats, the package behind it was changed.",
     )
 

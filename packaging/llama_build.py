@@ -2,6 +2,9 @@
 
 gcc 12 drops the stores of the AMX tile configuration, so a native gcc build dies with SIGSEGV on CPUs with AMX.
 clang 16 does not. With gcc, the flags this CPU has are named one by one and AMX is left out.
+
+Where CUDA's compiler is found, a build with CUDA comes first; on Apple silicon one with Metal. If such a build fails or
+its self-test does, the builds for the processor alone are next (docs/gpu.md).
 """
 
 from __future__ import annotations
@@ -70,8 +73,22 @@ def safe_flags(cpu_features: frozenset[str]) -> tuple[str, ...]:
 def build_plans(cpu_features: frozenset[str], environment: Mapping[str, str] = os.environ) -> list[BuildPlan]:
     """List the builds to try, best first. The user's own CMAKE_ARGS are added to each."""
     extra = (*ALWAYS, *environment.get("CMAKE_ARGS", "").split())
+    if platform.system() == "Darwin" and platform.machine() == "arm64" and not _mentions("GGML_METAL", extra):
+        metal, plain = (*extra, "-DGGML_METAL=ON"), (*extra, "-DGGML_METAL=OFF")
+        return [
+            BuildPlan("metal", "", "", platform.platform(), metal),
+            BuildPlan("native", "", "", platform.platform(), plain),
+        ]
     if platform.system() != "Linux":
         return [BuildPlan("native", "", "", platform.platform(), extra)]
+    plans = processor_plans(cpu_features, extra)
+    wants_cuda = shutil.which("nvidia-smi") and not _mentions("GGML_CUDA", extra)
+    nvcc = find_nvcc(environment) if wants_cuda else ""
+    return [*(with_cuda(plan, nvcc) for plan in plans[:1] if nvcc), *plans]
+
+
+def processor_plans(cpu_features: frozenset[str], extra: tuple[str, ...]) -> list[BuildPlan]:
+    """List the builds of Linux for the processor alone, best first."""
     if platform.machine() != "x86_64":
         return [
             BuildPlan("native", "", "", _version_line("cc"), extra),
@@ -86,6 +103,28 @@ def build_plans(cpu_features: frozenset[str], environment: Mapping[str, str] = o
     elif clang:
         plans.append(BuildPlan("clang-safe", clang[0], clang[1], _version_line(clang[0]), safe))
     return plans
+
+
+def with_cuda(plan: BuildPlan, nvcc: str) -> BuildPlan:
+    """Add CUDA to a build. Only the code for the processor is built with the plan's own compiler."""
+    flags = ["-DGGML_CUDA=ON", f"-DCMAKE_CUDA_COMPILER={nvcc}"]
+    if shutil.which("g++"):
+        flags.append("-DCMAKE_CUDA_HOST_COMPILER=g++")  # CUDA trails clang's versions
+    compiler = f"{plan.compiler}, {_output(nvcc)}"
+    return BuildPlan(f"cuda-{plan.label}", plan.cc, plan.cxx, compiler, (*plan.cmake_args, *flags))
+
+
+def find_nvcc(environment: Mapping[str, str]) -> str:
+    """Find CUDA's compiler: on the path, or where CUDA_HOME or the usual place has it; "" if it is not installed."""
+    places = [environment.get("CUDA_HOME", ""), environment.get("CUDA_PATH", ""), "/usr/local/cuda"]
+    candidates = [Path(place) / "bin" / "nvcc" for place in places if place]
+    found = next((str(path) for path in candidates if path.is_file()), None)
+    return shutil.which("nvcc", path=environment.get("PATH", os.defpath)) or found or ""
+
+
+def _mentions(option: str, flags: tuple[str, ...]) -> bool:
+    """Say whether the user's own flags decide about an option."""
+    return any(flag.startswith(f"-D{option}") for flag in flags)
 
 
 def find_clang() -> tuple[str, str] | None:
@@ -171,8 +210,13 @@ def _run(arguments: list[str], output: object, environment: dict[str, str]) -> N
 
 
 def _version_line(compiler: str) -> str:
+    return (_output(compiler).splitlines() or ["unknown compiler"])[0]
+
+
+def _output(compiler: str) -> str:
+    """Return all that a compiler says of its version; nvcc names it on its last lines."""
     try:
         answer = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=False)
     except OSError:
-        return "unknown compiler"
-    return (answer.stdout.splitlines() or ["unknown compiler"])[0]
+        return ""
+    return answer.stdout

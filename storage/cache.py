@@ -1,4 +1,4 @@
-"""Results of sub-pipelines that are dear to make again: embeddings (bytes), operator outputs (JSON)."""
+"""Results of sub-pipelines that are dear to make again: bytes, or JSON."""
 
 from __future__ import annotations
 

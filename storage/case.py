@@ -20,9 +20,10 @@ from storage.replies import Replies
 from storage.rows import Rows
 from storage.runs import Runs
 from storage.search import Search
+from storage.vectors import Vectors
 
 
-class Case(Documents, Search, TextIndexes, Replies, Cache, Runs, Rows, LedgerBook, Evidence, Events):
+class Case(Documents, Search, TextIndexes, Replies, Cache, Vectors, Runs, Rows, LedgerBook, Evidence, Events):
     """An open case file. Each base class holds the methods of one topic.
 
     One case has at most one writer at a time, over all processes; readers are free. Use a Case only in the

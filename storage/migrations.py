@@ -116,12 +116,28 @@ def _text_indexes(database: Database) -> None:
         database.execute(statement)
 
 
+_VECTORS = """
+CREATE TABLE vector_models (key INTEGER PRIMARY KEY, digest TEXT NOT NULL UNIQUE);
+CREATE TABLE vectors (
+    key INTEGER PRIMARY KEY, model INTEGER NOT NULL REFERENCES vector_models(key), text BLOB NOT NULL,
+    body BLOB NOT NULL, UNIQUE (model, text));
+DELETE FROM cache WHERE kind = 'embedding';
+"""
+"""`text` is a SHA-256 digest. Vectors were among the cached values before, without a check: they are computed again."""
+
+
+@case_migrations(name="0003_vectors")
+def _vectors(database: Database) -> None:
+    for statement in _statements(_VECTORS):
+        database.execute(statement)
+
+
 def _statements(script: str) -> list[str]:
     """Split a script at its semicolons; none stands inside a statement."""
     return [statement for part in script.split(";") if (statement := part.strip())]
 
 
-SCHEMA_VERSION: Final = 2
+SCHEMA_VERSION: Final = 3
 """How many migrations there are; kept in `PRAGMA user_version` of every case."""
 
 

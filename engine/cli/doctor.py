@@ -15,6 +15,7 @@ from rich.text import Text
 
 from engine.cli import servers
 from engine.cli.console import messages, one_line, output, styled
+from engine.cli.models_view import rates_text
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.documents.events import FileFailed, Parsed
 from engine.documents.ingest import ingest_folder
@@ -26,7 +27,7 @@ from models.rates import measure_model
 
 app = typer.Typer(**COMMAND_SETTINGS)
 
-HELPFUL = frozenset({"Processor", "Memory", "Disk"})
+HELPFUL = frozenset({"Processor", "Graphics card", "Memory", "Disk"})
 """Checks that may fail without stopping a run; they are notes, the others are needs."""
 
 TEST_WORDS = "Record 4711 read by OCR"
@@ -64,12 +65,10 @@ def doctor(
 
 
 def show_rates(model: str) -> None:
-    """Measure a model (a minute or so) and say what came of it; raises models.errors.ModelError."""
+    """Measure a model (ten seconds or so) and say what came of it; raises models.errors.ModelError."""
     with messages().status("reading and writing …"):
         rates = measure_model(model)
-    read, written = f"{rates.prompt_per_second:,.0f}", f"{rates.sampled_per_second:,.0f}"
-    text = f"reads {read} tokens a second and writes {written}, in several replies at once"
-    output().print(styled((model or "the default model", "bold"), f" {text}"), soft_wrap=True)
+    output().print(styled((model or "the default model", "bold"), f" {rates_text(rates)}"), soft_wrap=True)
 
 
 def check_cache() -> Check:
@@ -99,7 +98,7 @@ def check_network() -> Check:
     return Check(
         "Network",
         True,
-        "not used: everything runs on this machine; only `models install` downloads, and a "
+        "not used: everything runs on this machine; only `models install` and `models get --online` download, and a "
         "server is asked where you name one",
     )
 

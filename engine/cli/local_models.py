@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from engine.errors import EnvironmentMissing, UsageError
 from engine.executor.model_pool import TextEmbedder
 from models.catalog import CatalogEntry, catalog, default_entry
 from models.errors import ModelError
-from models.install import embedding_folder, find_model, list_models, models_folder
-from models.opening import ModelSpec, open_here
+from models.install import FOLDER_PREFIX, embedding_folder, find_model, list_models, models_folder
+from models.isolation.backend import IsolatedBackend
+from models.model_folder import is_model_folder
+from models.opening import ModelSpec, open_here, runtime_of
 from models.protocol import ModelBackend
-from models.servers.address import read_place
 from models.servers.remembered import RememberedServer, find_server
+
+if TYPE_CHECKING:
+    from models.cluster.backend import Cluster
+
+CLUSTER = "REDWELL_CLUSTER"
+"""Names the cluster of runs that are not given one (docs/cluster.md)."""
 
 
 class LocalModels:
@@ -23,29 +32,43 @@ class LocalModels:
     def __init__(self) -> None:
         self._stand_ins: dict[str, str] = {}
         self._open: dict[Path, ModelBackend] = {}
-        self._loading = threading.Lock()
         self._servers: dict[tuple[str, str], ModelBackend] = {}
+        self._loading = threading.Lock()
         self._allowed: tuple[str, ...] = ()
+        self._where = os.environ.get(CLUSTER, "").strip()
+        self._cluster: Cluster | None = None
 
     def allow_hosts(self, places: Sequence[str]) -> None:
         """Let models be asked at HOST:PORT that are not this machine; raises UsageError for what is no such place."""
+        from models.addresses import read_allowed  # noqa: PLC0415 - few runs leave this machine
+
         try:
-            self._allowed = tuple(read_place(place) for place in places)
+            self._allowed = tuple(str(place) for place in read_allowed(places))
+        except ModelError as error:
+            raise UsageError(str(error), advice=error.advice) from error
+
+    def use_cluster(self, where: str) -> None:
+        """Run models on a cluster (models.cluster.address); raises UsageError for what is none."""
+        from models.cluster.address import read_cluster  # noqa: PLC0415 - few runs use a cluster
+
+        try:
+            self._where = str(read_cluster(where))
         except ModelError as error:
             raise UsageError(str(error), advice=error.advice) from error
 
     def stand_in(self, name: str, *, is_chosen: bool) -> str:
         """Return the default model's id for a name that no local model can have (gpt-4o-mini), else "".
 
-        Raises EnvironmentMissing when the model that would be used is not installed.
+        Raises EnvironmentMissing when the model that would be used is not installed, or the cluster cannot be used.
         """
+        self._need_cluster()
         if is_here(name):
             return ""
         if (server := _server(name)) is not None:
             self._need_server(server)
             return ""
         entry = _known(name)
-        if entry is not None or is_chosen or name.endswith(".gguf"):
+        if entry is not None or is_chosen or name.endswith(".gguf") or name.startswith(FOLDER_PREFIX):
             raise _missing(entry, name)
         default = default_entry()
         if not _is_installed(default):
@@ -60,7 +83,7 @@ class LocalModels:
             raise _missing(entry, entry.id)
 
     def open_model(self, name: str) -> ModelBackend:
-        """Verify and load a model; the same weights are loaded once, whatever they are called.
+        """Verify a model and load it in a process of its own; the same weights once, whatever they are called.
 
         Raises models.errors.ModelError.
         """
@@ -70,9 +93,14 @@ class LocalModels:
         found = find_model(self._stand_ins.get(name, name))
         with self._loading:
             if found.path not in self._open:
-                title = found.entry.id if found.entry else found.path.stem
-                self._open[found.path] = open_here(ModelSpec("llama", title, str(found.path), found.sha256))
+                title = found.entry.id if found.entry else found.path.name.removesuffix(".gguf")
+                spec = ModelSpec(runtime_of(found.path), title, str(found.path.absolute()), found.sha256)
+                self._open[found.path] = self._open_spec(spec)
             return self._open[found.path]
+
+    def _open_spec(self, spec: ModelSpec) -> ModelBackend:
+        self._need_cluster()
+        return self._cluster.open(spec) if self._cluster else IsolatedBackend(spec)
 
     def _open_server(self, server: RememberedServer) -> ModelBackend:
         key = (server.name, server.location)
@@ -88,6 +116,19 @@ class LocalModels:
 
         try:
             look_at_server(server.location, self._allowed)
+        except ModelError as error:
+            raise EnvironmentMissing(str(error), advice=error.advice) from error
+
+    def _need_cluster(self) -> None:
+        """Raise EnvironmentMissing for a cluster that may not be asked, or without Ray; nothing is started."""
+        if not self._where or self._cluster:
+            return
+        from models.addresses import read_allowed  # noqa: PLC0415 - few runs use a cluster
+        from models.cluster.address import read_cluster  # noqa: PLC0415
+        from models.cluster.backend import Cluster  # noqa: PLC0415
+
+        try:
+            self._cluster = Cluster(read_cluster(self._where), allowed=read_allowed(self._allowed))
         except ModelError as error:
             raise EnvironmentMissing(str(error), advice=error.advice) from error
 
@@ -116,7 +157,8 @@ def is_here(name: str) -> bool:
     if entry is not None:
         return _is_installed(entry)
     own = {label for path in models_folder().glob("*.gguf") for label in (path.name, path.stem)}
-    return name in own or Path(name).expanduser().is_file()
+    path = Path(name.removeprefix(FOLDER_PREFIX)).expanduser()
+    return name in own or path.is_file() or is_model_folder(path) or is_model_folder(models_folder() / path)
 
 
 def _server(name: str) -> RememberedServer | None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import urlsplit
 
 import typer
 from rich.padding import Padding
@@ -15,13 +17,17 @@ from rich.text import Text
 from engine.cli import servers
 from engine.cli.console import messages, one_line, output, styled
 from engine.cli.failure import show_error
+from engine.cli.models_view import as_json, detail_lines, rates_text, size_text, title_line
 from engine.cli.options import AllowHostOption
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.errors import UsageError
 from models import install as weights
 from models.catalog import catalog, default_entry
 from models.errors import ModelError
-from models.install import ModelStatus, list_models
+from models.install import InstalledModel, list_models
+from models.prospects import prospects
+from models.rates import measure_model
+from models.selftest import run_selftest
 from models.servers.address import is_address
 from models.verification import InstallProgress
 from models.verification import Progress as Report
@@ -31,21 +37,52 @@ app = typer.Typer(no_args_is_help=True, **COMMAND_SETTINGS)
 Ids = Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Models of `redwell models list`.")]
 
 
+Test = Annotated[bool, typer.Option("--test", help="See whether it answers; it is loaded in a process apart.")]
+
+
 @app.callback()
 def _models() -> None:
-    """List, install, add, check and remove the models on this machine."""
+    """List, install, add, measure, check and remove the models on this machine."""
 
 
 @app.command("list")
-def show() -> None:
-    """List the models of the catalogue and your own: what is installed, and what fits in memory now."""
+def show(
+    *,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Whole hashes.")] = False,
+    as_data: Annotated[bool, typer.Option("--json", help="Write all that is known as JSON, for a program.")] = False,
+) -> None:
+    """List the models of the catalogue and your own: which fit, which will be slow, which will not fit.
+
+    A model is slow that reads fewer than 20 tokens a second, or writes fewer than 3 in several replies at once.
+    Speeds are measured with `redwell models measure`, and estimated by size for the other models.
+    """
+    statuses = list_models()
+    found = list(zip(statuses, prospects(statuses), strict=True))
+    if as_data:
+        typer.echo(json.dumps([as_json(*each) for each in found], ensure_ascii=False, indent=1))
+        return
     console = output()
-    for status in list_models():
-        console.print(_title(status))
-        console.print(Padding(styled(one_line(_needs(status))), (0, 0, 0, 4)))
-        console.print(Padding(styled((one_line(status.purpose), "dim")), (0, 0, 1, 4)))
+    for status, prospect in found:
+        console.print(title_line(status))
+        lines = detail_lines(status, prospect, verbose=verbose)
+        console.print(Padding(Text("\n").join(lines), (0, 0, 1, 4)))
     servers.show()
-    output().print(styled((f"kept in {weights.models_folder()}", "dim")), soft_wrap=True)
+    console.print(styled((f"kept in {weights.models_folder()}", "dim")), soft_wrap=True)
+
+
+@app.command()
+def measure(
+    ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Models that are installed.")] = None,
+) -> None:
+    """Measure how fast models read and write on this machine, ten seconds or so each, and remember it.
+
+    Without an ID the default model is measured.
+    """
+    for model_id in ids or [""]:
+        with messages().status("reading and writing …"):
+            rates = measure_model(model_id)
+        name = model_id or "the default model"
+        output().print(styled((one_line(name), "bold"), f" {rates_text(rates)}"), soft_wrap=True)
 
 
 @app.command()
@@ -60,27 +97,89 @@ def install(ids: Ids = None) -> None:
 @app.command()
 def add(
     file: Annotated[
-        str, typer.Argument(metavar="FILE|ADDRESS", help="A GGUF file, or a model's server.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="FILE|FOLDER|ADDRESS",
+            help="A GGUF file, a folder of safetensors, or a model's server.",
+            show_default=False,
+        ),
     ],
-    name: servers.NameOption = "",
+    *,
+    name: Annotated[str, typer.Option("--name", help="What to call it; the file's own name if not given.")] = "",
+    test: Annotated[
+        bool, typer.Option("--test", help="See whether it answers; it is loaded in a process apart.")
+    ] = False,
     schema_mode: servers.SchemaModeOption = None,
     context_tokens: servers.ContextOption = None,
     requests: servers.RequestsOption = None,
     allow_host: AllowHostOption = None,
 ) -> None:
-    """Take your own GGUF file into the cache, or give a server's address a name (docs/servers.md)."""
-    if is_address(file) or name:
-        chosen = {"schema_mode": schema_mode, "context_tokens": context_tokens, "requests": requests}
-        servers.add(file, name, {key: value for key, value in chosen.items() if value}, allow_host or [])
+    """Take your own GGUF file or folder of safetensors (docs/models.md), or name a server (docs/servers.md).
+
+    A file is linked where that is the same disk, so that it takes no more room.
+    """
+    chosen = {"schema_mode": schema_mode, "context_tokens": context_tokens, "requests": requests}
+    chosen = {key: value for key, value in chosen.items() if value}
+    if is_address(file):
+        servers.add(file, name, chosen, allow_host or [])
         return
-    _add_file(Path(file))
+    if chosen or allow_host:
+        given = ", ".join(f"--{key.replace('_', '-')}" for key in [*chosen, *(["allow_host"] if allow_host else [])])
+        raise UsageError(f"{file} is no address of a server", advice=f"Leave out {given}: it is for servers.")
+    path = Path(file)
+    with _progress(path.name) as report:
+        added = weights.add(path, name=name, progress=report)
+    _introduce(added, test=test)
 
 
-def _add_file(file: Path) -> None:
-    with _progress(file.name) as report:
-        added = weights.add(file, progress=report)
+@app.command("get")
+def get_from_hub(
+    address: Annotated[
+        str, typer.Argument(metavar="hf:OWNER/REPO/FILE.gguf", help="A file of a hub; @REVISION may follow.")
+    ],
+    *,
+    online: Annotated[bool, typer.Option("--online", help="Allow this command to use the network.")] = False,
+    test: Annotated[
+        bool, typer.Option("--test", help="See whether it answers; it is loaded in a process apart.")
+    ] = False,
+) -> None:
+    """Download a GGUF file from a model hub, with --online only, and check it against the hash that the hub says.
+
+    Nothing is sent but the file's address. What is downloaded is pinned to the hash and the commit.
+    """
+    from models import hub  # noqa: PLC0415 - the only code that opens connections, on this command alone
+
+    if not online:
+        host = urlsplit(hub.hub_address()).netloc
+        raise UsageError(
+            f"this would contact {host}", advice=f"If you want that: redwell models get {address} --online"
+        )
+    told: set[str] = set()
+
+    def tell(host: str) -> None:
+        if host not in told:
+            told.add(host)
+            messages().print(styled(one_line(f"contacting {host}")), soft_wrap=True)
+
+    with _progress(address.rpartition("/")[2]) as report:
+        added = hub.get(address, tell=tell, progress=report)
+    _introduce(added, test=test)
+
+
+def _introduce(added: InstalledModel, *, test: bool) -> None:
+    """Say what a model is that was taken in, and how to use it; with `test`, whether it answers."""
     name = added.entry.id if added.entry else added.path.stem
+    statuses = list_models()
+    found = next(each for each in zip(statuses, prospects(statuses), strict=True) if each[0].id == name)
     output().print(styled((one_line(name), "bold"), f": SHA-256 {added.sha256}"), soft_wrap=True)
+    for line in detail_lines(*found, verbose=False):
+        output().print(Padding(line, (0, 0, 0, 4)))
+    if test:
+        with messages().status("asking it …"):
+            verdict = run_selftest(added.path)
+        if not verdict.ok:
+            raise ModelError(f"{name} does not answer: {verdict.detail}", advice=f"redwell models remove {name}")
+        output().print(styled(one_line(f"it answers: {verdict.detail}")), soft_wrap=True)
     output().print(f"use it with: --model {name}", soft_wrap=True)
 
 
@@ -111,7 +210,7 @@ def remove(ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Model
         if servers.remove(model_id):
             continue
         freed = weights.remove(model_id)
-        output().print(styled((one_line(model_id), "bold"), f": removed, {_size(freed)} freed"))
+        output().print(styled((one_line(model_id), "bold"), f": removed, {size_text(freed)} freed"))
 
 
 def _known(ids: list[str]) -> list[str]:
@@ -123,25 +222,6 @@ def _known(ids: list[str]) -> list[str]:
                 advice=f"There are: {', '.join(known)}. A file of your own: `redwell models add FILE`.",
             )
     return ids
-
-
-def _title(status: ModelStatus) -> Text:
-    installed = ("installed", "green") if status.installed else ("not installed", "yellow")
-    is_default = ", the default" if status.is_default else ""
-    return styled((one_line(status.id), "bold"), "  ", installed, is_default)
-
-
-def _needs(status: ModelStatus) -> str:
-    """Say what a model takes: on the disk, in memory, in rights."""
-    memory = ""
-    if status.kind == "language":
-        fits = "fits" if status.memory.fits else f"does not fit: {_size(status.memory.available_bytes)} free"
-        memory = f", {_size(status.memory.needed_bytes)} of memory ({fits})"
-    return f"{status.title}, {_size(status.bytes)}{memory}, licence {status.licence}"
-
-
-def _size(count: int) -> str:
-    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.0f} MB"
 
 
 @contextmanager

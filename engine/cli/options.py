@@ -57,6 +57,16 @@ AllowHostOption = Annotated[
         help="Let text be sent to a model's server that is not this machine. May be repeated; kept with the run.",
     ),
 ]
+ClusterOption = Annotated[
+    str,
+    typer.Option(
+        "--cluster",
+        metavar="WHERE",
+        help="Run models on a Ray cluster: local:2 (processes of this machine), HOST:PORT or ray://HOST:PORT.",
+        envvar="REDWELL_CLUSTER",
+        show_default=False,
+    ),
+]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show problems only.")]
 
 

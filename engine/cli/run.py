@@ -14,6 +14,7 @@ from engine.cli.local_models import LocalModels
 from engine.cli.options import (
     AllowHostOption,
     BomOption,
+    ClusterOption,
     ColumnsOption,
     InputOption,
     ListsOption,
@@ -73,6 +74,7 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter per option
     password: PasswordOption = None,
     trust_code: TrustOption = False,
     allow_host: AllowHostOption = None,
+    cluster: ClusterOption = "",
     quiet: QuietOption = False,
     json_events: Annotated[
         bool, typer.Option("--json-events", help="Write events to stdout as JSON lines, in place of the table.")
@@ -93,6 +95,7 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter per option
         workers=workers,
         trust_code=trust_code,
         allow_hosts=tuple(allow_host or ()),
+        cluster=cluster,
         output=OutputOptions(split_columns(columns), bom, lists),
         parse=ParseOptions(ocr=ocr, password=password),
     )

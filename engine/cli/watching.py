@@ -23,6 +23,7 @@ from engine.executor.events import (
     FilesFound,
     ModelLoading,
     ModelReady,
+    ModelRestarted,
     OperatorFinished,
     OperatorStarted,
     RunFinished,
@@ -102,6 +103,8 @@ class LiveWatch(Watch):
             self._console.print(styled(("warning: ", "bold yellow"), one_line(message)))
         elif isinstance(event, DocumentFailed):
             self._console.print(styled(("failed: ", "bold red"), one_line(f"{event.path}: {event.message}")))
+        elif isinstance(event, ModelRestarted):
+            self._console.print(styled(("restarted: ", "bold yellow"), _line(event)))
 
     def _picture(self) -> RenderableType:
         with self._lock:
@@ -218,6 +221,8 @@ def _line(event: Event) -> str:
             text = f"loading the model {event.model}"
         case ModelReady():
             text = f"{event.model} is ready after {span_text(event.seconds)}"
+        case ModelRestarted():
+            text = f"the process of {event.model} starts again {event.settings}: {event.reason}"
         case OperatorStarted():
             text = f"{event.operator} ({event.kind}) begins"
         case OperatorFinished():

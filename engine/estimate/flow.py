@@ -9,7 +9,7 @@ from itertools import islice
 
 from engine.estimate.sizes import (
     CHARACTERS_PER_TOKEN,
-    leading_field,
+    leading_fields,
     main_prompts,
     prompt_tokens,
     read_tokens,
@@ -18,6 +18,7 @@ from engine.estimate.sizes import (
     written_sizes,
 )
 from engine.estimate.sources import Source
+from engine.language.layout import Layout
 from engine.plan.node import Node
 from engine.plan.work import Work, Workflow, WorkStep
 
@@ -89,7 +90,7 @@ class Flowing:
     sizes: dict[str, float]
     assumptions: dict[str, None] = field(default_factory=dict)
     values: dict[str, Guess] = field(default_factory=dict)
-    begun: set[tuple[str, str]] = field(default_factory=set)
+    begun: set[tuple[str, ...]] = field(default_factory=set)
 
     def distinct(self, name: str, calls: Guess) -> Guess:
         """Return how many different values of a field so many calls are about."""
@@ -138,7 +139,7 @@ def _through(
         sides = inputs if work.node.traits().inputs == 2 else ()
         calls = NOTHING if is_sure else _calls(work.node, given, sides, flow.assumptions)
         tokens = _prompt_tokens(work.node, flow, calls, characters_per_token)
-        read = _read_tokens(work.node, flow, calls, tokens)
+        read = _read_tokens(work.node, flow, calls, tokens, characters_per_token)
         chosen, _ = reply_tokens(work.node)
         found.append(WorkEstimate(work, given, calls, tokens, read, calls.times(chosen, chosen, chosen)))
         if not is_sure:
@@ -163,7 +164,7 @@ def _calls(node: Node, rows: Guess, sides: Sequence[Flowing], assumptions: dict[
     if not traits.calls_model:
         return NOTHING
     prompts = max(1, len(main_prompts(node)))
-    if traits.row_local:
+    if traits.row_local or node.kind == "filter":
         return rows.times(prompts, prompts, prompts)
     if traits.cardinality == "many_to_one":
         return _groups(node, rows)
@@ -195,22 +196,27 @@ def _prompt_tokens(node: Node, flow: Flowing, calls: Guess, characters_per_token
     return Guess(*(c * fixed + r * row for c, r in zip(_ends(calls), _ends(flow.rows), strict=True)))
 
 
-def _read_tokens(node: Node, flow: Flowing, calls: Guess, tokens: Guess) -> Guess:
+def _read_tokens(node: Node, flow: Flowing, calls: Guess, tokens: Guess, characters_per_token: float) -> Guess:
     """Leave out of the prompts' tokens what is read once for several of them."""
     prompts = main_prompts(node)
     if calls == NOTHING or not node.traits().row_local:
         return tokens
     share = calls.times(*[1 / max(1, len(prompts))] * 3)
+    layout: Layout = getattr(node, "layout", "as_written")
     for prompt in prompts:
-        begins = leading_field(prompt)
-        if begins is None:
-            continue
-        size = flow.sizes.get(begins[1], 0.0)
-        again = NOTHING if begins in flow.begun else flow.distinct(begins[1], share)
-        spared = [max(0.0, c - a) if math.isfinite(c) else 0.0 for c, a in zip(_ends(share), _ends(again), strict=True)]
-        tokens = Guess(*(t - s * size for t, s in zip(_ends(tokens), spared, strict=True)))
-        flow.begun.add(begins)
+        begins = leading_fields(prompt, layout, flow.sizes, characters_per_token)
+        for end in range(2, len(begins) + 1):
+            tokens = _spared(tokens, begins[:end], flow, share)
     return tokens
+
+
+def _spared(tokens: Guess, begins: tuple[str, ...], flow: Flowing, calls: Guess) -> Guess:
+    """Take off what need not be read of the last field that prompts begin with, for others have begun so too."""
+    size = flow.sizes.get(begins[-1], 0.0)
+    again = NOTHING if begins in flow.begun else flow.distinct(begins[-1], calls)
+    spared = [max(0.0, c - a) if math.isfinite(c) else 0.0 for c, a in zip(_ends(calls), _ends(again), strict=True)]
+    flow.begun.add(begins)
+    return Guess(*(t - s * size for t, s in zip(_ends(tokens), spared, strict=True)))
 
 
 def _ends(guess: Guess) -> tuple[float, float, float]:

@@ -20,9 +20,9 @@ from engine.estimate.sources import Source
 CHARACTERS_PER_PAGE = 1_800
 """A page of typed text, where no document of the case tells."""
 
-BYTES_PER_PAGE = 6_900
-BYTES_PER_ROW = 650
-BYTES_PER_CALL = 1_400
+BYTES_PER_PAGE = 4_800
+BYTES_PER_ROW = 600
+BYTES_PER_CALL = 1_300
 """Growth of the case file: measured by `redwell bench growth` (tests/bench/README.md)."""
 
 HOURS_PER_DAY = 24
@@ -152,7 +152,7 @@ def scale_lines(
 ) -> Iterator[str]:
     """Write what each machine would take, and how large the case would get."""
     yield "At this size"
-    table = [("machine", "parsing", "reading", "writing", "hours in all", "at most")]
+    table: list[tuple[str, ...]] = [("machine", "parsing", "reading", "writing", "hours in all", "at most")]
     for machine in machines:
         likely = machine.hours(read.likely, sampled.likely, pages)
         most = sum(machine.hours(read.high, sampled.high, pages))

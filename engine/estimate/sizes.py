@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from engine.estimate.sources import Source
 from engine.language.binding import templates_of
+from engine.language.layout import DOCUMENT_CHARACTERS, Layout, in_reading_order
 from engine.language.schema import Enum, ListOf, Nullable, Quote, Record, Scalar, Schema, Type
 from engine.language.templates import Template
 from engine.plan.node import Node
@@ -105,13 +106,19 @@ def read_tokens(template: Template, sizes: Sizes) -> float:
     return sum(sizes.get(name, _UNKNOWN_TOKENS) for name in names)
 
 
-def leading_field(template: Template) -> tuple[str, str] | None:
-    """Return the text a prompt begins with and the field of the row behind it; None where it begins otherwise.
+def leading_fields(template: Template, layout: Layout, sizes: Sizes, characters_per_token: float) -> tuple[str, ...]:
+    """Return the text a prompt begins with, then the fields of the row behind it; nothing where it begins otherwise.
 
-    Prompts that begin alike about the same value share its reading (the model's prefix cache).
+    Prompts that begin alike about the same values share their reading (the model's prefix cache).
     """
     found = _LEADING.match(template.text)
-    return (found[1], found[2]) if found else None
+    written: tuple[str, ...] = (found[1], found[2]) if found else ()
+    if layout == "as_written":
+        return written
+    shown: list[tuple[str, ...]] = [path for path in template.shows if len(path) == 2 and path[0] == "input"]
+    lengths = {path: round(sizes.get(path[1], _UNKNOWN_TOKENS) * characters_per_token) for path in shown}
+    documents = {path: length for path, length in lengths.items() if length >= DOCUMENT_CHARACTERS}
+    return ("", *(path[1] for path in in_reading_order(documents))) if documents else written
 
 
 def literal_characters(template: Template) -> int:

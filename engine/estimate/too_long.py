@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from engine.errors import ItemError
 from engine.estimate.sizes import SYSTEM_TOKENS, literal_characters, main_prompts
 from engine.estimate.sources import Item, Source
+from engine.language.layout import Layout, lay_out
 from engine.language.position import Positions
 from engine.language.problems import Problem, Severity
 from engine.language.templates import Template
@@ -87,16 +88,17 @@ def _problems(
 
 
 def _long(node: Node, item: Item) -> Long:
-    characters = max((_characters(prompt, item) for prompt in main_prompts(node)), default=0)
+    layout: Layout = getattr(node, "layout", "as_written")
+    characters = max((_characters(prompt, layout, item) for prompt in main_prompts(node)), default=0)
     least, most = (round(characters / per_token) for per_token in (MOST_CHARACTERS, FEWEST_CHARACTERS))
     return Long(item.label, 0 if item.is_guess else least, most + SYSTEM_TOKENS)
 
 
-def _characters(prompt: Template, item: Item) -> int:
+def _characters(prompt: Template, layout: Layout, item: Item) -> int:
     """Count the characters of a prompt about one row: rendered where its values are known."""
     if item.values is not None:
         with suppress(ItemError):  # a field that is missing is a matter of the run; the size of the others is not
-            return len(prompt.render(input=item.values))
+            return len(lay_out(prompt, layout, input=item.values))
     return literal_characters(prompt) + sum(item.characters.get(name, 0) for name in prompt.mentions("input"))
 
 

@@ -83,6 +83,18 @@ class ModelReady(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ModelRestarted(Event):
+    """The model's process ended and another takes its place; what was in progress is asked again.
+
+    `settings` says with which settings, smaller ones where memory was why.
+    """
+
+    model: str
+    reason: str
+    settings: str
+
+
+@dataclass(frozen=True, slots=True)
 class OperatorStarted(Event):
     """An operator begins to take rows; those of a row-local chain all begin together."""
 
@@ -166,6 +178,7 @@ KINDS: dict[str, type[Event]] = {
         DocumentFailed,
         ModelLoading,
         ModelReady,
+        ModelRestarted,
         OperatorStarted,
         OperatorProgress,
         OperatorFinished,

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import EnvironmentMissing
-from engine.executor.events import Emit, ModelLoading, ModelReady, Warned
+from engine.executor.events import Emit, Event, ModelLoading, ModelReady, ModelRestarted, Warned
 from models.errors import ModelError
+from models.isolation.notices import GivesNotice, Notice, Restarted
 from models.protocol import ModelBackend, warnings_of
 
 OpenModel = Callable[[str], ModelBackend]
@@ -97,4 +100,18 @@ class ModelPool:
         self._emit(ModelReady(backend.name, backend.context_tokens, time.perf_counter() - start))
         for message in warnings_of(backend):
             self._emit(Warned(message))
+        if isinstance(backend, GivesNotice):
+            backend.watch(partial(self._pass_on, asyncio.get_running_loop()))
         return backend
+
+    def _pass_on(self, loop: asyncio.AbstractEventLoop, notice: Notice) -> None:
+        """Emit what a model tells, in the loop of the run: notices come from threads."""
+        # A closed loop has nobody watching.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(self._emit, _event_of(notice))
+
+
+def _event_of(notice: Notice) -> Event:
+    if isinstance(notice, Restarted):
+        return ModelRestarted(notice.model, notice.reason, notice.settings)
+    return Warned(str(notice))

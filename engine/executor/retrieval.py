@@ -6,6 +6,7 @@ Hybrid search fuses the two rankings by reciprocal rank, so no weighing of unlik
 from __future__ import annotations
 
 import asyncio
+import functools
 import hashlib
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -23,7 +24,9 @@ from engine.operators.ranking_texts import PIECE_CHARACTERS, reciprocal
 from engine.plan.plan import Plan
 from engine.plan.retriever import IndexType, Retriever
 from engine.rows import Row, Span
+from models.nearest import Neighbours, VectorSearch, prepare_search
 from models.protocol import canonical_json
+from models.vector_index import SAMPLE_QUERIES
 from storage.case import Case
 
 MOST_QUERY_PASSAGES = 16
@@ -47,11 +50,11 @@ class _Passage:
 
 @dataclass(frozen=True)
 class _Index:
-    """The passages of one kind of index; `vectors` is None for full text, `digest` what the case knows it by."""
+    """The passages of one kind of index; `search` is None for full text, `digest` what the case knows it by."""
 
     passages: Sequence[_Passage]
     digest: str
-    vectors: NDArray[np.float32] | None = None
+    search: VectorSearch | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,15 +109,15 @@ class Retrieval:
             return []
         index = await self._index(retriever, kind, embed)
         depth = max(CANDIDATES, 4 * retriever.query.top_k)
-        if index.vectors is None:
-            found = self._case.search_text_index(_table(retriever), index.digest, query, depth)
-            return [_Hit(index.passages[position], score) for position, score in found]
+        if index.search is None:
+            words = self._case.search_text_index(_table(retriever), index.digest, query, depth)
+            return [_Hit(index.passages[position], score) for position, score in words]
         vectors = await embed(cut(query)[:MOST_QUERY_PASSAGES])
         if not len(index.passages):
             return []
-        scores = (index.vectors @ vectors.T).max(axis=1)
-        best = np.argsort(-scores, kind="stable")[:depth]
-        return [_Hit(index.passages[int(i)], float(scores[i])) for i in best]
+        # Not in a thread: the rows of an operator ask the model in their order, and this takes some milliseconds.
+        found = index.search.search(vectors, min(depth, len(index.passages)))
+        return [_Hit(index.passages[place], score) for place, score in _best_of(found, depth)]
 
     # -- indexes -------------------------------------------------------------------------------------------------
 
@@ -134,9 +137,20 @@ class Retrieval:
         texts = [passage.text for passage in passages]
         digest = hashlib.sha256(canonical_json(texts).encode("utf-8", "surrogatepass")).hexdigest()
         if kind == "embedding":
-            return _Index(passages, digest, await embed(texts))
+            return _Index(passages, digest, await self._vector_search(retriever, await embed(texts)))
         self._case.save_text_index(_table(retriever), digest, texts)
         return _Index(passages, digest)
+
+    async def _vector_search(self, retriever: Retriever, vectors: NDArray[np.float32]) -> VectorSearch:
+        """Get ready to search the passages; says so where some of the nearest may be missed."""
+        depth = max(CANDIDATES, 4 * retriever.query.top_k)
+        likely = vectors[:: max(1, len(vectors) // SAMPLE_QUERIES)][:SAMPLE_QUERIES]  # passages are asked about as such
+        prepare = functools.partial(prepare_search, expected=len(vectors), exact=retriever.query.exact)
+        search = await asyncio.to_thread(prepare, vectors, likely, depth)
+        if search.recall is not None:
+            found = f"an index over {len(vectors):,} passages finds about {search.recall:.1%} of the nearest ones"
+            self._emit(Warned(f"retriever {retriever.name!r}: {found}; query.exact: true compares with all of them"))
+        return search
 
     def _passages(self, retriever: Retriever, phrase: Template, rows: Sequence[Row]) -> list[_Passage]:
         found: list[_Passage] = []
@@ -172,6 +186,15 @@ class Retrieval:
             if passage.text in "\n".join(line.text for line in lines):
                 return span
         return None
+
+
+def _best_of(found: Neighbours, depth: int) -> list[tuple[int, float]]:
+    """Put what several parts of a question have found in one order; a passage has the score of its best part."""
+    scores: dict[int, float] = {}
+    for place, score in zip(found.indices.ravel().tolist(), found.cosines.ravel().tolist(), strict=True):
+        if place >= 0:
+            scores[place] = max(score, scores.get(place, score))
+    return sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:depth]
 
 
 def cut(text: str) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,8 +14,9 @@ from engine.code.program import Program
 from engine.documents.structure import Structure, structure_of
 from engine.errors import PipelineError, RedwellError
 from engine.executor.asking import CachedAsk
+from engine.executor.embedding import embed_through_case
 from engine.executor.events import Emit, OperatorProgress
-from engine.executor.model_pool import ModelPool, TextEmbedder
+from engine.executor.model_pool import ModelPool
 from engine.executor.retrieval import Retrieval
 from engine.executor.sources import load_document
 from engine.language.trust import TRUST_ADVICE
@@ -25,8 +25,6 @@ from engine.plan.plan import Settings
 from engine.rows import DocumentId
 from models.protocol import ModelBackend, Reply, Request, Sampling
 from storage.case import Case
-
-EMBEDDING_KIND = "embedding"
 
 
 @dataclass
@@ -123,15 +121,11 @@ class OperatorTools:
         return self._record
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Embed texts: shape (len(texts), dimensions), unit rows; each text is computed once per case."""
-        embedder = self._lent.pool.embedder()
-        stored = {text: self._stored_vector(embedder, text) for text in dict.fromkeys(texts)}
-        new = [text for text, vector in stored.items() if vector is None]
-        for text, vector in zip(new, await embedder.embed(new) if new else [], strict=True):
-            self._lent.case.save_cached(EMBEDDING_KIND, _vector_key(embedder, text), vector.tobytes())
-            stored[text] = vector
-        vectors = [v for v in (stored[text] for text in texts) if v is not None]
-        return np.stack(vectors) if vectors else np.empty((0, 0), np.float32)
+        """Embed texts: shape (len(texts), dimensions), unit rows; each text is computed once per case.
+
+        The result of very many texts is no plain memory: write to a copy of parts of it, or not at all.
+        """
+        return await embed_through_case(self._lent.case, self._lent.pool.embedder(), texts)
 
     @property
     def trusts_code(self) -> bool:
@@ -167,11 +161,3 @@ class OperatorTools:
                 f"operator {self._progress.operator!r} asked for a model but declares that it needs none"
             )
         return self._backend
-
-    def _stored_vector(self, embedder: TextEmbedder, text: str) -> NDArray[np.float32] | None:
-        stored = self._lent.case.cached(EMBEDDING_KIND, _vector_key(embedder, text))
-        return np.frombuffer(stored, np.float32) if stored is not None else None
-
-
-def _vector_key(embedder: TextEmbedder, text: str) -> str:
-    return hashlib.sha256(f"{embedder.digest}\n{text}".encode()).hexdigest()

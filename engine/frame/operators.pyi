@@ -28,6 +28,7 @@ class OperatorMethods:
         retriever: str | None = None,
         save_retriever_output: bool = False,
         too_long: Literal['error', 'middle_out', 'head', 'head_tail', 'split'] = 'error',
+        layout: Literal['as_written', 'document_first'] = 'as_written',
         limit: int | None = None,
         timeout_seconds: float | None = None,
         timeout: float | None = None,
@@ -66,6 +67,7 @@ class OperatorMethods:
         retriever: str | None = None,
         save_retriever_output: bool = False,
         too_long: Literal['error', 'middle_out', 'head', 'head_tail', 'split'] = 'error',
+        layout: Literal['as_written', 'document_first'] = 'as_written',
         limit: int | None = None,
         timeout_seconds: float | None = None,
         timeout: float | None = None,
@@ -99,6 +101,7 @@ class OperatorMethods:
         retriever: str | None = None,
         save_retriever_output: bool = False,
         too_long: Literal['error', 'middle_out', 'head', 'head_tail', 'split'] = 'error',
+        layout: Literal['as_written', 'document_first'] = 'as_written',
         limit: int | None = None,
         timeout_seconds: float | None = None,
         timeout: float | None = None,
@@ -110,6 +113,8 @@ class OperatorMethods:
         num_calibration_docs: int = 10,
         input: str | Sequence[str] = (),
         drop_keys: str | Sequence[str] = (),
+        correct_lean: Literal['none', 'content_free', 'batch', 'reviewed'] = 'none',
+        reviewed: Sequence[Any] = (),
         condition: str | None = None,
         readings: str | Sequence[str] = (),
         add: str | Sequence[str] = (),
@@ -124,9 +129,11 @@ class OperatorMethods:
         With `condition`, an expression of the template language over `input`, code decides and no model is asked:
         `input.outcome in ["sustained", "admitted"]`. With `readings`, fields that hold probabilities (map's
         output.probabilities), rows are kept whose vote over all rows (engine.operators.vote), plus the votes in the fields
-        `add`, is above `margin`; `vote` names a field to write the sum to.
+        `add`, is above `margin`; `vote` names a field to write the sum to. `probabilities` names further fields of the
+        rows that stay: the probability of a choice (engine.operators.probabilities), of the boolean that decides the
+        corrected one (DecidingNode).
 
-        Inside output: schema.
+        Inside output: schema, probabilities.
         """
 
     def extract(
@@ -148,6 +155,7 @@ class OperatorMethods:
         retriever: str | None = None,
         save_retriever_output: bool = False,
         too_long: Literal['error', 'middle_out', 'head', 'head_tail', 'split'] = 'error',
+        layout: Literal['as_written', 'document_first'] = 'as_written',
         limit: int | None = None,
         timeout_seconds: float | None = None,
         timeout: float | None = None,
@@ -238,9 +246,12 @@ class OperatorMethods:
         retriever: str | None = None,
         save_retriever_output: bool = False,
         too_long: Literal['error', 'middle_out', 'head', 'head_tail', 'split'] = 'error',
+        layout: Literal['as_written', 'document_first'] = 'as_written',
         limit: int | None = None,
         timeout_seconds: float | None = None,
         timeout: float | None = None,
+        correct_lean: Literal['none', 'content_free', 'batch', 'reviewed'] = 'none',
+        reviewed: Sequence[Any] = (),
         blocking_threshold: float | None = None,
         blocking_target_recall: float = 0.95,
         blocking_conditions: str | Sequence[str] = (),
@@ -295,9 +306,12 @@ class OperatorMethods:
         retriever: str | None = None,
         save_retriever_output: bool = False,
         too_long: Literal['error', 'middle_out', 'head', 'head_tail', 'split'] = 'error',
+        layout: Literal['as_written', 'document_first'] = 'as_written',
         limit: int | None = None,
         timeout_seconds: float | None = None,
         timeout: float | None = None,
+        correct_lean: Literal['none', 'content_free', 'batch', 'reviewed'] = 'none',
+        reviewed: Sequence[Any] = (),
         blocking_threshold: float | None = None,
         blocking_target_recall: float = 0.95,
         blocking_conditions: str | Sequence[str] = (),
@@ -314,9 +328,11 @@ class OperatorMethods:
         Pairs are proposed as in all operators that compare (ComparingNode), by embeddings of `left_keys` and `right_keys`
         (default: the fields that the prompt reads). A left row matches at most `most_left` right rows and a right row at
         most `most_right` left rows, the most similar ones. `how` left keeps a left row without a match, with null for
-        the right fields. `output` is what DocETL pipelines may say of the merged rows; it changes nothing.
+        the right fields. `probabilities` names fields of the merged rows: how likely it is that they match
+        (`{p_same: same}`), null without a match. `output` is what DocETL pipelines may say of the merged rows; it changes
+        nothing.
 
-        Inside blocking_keys: left, right; limits: left, right; output: schema.
+        Inside blocking_keys: left, right; limits: left, right; output: schema, probabilities.
         """
 
     def link_resolve(
@@ -337,9 +353,12 @@ class OperatorMethods:
         retriever: str | None = None,
         save_retriever_output: bool = False,
         too_long: Literal['error', 'middle_out', 'head', 'head_tail', 'split'] = 'error',
+        layout: Literal['as_written', 'document_first'] = 'as_written',
         limit: int | None = None,
         timeout_seconds: float | None = None,
         timeout: float | None = None,
+        correct_lean: Literal['none', 'content_free', 'batch', 'reviewed'] = 'none',
+        reviewed: Sequence[Any] = (),
         blocking_threshold: float | None = None,
         blocking_target_recall: float = 0.95,
         blocking_conditions: str | Sequence[str] = (),
@@ -387,11 +406,15 @@ class OperatorMethods:
         min_similarity: float | None = None,
         score_key: str = 'similarity',
         how: Literal['inner', 'left'] = 'inner',
+        exact: bool = False,
     ) -> Self:
         """Merge each left row with the `k` right rows whose `right_key` is most similar to its `left_key`.
 
         Pairs with a cosine below `min_similarity` do not count. The cosine is written to `score_key`. `how` left keeps
         a left row without a match, with null for the right fields and the score.
+
+        Beyond 100,000 right rows an index answers, if there are many left rows: it may miss a few, and the ledger says how
+        many about. With `exact` every pair is compared.
         """
 
     def search(
@@ -430,6 +453,7 @@ class OperatorMethods:
         retriever: str | None = None,
         save_retriever_output: bool = False,
         too_long: Literal['error', 'middle_out', 'head', 'head_tail', 'split'] = 'error',
+        layout: Literal['as_written', 'document_first'] = 'as_written',
         limit: int | None = None,
         timeout_seconds: float | None = None,
         timeout: float | None = None,
@@ -486,6 +510,7 @@ class OperatorMethods:
         retriever: str | None = None,
         save_retriever_output: bool = False,
         too_long: Literal['error', 'middle_out', 'head', 'head_tail', 'split'] = 'error',
+        layout: Literal['as_written', 'document_first'] = 'as_written',
         limit: int | None = None,
         timeout_seconds: float | None = None,
         timeout: float | None = None,
@@ -646,6 +671,7 @@ class OperatorMethods:
         retriever: str | None = None,
         save_retriever_output: bool = False,
         too_long: Literal['error', 'middle_out', 'head', 'head_tail', 'split'] = 'error',
+        layout: Literal['as_written', 'document_first'] = 'as_written',
         limit: int | None = None,
         timeout_seconds: float | None = None,
         timeout: float | None = None,
@@ -690,6 +716,7 @@ class OperatorMethods:
         retriever: str | None = None,
         save_retriever_output: bool = False,
         too_long: Literal['error', 'middle_out', 'head', 'head_tail', 'split'] = 'error',
+        layout: Literal['as_written', 'document_first'] = 'as_written',
         limit: int | None = None,
         timeout_seconds: float | None = None,
         timeout: float | None = None,
@@ -728,6 +755,7 @@ class OperatorMethods:
         retriever: str | None = None,
         save_retriever_output: bool = False,
         too_long: Literal['error', 'middle_out', 'head', 'head_tail', 'split'] = 'error',
+        layout: Literal['as_written', 'document_first'] = 'as_written',
         limit: int | None = None,
         timeout_seconds: float | None = None,
         timeout: float | None = None,

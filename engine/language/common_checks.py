@@ -18,6 +18,9 @@ from engine.plan.node import Node
 ASKING_KEYS = ("validate", "gleaning", "examples", "retriever")
 """Keys that change nothing where no model is asked."""
 
+EXAMPLE_KEYS = ("examples", "reviewed")
+"""Keys that hold inputs of the prompt with their answers."""
+
 INPUT_NAME = "input"
 """What prompts call the row they are about."""
 
@@ -39,8 +42,9 @@ def common_problems(node: Node) -> Iterator[Finding]:
     yield from _without_model(node)
     yield from _without_field(node)
     yield from _retrieval(node)
-    for index, example in enumerate(getattr(node, "examples", ())):
-        yield from _example(node, index, example)
+    for key in EXAMPLE_KEYS:
+        for index, example in enumerate(getattr(node, key, ())):
+            yield from _example(node, (key, index), example)
 
 
 def _without_model(node: Node) -> Iterator[Finding]:
@@ -75,20 +79,21 @@ def _retrieval(node: Node) -> Iterator[Finding]:
             yield Finding(path, "the prompt uses retrieval_context, but the operator has no retriever", advice)
 
 
-def _example(node: Node, index: int, example: Mapping[str, Any]) -> Iterator[Finding]:
-    """Refuse an example whose input lacks what the prompt needs of it."""
+def _example(node: Node, path: YamlPath, example: Mapping[str, Any]) -> Iterator[Finding]:
+    """Refuse an example, or a reviewed row, whose input lacks what the prompt needs of it."""
+    what = "example" if path[0] == "examples" else "reviewed row"
     variables = {name for _, template in parts_of(node, Template) for name in template.variables or ()} - {"output"}
     for variable, given in example.items():
         if variable != "output" and variables and variable not in variables:
-            message = f"this example has {variable!r}, which is no variable of the prompt"
-            yield Finding(("examples", index), message, did_you_mean(variable, sorted(variables)))
+            message = f"this {what} has {variable!r}, which is no variable of the prompt"
+            yield Finding(path, message, did_you_mean(variable, sorted(variables)))
         prompts = [t for _, t in parts_of(node, Template) if variable in (t.variables or ())]
         if variable == "output" or not isinstance(given, Mapping) or not prompts:
             continue
         missing = sorted(prompts[0].reads(variable) - set(given))
         if missing:
             yield Finding(
-                ("examples", index),
-                f"the {variable} of this example lacks {', '.join(missing)}, which the prompt reads",
-                "Give an example every field that the prompt reads.",
+                path,
+                f"the {variable} of this {what} lacks {', '.join(missing)}, which the prompt reads",
+                f"Give the {what} every field that the prompt reads.",
             )

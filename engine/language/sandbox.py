@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from jinja2 import StrictUndefined, Undefined, nodes
@@ -30,10 +30,25 @@ MAX_NUMBER = 100_000
 
 TICK = "redwell_tick"
 JOIN = "redwell_join"
+SHOWN = "redwell shown"
+"""A filter that no template can name, for names have no spaces."""
 
 _REMOVED_FILTERS = ("center", "format", "xmlattr", "urlize", "pprint", "random", "filesizeformat", "forceescape")
 _REMOVED_METHODS = frozenset({"format", "format_map", "center", "ljust", "rjust", "zfill", "expandtabs", "translate"})
 _REMOVED_GLOBALS = ("lipsum", "cycler", "joiner")
+
+
+class Shown(str):
+    """The text of a value, as a prompt shows it, that remembers what it is the value of: a path such as `input.text`.
+
+    Jinja hands on what an expression gives piece by piece, so this arrives where nothing else is done with it. Wherever
+    the template goes on working with it (a macro, a filter block), plain text is left.
+    """
+
+    path: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return self
 
 
 class FieldUndefined(StrictUndefined):
@@ -94,6 +109,7 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
         self.filters = {name: _guard(function) for name, function in self.filters.items()}
         self.filters["tojson"] = to_json
         self.filters[JOIN] = _join
+        self.filters[SHOWN] = _shown
         self.filters["names_person"] = names_person
         self.filters["is_person"] = is_person
         self.filters["around"] = around
@@ -149,6 +165,45 @@ class Bounds(NodeTransformer):
         return nodes.Filter(parts, JOIN, [], [], None, None, lineno=node.lineno)
 
 
+class FieldsShown(NodeTransformer):
+    """Mark the values that a template writes as they are: `{{ input.text }}`, not what it computes with them.
+
+    `variables` are those of the operator; one that the template itself sets (`{% set %}`, a loop) is left out.
+    """
+
+    def __init__(self, tree: nodes.Template, variables: Collection[str]) -> None:
+        given_anew = {name.name for name in tree.find_all(nodes.Name) if name.ctx != "load"}
+        self._variables = frozenset(variables) - given_anew - {macro.name for macro in tree.find_all(nodes.Macro)}
+        self.paths: list[tuple[str, ...]] = []
+
+    def visit_Output(self, node: nodes.Output) -> nodes.Output:  # noqa: N802
+        """Mark the expressions of one run of text."""
+        node.nodes = [self._marked(child) for child in node.nodes]
+        return node
+
+    def _marked(self, node: nodes.Expr) -> nodes.Expr:
+        path = _path(node)
+        if not path or path[0] not in self._variables:
+            return node
+        self.paths.append(path)
+        names = nodes.List([nodes.Const(name) for name in path])
+        return nodes.Filter(node, SHOWN, [names], [], None, None, lineno=node.lineno)
+
+
+def _path(node: nodes.Node | None) -> tuple[str, ...]:
+    """Return what an expression reads, if it does nothing else (but for `trim` and `default`); else nothing."""
+    match node:
+        case nodes.Name(name=name, ctx="load"):
+            return (name,)
+        case nodes.Getattr(node=owner, attr=name) | nodes.Getitem(node=owner, arg=nodes.Const(value=str() as name)) if (
+            path := _path(owner)
+        ):
+            return (*path, name)
+        case nodes.Filter(node=inner, name="trim" | "default" | "d"):
+            return _path(inner)
+    return ()
+
+
 def new_tick() -> Callable[[], None]:
     """Make the counter of one rendering."""
     steps = 0
@@ -186,6 +241,14 @@ def _plain(value: Any) -> Any:
 def _tick(lineno: int) -> nodes.ExprStmt:
     name = nodes.Name(TICK, "load", lineno=lineno)
     return nodes.ExprStmt(nodes.Call(name, [], [], None, None, lineno=lineno), lineno=lineno)
+
+
+def _shown(value: Any, path: Sequence[str]) -> Any:
+    if isinstance(value, Undefined):
+        return value
+    shown = Shown(to_prompt_text(value))
+    shown.path = tuple(path)
+    return shown
 
 
 def _join(parts: Sequence[Any]) -> str:

@@ -16,7 +16,7 @@ from jinja2.exceptions import TemplateError, UndefinedError
 
 from engine.errors import ItemError, PipelineError
 from engine.language.position import Where, did_you_mean, row_and_column
-from engine.language.sandbox import MAX_OUTPUT, TICK, Bounds, PromptEnvironment, new_tick
+from engine.language.sandbox import MAX_OUTPUT, TICK, Bounds, FieldsShown, PromptEnvironment, Shown, new_tick
 from engine.language.template_fields import FieldReads, FieldWalker
 
 INPUT = frozenset({"input"})
@@ -44,6 +44,14 @@ RENDER_ERRORS = (
     MemoryError,
     NotImplementedError,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A run of a rendered prompt; `path` names the value it shows (`("input", "text")`), empty for all other text."""
+
+    text: str
+    path: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -99,6 +107,19 @@ class Template:
         """Say whether the text names a variable at all."""
         return variable in meta.find_undeclared_variables(self._environment.parse(self.text))
 
+    @cached_property
+    def shows(self) -> tuple[tuple[str, ...], ...]:
+        """Return the paths of the values it may show as they are, in the order of the text."""
+        tree = self._environment.parse(self.text)
+        marking = FieldsShown(tree, self.variables or ())
+        marking.visit(tree)
+        return tuple(dict.fromkeys(marking.paths))
+
+    @cached_property
+    def begins_with_value(self) -> bool:
+        """Say whether its text begins with something that is filled in."""
+        return not self.text.strip() or self.text.lstrip().startswith(("{{", "{%"))
+
     @property
     def uses_retrieval(self) -> bool:
         """Say whether the prompt places the texts of a retriever itself."""
@@ -115,6 +136,21 @@ class Template:
         Raises ItemError naming a missing field and the fields there are, or the bound that was exceeded.
         """
         return "".join(self.stream(**values))
+
+    def pieces(self, **values: Any) -> tuple[Piece, ...]:
+        """Fill the template as `render` does, but tell apart the values it shows as they are; joined, it is the same.
+
+        A value that the template works with (a filter, a macro, the rows of a loop) is text like any other.
+        """
+        found: list[Piece] = []
+        for part in self.stream(**values):
+            path = part.path if isinstance(part, Shown) else ()
+            # join, not +: what {% autoescape %} gives would escape the text that it is added to.
+            if found and not path and not found[-1].path:
+                found[-1] = Piece("".join((found[-1].text, part)))
+            else:
+                found.append(Piece("".join((part,)), path))
+        return tuple(found)
 
     def stream(self, **values: Any) -> Iterator[str]:
         """Fill the template piece by piece; what was given before an error stands."""
@@ -148,7 +184,8 @@ class Template:
     @cached_property
     def _compiled(self) -> CompiledTemplate:
         environment = self._environment
-        tree = Bounds().visit(environment.parse(self.text))
+        tree = environment.parse(self.text)
+        tree = Bounds().visit(FieldsShown(tree, self.variables or ()).visit(tree))
         return CompiledTemplate.from_code(environment, environment.compile(tree), environment.make_globals(None))
 
     @cached_property

@@ -55,7 +55,7 @@ def batch_question(node: RowPromptNode, rows: Sequence[Row], anchors: str = "") 
         str(number): schema.json_schema(quote_source([row.values], node.prompt)) for number, row in enumerate(rows, 1)
     }
     return Question(
-        prompt=with_anchors(prompt.render(inputs=seen), anchors),
+        prompt=with_anchors(prompt, prompt.render(inputs=seen), "as_written", anchors),
         json_schema={
             "type": "object",
             "properties": answers,

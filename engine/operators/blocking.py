@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -13,19 +14,25 @@ from engine.language.conditions import condition
 from engine.operators.accounting import Failure, attempt_all, require
 from engine.operators.asking import ModelNode
 from engine.operators.base import Decision, Tools
+from engine.operators.content_free import Values, blank
+from engine.operators.deciding import DecidingNode
 from engine.operators.mentions import shown
 from engine.operators.pairs import (
+    MOST_PAIRS,
+    Order,
     Proposal,
     Sampled,
     Vectors,
+    by_left,
     count_pairs,
     in_order,
     pairs_by_condition,
     sample_by_rank,
-    similar_pairs,
+    too_many,
     top_pairs,
 )
-from engine.operators.ranking_texts import embed_whole
+from engine.operators.ranking_texts import STEP, embed_whole
+from models.matrices import new_matrix
 from models.protocol import Reply, Request
 
 SAMPLE = 200
@@ -43,7 +50,7 @@ Answer = bool | Failure
 
 
 @dataclass(frozen=True, kw_only=True)
-class ComparingNode(ModelNode):
+class ComparingNode(DecidingNode):
     """What all operators have that ask a model about pairs.
 
     Pairs are proposed by `blocking_conditions` and by embeddings with a cosine of at least `blocking_threshold`. With
@@ -52,6 +59,8 @@ class ComparingNode(ModelNode):
     first, and at most `compare_batch_size` at once before it is looked at which others have become superfluous.
     `comparison_model` is asked about pairs; without `model`, it is the operator's model.
     """
+
+    lays_out: ClassVar[bool] = True
 
     blocking_threshold: float | None = None
     blocking_target_recall: float = 0.95
@@ -72,6 +81,20 @@ class ComparingNode(ModelNode):
         limit, batch = self.limit_comparisons, self.compare_batch_size
         require(self, limit is None or limit >= 0, f"limit_comparisons must not be negative, but is {limit}")
         require(self, batch is None or batch >= 1, f"compare_batch_size must be at least 1, not {batch}")
+
+    @property
+    def decision(self) -> str:
+        """Return the boolean that is the answer about a pair."""
+        return "same"
+
+    def without_content(self, rows: Sequence[Values], seed: int) -> list[Values]:
+        """Make a pair that says nothing from a real one: two lots of random words would plainly not be the same."""
+        return blank(rows[0]) if rows else []
+
+    @property
+    def reads_probabilities(self) -> bool:
+        """Say whether it is asked how sure the model is of a pair."""
+        return self.corrects_lean
 
     @property
     def only_compares(self) -> bool:
@@ -135,9 +158,19 @@ class Candidates:
 
 
 async def block(
-    node: ComparingNode, subject: str, left: Side, right: Side | None, compare: Compare, tools: Tools
+    node: ComparingNode,
+    subject: str,
+    left: Side,
+    right: Side | None,
+    compare: Compare,
+    tools: Tools,
+    order: Order = by_left,
 ) -> Candidates:
-    """Propose pairs of two sides, or of one with itself (`right` None)."""
+    """Propose pairs of two sides, or of one with itself (`right` None).
+
+    Those of a sample are asked about in `order`. Raises PipelineError where the threshold or a condition leaves more
+    pairs than a model could compare.
+    """
     proposals, decisions = await pairs_by_condition(
         node.blocking_conditions, left.values, None if right is None else right.values
     )
@@ -146,22 +179,36 @@ async def block(
     both = await vectors_of([*left.texts, *(right.texts if right else ())], tools)
     vectors, others = both[: len(left.texts)], both[len(left.texts) :] if right else None
     count = count_pairs(len(vectors), None if others is None else len(others))
+    most_similar = functools.partial(top_pairs, vectors, others=others)
+    most = None if node.limit_comparisons is None else max(node.limit_comparisons * SPARE, SAMPLE)
     if node.blocking_threshold is not None:
-        proposals += similar_pairs(vectors, node.blocking_threshold, others)
-        return Candidates(in_order(proposals), decisions=decisions)
-    if node.limit_comparisons is not None:
-        most = max(node.limit_comparisons * SPARE, SAMPLE)
-        return Candidates(top_pairs(vectors, min(most, count), others), decisions=decisions)
+        alike, reached = await most_similar(MOST_PAIRS, at_least=node.blocking_threshold)
+        if reached > MOST_PAIRS:
+            if most is None:
+                raise too_many(f"blocking_threshold: a similarity of {node.blocking_threshold} is reached")
+            alike = alike[:most]
+            detail = f"{reached} pairs are so alike; the {len(alike)} most alike ones may be compared"
+            what = f"similarity of at least {node.blocking_threshold}"
+            decisions.append(Decision(subject, what, "", "compared", "threshold", detail))
+        return Candidates(in_order([*proposals, *alike]), decisions=decisions)
+    if most is not None:
+        return Candidates((await most_similar(min(most, count, MOST_PAIRS)))[0], decisions=decisions)
     if count <= SAMPLE:
-        return Candidates(top_pairs(vectors, count, others), decisions=decisions)
-    worthwhile = top_pairs(vectors, min(count, max(WORTHWHILE * len(both), SAMPLE)), others)
-    return await _by_sample(node, subject, worthwhile, count, compare, tools)
+        return Candidates((await most_similar(count))[0], decisions=decisions)
+    worthwhile, _ = await most_similar(min(count, max(WORTHWHILE * len(both), SAMPLE), MOST_PAIRS))
+    return await _by_sample(node, subject, worthwhile, count, compare, tools, order)
 
 
 async def _by_sample(
-    node: ComparingNode, subject: str, worthwhile: Sequence[Proposal], count: int, compare: Compare, tools: Tools
+    node: ComparingNode,
+    subject: str,
+    worthwhile: Sequence[Proposal],
+    count: int,
+    compare: Compare,
+    tools: Tools,
+    order: Order,
 ) -> Candidates:
-    sample = sample_by_rank(worthwhile, SAMPLE, tools.seed)
+    sample = sorted(sample_by_rank(worthwhile, SAMPLE, tools.seed), key=lambda drawn: order(drawn.pair))
     answers = await attempt_all([drawn.pair for drawn in sample], compare, tools.progress)
     same = [drawn for drawn, answer in zip(sample, answers, strict=True) if answer is True]
     threshold = recall_threshold(same, node.blocking_target_recall) if same else math.inf
@@ -196,8 +243,12 @@ async def vectors_of(texts: Sequence[str], tools: Tools) -> Vectors:
     if not (filled := [text for text in texts if text.strip()]):
         return np.zeros((len(texts), 1), np.float32)
     vectors = await embed_whole(filled, tools.embed)
-    padded = np.zeros((len(texts), vectors.shape[1]), np.float32)
-    padded[[bool(text.strip()) for text in texts]] = vectors
+    if len(filled) == len(texts):
+        return vectors
+    padded = new_matrix(len(texts), vectors.shape[1])
+    places = np.flatnonzero([bool(text.strip()) for text in texts])
+    for start in range(0, len(places), STEP):
+        padded[places[start : start + STEP]] = vectors[start : start + STEP]
     return padded
 
 

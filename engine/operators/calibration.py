@@ -33,7 +33,7 @@ Example = Mapping[str, str]
 
 
 async def find_anchors(node: RowPromptNode, rows: Sequence[Row], tools: Tools) -> str:
-    """Return the text that ends the prompt of every row; empty where there are no rows or nothing is calibrated.
+    """Return the text that is added to the prompt of every row; empty where there are no rows or nothing is calibrated.
 
     Raises ItemError when no row of the sample can be answered, and what `ask` raises.
     """
@@ -60,7 +60,7 @@ async def _examples(
 
     async def example(row: Row) -> Example:
         seen = visible(row.values, seen_keys)
-        answer = await ask(node, row_question(row, prompt, schema, seen), tools)
+        answer = await ask(node, row_question(row, prompt, schema, seen, layout=node.layout), tools)
         return {"input": to_json(_mentioned(prompt, seen)), "answer": to_json(answer)}
 
     results = await attempt_all(sample, example, lambda done, total: None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
@@ -10,7 +9,7 @@ from engine.operators.accounting import Failure, attempt_all, label
 from engine.operators.base import Decision
 from engine.operators.mentions import Mention
 from engine.operators.name_rules import RuleVerdict
-from engine.operators.pairs import Proposal
+from engine.operators.pairs import Order, Proposal, by_left
 from engine.operators.union_find import UnionFind
 from models.protocol import canonical_json
 
@@ -22,10 +21,11 @@ LONGEST_NAME = 200
 
 @dataclass
 class Comparison:
-    """The clusters so far, and every verdict that led to them."""
+    """The clusters so far, and every verdict that led to them; `reason` tells of a pair that the model answered."""
 
     subject: str
     mentions: Sequence[Mention]
+    reason: Callable[[Proposal], str] = lambda pair: pair.reason
     clusters: UnionFind = field(init=False)
     decisions: list[Decision] = field(default_factory=list)
 
@@ -54,9 +54,12 @@ class Comparison:
 
     def apply_user(self, same: Iterable[Sequence[str]], apart: Iterable[Sequence[str]]) -> None:
         """Follow the user's pairs of values; one that occurs nowhere is recorded as undecided."""
+        named: dict[str, list[int]] = {}
+        for i, mention in enumerate(self.mentions):
+            named.setdefault(_plain(mention.text), []).append(i)
         for pairs, act in ((apart, self.keep_apart), (same, self.join)):
             for left_text, right_text in pairs:
-                left, right = self._named(left_text), self._named(right_text)
+                left, right = named.get(_plain(left_text), []), named.get(_plain(right_text), [])
                 if not left or not right:
                     detail = f"{right_text if left else left_text!r} does not occur"
                     self.decisions.append(Decision(self.subject, left_text, right_text, "undecided", "user", detail))
@@ -68,7 +71,7 @@ class Comparison:
         """Join mentions whose values differ in nothing but case and white space."""
         first: dict[str, int] = {}
         for i, mention in enumerate(self.mentions):
-            text = " ".join(canonical_json(list(mention.values)).casefold().split())
+            text = _plain(canonical_json(list(mention.values)))
             if (j := first.setdefault(text, i)) != i:
                 self.join(j, i, "identical")
 
@@ -95,13 +98,13 @@ class Comparison:
         if isinstance(answer, Failure):
             self.record(pair.left, pair.right, "undecided", "error", answer.error)
         elif answer:
-            self.join(pair.left, pair.right, "model", pair.reason)
+            self.join(pair.left, pair.right, "model", self.reason(pair))
         else:
-            self.record(pair.left, pair.right, "different", "model", pair.reason)
+            self.record(pair.left, pair.right, "different", "model", self.reason(pair))
 
-    def _named(self, text: str) -> list[int]:
-        wanted = " ".join(text.casefold().split())
-        return [i for i, m in enumerate(self.mentions) if " ".join(m.text.casefold().split()) == wanted]
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split())
 
 
 def _named_briefly(mention: Mention) -> str:
@@ -115,7 +118,8 @@ def _named_briefly(mention: Mention) -> str:
 class ModelRounds:
     """Ask the model about proposed pairs, best first: at most `limit` of them, and at most `batch` in a round.
 
-    What the model has said before of a pair, (left, right), is in `known` and not asked again.
+    What the model has said before of a pair, (left, right), is in `known` and not asked again. The pairs of a round are
+    asked in `order`.
     """
 
     comparison: Comparison
@@ -124,6 +128,7 @@ class ModelRounds:
     limit: int | None = None
     batch: int | None = None
     known: Mapping[tuple[int, int], bool | Failure] = field(default_factory=dict)
+    order: Order = by_left
     asked: int = 0
 
     async def run(self, proposals: Sequence[Proposal]) -> None:
@@ -182,8 +187,7 @@ class ModelRounds:
         self._stop(pairs[room:])
 
     def _any_apart(self, mentions: Sequence[int]) -> bool:
-        relation = self.comparison.clusters.relation
-        return any(relation(a, b) == "forbidden" for a, b in itertools.combinations(mentions, 2))
+        return self.comparison.clusters.any_apart(mentions)
 
     def _round(self, pairs: Sequence[Proposal]) -> tuple[list[Proposal], list[Proposal]]:
         room = len(pairs) if self.limit is None else self.limit - self.asked
@@ -206,7 +210,7 @@ class ModelRounds:
         def report(done: int, total: int) -> None:
             self.progress(before + done, before + total + waiting)
 
-        new = [pair for pair in pairs if (pair.left, pair.right) not in self.known]
+        new = sorted((p for p in pairs if (p.left, p.right) not in self.known), key=self.order)
         answers = await attempt_all(new, self.compare, report)
         self.asked += len(new)
         said = {**self.known, **{(p.left, p.right): answer for p, answer in zip(new, answers, strict=True)}}
@@ -216,7 +220,7 @@ class ModelRounds:
         self.comparison.settle_without_model(pair)
         said = self.known.get((pair.left, pair.right))
         if said is False and self.comparison.clusters.relation(pair.left, pair.right) == "joined":
-            detail = f"{pair.reason}; overruled, for both are the same as others"
+            detail = f"{self.comparison.reason(pair)}; overruled, for both are the same as others"
             self.comparison.record(pair.left, pair.right, "different", "model", detail)
 
     def _stop(self, pairs: Sequence[Proposal]) -> None:

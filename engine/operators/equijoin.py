@@ -10,14 +10,15 @@ from typing import Any, ClassVar
 
 from engine.language.templates import Template
 from engine.operators.accounting import Failure, label, require
-from engine.operators.asking import texts_of
 from engine.operators.base import Operator, Outcome, Tools
 from engine.operators.blocking import Candidates, ComparingNode, Side, block, blocking_text
+from engine.operators.content_free import Values, cycled
 from engine.operators.matching import Matching, Verdict
 from engine.operators.merging import How, Join, Match, Merge
 from engine.operators.pairs import Proposal
-from engine.operators.same import ask_same, told
-from engine.plan.frozen import FrozenMap
+from engine.operators.probabilities import check_probabilities
+from engine.operators.same import VERDICT, Comparer, Pair, asking_order, told
+from engine.plan.frozen import FrozenMap, freeze
 from engine.plan.node import Traits
 from engine.rows import Row
 
@@ -32,7 +33,9 @@ class Equijoin(ComparingNode):
     Pairs are proposed as in all operators that compare (ComparingNode), by embeddings of `left_keys` and `right_keys`
     (default: the fields that the prompt reads). A left row matches at most `most_left` right rows and a right row at
     most `most_right` left rows, the most similar ones. `how` left keeps a left row without a match, with null for
-    the right fields. `output` is what DocETL pipelines may say of the merged rows; it changes nothing.
+    the right fields. `probabilities` names fields of the merged rows: how likely it is that they match
+    (`{p_same: same}`), null without a match. `output` is what DocETL pipelines may say of the merged rows; it changes
+    nothing.
     """
 
     kind: ClassVar[str] = "equijoin"
@@ -44,19 +47,27 @@ class Equijoin(ComparingNode):
     most_right: int | None = field(default=None, metadata={"yaml": "limits.right"})
     how: How = "inner"
     output: Mapping[str, Any] = field(default=FrozenMap({}), metadata={"yaml": "output.schema"})
+    probabilities: Mapping[str, str] = field(default=FrozenMap({}), metadata={"yaml": "output.probabilities"})
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        object.__setattr__(self, "probabilities", freeze(self.probabilities))
+        check_probabilities(self, self.probabilities, VERDICT)
         for side, most in (("left", self.most_left), ("right", self.most_right)):
             require(self, most is None or most >= 1, f"limits.{side} must be at least 1, not {most}")
 
+    @property
+    def reads_probabilities(self) -> bool:
+        """Say whether it is asked how sure the model is of a pair."""
+        return super().reads_probabilities or bool(self.probabilities)
+
     def traits(self) -> Traits:
-        """Say what it reads of either side."""
+        """Say what it reads of either side and writes."""
         prompt = self.comparison_prompt
         return Traits(
             reads=prompt.reads("left") | self.condition_reads(0) | frozenset(self.left_keys),
             reads_right=prompt.reads("right") | self.condition_reads(1) | frozenset(self.right_keys),
-            writes=frozenset(),
+            writes=frozenset(self.probabilities),
             inputs=2,
             row_local=False,
             cardinality="many_to_many",
@@ -69,40 +80,58 @@ async def run(node: Equijoin, rows: tuple[Sequence[Row], Sequence[Row]], tools: 
     """Compare and merge; merged rows are in the order of the left rows, then of the right ones."""
     lefts, rights = rows
     join = Join(node, lefts, rights, node.how, Merge.of(lefts, rights))
-    compare = functools.partial(_ask_match, node, lefts, rights, tools)
+    comparer = _comparer(node, lefts, rights, tools)
     texts = _texts(node.left_keys, node.comparison_prompt, "left", lefts)
     other_texts = _texts(node.right_keys, node.comparison_prompt, "right", rights)
+    order = asking_order(
+        node, node.comparison_prompt, ({"left": row.values} for row in lefts), ({"right": row.values} for row in rights)
+    )
     candidates = Candidates()
     if lefts and rights:
         left = Side(texts, [row.values for row in lefts])
         right = Side(other_texts, [row.values for row in rights])
-        candidates = await block(node, node.name, left, right, compare, tools)
+        candidates = await block(node, node.name, left, right, comparer, tools, order)
     matching = Matching(
-        compare,
+        comparer,
         tools.progress,
         candidates.known,
         most_left=node.most_left,
         most_right=node.most_right,
         limit=node.limit_comparisons,
         batch=node.compare_batch_size,
+        order=order,
     )
     verdicts = await matching.run(candidates.proposals)
     names = _names(texts, lefts), _names(other_texts, rights)
     return join.outcome(
-        [Match(pair.left, pair.right, {}) for pair, verdict in verdicts if verdict is True],
+        [
+            Match(pair.left, pair.right, dict.fromkeys(node.probabilities, comparer.probability(pair)))
+            for pair, verdict in verdicts
+            if verdict is True
+        ],
         functools.partial(_reason, Counter(_sides(verdicts)), {"left": len(rights), "right": len(lefts)}),
+        added=list(node.probabilities),
         failures=_failures(verdicts),
         decisions=[
             *candidates.decisions,
-            *(told(node.name, names[0][pair.left], names[1][pair.right], pair, verdict) for pair, verdict in verdicts),
+            *(
+                told(node.name, names[0][pair.left], names[1][pair.right], comparer.reason(pair), verdict)
+                for pair, verdict in verdicts
+            ),
+            *comparer.decisions,
         ],
     )
 
 
-async def _ask_match(node: Equijoin, lefts: Sequence[Row], rights: Sequence[Row], tools: Tools, pair: Proposal) -> bool:
-    left, right = lefts[pair.left], rights[pair.right]
-    values = {"left": left.values, "right": right.values}
-    return await ask_same(node, node.comparison_prompt, left.id, values, tools, texts_of(left.values))
+def _comparer(node: Equijoin, lefts: Sequence[Row], rights: Sequence[Row], tools: Tools) -> Comparer:
+    def pair_of(proposal: Proposal) -> Pair:
+        left, right = lefts[proposal.left], rights[proposal.right]
+        return Pair(left.id, {"left": left.values, "right": right.values})
+
+    def rows() -> Sequence[Values]:
+        return [{"left": left.values, "right": right.values} for left, right in cycled(lefts, rights)]
+
+    return Comparer(node, node.comparison_prompt, pair_of, rows, tools)
 
 
 def _texts(keys: Sequence[str], prompt: Template, variable: str, rows: Sequence[Row]) -> list[str]:

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from engine.errors import ItemError
 from engine.language.position import Where
-from engine.language.schema import Scalar
+from engine.language.schema import Scalar, Schema
 from engine.language.templates import Template
-from engine.operators.accounting import kind_of, process_rows, require, value_of
-from engine.operators.asking import reads_of
+from engine.operators.accounting import Failure, attempt, fail, kind_of, process_rows, require, value_of
+from engine.operators.asking import ask_reply, reads_of, visible
 from engine.operators.base import Operator, Outcome, Rejected, Tools
+from engine.operators.content_free import Values
+from engine.operators.deciding import DecidingNode, LeanMethod, find_lean, told_lean
+from engine.operators.lean import Lean, Verdict, log_odds_of, of_batch
+from engine.operators.probabilities import check_probabilities, probabilities_of
 from engine.operators.row_answers import ask_rows
-from engine.operators.row_prompts import RowPromptNode
+from engine.operators.row_prompts import RowPromptNode, row_question
 from engine.operators.vote import votes
+from engine.plan.frozen import FrozenMap, freeze
 from engine.plan.node import Traits
-from engine.rows import Row
+from engine.rows import Row, RowId
 from models.protocol import Reply
 
 LONGEST_SHOWN = 80
@@ -27,7 +32,7 @@ LONGEST_SHOWN = 80
 
 
 @dataclass(frozen=True, kw_only=True)
-class Filter(RowPromptNode):
+class Filter(DecidingNode, RowPromptNode):
     """Decide each row by the one boolean of `schema`; rejected rows stay in the ledger with the reason.
 
     Further fields, such as a quote before the boolean (evidence first), are added to the rows that stay. The boolean
@@ -35,11 +40,14 @@ class Filter(RowPromptNode):
     With `condition`, an expression of the template language over `input`, code decides and no model is asked:
     `input.outcome in ["sustained", "admitted"]`. With `readings`, fields that hold probabilities (map's
     output.probabilities), rows are kept whose vote over all rows (engine.operators.vote), plus the votes in the fields
-    `add`, is above `margin`; `vote` names a field to write the sum to.
+    `add`, is above `margin`; `vote` names a field to write the sum to. `probabilities` names further fields of the
+    rows that stay: the probability of a choice (engine.operators.probabilities), of the boolean that decides the
+    corrected one (DecidingNode).
     """
 
     kind: ClassVar[str] = "filter"
     limit_counts: ClassVar[Literal["begun", "kept"]] = "kept"
+    lean_methods: ClassVar[tuple[LeanMethod, ...]] = ("none", "content_free", "batch", "reviewed")
 
     condition: str | None = None
     readings: tuple[str, ...] = ()
@@ -47,9 +55,13 @@ class Filter(RowPromptNode):
     margin: float = 0.0
     vote: str | None = None
     keep_decision: bool = False
+    probabilities: Mapping[str, str] = field(default=FrozenMap({}), metadata={"yaml": "output.probabilities"})
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "probabilities", freeze(self.probabilities))
         super().__post_init__()
+        check_probabilities(self, self.probabilities, self.schema)
+        self._check_correction()
         require(
             self,
             bool(self.readings) or not (self.add or self.margin or self.vote),
@@ -78,6 +90,28 @@ class Filter(RowPromptNode):
             "For example output.schema: {quote: quote, keep: boolean}.",
         )
 
+    def _check_correction(self) -> None:
+        if not self.corrects_lean:
+            return
+        require(
+            self,
+            self.prompt is not None,
+            "correct_lean needs a prompt: a condition or readings ask no model",
+            "Remove correct_lean.",
+        )
+        shared = "batch_prompt" if self.batch_prompt else "calibrate" if self.calibrate else ""
+        require(
+            self,
+            not shared or self.correct_lean == "batch",
+            f"correct_lean: {self.correct_lean} and {shared} cannot be combined",
+            "Write correct_lean: batch, or remove one of them.",
+        )
+
+    @property
+    def is_row_local(self) -> bool:
+        """Say whether the answer about a row depends on that row alone."""
+        return super().is_row_local and not self.corrects_lean
+
     @property
     def _names(self) -> tuple[str, ...]:
         return self.schema.names if self.schema else ()
@@ -93,7 +127,7 @@ class Filter(RowPromptNode):
     @property
     def decision(self) -> str:
         """Return the field that decides."""
-        return self._booleans[0]
+        return self._booleans[0] if self._booleans else ""
 
     @property
     def kept(self) -> tuple[str, ...]:
@@ -115,7 +149,7 @@ class Filter(RowPromptNode):
         by_condition = self.condition is not None
         return Traits(
             reads=reads_of(self._test, "input", None) if by_condition else self.prompt_reads,
-            writes=frozenset(self.kept) - dropped,
+            writes=frozenset((*self.kept, *self.probabilities)) - dropped,
             removes=dropped,
             cardinality="zero_or_one",
             row_local=self.is_row_local,
@@ -136,13 +170,74 @@ async def run(node: Filter, rows: Sequence[Row], tools: Tools) -> Outcome:
     if schema is None:
         return await process_rows(node, rows, lambda row: _by_condition(node, row), tools)
 
-    def decided(row: Row, replies: Sequence[Reply]) -> Sequence[Row] | Rejected:
-        answer = schema.read(replies[0].value)
-        if not answer[node.decision]:
-            return Rejected(row, _reason(node, answer))
-        return [node.keep(row, {name: answer[name] for name in node.kept})]
+    if node.corrects_lean:
+        return await _by_probability(node, schema, rows, tools)
 
-    return await ask_rows(node, rows, decided, tools)
+    def decided(row: Row, replies: Sequence[Reply]) -> Sequence[Row] | Rejected:
+        return _decided(node, schema, row, replies[0])
+
+    return await ask_rows(node, rows, decided, tools, probabilities=bool(node.probabilities))
+
+
+def _decided(
+    node: Filter, schema: Schema, row: Row, reply: Reply, verdict: Verdict | None = None
+) -> Sequence[Row] | Rejected:
+    """Follow the model's answer, or the corrected `verdict`."""
+    answer = schema.read(reply.value)
+    if verdict is not None and verdict.yes != answer[node.decision]:
+        answer = {**answer, node.decision: verdict.yes}
+    if not answer[node.decision]:
+        return Rejected(row, _reason(node, answer) + (f" ({verdict.detail})" if verdict else ""))
+    sure = probabilities_of(node.probabilities, schema, schema.read(reply.value), reply)
+    if verdict is not None:
+        sure |= {name: verdict.probability for name, field in node.probabilities.items() if field == node.decision}
+    return [node.keep(row, {**{name: answer[name] for name in node.kept}, **sure})]
+
+
+async def _by_probability(node: Filter, schema: Schema, rows: Sequence[Row], tools: Tools) -> Outcome:
+    """Decide by how sure the model is, corrected for its lean; all rows are asked about first."""
+    said: dict[RowId, tuple[Reply, float]] = {}
+
+    def note(row: Row, replies: Sequence[Reply]) -> Sequence[Row]:
+        said[row.id] = replies[0], log_odds_of(replies[0], node.decision)
+        return [row]
+
+    asked = await ask_rows(node, rows, note, tools, probabilities=True)
+    lean = await attempt(lambda given: _lean(node, schema, given, said, tools), asked.rows)
+    if isinstance(lean, Failure):
+        return Outcome(failed=[*asked.failed, *fail(node, asked.rows, lean)])
+    kept: list[Row] = []
+    rejected: list[Rejected] = []
+    changed = 0
+    for row in asked.rows:
+        reply, log_odds = said[row.id]
+        verdict = Verdict.of(log_odds, lean)
+        changed += verdict.yes != reply.value[node.decision]
+        match _decided(node, schema, row, reply, verdict):
+            case Rejected() as turned_down:
+                rejected.append(turned_down)
+            case made:
+                kept += made
+    told = [told_lean(node, lean, changed, len(asked.rows))] if asked.rows else []
+    return Outcome(kept, rejected, asked.failed, told)
+
+
+async def _lean(
+    node: Filter, schema: Schema, rows: Sequence[Row], said: Mapping[RowId, tuple[Reply, float]], tools: Tools
+) -> Lean:
+    if node.correct_lean == "batch":
+        return of_batch([said[row.id][1] for row in rows])
+    asking = replace(node, validate=(), gleaning=None)
+
+    async def read(values: Values, task: str) -> float:
+        assert node.prompt is not None  # __post_init__
+        row = Row.source(node.name, task, values["input"])
+        question = row_question(row, node.prompt, schema, visible(row.values, node.input))
+        question = replace(question, probabilities=True, task=task, row_id="")
+        return log_odds_of(await ask_reply(asking, question, tools), node.decision)
+
+    seen = [{"input": {**row.values}} for row in rows]
+    return await find_lean(node, seen, read, tools.seed) if rows else Lean()
 
 
 async def _by_vote(node: Filter, rows: Sequence[Row], tools: Tools) -> Outcome:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from engine.language.expressions import CannotEvaluate
+from engine.language.layout import refer_back
 from engine.language.schema import Field, Scalar, Schema
 from engine.language.templates import prompt_template
 from engine.operators.accounting import Failure, attempt
@@ -74,7 +75,8 @@ class _Round:
     async def _judge(self, asked: Asked) -> dict[str, Any]:
         answer = asked.question.answer(asked.reply)
         output = {**asked.question.values, **answer}
-        wish = self._gleaning.validation_prompt.render(output=output, input=asked.question.values)
+        asks, shown = self._gleaning.validation_prompt, {"output": output, "input": asked.question.values}
+        wish = refer_back(asks, self._node.layout, asked.question.prompt, **shown)
         told = f"{wish.rstrip()}\n\n{answer_format(JUDGEMENT.describe())}"
         question = replace(
             asked.question.then(asked.reply, told, f"judge round {self._number}"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -12,10 +11,11 @@ from engine.language.templates import Template
 from engine.operators.accounting import kind_of, process_rows, require, value_of
 from engine.operators.base import Operator, Outcome, Tools
 from engine.operators.blocking import Candidates, ComparingNode, Side, block
+from engine.operators.content_free import Values, cycled
 from engine.operators.matching import Matching
 from engine.operators.mentions import shown
 from engine.operators.pairs import Proposal
-from engine.operators.same import ask_same, told
+from engine.operators.same import Comparer, Pair, asking_order, told
 from engine.plan.node import Traits
 from engine.rows import Row
 
@@ -59,19 +59,26 @@ async def run(node: LinkResolve, rows: Sequence[Row], tools: Tools) -> Outcome:
             items.setdefault(shown(row.values[node.id_key]), row)
     links = list(dict.fromkeys(link for row in rows for link in _links(node, row) if link not in items))
     ids = list(items)
-    compare = functools.partial(_ask_same, node, links, items, ids, tools)
+    comparer = _comparer(node, links, [items[id] for id in ids], tools)
+    order = asking_order(
+        node,
+        node.comparison_prompt,
+        ({"link_value": link} for link in links),
+        ({"id_value": item.values[node.id_key], "item": item.values} for item in items.values()),
+    )
     candidates = Candidates()
     if links and ids:
         link_side = Side(links, [{"link_value": link} for link in links])
         id_side = Side(ids, [items[id].values for id in ids])
-        candidates = await block(node, node.link_key, link_side, id_side, compare, tools)
+        candidates = await block(node, node.link_key, link_side, id_side, comparer, tools, order)
     matching = Matching(
-        compare,
+        comparer,
         tools.progress,
         candidates.known,
         most_left=1,
         limit=node.limit_comparisons,
         batch=node.compare_batch_size,
+        order=order,
     )
     verdicts = await matching.run(candidates.proposals)
     found = {links[pair.left]: items[ids[pair.right]].values[node.id_key] for pair, v in verdicts if v is True}
@@ -80,8 +87,12 @@ async def run(node: LinkResolve, rows: Sequence[Row], tools: Tools) -> Outcome:
         return [row.derive(node.name, {**row.values, node.link_key: _replaced(value_of(row, node.link_key), found)})]
 
     outcome = await process_rows(node, rows, replace, tools)
-    decisions = [told(node.link_key, links[pair.left], ids[pair.right], pair, verdict) for pair, verdict in verdicts]
-    return Outcome(outcome.rows, outcome.rejected, outcome.failed, [*candidates.decisions, *decisions])
+    decisions = [
+        told(node.link_key, links[pair.left], ids[pair.right], comparer.reason(pair), verdict)
+        for pair, verdict in verdicts
+    ]
+    every = [*candidates.decisions, *decisions, *comparer.decisions]
+    return Outcome(outcome.rows, outcome.rejected, outcome.failed, every)
 
 
 def _links(node: LinkResolve, row: Row) -> Iterator[str]:
@@ -104,12 +115,18 @@ def _replaced(value: Any, found: Mapping[str, Any]) -> Any:
     return new if isinstance(value, list | tuple) else new[0]
 
 
-async def _ask_same(
-    node: LinkResolve, links: Sequence[str], items: Mapping[str, Row], ids: Sequence[str], tools: Tools, pair: Proposal
-) -> bool:
-    link, item = links[pair.left], items[ids[pair.right]]
-    given = {"link_value": link, "id_value": item.values[node.id_key], "item": item.values}
-    return await ask_same(node, node.comparison_prompt, item.id, given, tools)
+def _comparer(node: LinkResolve, links: Sequence[str], items: Sequence[Row], tools: Tools) -> Comparer:
+    def given(link: str, item: Row) -> Values:
+        return {"link_value": link, "id_value": item.values[node.id_key], "item": item.values}
+
+    def pair_of(proposal: Proposal) -> Pair:
+        item = items[proposal.right]
+        return Pair(item.id, given(links[proposal.left], item))
+
+    def rows() -> Sequence[Values]:
+        return [given(link, item) for link, item in cycled(links, items)]
+
+    return Comparer(node, node.comparison_prompt, pair_of, rows, tools)
 
 
 OPERATOR = Operator(LinkResolve, run)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from engine.operators.accounting import Failure, attempt_all
 from engine.operators.blocking import Answer, Compare, Pair
-from engine.operators.pairs import Proposal
+from engine.operators.pairs import Order, Proposal, by_left
 
 NOT_ASKED_LIMIT = "limit_comparisons was reached"
 NOT_ASKED_FULL = "one of them has its most similar matches already"
@@ -21,7 +21,8 @@ Verdict = Answer | str
 class Matching:
     """Ask about pairs so that each row gets its most similar matches, and about no pair that cannot change that.
 
-    `most_left` and `most_right` are the matches that one left and one right row may have; None: any number.
+    `most_left` and `most_right` are the matches that one left and one right row may have; None: any number. What is
+    asked at once is asked in `order`.
     """
 
     compare: Compare
@@ -31,6 +32,7 @@ class Matching:
     most_right: int | None = None
     limit: int | None = None
     batch: int | None = None
+    order: Order = by_left
     asked: int = 0
 
     def __post_init__(self) -> None:
@@ -75,7 +77,7 @@ class Matching:
         return ready, later
 
     async def _ask(self, pairs: Sequence[Proposal], waiting: int) -> list[Answer]:
-        new = sorted((p for p in pairs if (p.left, p.right) not in self.known), key=lambda p: p.left)
+        new = sorted((p for p in pairs if (p.left, p.right) not in self.known), key=self.order)
         before = self.asked
 
         def report(done: int, total: int) -> None:

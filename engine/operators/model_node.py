@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 from engine.language.expressions import Expression
+from engine.language.layout import Layout
 from engine.language.schema import Schema
 from engine.language.templates import Template
 from engine.operators.accounting import require
@@ -50,11 +51,13 @@ class ModelNode(OnErrorNode):
     `limit_counts`: `limit` counts the work items that are begun, or the rows that are kept (filter).
     `splits_long_inputs`: its Questions can be asked about a part of the row, so `too_long: split` is possible.
     `retrieves`: its Questions are about one row or group, so a retriever can look something up for it.
+    `lays_out`: its prompts show whole fields of one row or of two, which `layout` can put first.
     """
 
     limit_counts: ClassVar[Literal["begun", "kept"]] = "begun"
     splits_long_inputs: ClassVar[bool] = False
     retrieves: ClassVar[bool] = False
+    lays_out: ClassVar[bool] = False
 
     model: str | None = None
     max_tokens: int | None = None
@@ -66,6 +69,7 @@ class ModelNode(OnErrorNode):
     retriever: str | None = None
     save_retriever_output: bool = False
     too_long: TooLong = "error"
+    layout: Layout = "as_written"
     limit: int | None = None
     timeout_seconds: float | None = None
     timeout: float | None = None
@@ -109,6 +113,13 @@ class ModelNode(OnErrorNode):
             self.too_long != "split" or self.splits_long_inputs,
             f"too_long: split is not possible for {self.kind}",
             "Use it for map, filter and parallel_map; here: error, middle_out, head or head_tail.",
+        )
+        require(
+            self,
+            self.layout == "as_written" or self.lays_out,
+            f"layout: {self.layout} is not possible for {self.kind}: its prompts are laid out already, or show several "
+            "rows",
+            "Leave it out; it is for map, filter, parallel_map, resolve, equijoin and link_resolve.",
         )
         for example in self.examples:
             self._check_example(example)

@@ -6,15 +6,32 @@ per document and settled there first: if one fuller name in that document fits, 
 
 from __future__ import annotations
 
+import bisect
 import itertools
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
+from functools import cache
 
+import numpy as np
 from rapidfuzz.distance import OSA
 from rapidfuzz.process import cdist
 
-from engine.operators.pairs import Proposal
-from engine.operators.person_names import Likeness, PersonName, compare_names, parse_name, surnames_alike
+from engine.operators.pairs import MOST_PAIRS, Proposal, too_many
+from engine.operators.person_names import (
+    MOST_SLIPS,
+    Likeness,
+    PersonName,
+    compare_names,
+    parse_name,
+    shape,
+    slips_allowed,
+)
+
+SURNAMES = 256
+"""Surnames compared at once with all others that are hardly longer."""
+
+MOST_MISREAD = 3
+"""Edits between surnames that look alike: a misread `rn` for `m` is two."""
 
 SAME_DOCUMENT = "only_bearer_in_document"
 SEVERAL = "several_bearers_in_document"
@@ -61,12 +78,16 @@ class _Judge:
         self.documents = documents
         self.likeness: dict[Pair, tuple[Likeness, str]] = {}
         self.alike: dict[int, list[int]] = {}
-        for i, j in _comparable(self.names):
+        self.clashes: dict[int, set[int]] = {}
+        for i, j in sorted(_comparable(self.names)):
             found = compare_names(self.names[i], self.names[j])
             if found[0] != "unlike":
                 self.likeness[i, j] = found
-                self.alike.setdefault(i, []).append(j)
-                self.alike.setdefault(j, []).append(i)
+                for one, other in ((i, j), (j, i)):
+                    self.alike.setdefault(one, []).append(other)
+                    if found[0] == "clash":
+                        self.clashes.setdefault(one, set()).add(other)
+        self._several_namesakes = cache(lambda i: self._clash_among(self._namesakes(i)))
 
     def verdicts(self) -> RuleVerdicts:
         settled = {i: self._bearers(i) for i in self.names}
@@ -135,7 +156,7 @@ class _Judge:
             return self._share_document(i, j) or not (self.documents[i] or self.documents[j])
         if kind == "identical" and left.has_first_name:
             return True
-        return not self._clash_among(self._namesakes(i)) and not self._clash_among(self._namesakes(j))
+        return not self._several_namesakes(i) and not self._several_namesakes(j)
 
     def _namesakes(self, i: int) -> list[int]:
         """Find everyone whom mention i might be, going by first name or initial."""
@@ -147,7 +168,8 @@ class _Judge:
         ]
 
     def _clash_among(self, mentions: Sequence[int]) -> bool:
-        return any(self._kind(a, b) == "clash" for a, b in itertools.combinations(mentions, 2))
+        there = set(mentions)
+        return any(not there.isdisjoint(self.clashes.get(mention, ())) for mention in there)
 
     def _kind(self, i: int, j: int) -> Likeness:
         return self.likeness.get(_pair(i, j), ("unlike", ""))[0]
@@ -170,25 +192,58 @@ def _pair(i: int, j: int) -> Pair:
     return (i, j) if i < j else (j, i)
 
 
-def _comparable(names: dict[int, PersonName]) -> Iterator[Pair]:
-    """Give the pairs whose surnames are alike or whose badges are equal, without comparing all with all names."""
+def _comparable(names: dict[int, PersonName]) -> set[Pair]:
+    """Find the pairs whose surnames are alike or whose badges are equal, without comparing all with all names.
+
+    Raises PipelineError where these are more than anybody could compare.
+    """
     by_surname: dict[str, list[int]] = {}
     by_badge: dict[str, list[int]] = {}
     for i, name in names.items():
         by_surname.setdefault(name.surname, []).append(i)
         if name.badge:
             by_badge.setdefault(name.badge, []).append(i)
-    found = {pair for group in (*by_surname.values(), *by_badge.values()) for pair in itertools.combinations(group, 2)}
-    for left, right in _alike_surnames(list(by_surname)):
-        found |= {_pair(i, j) for i in by_surname[left] for j in by_surname[right]}
-    return iter(sorted(found))
+    found: set[Pair] = set()
+
+    def add(pairs: Iterable[Pair]) -> None:
+        for pair in pairs:
+            found.add(pair)
+            if len(found) > MOST_PAIRS:
+                raise too_many("rules: the rule person_name finds surnames or badges alike")
+
+    for group in (*by_surname.values(), *by_badge.values()):
+        add(itertools.combinations(group, 2))
+    for left, right in alike_surnames(list(by_surname)):
+        add(_pair(i, j) for i in by_surname[left] for j in by_surname[right])
+    return found
 
 
-def _alike_surnames(surnames: Sequence[str]) -> Iterator[tuple[str, str]]:
-    for index, surname in enumerate(surnames):
-        rest = surnames[index + 1 :]
-        if not rest:
-            return
-        # A misread `rn` for `m` is two edits; surnames_alike has the last word.
-        distances = cdist([surname], rest, scorer=OSA.distance, score_cutoff=3)[0]
-        yield from ((surname, rest[n]) for n in (distances <= 3).nonzero()[0] if surnames_alike(surname, rest[n]))
+def alike_surnames(surnames: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Give the pairs of different surnames that differ by no more than misread letters (surnames_alike).
+
+    Distances are computed in blocks, so that no table of all pairs is ever there.
+    """
+    names = sorted(surnames, key=lambda name: (len(name), name))
+    lengths = [len(name) for name in names]
+    allowed = np.array([slips_allowed(length) for length in lengths], np.uint8)
+    for start in range(0, len(names), SURNAMES):
+        block = names[start : start + SURNAMES]
+        stop = bisect.bisect_right(lengths, len(block[-1]) + MOST_SLIPS)
+        distances = cdist(
+            block, names[start:stop], scorer=OSA.distance, score_cutoff=MOST_SLIPS, dtype=np.uint8, workers=-1
+        )
+        # The shorter name decides, and it comes first.
+        near = np.triu(distances <= allowed[start : start + len(block), np.newaxis], k=1)
+        yield from ((block[i], names[start + j]) for i, j in zip(*np.nonzero(near), strict=True))
+    yield from _alike_shapes(names)
+
+
+def _alike_shapes(names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Give the pairs that only look alike (`rn` for `m`) and are more slips apart than their length allows."""
+    by_shape: dict[str, list[str]] = {}
+    for name in names:
+        by_shape.setdefault(shape(name), []).append(name)
+    for group in by_shape.values():
+        for left, right in itertools.combinations(group, 2):
+            if slips_allowed(len(left)) < OSA.distance(left, right) <= MOST_MISREAD:
+                yield left, right

@@ -6,18 +6,23 @@ The pairs are those of two lists, or of one list with itself: then left < right.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.errors import PipelineError
 from engine.language.conditions import Trouble, condition
 from engine.operators.base import Decision
+from models.nearest import NO_PAIR, cosine_blocks
 
-BLOCK = 1024
-"""Vectors multiplied with all others at once, so that memory grows with the number of vectors, not its square."""
+MOST_PAIRS = 1_000_000
+"""Pairs that are proposed at most: a model would take a day for so many, and they take 300 MB."""
+
+MOST_SPARE = 1_000_000
+"""Pairs held beyond twice the wanted ones before the worst are thrown away."""
 
 Vectors = NDArray[np.float32]
 Values = Mapping[str, Any]
@@ -33,30 +38,84 @@ class Proposal:
     reason: str = ""
 
 
+Order = Callable[[Proposal], tuple[int, int]]
+"""The order in which pairs of one round are asked about."""
+
+
+def by_left(pair: Proposal) -> tuple[int, int]:
+    """Order pairs so that those with the same left one follow each other."""
+    return pair.left, pair.right
+
+
+def by_right(pair: Proposal) -> tuple[int, int]:
+    """Order pairs so that those with the same right one follow each other."""
+    return pair.right, pair.left
+
+
 def count_pairs(left: int, right: int | None = None) -> int:
     """Count the pairs of a list of `left` items with itself, or with another of `right`."""
     return left * (left - 1) // 2 if right is None else left * right
 
 
-def similar_pairs(vectors: Vectors, threshold: float, others: Vectors | None = None) -> Iterator[Proposal]:
-    """Propose pairs of unit vectors whose cosine is at least `threshold`."""
-    for start, shift, cosines, possible in _blocks(vectors, others):
-        rows, columns = np.nonzero(possible & (cosines >= threshold))
-        yield from _proposals(start, shift, rows, columns, cosines[rows, columns])
+async def top_pairs(
+    vectors: Vectors, count: int, others: Vectors | None = None, *, at_least: float = -1.0
+) -> tuple[list[Proposal], int]:
+    """Propose the `count` most similar pairs of unit vectors, best first, and say how many there are in all.
+
+    Only pairs with a cosine of `at_least` are proposed and counted. Memory grows with `count`, not with all pairs. It
+    is computed block by block in a thread, so that others go on meanwhile and a cancelled run ends.
+    """
+    best = _BestPairs(count, at_least)
+    blocks = cosine_blocks(vectors, others)
+    while await asyncio.to_thread(best.see_next, blocks):
+        pass
+    return await asyncio.to_thread(best.proposals), best.seen
 
 
-def top_pairs(vectors: Vectors, count: int, others: Vectors | None = None) -> list[Proposal]:
-    """Propose the `count` most similar pairs, best first."""
-    kept: list[Proposal] = []
-    for start, shift, cosines, possible in _blocks(vectors, others):
-        scores = np.where(possible, cosines, -np.inf)
-        most = min(count, scores.size)
-        flat = np.argpartition(scores, -most, axis=None)[-most:] if most else np.empty(0, int)
-        rows, columns = np.unravel_index(flat, scores.shape)
-        real = possible[rows, columns]
-        kept += _proposals(start, shift, rows[real], columns[real], cosines[rows[real], columns[real]])
-        kept = in_order(kept)[:count]
-    return kept
+class _BestPairs:
+    """The best pairs so far, as arrays; those that cannot be among the best any more are thrown away now and then."""
+
+    def __init__(self, count: int, at_least: float) -> None:
+        self._count = count
+        self._least = np.float32(at_least) if at_least > -1 else np.nextafter(np.float32(NO_PAIR), np.float32(0))
+        self._bar = self._least
+        self._parts: list[tuple[Vectors, NDArray[np.int64], NDArray[np.int64]]] = []
+        self._held = 0
+        self.seen = 0
+
+    def see_next(self, blocks: Iterator[tuple[int, int, Vectors]]) -> bool:
+        """Look at the next block; False if there is none."""
+        for row, column, cosines in blocks:
+            self._see(row, column, cosines)
+            return True
+        return False
+
+    def _see(self, row: int, column: int, cosines: Vectors) -> None:
+        self.seen += int(np.count_nonzero(cosines >= self._least))
+        good = cosines >= self._bar
+        if np.count_nonzero(good) > self._count:
+            good &= cosines >= np.partition(cosines, -self._count - 1, axis=None)[-self._count - 1]
+        rows, columns = np.nonzero(good)
+        if len(rows):
+            self._parts.append((cosines[rows, columns], rows + row, columns + column))
+            self._held += len(rows)
+        if self._held > 2 * self._count + MOST_SPARE:
+            self._keep_best()
+
+    def proposals(self) -> list[Proposal]:
+        self._keep_best()
+        return [] if not self._parts else in_order(_proposals(*self._parts[0]))
+
+    def _keep_best(self) -> None:
+        """Keep `count` pairs: of equally similar ones those that come first."""
+        if not self._parts:
+            return
+        scores, rows, columns = (np.concatenate(parts) for parts in zip(*self._parts, strict=True))
+        chosen = np.lexsort((columns, rows, -scores))[: self._count]
+        self._parts = [(scores[chosen], rows[chosen], columns[chosen])]
+        self._held = len(chosen)
+        if self._count and len(chosen) == self._count:
+            self._bar = max(self._bar, scores[chosen[-1]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,23 +143,13 @@ def sample_by_rank(proposals: Sequence[Proposal], count: int, seed: int) -> list
     return [Sampled(proposals[i], 1 / p) for i, p in zip(chosen.tolist(), drawn.tolist(), strict=True)]
 
 
-def _blocks(vectors: Vectors, others: Vectors | None) -> Iterator[tuple[int, int, Vectors, NDArray[np.bool_]]]:
-    """Give blocks of cosines: the number of the first row and column, the matrix, and which entries are pairs.
-
-    A vector of zeros, that of an empty text, is in no pair.
-    """
-    for start in range(0, len(vectors), BLOCK):
-        block = vectors[start : start + BLOCK]
-        shift, across = (start, vectors[start:]) if others is None else (0, others)
-        possible = np.logical_and.outer(block.any(axis=1), across.any(axis=1))
-        yield start, shift, block @ across.T, np.triu(possible, k=1) if others is None else possible
-
-
-def _proposals(
-    start: int, shift: int, rows: NDArray[np.intp], columns: NDArray[np.intp], cosines: Vectors
-) -> Iterator[Proposal]:
-    for row, column, cosine in zip(rows.tolist(), columns.tolist(), cosines.tolist(), strict=True):
-        yield Proposal(start + row, shift + column, round(cosine, 4), f"similarity {cosine:.2f}")
+def _proposals(cosines: Vectors, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Iterator[Proposal]:
+    reasons: dict[float, str] = {}
+    for cosine, row, column in zip(cosines.tolist(), rows.tolist(), columns.tolist(), strict=True):
+        score = round(cosine, 4)
+        if score not in reasons:
+            reasons[score] = f"similarity {cosine:.2f}"
+        yield Proposal(row, column, score, reasons[score])
 
 
 async def pairs_by_condition(
@@ -109,6 +158,7 @@ async def pairs_by_condition(
     """Propose pairs for which a condition holds; within one list, either way round.
 
     The decisions tell of conditions that could not be computed for some pairs; these are not proposed by them.
+    Raises PipelineError where they hold for more than MOST_PAIRS.
     """
     found: dict[tuple[int, int], str] = {}
     decisions = []
@@ -119,10 +169,21 @@ async def pairs_by_condition(
             for j in matches:
                 if rights is not None or i != j:
                     found.setdefault((i, j) if rights is not None or i < j else (j, i), text)
+            if len(found) > MOST_PAIRS:
+                raise too_many(f"blocking_conditions: {text!r} holds")
         if trouble.count:
             detail = f"cannot be computed for {trouble.count} rows or pairs, the first time because: {trouble.first}"
             decisions.append(Decision("blocking_conditions", text, "", "undecided", "error", detail))
     return [Proposal(i, j, 0.0, f"condition {text}") for (i, j), text in sorted(found.items())], decisions
+
+
+def too_many(what: str) -> PipelineError:
+    """Build the error for blocking that leaves too many pairs."""
+    return PipelineError(
+        f"{what} for more than {MOST_PAIRS:,} pairs; a model cannot compare so many",
+        advice="Write a condition that holds for fewer pairs, raise blocking_threshold, or set limit_comparisons and "
+        "leave blocking_conditions out: then the most similar pairs are compared.",
+    )
 
 
 def in_order(proposals: Iterable[Proposal]) -> list[Proposal]:

@@ -52,6 +52,7 @@ class ParallelMap(ModelNode):
     refused: ClassVar[Mapping[str, str]] = REFUSED
     splits_long_inputs: ClassVar[bool] = True
     retrieves: ClassVar[bool] = True
+    lays_out: ClassVar[bool] = True
 
     prompts: tuple[PromptPart, ...] = ()
     schema: Schema | None = field(default=None, metadata={"yaml": "output.schema"})
@@ -141,7 +142,7 @@ async def run(node: ParallelMap, rows: Sequence[Row], tools: Tools) -> Outcome:
 def _question(node: ParallelMap, row: Row, number: int) -> Question:
     part, own = node.prompts[number], node.maps[number]
     assert own.schema is not None  # a map of a prompt has one
-    question = row_question(row, part.prompt, own.schema, visible(row.values, node.input))
+    question = row_question(row, part.prompt, own.schema, visible(row.values, node.input), layout=own.layout)
     return replace(question, task=part.name or f"prompt {number + 1}", model=part.model)
 
 

@@ -54,6 +54,13 @@ NICKNAMES = tuple(
     )
 )
 
+_NONE: frozenset[int] = frozenset()
+_SHORT_FOR = {
+    name: frozenset(number for number, group in enumerate(NICKNAMES) if name in group)
+    for name in frozenset().union(*NICKNAMES)
+}
+"""The groups of NICKNAMES that a name is in."""
+
 _WORD_BEFORE_BADGE = r"(?:with\s+)?(?:badge|shield|star|serial|id)\b\.?(?:\s*(?:number|no|num|nr)\b\.?)?"
 _BADGE = re.compile(
     rf"[(\[]?\s*(?:{_WORD_BEFORE_BADGE}\s*[:#]*|(?:number|no)\b\.?\s*#?|#)\s*([a-z]{{0,2}}-?\d[\da-z-]*)\s*[)\]]?"
@@ -63,6 +70,9 @@ _BADGE = re.compile(
 )
 _OCR_DIGITS = str.maketrans("0158", "olsb")
 _OCR_SHAPES = (("rn", "m"), ("vv", "w"), ("cl", "d"), ("li", "h"), ("i", "l"))
+
+MOST_SLIPS = 2
+"""Letters misread in a long surname, at most."""
 
 Likeness = Literal["identical", "full_name", "open", "clash", "unlike"]
 """How two names compare.
@@ -132,11 +142,15 @@ def compare_names(left: PersonName, right: PersonName) -> tuple[Likeness, str]:
 
 def surnames_alike(left: str, right: str) -> bool:
     """Say whether two surnames are equal or differ by no more than a misread letter (two in long names)."""
-    if left == right or _shape(left) == _shape(right):
+    if left == right or shape(left) == shape(right):
         return True
-    shorter = min(len(left), len(right))
-    allowed = 0 if shorter < 4 else 1 if shorter < 9 else 2
+    allowed = slips_allowed(min(len(left), len(right)))
     return OSA.distance(left, right, score_cutoff=allowed) <= allowed
+
+
+def slips_allowed(length: int) -> int:
+    """Return how many letters of a surname of that length may be misread."""
+    return 0 if length < 4 else 1 if length < 9 else MOST_SLIPS
 
 
 def completeness(text: str) -> tuple[int, ...]:
@@ -171,12 +185,12 @@ def _first_names(left: PersonName, right: PersonName) -> Literal["equal", "near"
     if len(a) == 1 or len(b) == 1:
         # `J. Daniel Harmon` is also called Daniel Harmon.
         return "near" if a[0] == b[0] or a in right.given or b in left.given else "other"
-    if a.startswith(b) or b.startswith(a) or any(a in group and b in group for group in NICKNAMES):
+    if a.startswith(b) or b.startswith(a) or not _SHORT_FOR.get(a, _NONE).isdisjoint(_SHORT_FOR.get(b, _NONE)):
         return "near"
     if a in right.given or b in left.given:
         return "near"
     slip = min(len(a), len(b)) >= 4 and OSA.distance(a, b) <= 1
-    return "near" if slip or _shape(a) == _shape(b) else "other"
+    return "near" if slip or shape(a) == shape(b) else "other"
 
 
 def _middles_clash(left: Sequence[str], right: Sequence[str]) -> bool:
@@ -184,7 +198,8 @@ def _middles_clash(left: Sequence[str], right: Sequence[str]) -> bool:
     return any(a[0] != b[0] or (len(a) > 1 and len(b) > 1 and a != b) for a, b in pairs)
 
 
-def _shape(word: str) -> str:
+@lru_cache(maxsize=50_000)
+def shape(word: str) -> str:
     """Write letters that OCR confuses alike."""
     for confused, letter in _OCR_SHAPES:
         word = word.replace(confused, letter)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from engine.language.layout import DOCUMENT_CHARACTERS, lay_out
 from engine.language.templates import Template, prompt_template
 from engine.operators.base import Tools
 from engine.operators.model_node import ModelNode
 from engine.plan.frozen import FrozenMap, thaw
 from models.protocol import Purpose, Reply, Request, Segment, canonical_json
-
-SHARED_CHARACTERS = 200
-"""A text of the row at least this long is worth a segment of its own, so that its KV cache is kept."""
 
 CHAT_TOKENS = 64
 """Room for what the chat template adds to the text of the segments."""
@@ -37,7 +36,7 @@ class Turn:
 class Question:
     """A rendered prompt and the JSON it asks for; `form` describes that JSON to the model.
 
-    `texts` are the row's texts: one that is in the prompt becomes, with what precedes it, a shared segment.
+    `texts` are the row's texts: a long one in the prompt ends a shared segment.
     `read` turns a reply into values (Schema.read). With `probabilities`, the reply says how sure its choices are.
     `values` are those of the row (or group) that is asked about, as expressions of the pipeline see them.
     `history` are turns after the prompt. `template` is what the prompt was rendered from: examples are laid out by it.
@@ -138,12 +137,17 @@ def _parted(text: str, more: str) -> str:
     return ("\n" if text.endswith("\n") else "\n\n") + more
 
 
-def _user_segments(prompt: str, texts: Collection[str]) -> list[Segment]:
-    ends = [prompt.find(t) + len(t) for t in texts if len(t) >= SHARED_CHARACTERS and t in prompt]
-    if not ends or max(ends) == len(prompt):
-        return [Segment("user", prompt, shared=bool(ends))]
-    end = max(ends)
-    return [Segment("user", prompt[:end], shared=True), Segment("user", prompt[end:])]
+def _user_segments(prompt: str, texts: Collection[str]) -> Iterator[Segment]:
+    """Cut a prompt behind each document: what it begins with up to there are the same tokens, whatever follows.
+
+    A document that is part of another (a chunk in what gather shows of it) ends with that.
+    """
+    spans = {(start, start + len(t)) for t in texts if len(t) >= DOCUMENT_CHARACTERS and (start := prompt.find(t)) >= 0}
+    cuts = sorted(stop for _, stop in spans if not any(first < stop < last for first, last in spans))
+    for start, stop in itertools.pairwise([0, *cuts]):
+        yield Segment("user", prompt[start:stop], shared=True)
+    if not cuts or cuts[-1] < len(prompt):
+        yield Segment("user", prompt[cuts[-1] if cuts else 0 :])
 
 
 def _example_segments(node: ModelNode, question: Question) -> Iterator[Segment]:
@@ -152,14 +156,14 @@ def _example_segments(node: ModelNode, question: Question) -> Iterator[Segment]:
         output = {name: value for name, value in example["output"].items() if name in fields}
         if not output or question.answer_at:
             continue
-        told = _example_prompt(example, question.template)
+        told = _example_prompt(node, example, question.template)
         yield Segment("user", told + _parted(told, answer_format(question.form)), shared=True)
         yield Segment("assistant", canonical_json(thaw(output)), shared=True)
 
 
-def _example_prompt(example: Mapping[str, Any], template: Template | None) -> str:
+def _example_prompt(node: ModelNode, example: Mapping[str, Any], template: Template | None) -> str:
     """Fill the prompt with an example's input; without a template, show the input as JSON."""
     given = {name: value for name, value in example.items() if name != "output"}
     if template is not None and set(given) <= set(template.variables or ()):
-        return template.render(**given, retrieval_context="")
+        return lay_out(template, node.layout, **given, retrieval_context="")
     return prompt_template("example").render(given=thaw(given))

@@ -14,6 +14,8 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from models.matrices import new_matrix
+
 Method = Literal["fts", "embedding", "hybrid"]
 METHODS: tuple[str, ...] = get_args(Method)
 
@@ -25,6 +27,9 @@ FUSION_RANKS = 60
 
 PIECE_CHARACTERS = 900
 """The embedding model reads about 1,000 characters and ignores the rest, so longer texts are embedded in pieces."""
+
+STEP = 4096
+"""Vectors put together at once, for many are no plain memory (models.matrices)."""
 
 MOST_WORDS = 1000
 """Different words of a query that are searched for; those after them hardly change a rank."""
@@ -75,9 +80,14 @@ async def embed_whole(texts: Sequence[str], embed: Embed) -> NDArray[np.float32]
     if len(vectors) == len(texts):
         return vectors
     ends = np.cumsum([len(parts) for parts in cut])
-    means = np.add.reduceat(vectors, np.concatenate(([0], ends[:-1])), axis=0)
-    lengths = np.linalg.norm(means, axis=1, keepdims=True)
-    return np.asarray(means / np.maximum(lengths, np.finfo(np.float32).tiny), np.float32)
+    starts = np.concatenate(([0], ends[:-1]))
+    whole = new_matrix(len(texts), vectors.shape[1])
+    for first in range(0, len(texts), STEP):
+        last = min(first + STEP, len(texts))
+        means = np.add.reduceat(vectors[starts[first] : ends[last - 1]], starts[first:last] - starts[first], axis=0)
+        lengths = np.linalg.norm(means, axis=1, keepdims=True)
+        whole[first:last] = means / np.maximum(lengths, np.finfo(np.float32).tiny)
+    return whole
 
 
 def fused(by_text: Sequence[float], by_embedding: Sequence[float]) -> list[float]:

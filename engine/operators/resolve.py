@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -10,15 +12,16 @@ from typing import Any, ClassVar
 from engine.language.schema import Schema
 from engine.language.templates import Template
 from engine.operators.accounting import Failure, attempt_all, fail, label, require
-from engine.operators.asking import Question, ask, quote_source, texts_of, visible
+from engine.operators.asking import Question, ask, quote_source, visible
 from engine.operators.base import Failed, Operator, Outcome, Tools
 from engine.operators.blocking import Candidates, ComparingNode, Side, asking_model, block, blocking_text
 from engine.operators.comparing import Comparison, ModelRounds
+from engine.operators.content_free import Values
 from engine.operators.mentions import Mention, find_mentions, shown
 from engine.operators.name_rules import judge_names
 from engine.operators.pairs import Proposal, in_order
 from engine.operators.person_names import completeness
-from engine.operators.same import VERDICT, ask_same
+from engine.operators.same import VERDICT, Comparer, Pair
 from engine.plan.frozen import freeze
 from engine.plan.node import Traits
 from engine.rows import Row
@@ -194,58 +197,115 @@ def _keys(node: Resolve, rows: Sequence[Row]) -> tuple[str, ...]:
 
 
 async def _compare(node: Resolve, mentions: Sequence[Mention], keys: Sequence[str], tools: Tools) -> Comparison:
+    asking = _Sides(node, mentions)
+    comparer = _comparer(node, mentions, asking, tools) if node.comparison_prompt else None
     comparison = Comparison(", ".join(keys), mentions)
     comparison.apply_user(node.same_as, node.keep_apart)
-    candidates = await _candidates(node, mentions, keys, tools)
+    candidates = await _candidates(node, mentions, keys, comparer, asking, tools)
     comparison.decisions += candidates.decisions
     proposals = candidates.proposals
     if node.rules:
-        verdicts = judge_names([m.text for m in mentions], [m.documents for m in mentions])
+        names, documents = [m.text for m in mentions], [m.documents for m in mentions]
+        verdicts = await asyncio.to_thread(judge_names, names, documents)
         comparison.apply_rules(verdicts.same, verdicts.different)
         proposals += verdicts.candidates
     elif node.comparison_prompt:
         comparison.join_equal()
-    if node.comparison_prompt is None:
+    if comparer is None:
         for pair in in_order(proposals):
             comparison.record(pair.left, pair.right, "undecided", "rule", f"{pair.reason}; no comparison_prompt to ask")
         return comparison
+    comparison.reason = comparer.reason
+    asking.expect(proposals)
     rounds = ModelRounds(
         comparison,
-        functools.partial(_ask_same, node, mentions, tools),
+        comparer,
         tools.progress,
         limit=node.limit_comparisons,
         batch=node.compare_batch_size,
         known=candidates.known,
+        order=asking.order,
     )
     await rounds.run(in_order(proposals))
+    comparison.decisions += comparer.decisions
     return comparison
 
 
-async def _candidates(node: Resolve, mentions: Sequence[Mention], keys: Sequence[str], tools: Tools) -> Candidates:
+async def _candidates(
+    node: Resolve,
+    mentions: Sequence[Mention],
+    keys: Sequence[str],
+    comparer: Comparer | None,
+    asking: _Sides,
+    tools: Tools,
+) -> Candidates:
     if len(mentions) < 2:
         return Candidates()
     values = [mention.row.values for mention in mentions]
     side = Side([blocking_text(each, node.blocking_keys or keys) for each in values], values)
-    return await block(node, ", ".join(keys), side, None, functools.partial(_ask_same, node, mentions, tools), tools)
+    return await block(node, ", ".join(keys), side, None, comparer or _unasked, tools, asking.order)
 
 
-async def _ask_same(node: Resolve, mentions: Sequence[Mention], tools: Tools, pair: Proposal) -> bool:
+async def _unasked(proposal: Proposal) -> bool:
+    raise LookupError(f"there is no comparison_prompt to ask about {proposal}")
+
+
+class _Sides:
+    """Which of two mentions a prompt calls `input1`, and in which order pairs are asked about.
+
+    Where the layout puts documents first, that is the mention of more comparisons: its text is read once for all of
+    them. Otherwise the two keep the order of the rows.
+    """
+
+    def __init__(self, node: Resolve, mentions: Sequence[Mention]) -> None:
+        prompt = node.comparison_prompt
+        shows = [path[0] for path in prompt.shows if path[0] in ("input1", "input2")] if prompt else []
+        self._mentions = mentions
+        self._may_swap = node.layout == "document_first"
+        self._right_leads = not self._may_swap and shows[:1] == ["input2"]
+        self._counts: Counter[int] = Counter()
+
+    def expect(self, proposals: Sequence[Proposal]) -> None:
+        """Look at all pairs that may be asked about."""
+        if self._may_swap:
+            self._counts = Counter(side for pair in proposals for side in (pair.left, pair.right))
+
+    def order(self, pair: Proposal) -> tuple[int, int]:
+        """Let pairs follow each other whose prompts begin with the same mention."""
+        first, second = self._sides(pair)
+        return (second, first) if self._right_leads else (first, second)
+
+    def pair(self, proposal: Proposal) -> Pair:
+        """Say what the question about a pair is filled in with."""
+        left, right = (self._mentions[side].row for side in self._sides(proposal))
+        return Pair(left.id, {"input1": left.values, "input2": right.values})
+
+    def _sides(self, pair: Proposal) -> tuple[int, int]:
+        if self._counts[pair.right] > self._counts[pair.left]:
+            return pair.right, pair.left
+        return pair.left, pair.right
+
+
+def _comparer(node: Resolve, mentions: Sequence[Mention], asking: _Sides, tools: Tools) -> Comparer:
     assert node.comparison_prompt is not None  # else no pair is asked about
-    left, right = mentions[pair.left].row, mentions[pair.right].row
-    values = {"input1": left.values, "input2": right.values}
-    return await ask_same(node, node.comparison_prompt, left.id, values, tools, texts_of(left.values))
+
+    def rows() -> Sequence[Values]:
+        values = [mention.row.values for mention in mentions]
+        return [{"input1": left, "input2": right} for left, right in zip(values, reversed(values), strict=True)]
+
+    return Comparer(node, node.comparison_prompt, asking.pair, rows, tools)
 
 
 async def _canonical(node: Resolve, keys: Sequence[str], tools: Tools, cluster: Sequence[Mention]) -> dict[str, Any]:
     """Choose the values that all rows of a cluster get."""
-    distinct = list(dict.fromkeys(shown(list(m.values)) for m in cluster))
+    distinct: dict[str, list[Mention]] = {}
+    for mention in cluster:
+        distinct.setdefault(shown(list(mention.values)), []).append(mention)
     known = set(node.fields) <= set(keys)
     if node.chooses == "model" and not (known and len(distinct) == 1):
         return await _ask_canonical(node, cluster, tools)
     if len(distinct) == 1 or node.chooses == "most_common":
-        counts = {text: sum(len(m.rows) for m in cluster if shown(list(m.values)) == text) for text in distinct}
-        wanted = max(distinct, key=lambda text: counts[text])
-        best = next(m for m in cluster if shown(list(m.values)) == wanted)
+        best = max(distinct.values(), key=lambda same: sum(len(m.rows) for m in same))[0]
     else:
         best = max(cluster, key=lambda m: completeness(m.text) if node.rules else (len(m.text),))
     return {key: value for key, value in zip(keys, best.values, strict=True) if key in node.fields}

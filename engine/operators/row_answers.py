@@ -39,7 +39,7 @@ async def ask_rows(
     async def answer(row: Row) -> Sequence[Row] | Rejected:
         assert node.prompt is not None and node.schema is not None  # callers ask only with both
         seen = visible(row.values, node.input)
-        question = row_question(row, node.prompt, node.schema, seen, anchors=anchors)
+        question = row_question(row, node.prompt, node.schema, seen, layout=node.layout, anchors=anchors)
         question = replace(question, probabilities=probabilities)
         if row.id in batched:
             return answered(row, [await settle(node, question, batched[row.id], tools)])

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from engine.language.layout import Layout, lay_out
 from engine.language.schema import Schema
 from engine.language.templates import Template
 from engine.operators.accounting import require
@@ -34,12 +35,13 @@ class RowPromptNode(ModelNode):
 
     `input` lists the fields the prompts may see (empty: all). With `batch_prompt` (`inputs`), up to `max_batch_size`
     rows are asked about at once; `prompt` serves those that such a reply does not answer. With `calibrate`, the
-    answers to `num_calibration_docs` rows become reference points that end the prompt of all rows.
+    answers to `num_calibration_docs` rows become reference points in the prompt of all rows.
     """
 
     refused: ClassVar[Mapping[str, str]] = REFUSED
     splits_long_inputs: ClassVar[bool] = True
     retrieves: ClassVar[bool] = True
+    lays_out: ClassVar[bool] = True
 
     prompt: Template | None = None
     schema: Schema | None = field(default=None, metadata={"yaml": "output.schema"})
@@ -101,6 +103,7 @@ def row_question(
     seen: Mapping[str, Any],
     shown: Mapping[str, str] = FrozenMap({}),
     *,
+    layout: Layout = "as_written",
     anchors: str = "",
 ) -> Question:
     """Put a prompt about one row, of which it sees the values `seen`; quotes come from all of the row.
@@ -109,7 +112,7 @@ def row_question(
     """
     seen = {**seen, **{name: text for name, text in shown.items() if name in seen}}
     return Question(
-        prompt=with_anchors(prompt.render(input=seen), anchors),
+        prompt=with_anchors(prompt, lay_out(prompt, layout, input=seen), layout, anchors),
         json_schema=schema.json_schema(quote_source([row.values], prompt, shown=shown)),
         form=schema.describe(),
         read=schema.read,
@@ -117,10 +120,18 @@ def row_question(
         row_id=row.id,
         values=row.values,
         template=prompt,
-        about=lambda texts: row_question(row, prompt, schema, seen, texts, anchors=anchors),
+        about=lambda texts: row_question(row, prompt, schema, seen, texts, layout=layout, anchors=anchors),
     )
 
 
-def with_anchors(prompt: str, anchors: str) -> str:
-    """End a prompt with the reference points of a calibration, if there are any."""
-    return f"{prompt.rstrip()}\n\n{anchors}" if anchors else prompt
+def with_anchors(template: Template, prompt: str, layout: Layout, anchors: str) -> str:
+    """Add the reference points of a calibration, if there are any, to a prompt that was filled in.
+
+    They are the same for all rows. So they go before it, where the model reads them once; but behind a prompt that
+    begins with the row, whose text other prompts may begin with too.
+    """
+    if not anchors:
+        return prompt
+    if layout == "document_first" or template.begins_with_value:
+        return f"{prompt.rstrip()}\n\n{anchors}"
+    return f"{anchors}\n\n{prompt}"

@@ -2,48 +2,158 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from engine.errors import ItemError
+from engine.language.layout import lay_out, shows_document
 from engine.language.schema import Schema
 from engine.language.templates import Template
-from engine.operators.accounting import Failure
-from engine.operators.asking import Question, ask
+from engine.operators.accounting import Failure, attempt
+from engine.operators.asking import Question, ask_reply, texts_of
 from engine.operators.base import Decision, Tools
 from engine.operators.blocking import ComparingNode
-from engine.operators.matching import Verdict
-from engine.operators.pairs import Proposal
+from engine.operators.content_free import Values
+from engine.operators.deciding import find_lean, told_lean
+from engine.operators.lean import Lean, Verdict, log_odds_of
+from engine.operators.matching import Verdict as PairVerdict
+from engine.operators.pairs import Order, Proposal, by_left, by_right
 
 VERDICT = Schema.parse({"same": "boolean"})
 
 
-async def ask_same(
-    node: ComparingNode,
-    prompt: Template,
-    row_id: str,
-    values: Mapping[str, Any],
-    tools: Tools,
-    texts: Collection[str] = (),
-) -> bool:
-    """Ask with a prompt about two values; `values` are what it is filled in with."""
-    question = Question(
-        prompt=prompt.render(**values),
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """What a pair's question is filled in with, and the row it is about."""
+
+    row_id: str
+    values: Values
+
+
+@dataclass
+class Comparer:
+    """Ask a prompt about pairs: `pair_of` says what it is filled in with for a proposal.
+
+    Where the node corrects its model's lean, that is found before the first pair is asked about; `rows` gives values
+    from which rows without content are drawn.
+    """
+
+    node: ComparingNode
+    prompt: Template
+    pair_of: Callable[[Proposal], Pair]
+    rows: Callable[[], Sequence[Values]]
+    tools: Tools
+    _verdicts: dict[tuple[int, int], Verdict] = field(default_factory=dict)
+    _changed: int = 0
+    _lean: Lean | Failure | None = None
+    _finding: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def __call__(self, proposal: Proposal) -> bool:
+        """Say whether a pair is the same; raises what asking raises."""
+        pair = self.pair_of(proposal)
+        question = same_question(self.node, self.prompt, pair.row_id, pair.values)
+        if not self.node.reads_probabilities:
+            return bool((await ask_reply(self.node, question, self.node.comparing(self.tools))).value["same"])
+        lean = await self._found_lean()
+        said, log_odds = await self._ask(self.node, question)
+        verdict = Verdict.of(log_odds, lean)
+        self._verdicts[proposal.left, proposal.right] = verdict
+        if not self.node.corrects_lean:
+            return said
+        self._changed += verdict.yes != said
+        return verdict.yes
+
+    def probability(self, proposal: Proposal) -> float | None:
+        """Return how likely it is that a pair is the same; None where that was not asked."""
+        verdict = self._verdicts.get((proposal.left, proposal.right))
+        return verdict.probability if verdict else None
+
+    def reason(self, proposal: Proposal) -> str:
+        """Say for the ledger why a pair was proposed, and how sure the model was where that decides."""
+        verdict = self._verdicts.get((proposal.left, proposal.right))
+        if verdict is None or not self.node.corrects_lean:
+            return proposal.reason
+        return f"{proposal.reason}; {verdict.detail}" if proposal.reason else verdict.detail
+
+    @property
+    def decisions(self) -> list[Decision]:
+        """Tell of the correction, if any pair was decided by it."""
+        if not isinstance(self._lean, Lean) or not self._verdicts or not self.node.corrects_lean:
+            return []
+        return [told_lean(self.node, self._lean, self._changed, len(self._verdicts))]
+
+    async def _found_lean(self) -> Lean:
+        """Find the lean, once; raises ItemError where it cannot be found, for every pair."""
+        async with self._finding:
+            if self._lean is None:
+                self._lean = await attempt(self._find, self.node)
+        if isinstance(self._lean, Failure):
+            raise ItemError(self._lean.error, advice=self._lean.advice, raw_reply=self._lean.raw_reply)
+        return self._lean
+
+    async def _find(self, node: ComparingNode) -> Lean:
+        if not node.corrects_lean:
+            return Lean()
+        asking = replace(node, validate=(), gleaning=None)
+
+        async def read(values: Values, task: str) -> float:
+            question = replace(same_question(node, self.prompt, "", values), task=task)
+            return (await self._ask(asking, question))[1]
+
+        return await find_lean(node, self.rows(), read, self.tools.seed)
+
+    async def _ask(self, node: ComparingNode, question: Question) -> tuple[bool, float]:
+        reply = await ask_reply(node, replace(question, probabilities=True), node.comparing(self.tools))
+        return bool(reply.value["same"]), log_odds_of(reply, "same")
+
+
+def same_question(node: ComparingNode, prompt: Template, row_id: str, values: Mapping[str, Any]) -> Question:
+    """Put a prompt about two values; `values` are what it is filled in with."""
+    return Question(
+        prompt=lay_out(prompt, node.layout, **values),
         json_schema=VERDICT.json_schema(lambda _: ()),
         form=VERDICT.describe(),
-        texts=texts,
+        texts=[
+            text
+            for variable, side in values.items()
+            if isinstance(side, Mapping)
+            for text in texts_of(side, prompt, variable=variable)
+        ],
         task="compare",
         row_id=row_id,
         values=values,
         template=prompt,
     )
-    return bool((await ask(node, question, node.comparing(tools)))["same"])
 
 
-def told(subject: str, left: str, right: str, pair: Proposal, verdict: Verdict) -> Decision:
-    """Write a verdict for the ledger."""
+def asking_order(
+    node: ComparingNode, prompt: Template, lefts: Iterable[Mapping[str, Any]], rights: Iterable[Mapping[str, Any]]
+) -> Order:
+    """Order pairs so that prompts which begin with the same side follow each other: what they share is read once.
+
+    `lefts` and `rights` are the values of the prompt's variables, for each item of either side. The right side leads
+    where the prompt shows it first, or where it alone has documents that are put first.
+    """
+    lefts, rights = list(lefts), list(rights)
+    if not (lefts and rights):
+        return by_left
+    if node.layout == "document_first":
+        left_leads, right_leads = (any(shows_document(prompt, item) for item in side) for side in (lefts, rights))
+        if left_leads and right_leads:
+            left_leads, right_leads = min(lefts[0]) < min(rights[0]), min(rights[0]) < min(lefts[0])
+        if left_leads or right_leads:
+            return by_right if right_leads else by_left
+    first = next((path[0] for path in prompt.shows if path[0] in lefts[0] or path[0] in rights[0]), "")
+    return by_right if first in rights[0] else by_left
+
+
+def told(subject: str, left: str, right: str, reason: str, verdict: PairVerdict) -> Decision:
+    """Write a verdict for the ledger; `reason` is why the pair was proposed."""
     match verdict:
         case Failure():
             return Decision(subject, left, right, "undecided", "error", verdict.error)
         case str():
             return Decision(subject, left, right, "undecided", "limit", verdict)
-    return Decision(subject, left, right, "same" if verdict else "different", "model", pair.reason)
+    return Decision(subject, left, right, "same" if verdict else "different", "model", reason)

@@ -30,8 +30,8 @@ SLACK = 0.3
 
 _FACTOR = 0x9E3779B97F4A7C15
 _MIX = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
-_EMPTY_ADDED, _EMPTY_SOUGHT, _LOWEST = 0, 1, 2
-"""What stands for an empty bin never equals anything."""
+_EMPTY, _SOUGHT, _LOWEST = 0, 1, 2
+"""What stands for an empty bin, among those added and in what is sought, never equals anything."""
 
 Sketch = NDArray[np.uint64]
 Signature = NDArray[np.uint16]
@@ -59,7 +59,7 @@ def signature(hashes: Sketch) -> Signature:
     """Return the low 16 bits of the lowest hash in each bin, at least _LOWEST; 0 for an empty bin."""
     bins = (hashes >> np.uint64(64 - BINS.bit_length() + 1)).astype(np.intp)
     filled, first = np.unique(bins, return_index=True)
-    found = np.full(BINS, _EMPTY_ADDED, np.uint16)
+    found = np.full(BINS, _EMPTY, np.uint16)
     found[filled] = np.maximum(hashes[first] & np.uint64(0xFFFF), _LOWEST).astype(np.uint16)
     return found
 
@@ -82,8 +82,11 @@ class ShingleIndex:
     def find(self, item: int) -> tuple[int, float] | None:
         """Return the most similar text that was added (of equal ones the first) and how similar it is."""
         count = len(self._items)
-        sought = np.where(self._signatures[item] == _EMPTY_ADDED, _EMPTY_SOUGHT, self._signatures[item])
-        equal = (self._added[:, :count] == sought[:, np.newaxis]).view(np.uint8).sum(axis=0, dtype=np.uint8)
+        # A short text fills few bins; a selection of rows is a copy, though.
+        filled = np.flatnonzero(self._signatures[item]) if self._filled[item] < BINS // 2 else np.arange(BINS)
+        added = self._added[filled, :count] if len(filled) < BINS else self._added[:, :count]
+        sought = np.where(self._signatures[item] == _EMPTY, _SOUGHT, self._signatures[item])[filled, np.newaxis]
+        equal = (added == sought).view(np.uint8).sum(axis=0, dtype=np.uint8)
         alike = equal / np.maximum(self._added_filled[:count], self._filled[item])
         likely = np.flatnonzero(alike >= max(self._threshold - SLACK, 1 / BINS))
         closest = likely[np.argsort(-alike[likely], kind="stable")[:CLOSEST]]

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from engine.operators.accounting import require
-from engine.operators.base import Operator, Outcome, Tools
+from engine.operators.base import Decision, Operator, Outcome, Tools
 from engine.operators.blocking import blocking_text, vectors_of
 from engine.operators.merging import How, Join, Match, Merge
-from engine.operators.pairs import BLOCK, Vectors
+from engine.operators.pairs import Vectors
 from engine.plan.node import Node, Traits
 from engine.rows import Row
+from models.nearest import ROWS, Neighbours, prepare_search
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +23,9 @@ class SimJoin(Node):
 
     Pairs with a cosine below `min_similarity` do not count. The cosine is written to `score_key`. `how` left keeps
     a left row without a match, with null for the right fields and the score.
+
+    Beyond 100,000 right rows an index answers, if there are many left rows: it may miss a few, and the ledger says how
+    many about. With `exact` every pair is compared.
     """
 
     kind: ClassVar[str] = "sim_join"
@@ -33,6 +36,7 @@ class SimJoin(Node):
     min_similarity: float | None = None
     score_key: str = "similarity"
     how: How = "inner"
+    exact: bool = False
 
     def __post_init__(self) -> None:
         require(self, self.k >= 1, f"k must be at least 1, not {self.k}")
@@ -68,23 +72,32 @@ async def run(node: SimJoin, rows: tuple[Sequence[Row], Sequence[Row]], tools: T
             return f"none of {len(rights)} right rows is similar enough"
         return f"not among the {node.k} most similar of any left row"
 
+    matches, decisions = await _matches(node, vectors[: len(lefts)], vectors[len(lefts) :])
     return Join(node, lefts, rights, node.how, Merge.of(lefts, rights)).outcome(
-        list(_nearest(node, vectors[: len(lefts)], vectors[len(lefts) :])), reason, added=[node.score_key]
+        matches, reason, added=[node.score_key], decisions=decisions
     )
 
 
-def _nearest(node: SimJoin, vectors: Vectors, others: Vectors) -> Iterator[Match]:
-    """Give the `k` best matches of each row; an empty text, whose vector is zero, has none."""
-    filled = np.flatnonzero(others.any(axis=1))
-    for start in range(0, len(vectors), BLOCK):
-        cosines = vectors[start : start + BLOCK] @ others[filled].T
-        for offset, row in enumerate(cosines):
-            if not vectors[start + offset].any():
-                continue
-            for position in np.argsort(-row, kind="stable")[: node.k].tolist():
-                score = round(float(row[position]), 4)
-                if node.min_similarity is None or score >= node.min_similarity:
-                    yield Match(start + offset, int(filled[position]), {node.score_key: score})
+async def _matches(node: SimJoin, vectors: Vectors, others: Vectors) -> tuple[list[Match], list[Decision]]:
+    """Give the `k` best matches of each row, and say so if they were not looked for one and all."""
+    search = await asyncio.to_thread(prepare_search, others, vectors, node.k, exact=node.exact)
+    matches: list[Match] = []
+    for start in range(0, len(vectors), ROWS):
+        found = await asyncio.to_thread(search.search, vectors[start : start + ROWS], node.k)
+        matches += _near_enough(node, start, found)
+    if search.recall is None:
+        return matches, []
+    detail = f"an index over {len(others)} right rows finds about {search.recall:.1%} of the most similar ones"
+    return matches, [Decision(node.name, f"the {node.k} most similar", "", "approximate", "index", detail)]
+
+
+def _near_enough(node: SimJoin, first: int, found: Neighbours) -> Iterator[Match]:
+    """Give matches of rows from `first` on; an empty text has none."""
+    for row, (places, cosines) in enumerate(zip(found.indices.tolist(), found.cosines.tolist(), strict=True), first):
+        for place, cosine in zip(places, cosines, strict=True):
+            score = round(cosine, 4)
+            if place >= 0 and (node.min_similarity is None or score >= node.min_similarity):
+                yield Match(row, place, {node.score_key: score})
 
 
 OPERATOR = Operator(SimJoin, run)

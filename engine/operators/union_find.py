@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 Relation = Literal["joined", "forbidden", "open"]
@@ -34,6 +35,11 @@ class UnionFind:
         if a == b:
             return "joined"
         return "forbidden" if b in self._apart.get(a, ()) else "open"
+
+    def any_apart(self, items: Iterable[int]) -> bool:
+        """Say whether two of the items are kept apart."""
+        roots = {self.find(item) for item in items}
+        return any(not roots.isdisjoint(self._apart.get(root, ())) for root in roots)
 
     def keep_apart(self, left: int, right: int) -> bool:
         """Forbid two clusters to join; False if they are one already."""

@@ -33,10 +33,14 @@ class Embedding:
 
 @dataclass(frozen=True)
 class Query:
-    """How the index is asked; `mode` None takes all index types. `top_k` passages are returned, at most."""
+    """How the index is asked; `mode` None takes all index types. `top_k` passages are returned, at most.
+
+    Beyond 100,000 passages the nearest by meaning come from an index that may miss a few; with `exact` from all.
+    """
 
     mode: QueryMode | None = None
     top_k: int = 5
+    exact: bool = False
 
     def __post_init__(self) -> None:
         if not 1 <= self.top_k <= 100:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from models.isolation.notices import GivesNotice, Tell
 from models.protocol import ModelBackend, Reply, Request, warnings_of
 
 
@@ -70,6 +71,11 @@ class GatedBackend:
     def take_warnings(self) -> tuple[str, ...]:
         """Pass on what the model has to say."""
         return warnings_of(self._backend)
+
+    def watch(self, tell: Tell) -> None:
+        """Pass on what the model tells (models.isolation.notices.GivesNotice)."""
+        if isinstance(self._backend, GivesNotice):
+            self._backend.watch(tell)
 
     async def close(self) -> None:
         """Close the model."""

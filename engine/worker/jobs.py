@@ -49,7 +49,7 @@ class RunJob:
     """One run as ordered. Relative paths start at the current folder; `model` replaces those of the pipeline.
 
     `trust_code`: the user lets Python that the pipeline brings along run. `allow_hosts`: HOST:PORT that text may be
-    sent to although it is not this machine.
+    sent to although it is not this machine. `cluster`: where models run, empty for this machine.
     """
 
     pipeline: Path
@@ -60,6 +60,7 @@ class RunJob:
     workers: int | None = None
     trust_code: bool = False
     allow_hosts: tuple[str, ...] = ()
+    cluster: str = ""
     output: OutputOptions = field(default=OutputOptions())
     parse: ParseOptions = field(default=ParseOptions())
 
@@ -95,6 +96,8 @@ def make_ready(job: RunJob, models: Models) -> ReadyRun:
     """
     if job.allow_hosts:
         models.allow_hosts(job.allow_hosts)
+    if job.cluster:
+        models.use_cluster(job.cluster)
     loaded = load_with_inputs(job.pipeline, job.inputs)
     refuse_problems(loaded)
     refuse_untrusted(loaded.plan, loaded.positions, trust_code=job.trust_code)

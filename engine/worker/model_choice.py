@@ -29,6 +29,9 @@ class Models(Protocol):
     def allow_hosts(self, places: Sequence[str]) -> None:
         """Let models be asked at HOST:PORT that are not this machine; called only where the user said so."""
 
+    def use_cluster(self, where: str) -> None:
+        """Run models on a cluster (models.cluster.address); called only where the user said so. Raises UsageError."""
+
     def need_embedder(self) -> None:
         """Raise EnvironmentMissing unless the embedding model is installed."""
 

@@ -36,6 +36,7 @@ _KEYS: Mapping[str, tuple[str, ...]] = {
         "lists",
         "trust_code",
         "allow_host",
+        "cluster",
         *_PARSING,
     ),
     "ingest": ("folder", "case", *_PARSING),
@@ -146,6 +147,7 @@ def run_job(given: Mapping[str, Any]) -> RunJob:
         workers=workers_of(given),
         trust_code=given.get("trust_code", False),
         allow_hosts=_texts(given, "allow_host"),
+        cluster=given.get("cluster", ""),
         output=OutputOptions(_texts(given, "columns"), given.get("bom", False), lists),
         parse=parse_options(given),
     )

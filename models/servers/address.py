@@ -6,13 +6,13 @@ the address found here, so that a name cannot mean one machine when it is checke
 
 from __future__ import annotations
 
-import ipaddress
 import re
 import socket
 from collections.abc import Collection
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
+from models.addresses import is_local_name, is_loopback, read_host_port
 from models.errors import AddressRefused, ModelError
 
 SCHEMES = {"http": 80, "https": 443}
@@ -71,20 +71,16 @@ def read_address(text: str) -> ServerAddress:
 def read_place(text: str) -> str:
     """Read HOST:PORT of `--allow-host` into the form that addresses have; raises ModelError."""
     try:
-        parts = urlsplit(f"//{text}")
-        host, port = parts.hostname, parts.port
-    except ValueError:
-        host, port = None, None
-    if not host or not port or parts.path or parts.username is not None:
+        return str(read_host_port(text))
+    except ModelError as error:
         raise ModelError(
             f"{text!r} is no HOST:PORT", advice="Write it as the address has it: --allow-host lab.lan:8000."
-        )
-    return ServerAddress("http", host, port, "").place
+        ) from error
 
 
 def is_local(address: ServerAddress) -> bool:
     """Say whether the host is this machine for sure, without asking anyone."""
-    return _is_local_name(address.host) or _is_loopback(address.host)
+    return is_loopback(address.host)
 
 
 def find_targets(address: ServerAddress, allowed: Collection[str] = ()) -> tuple[str, ...]:
@@ -93,9 +89,9 @@ def find_targets(address: ServerAddress, allowed: Collection[str] = ()) -> tuple
     `allowed` are places (`read_place`) that the user permits. Raises AddressRefused for any other that is not on the
     loopback, ModelError if an allowed name cannot be resolved.
     """
-    if _is_local_name(address.host):
+    if is_local_name(address.host):
         return LOCAL_NAMES
-    if _is_loopback(address.host):
+    if is_loopback(address.host):
         return (address.host,)
     if address.place not in allowed:
         raise _refused(address)
@@ -114,17 +110,3 @@ def _refused(address: ServerAddress) -> AddressRefused:
         advice=f"If that is what you want: --allow-host {address.place} (it is recorded with the run). "
         "A server on this machine is http://127.0.0.1:PORT/v1.",
     )
-
-
-def _is_local_name(host: str) -> bool:
-    name = host.rstrip(".")
-    return name == "localhost" or name.endswith(".localhost")
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        found = ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    inner = getattr(found, "ipv4_mapped", None) or found
-    return bool(inner.is_loopback) and "%" not in host

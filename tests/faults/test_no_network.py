@@ -53,8 +53,15 @@ NETWORK_MODULES = frozenset(
 CLIENTS = {
     "models/servers/address.py": {"socket"},
     "models/servers/http.py": {"httpx2"},
+    "models/cluster/node_model.py": {"socket"},  # the name of the machine
+    "models/cluster/ray_runtime.py": {"socket"},
 }
-"""What asks a model's server, where the user names one: on the loopback, or where --allow-host says."""
+"""What asks a model's server or cluster, where the user names one: on the loopback, or where --allow-host says."""
+
+CONNECTIONS = {
+    "models/hub.py": "the user's command `models get --online`, imported by it alone and never during a run",
+}
+"""Every module that may open a connection, and when."""
 
 SUBPROCESSES = {
     "engine/cli/bench.py": "pytest on tests/bench, on the user's command `bench` and never during a run",
@@ -62,6 +69,8 @@ SUBPROCESSES = {
     "engine/documents/pool.py": "children that parse files, in which sockets are forbidden (engine.documents.child)",
     "engine/documents/render.py": "a child that draws a page, in which sockets are forbidden",
     "models/download.py": "pip, on the user's command `models install` and never during a run",
+    "models/isolation/launch.py": "the model's own process, which opens no socket: it speaks through its pipes",
+    "models/isolation/process.py": "waits for that process",
     "models/hardware.py": "asks the system what hardware there is",
     "models/selftest.py": "tries the inference library in a child, for it may crash on this CPU",
 }
@@ -91,7 +100,19 @@ def test_no_module_imports_a_network_library(path: Path) -> None:
     names = imported(ast.parse(path.read_text(encoding="utf-8")))
     # urllib.parse takes addresses apart and opens nothing.
     guilty = {name for name in names if name.split(".")[0] in NETWORK_MODULES and name != "urllib.parse"}
-    assert guilty == CLIENTS.get(path.relative_to(ROOT).as_posix(), set())
+    where = path.relative_to(ROOT).as_posix()
+    assert guilty == CLIENTS.get(where, set()) or where in CONNECTIONS
+
+
+def test_what_may_open_connections_is_imported_by_one_command_and_late() -> None:
+    importing = {}
+    for path in modules():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = {alias.name for alias in node.names} if isinstance(node, ast.ImportFrom | ast.Import) else set()
+            if names & {"hub", "models.hub"} or getattr(node, "module", "") == "models.hub":
+                importing[path.relative_to(ROOT).as_posix()] = node
+    assert set(importing) == {"engine/cli/models.py"}
+    assert importing["engine/cli/models.py"].col_offset > 0, "imported inside the command only"
 
 
 def calls(tree: ast.AST) -> set[str]:
@@ -102,7 +123,8 @@ def test_connections_of_asyncio_are_not_used() -> None:
     opening = ("open_connection", "start_server", "create_connection", "create_server", "create_datagram_endpoint")
     for path in modules():
         used = {name for name in calls(ast.parse(path.read_text(encoding="utf-8"))) if name.endswith(opening)}
-        assert used == set(), path
+        knocks = {"socket.create_connection"} if path.name == "ray_runtime.py" else set()
+        assert used == knocks, path
 
 
 def test_processes_are_started_by_few_modules_only() -> None:

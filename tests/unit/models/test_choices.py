@@ -184,7 +184,14 @@ def test_alternatives_are_followed_to_where_they_part_from_the_choice() -> None:
     assert found == {"cleared": pytest.approx(0.2), "complained": pytest.approx(0.6), "guilty": pytest.approx(0.2)}
 
 
-def test_booleans_and_large_enums_have_no_alternatives() -> None:
+def test_large_enums_have_no_alternatives() -> None:
     many = {"type": "string", "enum": [str(i) for i in range(17)]}
-    reply = Reply('{"b": ', ("true", {"true": 0.5, "false": 0.5}), ', "m": "', ("3", {"3": 1.0}), '"}')
-    assert reply.alternatives(record(b=BOOLEAN, m=many)) == {}
+    assert Reply('{"m": "', ("3", {"3": 1.0}), '"}').alternatives(record(m=many)) == {}
+
+
+@pytest.mark.parametrize(("chosen", "rest"), [("true", "}"), ("f", "alse}"), ("fal", "se}")])
+def test_a_boolean_has_the_mass_of_all_tokens_that_write_either_side(chosen: str, rest: str) -> None:
+    """Mass of a mere space, after which either may come, counts for neither."""
+    mass = {"true": 0.3, "tr": 0.1, "false": 0.25, "f": 0.1, "fal": 0.05, " ": 0.2}
+    found = Reply('{"b":', (chosen, mass), rest).alternatives(record(b=BOOLEAN))
+    assert found == {"/b": {"true": pytest.approx(0.5), "false": pytest.approx(0.5)}}

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from models import doctor
-from models.hardware import inspect_hardware
+from models.hardware import Gpu, inspect_hardware
+from models.install import InstalledModel
 from models.selftest import SelfTest
 
 
@@ -42,6 +45,30 @@ def test_a_crash_of_the_runtime_advises_another_build(empty_cache, monkeypatch):
     assert "REBUILD=1" in found.advice
 
 
+L4 = Gpu("L4", 24 * 10**9, "cuda", 20 * 10**9)
+
+
+@pytest.mark.parametrize(
+    ("code", "output", "ok", "detail"),
+    [
+        (0, '{"layers": 29, "reason": "all 28 layers: 2.0 GB"}', True, "L4, 20.0 GB free; all 28 layers: 2.0 GB"),
+        (0, '{"layers": 0, "reason": "built for the processor"}', False, "built for the processor"),
+        (1, "", False, "could not be asked: it broke"),
+    ],
+)
+def test_what_goes_to_a_card_is_said_with_the_reason(monkeypatch, code, output, ok, detail):
+    answer = subprocess.CompletedProcess([], code, output, "it broke\n")
+    monkeypatch.setattr(doctor, "find_model", lambda: InstalledModel(Path("m.gguf"), "d", "m"))
+    monkeypatch.setattr(doctor, "run_child", lambda module, path, timeout_seconds: answer)
+    (found,) = doctor.check_cards(replace(inspect_hardware(), gpus=(L4,)))
+    assert (found.ok, bool(found.advice)) == (ok, not ok)
+    assert detail in found.detail
+
+
+def test_a_machine_without_a_card_is_not_asked_about_it():
+    assert doctor.check_cards(replace(inspect_hardware(), gpus=())) == []
+
+
 def test_a_processor_without_avx2_is_slow_not_hidden():
     hardware = replace(inspect_hardware(), machine="x86_64", cpu_features=frozenset({"sse4_2"}))
     assert not doctor.check_cpu(hardware).ok
@@ -59,3 +86,15 @@ def test_good_checks_carry_no_advice(empty_cache):
     for check in (doctor.check_python(), doctor.check_memory()):
         assert check.ok == (not check.advice)
         assert check.detail
+
+
+@pytest.mark.parametrize(
+    ("free", "ok", "detail"),
+    [(2**40, True, "needed by the default model"), (2_400_000_000, False, "limited to"), (10**9, False, "1.0 GB free")],
+)
+def test_a_context_that_memory_limits_is_said(empty_cache, monkeypatch, free, ok, detail):
+    monkeypatch.setattr("models.install.inspect_hardware", lambda: replace(inspect_hardware(), available_bytes=free))
+    found = doctor.check_memory()
+    assert found.ok == ok
+    assert detail in found.detail
+    assert ("limited" in found.detail) == (detail == "limited to")

@@ -6,45 +6,9 @@ import struct
 from pathlib import Path
 
 import pytest
+from gguf_files import ARRAY, I32, MODEL, TEXT, U32, gguf, number, pair, text, weights
 
-from models.gguf import BadModelFile, read_header
-
-U32, I32, TEXT, ARRAY = 4, 5, 8, 9
-
-
-def text(value: str) -> bytes:
-    raw = value.encode()
-    return struct.pack("<Q", len(raw)) + raw
-
-
-def pair(key: str, kind: int, value: bytes) -> bytes:
-    return text(key) + struct.pack("<I", kind) + value
-
-
-def number(key: str, value: int) -> bytes:
-    return pair(key, U32, struct.pack("<I", value))
-
-
-def gguf(*pairs: bytes, magic: bytes = b"GGUF", version: int = 3, tensors: int = 1, keys: int | None = None) -> bytes:
-    count = len(pairs) if keys is None else keys
-    return magic + struct.pack("<IQQ", version, tensors, count) + b"".join(pairs) + bytes(64)
-
-
-def texts(key: str, values: list[str]) -> bytes:
-    return pair(key, ARRAY, struct.pack("<IQ", TEXT, len(values)) + b"".join(map(text, values)))
-
-
-MODEL = (
-    pair("general.architecture", TEXT, text("qwen2")),
-    pair("general.name", TEXT, text("A \x1b[31mred\x1b[0m name")),
-    pair("general.license", TEXT, text("apache-2.0")),
-    number("qwen2.context_length", 32768),
-    number("qwen2.block_count", 28),
-    number("qwen2.embedding_length", 1536),
-    number("qwen2.attention.head_count", 12),
-    number("qwen2.attention.head_count_kv", 2),
-    texts("tokenizer.ggml.tokens", ["a", "b", "cd"]),
-)
+from models.gguf import BadModelFile, TensorBytes, read_header, read_tensor_bytes
 
 
 def write(folder: Path, data: bytes) -> Path:
@@ -104,3 +68,35 @@ def test_a_folder_or_missing_file_is_named(tmp_path):
     for path in (tmp_path, tmp_path / "absent.gguf"):
         with pytest.raises(BadModelFile, match=path.name):
             read_header(path)
+
+
+def test_the_bytes_of_each_layer_reach_to_the_next_tensor(tmp_path):
+    file = weights(
+        ("token_embd.weight", 0),
+        ("blk.0.attn_q.weight", 1000),
+        ("blk.0.ffn_up.weight", 1300),
+        ("blk.1.attn_q.weight", 2000),
+        ("output_norm.weight", 2600),
+        ("output.weight", 2650),
+        data=3000,
+    )
+    assert read_tensor_bytes(write(tmp_path, file)) == TensorBytes((1000, 600), 400)
+
+
+def test_an_embedding_that_also_writes_counts_once_more(tmp_path):
+    file = weights(("blk.0.w", 0), ("output_norm.weight", 100), ("token_embd.weight", 132), data=200, alignment=64)
+    assert read_tensor_bytes(write(tmp_path, file)) == TensorBytes((100,), 32 + 68)
+
+
+@pytest.mark.parametrize(
+    ("data", "complaint"),
+    [
+        (weights(("blk.0.w", 9999), data=100), "begins at byte 9999"),
+        (weights(("blk.0.w", 2**63), data=100), "begins at byte"),
+        (weights(("blk.0.w", 0), data=100, dimensions=5), "5 dimensions"),
+        (weights(("blk.0.w", 0), data=0)[:-40], "more than the file has"),
+    ],
+)
+def test_a_table_that_lies_is_an_error(tmp_path, data, complaint):
+    with pytest.raises(BadModelFile, match=complaint):
+        read_tensor_bytes(write(tmp_path, data))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
+import shutil
 import struct
 import threading
 import zipfile
@@ -301,3 +303,47 @@ def test_the_list_says_what_is_there_and_outlives_a_bad_file(index):
     assert by_id["tiny"].bytes == len(WEIGHTS)
     assert by_id["tiny"].memory.fits
     assert "cannot be used" in by_id["bad"].purpose
+
+
+def test_a_file_on_another_disk_is_copied_and_a_full_one_leaves_nothing(index, tmp_path, monkeypatch):
+    own = tmp_path / "my.gguf"
+    own.write_bytes(HEADER + b"mine")
+
+    def no_link(*_):
+        raise OSError(errno.EXDEV, "Invalid cross-device link")
+
+    def full(source, target):
+        Path(target).write_bytes(b"half")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "hardlink_to", no_link)
+    with monkeypatch.context() as patched:
+        patched.setattr(shutil, "copyfile", full)
+        with pytest.raises(ModelError, match="No space left on device"):
+            add(own)
+        patched.setattr(install_module, "SPARE_BYTES", 2**62)
+        with pytest.raises(ModelError, match="MB are needed"):
+            add(own)
+    assert left_behind() == []
+    added = add(own)
+    assert added.path.read_bytes() == HEADER + b"mine"
+    assert added.path.stat().st_nlink == 1
+
+
+def test_a_link_needs_no_room(index, tmp_path, monkeypatch):
+    own = tmp_path / "my.gguf"
+    own.write_bytes(HEADER + b"mine")
+    monkeypatch.setattr(install_module, "SPARE_BYTES", 2**62)
+    assert add(own).path.stat().st_nlink == 2
+
+
+def test_where_each_model_is_from_and_its_hash(index, tmp_path):
+    own = tmp_path / "my.gguf"
+    own.write_bytes(HEADER + b"mine")
+    add(own)
+    (models_folder() / "dropped.gguf").write_bytes(HEADER)
+    found = {s.id: (s.sha256, s.source) for s in list_models()}
+    assert found["tiny"] == (sha(WEIGHTS), "packaged by us: tiny-part1 to tiny-part3, 1.0")
+    assert found["mini"][1] == "packaged by us: mini-model==1.0"
+    assert found["my"] == (sha(HEADER + b"mine"), "added by you")
+    assert found["dropped"] == ("", "added by you")  # listing hashes nothing

@@ -11,7 +11,7 @@ import models.rates
 from models.errors import ModelError
 from models.install import InstalledModel
 from models.protocol import Reply
-from models.rates import NUMBERS, REPLIES, Rates, context_of, load_rates, measure, measure_model, remember_rates
+from models.rates import REPLIES, Rates, context_of, load_rates, measure, measure_model, remember_rates
 
 RATES = Rates(200.0, 50.0, 4.5, "2026-01-02T03:04:05+00:00")
 
@@ -47,8 +47,23 @@ async def test_reading_and_writing_are_told_apart(monkeypatch) -> None:
     assert rates.seconds(1000, 160) == 12.0
 
 
-def test_every_model_can_write_what_is_measured() -> None:
-    assert NUMBERS["minItems"] == NUMBERS["maxItems"]
+@pytest.mark.parametrize(("seconds", "readings", "numbers"), [(0.5, 4, 16), (5.0, 1, 8), (50.0, 1, 4)])
+async def test_a_slow_model_is_asked_for_less(monkeypatch, seconds, readings, numbers) -> None:
+    """500 tokens in 0.5, 5 and 50 s: 1,000, 100 and 10 a second."""
+    clock, asked = [0.0], []
+
+    class Backend(ClockedBackend):
+        async def ask(self, request):
+            asked.append(request)
+            clock[0] += seconds
+            return Reply([], "[]", prompt_tokens=500, sampled_tokens=10)
+
+    monkeypatch.setattr(models.rates.time, "perf_counter", lambda: clock[0])
+    await measure(Backend(clock))
+    writing = [request.schema for request in asked if request.schema["type"] == "array"]
+    assert len(writing) == REPLIES
+    assert {(schema["minItems"], schema["maxItems"]) for schema in writing} == {(numbers, numbers)}
+    assert len(asked) - len(writing) == 1 + readings
 
 
 @pytest.fixture
@@ -81,7 +96,7 @@ def test_a_damaged_file_is_as_good_as_none(cache, tmp_path, text) -> None:
 @pytest.mark.skipif(importlib.util.find_spec("llama_cpp") is None, reason="llama-cpp-python is not installed")
 def test_a_file_that_is_no_model_is_told(cache, tmp_path) -> None:
     cache.path.write_bytes(b"not a model")
-    with pytest.raises(ModelError, match="could not be measured: .*could not be loaded"):
+    with pytest.raises(ModelError, match="could not be measured: .*this is not a GGUF file"):
         measure_model("m")
 
 

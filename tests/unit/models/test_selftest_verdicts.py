@@ -51,4 +51,4 @@ def test_a_real_child_reports_a_file_that_is_no_model(tmp_path):
     test = run_selftest(path)
     assert not test.ok
     assert not test.crashed
-    assert "could not be loaded" in test.detail
+    assert "this is not a GGUF file" in test.detail

@@ -22,7 +22,8 @@ def build(monkeypatch):
 
 def offer(build, monkeypatch, **compilers: str) -> None:
     versions = {name.replace("_", "-").replace("pp", "++"): line for name, line in compilers.items()}
-    monkeypatch.setattr(build.shutil, "which", lambda name: f"/usr/bin/{name}" if name in versions else None)
+    monkeypatch.setattr(build.shutil, "which", lambda name, path=None: f"/usr/bin/{name}" if name in versions else None)
+    monkeypatch.setattr(build, "_output", lambda name: versions.get(Path(name).name, ""))
     monkeypatch.setattr(build, "_version_line", lambda name: versions.get(name, "unknown compiler"))
 
 
@@ -68,6 +69,41 @@ def test_the_users_flags_join_and_change_the_key(build, monkeypatch):
     keys = {plain.key("0.3.36", AVX2), own.key("0.3.36", AVX2), plain.key("0.3.37", AVX2), plain.key("0.3.36", AVX512)}
     assert len(keys) == 4
     assert plain.key("0.3.36", AVX2) in keys
+
+
+def test_cuda_comes_first_where_its_compiler_and_a_card_are(build, monkeypatch):
+    have = {"gpp": "", "gcc": "gcc 12.2.0", "nvcc": "Cuda compilation tools, release 12.4"}
+    offer(build, monkeypatch, **have)
+    monkeypatch.setattr(build.shutil, "which", lambda name, path=None: f"/usr/bin/{name}" if name != "clang" else None)
+    monkeypatch.setattr(build, "find_clang", lambda: None)
+    cuda, plain = build.build_plans(AMX, {"PATH": "/usr/bin"})
+    assert (cuda.label, plain.label) == ("cuda-gcc-safe", "gcc-safe")
+    assert cuda.cmake_args[: len(plain.cmake_args)] == plain.cmake_args
+    assert set(cuda.cmake_args) - set(plain.cmake_args) == {
+        "-DGGML_CUDA=ON",
+        "-DCMAKE_CUDA_COMPILER=/usr/bin/nvcc",
+        "-DCMAKE_CUDA_HOST_COMPILER=g++",
+    }
+    assert "12.4" in cuda.compiler
+    (own,) = build.build_plans(AMX, {"PATH": "/usr/bin", "CMAKE_ARGS": "-DGGML_CUDA=OFF"})
+    assert own.label == "gcc-safe"
+
+
+def test_the_compiler_of_cuda_is_found_where_cuda_home_says(build, monkeypatch, tmp_path):
+    monkeypatch.setattr(build.shutil, "which", lambda name, path=None: None)
+    (tmp_path / "bin").mkdir()
+    nvcc = tmp_path / "bin" / "nvcc"
+    nvcc.touch()
+    assert build.find_nvcc({"CUDA_HOME": str(tmp_path)}) == str(nvcc)
+
+
+def test_apple_silicon_tries_metal_then_the_processor(build, monkeypatch):
+    monkeypatch.setattr(build.platform, "system", lambda: "Darwin")
+    monkeypatch.setattr(build.platform, "machine", lambda: "arm64")
+    metal, plain = build.build_plans(frozenset(), {})
+    assert ("-DGGML_METAL=ON" in metal.cmake_args, "-DGGML_METAL=OFF" in plain.cmake_args) == (True, True)
+    (own,) = build.build_plans(frozenset(), {"CMAKE_ARGS": "-DGGML_METAL=OFF"})
+    assert own.label == "native"
 
 
 def test_locks_pin_everything_by_hash_and_name_no_address():

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import json
+import struct
 from pathlib import Path
 from typing import Any
 
 import pytest
+from model_folders import write_folder
 
 import engine.cli.bench
 import engine.cli.doctor
 import engine.cli.models
+import models.hub
 from engine.cli.local_models import LocalModels, is_here
 from engine.errors import EnvironmentMissing
 from models.catalog import default_entry
 from models.doctor import Check
 from models.errors import WeightsCorrupt
-from models.install import models_folder
+from models.install import InstalledModel, models_folder
+from models.rates import Rates, remember_rates
 
 
 @pytest.fixture(autouse=True)
@@ -36,6 +41,104 @@ def test_models_list_says_what_is_there(redwell: Any, cache: Path) -> None:
     assert "all-minilm-l6-v2  not installed, the default" in lines
     assert any("licence Apache-2.0" in line for line in lines)
     assert f"kept in {cache}" in lines
+
+
+def header(extra: bytes = b"") -> bytes:
+    """The least that is a model file."""
+    return b"GGUF" + struct.pack("<IQQ", 3, 1, 0) + extra
+
+
+def measured(name: str, sha256: str, read: float, written: float) -> None:
+    remember_rates(InstalledModel(Path(name), sha256, name), Rates(read, written, 4.0, "2026-01-02T03:04:05+00:00"))
+
+
+def test_models_list_says_what_to_expect(redwell: Any, cache: Path) -> None:
+    put_default(cache)
+    entry = default_entry()
+    measured(entry.id, entry.files[0].sha256, 10.0, 2.5)
+    text = " ".join(redwell("models", "list").stdout.split())
+    assert "slow: needs" in text
+    assert "reads 10 tokens a second and writes 2.5, in several replies at once (measured)" in text
+    assert f"(estimated from {entry.id})" in text
+    assert f"SHA-256 {entry.files[0].sha256[:12]} " in text
+    assert entry.files[0].sha256 in redwell("models", "list", "--verbose").stdout.replace("\n", " ").replace(" ", "")
+    assert "context 32,768 tokens" in text
+
+
+def test_models_list_as_json_is_for_programs(redwell: Any, cache: Path) -> None:
+    entry = default_entry()
+    measured(entry.id, entry.files[0].sha256, 200.0, 50.0)
+    (cache / "bad \x1b[31m.gguf").write_bytes(b"nonsense")
+    found = {model["id"]: model for model in json.loads(redwell("models", "list", "--json").stdout)}
+    default = found[entry.id]
+    assert (default["verdict"], default["sha256"]) == ("fits", entry.files[0].sha256)
+    assert default["speed"] == {
+        "read_tokens_per_second": 200.0,
+        "written_tokens_per_second": 50.0,
+        "is_estimated": False,
+        "estimated_from": "",
+        "measured_at": "2026-01-02T03:04:05+00:00",
+    }
+    small = found["smollm2-135m"]["speed"]
+    assert small["is_estimated"]
+    assert small["read_tokens_per_second"] == round(200 * entry.bytes / 98362432, 1)
+    assert found["bad \x1b[31m"]["verdict"] == "cannot be used"
+    assert "\x1b" not in redwell("models", "list").stdout
+
+
+def test_models_measure_says_and_remembers(redwell: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    rates = Rates(181.0, 58.4, 4.0, "2026-01-02T03:04:05+00:00")
+    monkeypatch.setattr(engine.cli.models, "measure_model", lambda name: rates)
+    expected = "the default model reads 181 tokens a second and writes 58, in several replies at once"
+    assert redwell("models", "measure").stdout.strip() == expected
+    assert redwell("models", "measure", "a", "b").stdout.count("reads 181") == 2
+
+
+def test_models_add_under_a_name_and_remove(redwell: Any, cache: Path, tmp_path: Path) -> None:
+    own = tmp_path / "x.gguf"
+    own.write_bytes(header(b"mine"))
+    result = redwell("models", "add", own, "--name", "Our Model 7B")
+    assert result.exit_code == 0
+    assert "use it with: --model Our Model 7B" in result.stdout
+    assert "licence not stated" in result.stdout
+    assert (cache / "Our Model 7B.gguf").read_bytes() == own.read_bytes()
+    assert "removed" in redwell("models", "remove", "Our Model 7B").stdout
+    assert own.exists()
+
+
+@pytest.mark.parametrize("name", ["../up", "a/b", ".hidden", "", "qwen2.5-coder-1.5b", "-x", "c:x", "x\ny"])
+def test_models_add_refuses_names_that_lead_elsewhere(redwell: Any, cache: Path, tmp_path: Path, name: str) -> None:
+    own = tmp_path / "x.gguf"
+    own.write_bytes(header())
+    result = redwell("models", "add", own, f"--name={name}")
+    if name:
+        assert result.exit_code != 0
+        assert "cannot be the name" in result.stderr
+        assert not list(cache.glob("*"))
+    else:
+        assert (cache / "x.gguf").exists()
+
+
+def test_models_get_needs_to_be_told_that_it_may(redwell: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(models.hub, "get", lambda *a, **k: pytest.fail("contacted the hub without --online"))
+    result = redwell("models", "get", "hf:a/b/c.gguf")
+    assert result.exit_code == 2
+    assert "this would contact huggingface.co" in result.stderr
+    assert "redwell models get hf:a/b/c.gguf --online" in result.stderr
+
+
+def test_models_get_names_the_host_and_what_came(redwell: Any, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def get(address: str, *, tell: Any, progress: Any) -> InstalledModel:
+        tell("huggingface.co")
+        tell("huggingface.co")
+        (cache / "c.gguf").write_bytes(header())
+        return InstalledModel(cache / "c.gguf", "ab" * 32, "c")
+
+    monkeypatch.setattr(models.hub, "get", get)
+    result = redwell("models", "get", "hf:a/b/c.gguf", "--online")
+    assert result.exit_code == 0
+    assert result.stderr.count("contacting huggingface.co") == 1
+    assert f"c: SHA-256 {'ab' * 32}" in result.stdout
 
 
 def test_models_install_reports_and_verifies(redwell: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,6 +218,23 @@ def test_own_files_are_here_by_name_and_by_path(cache: Path, tmp_path: Path) -> 
     assert is_here("mine.gguf")
     assert is_here(str(tmp_path / "other.gguf"))
     assert not is_here("other")
+
+
+def test_model_folders_are_here_by_name_and_by_path(cache: Path, tmp_path: Path, monkeypatch: Any) -> None:
+    write_folder(cache / "Mine-0.5B")
+    other = write_folder(tmp_path / "other")
+    for name in ("Mine-0.5B", "vllm:Mine-0.5B", f"vllm:{other}", str(other)):
+        assert is_here(name)
+    assert not is_here("Mine-0")
+    assert not is_here(f"vllm:{tmp_path}")
+    put_default(cache)
+    with pytest.raises(EnvironmentMissing, match="vllm:gone"):
+        LocalModels().stand_in("vllm:gone", is_chosen=False)
+    opened: list[Any] = []
+    monkeypatch.setattr("engine.cli.local_models.open_here", opened.append)
+    LocalModels().open_model(f"vllm:{other}")
+    assert [(spec.runtime, spec.name, spec.location) for spec in opened] == [("vllm", "other", str(other))]
+    assert len(opened[0].digest) == 64
 
 
 def test_a_missing_embedding_model_is_found_early() -> None:

@@ -20,6 +20,7 @@ from engine.executor.events import (
     ModelCall,
     ModelLoading,
     ModelReady,
+    ModelRestarted,
     OperatorFinished,
     OperatorProgress,
     OperatorStarted,
@@ -176,11 +177,13 @@ def test_a_log_gets_lines_now_and_then(capsys: pytest.CaptureFixture[str]) -> No
     for done in range(1, 31):
         clock.now += 1
         watch.take(OperatorProgress("find", done, 40))
+    watch.take(ModelRestarted("tiny", "it was killed (SIGKILL)", "with the same settings"))
     watch.take(OperatorFinished("find", 3, 2, 1, 0))
     lines = capsys.readouterr().err.splitlines()
     assert "failed: b.pdf: no bytes" in lines
     assert "warning: p.yaml:1:2: odd" in lines
     assert sum("find 15/40" in line or "find 30/40" in line for line in lines) == 2
+    assert "the process of tiny starts again with the same settings: it was killed (SIGKILL)" in lines
     assert lines[-1] == "find: 3 rows in, 2 out, 1 rejected"
 
 

@@ -169,6 +169,18 @@ def test_a_prompt_that_begins_otherwise_is_read_whole(rows) -> None:
     assert found["other", False].read_tokens == found["other", False].prompt_tokens
 
 
+def test_a_text_that_is_put_first_is_read_once_wherever_the_prompts_show_it(rows) -> None:
+    behind = OTHER.replace("{{ input.text }}5678", "5678{{ input.text }}").replace("type: map", "LAYOUT, type: map")
+    found, _ = estimated(pipeline(rows, f"{MAP}\n{behind.replace('LAYOUT', 'layout: document_first')}"))
+    assert found["other", False].read_tokens == Guess.known(10 * (SYSTEM_TOKENS + 1))
+    prompts = ", ".join(f'{{prompt: "{n} {{{{ input.text }}}}", output_keys: [f{n}]}}' for n in range(4))
+    fields = "output: {schema: {f0: boolean, f1: boolean, f2: boolean, f3: boolean}}"
+    asked = f"  - {{name: ask, type: parallel_map, layout: LAYOUT, prompts: [{prompts}], {fields}}}"
+    for layout, times in (("document_first", 1), ("as_written", 4)):
+        found, _ = estimated(pipeline(rows, asked.replace("LAYOUT", layout)))
+        assert found["ask", False].read_tokens == Guess.known(10 * (4 * (SYSTEM_TOKENS + 2 / 4) + times * 100))
+
+
 def test_the_text_of_a_document_is_read_once_for_all_rows_made_of_it(rows) -> None:
     items = MAP.replace("done: boolean, on: date", 'items: "list[string]"')
     spread = "  - {name: each, type: unnest, unnest_key: items}"

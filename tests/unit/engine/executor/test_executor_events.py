@@ -19,6 +19,7 @@ from engine.executor.events import (
     ModelCall,
     ModelLoading,
     ModelReady,
+    ModelRestarted,
     OperatorFinished,
     OperatorProgress,
     OperatorStarted,
@@ -28,7 +29,9 @@ from engine.executor.events import (
     Warned,
     event_from_json,
 )
+from engine.worker.gate import Gate, GatedBackend
 from models.faulty import Fault, FaultyBackend
+from models.isolation.notices import ContextLimited, Restarted
 from models.scripted import ScriptedBackend
 
 SAMPLES = {
@@ -38,6 +41,7 @@ SAMPLES = {
     "DocumentFailed": DocumentFailed("records", "x.pdf", "encrypted", "it has a password", "Remove it.", 2, 3),
     "ModelLoading": ModelLoading("tiny"),
     "ModelReady": ModelReady("tiny", 8192, 1.25),
+    "ModelRestarted": ModelRestarted("tiny", "it was killed (SIGKILL)", "with the same settings"),
     "OperatorStarted": OperatorStarted("list", "map"),
     "OperatorProgress": OperatorProgress("list", 1, 12),
     "OperatorFinished": OperatorFinished("list", 12, 10, 1, 1),
@@ -151,3 +155,32 @@ def test_tokens_of_a_call_are_those_of_the_reply(bench, tmp_path) -> None:
     assert [c.prompt_tokens for c in calls] == [desk.backend.count_prompt_tokens(r) for r in desk.calls]
     assert [c.row_id for c in calls] == [r.purpose.row_id for r in desk.calls]
     assert not any(c.from_cache for c in calls)
+
+
+WORD = '  - {name: list, type: map, prompt: "{{ input.text }}", output: {schema: {word: string}}}'
+
+
+class TellingBackend(ScriptedBackend):
+    """Has something to tell while it is loaded, and more from another thread with each request."""
+
+    def watch(self, tell) -> None:
+        self.tell = tell
+        tell(ContextLimited("tiny", 4096, 32768))
+
+    async def ask(self, request):
+        await asyncio.to_thread(self.tell, Restarted("tiny", "it crashed (SIGSEGV)", "with the same settings"))
+        return await super().ask(request)
+
+
+@pytest.mark.parametrize("gated", [False, True])
+async def test_what_a_model_tells_beside_its_replies_is_told_and_kept(bench, tmp_path, gated) -> None:
+    backend = TellingBackend(lambda request: {"word": "x"})
+    desk = bench(backend=GatedBackend(backend, Gate()) if gated else backend)
+    result = await desk.run(pipeline(write_jsonl(tmp_path / "in.jsonl", [{"text": "a"}, {"text": "b"}]), WORD))
+    restarted = ModelRestarted("tiny", "it crashed (SIGSEGV)", "with the same settings")
+    assert desk.of(ModelRestarted) == [restarted] * 2
+    (warning,) = desk.of(Warned)
+    assert "4,096 tokens" in warning.message
+    assert "32,768" in warning.message
+    kept = [stored.event for stored in desk.case.events(result.run_id)]
+    assert sum(event["event"] == "ModelRestarted" for event in kept) == 2

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from scripted_run import prompt_of, write_jsonl, write_texts
 
+import models.nearest
+import models.vector_index
 from engine.errors import PipelineError
 from engine.executor.events import Warned
 from engine.executor.retrieval import cut
@@ -202,3 +204,19 @@ def test_rows_ask_the_index_of_the_step_they_come_from(bench, data) -> None:
     desk.run_again(loaded(data, f"dataset: all, {phrases}", operations=operations, steps=steps))
     assert all("Monday" in context and "Friday" in context for context in shown(desk))
     assert len(desk.calls) == 2
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_an_index_over_very_many_passages_says_that_it_may_miss_some(bench, data, monkeypatch, exact) -> None:
+    monkeypatch.setattr(models.nearest, "EXACT_UP_TO", 100)
+    monkeypatch.setattr(models.vector_index, "is_worthwhile", lambda queries, vectors: True)
+    monkeypatch.setattr(models.vector_index, "TARGET_RECALL", 0.1)
+    write_jsonl(data / "d.jsonl", [*DRUGS, *({"name": f"drug {n}", "uses": f"ill {n}"} for n in range(300))])
+    desk = bench(lambda request: {"drug": "x"})
+    result = desk.run_again(
+        loaded(data, f"dataset: drugs, {EMBEDDING}, query: {{top_k: 2, exact: {str(exact).lower()}}}")
+    )
+    assert "Insulin: diabetes" in shown(desk)[1]
+    warned = [event.message for event in desk.events if isinstance(event, Warned)]
+    assert len(warned) == (0 if exact else 1), result
+    assert exact or "an index over 303 passages finds about" in warned[0]

@@ -64,13 +64,13 @@ def texts(count):
     return rows_of(*({"text": f"t{number}", "other": "o"} for number in range(count)))
 
 
-async def test_reference_points_from_a_sample_end_the_prompt_of_every_row():
+async def test_reference_points_from_a_sample_are_in_the_prompt_of_every_row():
     tools = ScriptedTools(calibrating)
     outcome = await run(rate(calibrate=True, num_calibration_docs=4), texts(20), tools)
     assert len(outcome.rows) == 20
     assert len(tools.requests) == 4 + 1 + 20
     last = prompt_of(tools.requests[-1])
-    assert last.startswith("Rate: t19\n\nFor reference:\n- 'a' gets 1\n- {{ input.text }} is text, no template\n")
+    assert last.startswith("For reference:\n- 'a' gets 1\n- {{ input.text }} is text, no template\n\nRate: t19\n")
     asked = prompt_of(tools.requests[4])
     assert "Rate: {{ input.text }}" in asked
     assert asked.count("Input: {") == 4

@@ -1,9 +1,14 @@
+import itertools
 import json
+import random
 from pathlib import Path
 
 import pytest
+from rapidfuzz.distance import OSA
 
-from engine.operators.name_rules import judge_names
+import engine.operators.name_rules
+from engine.errors import PipelineError
+from engine.operators.name_rules import alike_surnames, judge_names
 from engine.operators.person_names import PersonName, compare_names, completeness, parse_name, surnames_alike
 
 OFFICERS = Path(__file__).parents[5] / "shared/data/entity_resolution/officers"
@@ -185,3 +190,47 @@ def test_on_a_real_roster_rules_join_no_two_officers_and_lose_no_gold_pair_but_c
     assert not pairs & apart
     assert len(linked & pairs) / len(linked) == 1.0
     assert len(pairs & (linked | open_)) >= len(pairs) - 1
+
+
+def test_blocks_find_the_surnames_that_comparing_all_with_all_finds(monkeypatch):
+    """The rule, written out: equal in shape and at most 3 edits apart, or as many slips apart as the shorter allows."""
+    draw = random.Random(5)
+    names = {"".join(draw.choices("arnmil", k=draw.randint(1, 11))) for _ in range(400)}
+    names |= {
+        "marnbach",
+        "mambach",
+        "vvinter",
+        "winter",
+        "clarke",
+        "darke",
+        "harmon",
+        "harrnon",
+        "brandmoor",
+        "bramdmor",
+    }
+    monkeypatch.setattr(engine.operators.name_rules, "SURNAMES", 17)
+    found = [frozenset(pair) for pair in alike_surnames(sorted(names))]
+    near = {
+        frozenset((a, b))
+        for a, b in itertools.combinations(names, 2)
+        if OSA.distance(a, b) <= 3 and surnames_alike(a, b)
+    }
+    assert len(found) == len(set(found))
+    assert set(found) == near
+    assert {frozenset(("winter", "vvinter")), frozenset(("clarke", "darke"))} <= near
+
+
+def test_names_that_are_all_alike_are_an_error_before_they_fill_the_memory(monkeypatch):
+    monkeypatch.setattr(engine.operators.name_rules, "MOST_PAIRS", 100)
+    texts = [f"Sgt. {given}. Smith" for given in "ABCDEFGHIJKLMNO"]
+    assert len(judge_names(texts[:14], [frozenset()] * 14).different) == 91  # 14 x 13 / 2
+    with pytest.raises(PipelineError, match="the rule person_name finds surnames or badges alike for more than"):
+        judge_names(texts, [frozenset()] * 15)
+
+
+def test_many_persons_of_one_surname_are_each_kept_apart_from_the_others():
+    parts = ["Ab", "Ol", "Er", "Ju", "Mi"], ["dat", "mon", "kis"], ["ard", "ella"]
+    first_names = ["".join(chosen) for chosen in itertools.product(*parts)]
+    verdicts = judge_names([f"{name} Smith" for name in first_names], [frozenset({name}) for name in first_names])
+    assert len(verdicts.different) == 30 * 29 // 2
+    assert verdicts.same == verdicts.candidates == []

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scripted_tools import ScriptedTools, prompt_of, rows_of, run, schema, template, values_of
 
+import engine.operators.blocking
 from engine.errors import PipelineError
 from engine.language.loader import parse_pipeline
 from engine.operators.resolve import Resolve
@@ -125,7 +126,7 @@ async def test_with_a_limit_and_no_blocking_the_most_similar_are_compared():
     vectors = twins([0.6, 0.9, 0.3])
     tools = ScriptedTools(same_number, vectors=vectors)
     outcome = await run(resolve(limit_comparisons=2), rows_of(*({"name": name} for name in vectors)), tools)
-    assert asked(tools) == [("a1", "b1"), ("a0", "b0")]
+    assert sorted(asked(tools)) == [("a0", "b0"), ("a1", "b1")]
     assert ("a2", "b2", "undecided", "limit") in [(d.left, d.right, d.verdict, d.by) for d in outcome.decisions]
 
 
@@ -327,3 +328,19 @@ async def test_the_ledger_names_long_values_by_their_beginning_and_row():
     (decision,) = outcome.decisions
     assert decision.left == f"{'a' * 200}… (row {left.id})"
     assert decision.right == f"{'a' * 200}… (row {right.id})"
+
+
+async def test_a_threshold_that_blocks_nothing_is_an_error_or_limited(monkeypatch):
+    monkeypatch.setattr(engine.operators.blocking, "MOST_PAIRS", 300)
+    monkeypatch.setattr(engine.operators.blocking, "SAMPLE", 5)
+    names = twins([0.99 - 0.01 * i for i in range(20)])
+    rows = rows_of(*({"name": name} for name in names))
+    tools = ScriptedTools(same_number, vectors=names)
+    with pytest.raises(PipelineError, match="a similarity of -1.0 is reached for more than 1,000,000 pairs") as caught:
+        await run(resolve(blocking_threshold=-1.0), rows, tools)
+    assert "limit_comparisons" in caught.value.advice
+    assert tools.requests == []
+    outcome = await run(resolve(blocking_threshold=-1.0, limit_comparisons=3), rows, tools)
+    assert len(asked(tools)) == 3
+    [told] = [d for d in outcome.decisions if d.by == "threshold"]
+    assert told.detail == "780 pairs are so alike; the 30 most alike ones may be compared"  # 40 x 39 / 2; 3 x SPARE

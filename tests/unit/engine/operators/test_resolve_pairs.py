@@ -3,18 +3,20 @@ import math
 import numpy as np
 import pytest
 
+import engine.operators.pairs
+import models.nearest
+from engine.errors import PipelineError
 from engine.operators.blocking import blocking_text, recall_threshold
 from engine.operators.pairs import (
-    BLOCK,
     Proposal,
     Sampled,
     count_pairs,
     in_order,
     pairs_by_condition,
     sample_by_rank,
-    similar_pairs,
     top_pairs,
 )
+from models.nearest import ROWS
 
 
 def on_circle(*degrees):
@@ -26,36 +28,61 @@ def found(proposals):
     return [(p.left, p.right) for p in proposals]
 
 
-def test_similar_pairs_have_at_least_the_threshold():
+async def similar(vectors, threshold, others=None):
+    return (await top_pairs(vectors, 10**6, others, at_least=threshold))[0]
+
+
+async def test_similar_pairs_have_at_least_the_threshold():
     vectors = np.array([[1, 0], [0.6, 0.8], [0, 1]], np.float32)
-    pairs = [(p.left, p.right, p.score) for p in similar_pairs(vectors, 0.6)]
-    assert pairs == [(0, 1, pytest.approx(0.6)), (1, 2, pytest.approx(0.8))]
+    pairs = [(p.left, p.right, p.score) for p in await similar(vectors, 0.6)]
+    assert pairs == [(1, 2, pytest.approx(0.8)), (0, 1, pytest.approx(0.6))]
 
 
-def test_similar_pairs_across_blocks():
-    vectors = np.eye(BLOCK + 3, dtype=np.float32)
-    vectors[BLOCK + 2] = vectors[1]
-    vectors[BLOCK] = vectors[BLOCK + 1]
-    assert found(similar_pairs(vectors, 0.9)) == [(1, BLOCK + 2), (BLOCK, BLOCK + 1)]
+async def test_similar_pairs_across_blocks():
+    vectors = np.eye(ROWS + 3, dtype=np.float32)
+    vectors[ROWS + 2] = vectors[1]
+    vectors[ROWS] = vectors[ROWS + 1]
+    assert found(await similar(vectors, 0.9)) == [(1, ROWS + 2), (ROWS, ROWS + 1)]
 
 
-def test_similar_pairs_of_two_lists():
-    assert found(similar_pairs(on_circle(0, 90), 0.9, on_circle(95, 0, 10))) == [(0, 1), (0, 2), (1, 0)]
-    assert found(similar_pairs(on_circle(0), 0.9, on_circle())) == []
+async def test_similar_pairs_of_two_lists():
+    assert found(await similar(on_circle(0, 90), 0.9, on_circle(95, 0, 10))) == [(0, 1), (1, 0), (0, 2)]
+    assert found(await similar(on_circle(0), 0.9, on_circle())) == []
 
 
-def test_the_most_similar_pairs_come_first():
+async def test_the_most_similar_pairs_come_first():
     # Distances in degrees: 0-1 10, 1-2 20, 0-2 30, 2-3 60, 1-3 80, 0-3 90.
-    assert found(top_pairs(on_circle(0, 10, 30, 90), 3)) == [(0, 1), (1, 2), (0, 2)]
-    assert found(top_pairs(on_circle(0, 90), 2, on_circle(85, 10, 45))) == [(1, 0), (0, 1)]
-    assert len(top_pairs(on_circle(0, 10, 30), 50)) == 3
-    assert top_pairs(on_circle(0, 10), 0) == top_pairs(on_circle(), 5) == top_pairs(on_circle(0), 5) == []
+    pairs, seen = await top_pairs(on_circle(0, 10, 30, 90), 3)
+    assert (found(pairs), seen) == ([(0, 1), (1, 2), (0, 2)], 6)
+    assert found((await top_pairs(on_circle(0, 90), 2, on_circle(85, 10, 45)))[0]) == [(1, 0), (0, 1)]
+    assert len((await top_pairs(on_circle(0, 10, 30), 50))[0]) == 3
+    assert await top_pairs(on_circle(0, 10), 0) == ([], 1)
+    assert await top_pairs(on_circle(), 5) == await top_pairs(on_circle(0), 5) == ([], 0)
 
 
-def test_a_vector_of_zeros_is_in_no_pair():
+async def test_a_vector_of_zeros_is_in_no_pair():
     vectors = np.array([[1, 0], [0, 0], [1, 0]], np.float32)
-    assert found(top_pairs(vectors, 9)) == found(similar_pairs(vectors, -1.0)) == [(0, 2)]
-    assert found(top_pairs(vectors, 9, vectors[:2])) == [(0, 0), (2, 0)]
+    assert found((await top_pairs(vectors, 9))[0]) == found(await similar(vectors, -1.0)) == [(0, 2)]
+    assert found((await top_pairs(vectors, 9, vectors[:2]))[0]) == [(0, 0), (2, 0)]
+
+
+async def test_the_best_of_many_blocks_are_those_of_all_pairs_at_once(monkeypatch):
+    monkeypatch.setattr(models.nearest, "ROWS", 16)
+    monkeypatch.setattr(models.nearest, "COLUMNS", 24)
+    monkeypatch.setattr(engine.operators.pairs, "MOST_SPARE", 10)
+    generator = np.random.default_rng(3)
+    vectors = generator.standard_normal((100, 4)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    table = np.round(vectors @ vectors.T, 4)
+    every = sorted((-table[i, j], i, j) for i in range(100) for j in range(i + 1, 100))
+    pairs, seen = await top_pairs(vectors, 300)
+    assert [-p.score for p in pairs] == pytest.approx([score for score, _, _ in every[:300]], abs=2e-4)
+    assert seen == 4950
+    reached, seen = await top_pairs(vectors, 10**6, at_least=0.9)
+    assert len(reached) == seen == pytest.approx(int((table[np.triu_indices(100, 1)] >= 0.9).sum()), abs=2)
+    cut, seen_again = await top_pairs(vectors, 20, at_least=0.9)
+    # Of pairs whose rounded scores are equal, any may be the last.
+    assert ([p.score for p in cut], seen_again) == ([p.score for p in reached[:20]], seen)
 
 
 def ranked(count):
@@ -147,3 +174,12 @@ def test_a_pair_proposed_twice_keeps_its_best_score():
 def test_the_text_that_is_embedded():
     values = {"name": "Ann", "drugs": ["a", "b"], "age": 3, "gone": None}
     assert blocking_text(values, ("name", "gone", "missing", "drugs", "age")) == "Ann a, b 3"
+
+
+async def test_a_condition_that_blocks_nothing_is_an_error(monkeypatch):
+    monkeypatch.setattr(engine.operators.pairs, "MOST_PAIRS", 10)
+    rows = [{"x": 1}] * 6
+    with pytest.raises(PipelineError, match=r"left\.x == right\.x' holds for more than 10 pairs") as caught:
+        await pairs_by_condition(["left.x == right.x"], rows)
+    assert "limit_comparisons" in caught.value.advice
+    assert len((await pairs_by_condition(["left.x == right.x"], rows[:4]))[0]) == 6

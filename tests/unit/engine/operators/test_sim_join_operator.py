@@ -4,9 +4,11 @@ import pytest
 from join_rows import join, reasons, side
 from scripted_tools import ScriptedTools, values_of
 
+import models.nearest
+import models.vector_index
 from engine.errors import PipelineError
-from engine.operators.pairs import BLOCK
 from engine.operators.sim_join import SimJoin
+from models.nearest import ROWS
 
 DEGREES = {"cat": 0, "kitten": 30, "dog": 90, "puppy": 80, "feline": 10, "canine": 95}
 
@@ -87,11 +89,25 @@ async def test_equal_scores_take_the_first_and_fields_of_both_sides_two_names():
 
 
 async def test_many_rows():
-    many = {f"w{i}": i * 360 / (BLOCK + 10) for i in range(BLOCK + 10)}
+    many = {f"w{i}": i * 360 / (ROWS + 10) for i in range(ROWS + 10)}
     rows = [{"animal": w} for w in many]
     outcome = await join(sim_join(), rows, [{"word": w} for w in many], tools(**many))
     assert all(row["animal"] == row["word"] for row in values_of(outcome))
-    assert len(outcome.rows) == BLOCK + 10
+    assert len(outcome.rows) == ROWS + 10
+
+
+@pytest.mark.parametrize("exact", [False, True])
+async def test_an_index_says_that_it_may_miss_some(monkeypatch, exact):
+    monkeypatch.setattr(models.nearest, "EXACT_UP_TO", 100)
+    monkeypatch.setattr(models.vector_index, "is_worthwhile", lambda queries, vectors: True)
+    many = {f"w{i}": i * 360 / 500 for i in range(500)}
+    outcome = await join(
+        sim_join(exact=exact), [{"animal": w} for w in many], [{"word": w} for w in many], tools(**many)
+    )
+    assert all(row["animal"] == row["word"] for row in values_of(outcome))
+    told = [(d.verdict, d.by, d.detail) for d in outcome.decisions]
+    expected = "an index over 500 right rows finds about 100.0% of the most similar ones"
+    assert told == ([] if exact else [("approximate", "index", expected)])
 
 
 @pytest.mark.parametrize(

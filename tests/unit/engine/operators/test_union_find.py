@@ -53,3 +53,14 @@ def test_accepted_constraints_always_hold(steps):
     for a, b in apart:
         assert clusters.relation(a, b) == "forbidden"
     assert sorted(i for c in clusters.clusters() for i in c) == list(range(8))
+
+
+def test_any_of_many_that_are_kept_apart_is_found_through_third_parties():
+    clusters = UnionFind(6)
+    clusters.keep_apart(0, 1)
+    clusters.join(1, 2)
+    clusters.join(3, 4)
+    assert clusters.any_apart([5, 2, 0])
+    assert not clusters.any_apart([0, 3, 4, 5])
+    assert not clusters.any_apart([1, 2])
+    assert not clusters.any_apart([])

@@ -1,0 +1,131 @@
+"""What operators have in common that ask yes or no: their model's lean can be found out and corrected."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from engine.errors import ItemError
+from engine.operators.accounting import Failure, attempt_all, require
+from engine.operators.base import Decision
+from engine.operators.content_free import Values, shuffled
+from engine.operators.lean import Lean, of_content_free, of_reviewed
+from engine.operators.model_node import ModelNode
+from engine.operators.vote import FEWEST
+from engine.plan.frozen import freeze
+
+LeanMethod = Literal["none", "content_free", "batch", "reviewed"]
+
+RANDOM_ROWS = 10
+"""Rows of random words that are asked about: their mean is then known to about a third of their spread."""
+
+Read = Callable[[Values, str], Awaitable[float]]
+"""Ask a question filled in with values, for a purpose, and return the log-odds of yes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecidingNode(ModelNode):
+    """An operator whose questions are answered by one boolean, `decision`.
+
+    `correct_lean` says what the model's lean to yes or no is found by: `content_free`, rows that say nothing; `batch`,
+    the mean of all rows; `reviewed`, rows written out with their right answer, in the form of `examples`. The decision
+    is then read from the probabilities of both answers (engine.operators.lean).
+    """
+
+    lean_methods: ClassVar[tuple[LeanMethod, ...]] = ("none", "content_free", "reviewed")
+
+    correct_lean: LeanMethod = "none"
+    reviewed: tuple[Mapping[str, Any], ...] = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "reviewed", freeze(self.reviewed))
+        require(
+            self,
+            self.correct_lean in self.lean_methods,
+            f"correct_lean: {self.correct_lean} is not possible for {self.kind}",
+            f"Possible: {', '.join(self.lean_methods)}.",
+        )
+        require(
+            self,
+            self.correct_lean == "reviewed" or not self.reviewed,
+            f"reviewed rows are given, but correct_lean is {self.correct_lean}",
+            "Write correct_lean: reviewed.",
+        )
+        require(
+            self,
+            self.correct_lean != "reviewed" or bool(self.reviewed),
+            "correct_lean: reviewed needs rows with their right answer",
+            "For example reviewed: [{input: {text: ...}, output: {keep: true}}].",
+        )
+        for row in self.reviewed:
+            self._check_reviewed(row)
+
+    def _check_reviewed(self, row: Mapping[str, Any]) -> None:
+        told = row.get("output") if isinstance(row, Mapping) else None
+        known = isinstance(told, Mapping) and isinstance(told.get(self.decision), bool) and len(row) > 1
+        require(
+            self,
+            known,
+            f"a reviewed row says what {self.decision!r} is: true or false",
+            f"For example {{input: {{text: ...}}, output: {{{self.decision}: true}}}}.",
+        )
+
+    @property
+    def decision(self) -> str:
+        """Return the boolean that is the answer."""
+        raise NotImplementedError
+
+    def without_content(self, rows: Sequence[Values], seed: int) -> list[Values]:
+        """Make rows that say nothing from real ones: of random words, so none from fewer than FEWEST."""
+        return shuffled(rows, RANDOM_ROWS, seed) if len(rows) >= FEWEST else []
+
+    @property
+    def corrects_lean(self) -> bool:
+        """Say whether decisions are read from probabilities."""
+        return self.correct_lean != "none"
+
+
+async def find_lean(node: DecidingNode, rows: Sequence[Values], read: Read, seed: int) -> Lean:
+    """Find a model's lean by questions about rows without content, and about reviewed ones where there are any.
+
+    `rows` are what the prompt is filled in with for the rows to be decided; rows without content are made from them and
+    from the reviewed rows. Raises ItemError where none of the questions can be answered, or
+    one about a reviewed row cannot.
+    """
+    reviewed = [{key: value for key, value in row.items() if key != "output"} for row in node.reviewed]
+    known = [*rows, *reviewed]
+    asked = node.without_content(known, seed)
+    nothing = [answer for answer in await _read_all(asked, read, "row without content") if isinstance(answer, float)]
+    if node.correct_lean != "reviewed":
+        few = f"not corrected: {len(known)} rows are fewer than {FEWEST}"
+        return of_content_free(nothing) if nothing else Lean(detail=few)
+    answers = await _read_all(reviewed, read, "reviewed row")
+    first = next((answer for answer in answers if isinstance(answer, Failure)), None)
+    if first is not None:
+        raise _unknown(first)
+    truths = [row["output"][node.decision] for row in node.reviewed]
+    return of_reviewed([answer for answer in answers if isinstance(answer, float)], truths, nothing)
+
+
+async def _read_all(asked: Sequence[Values], read: Read, what: str) -> list[float | Failure]:
+    """Ask about all rows; raises ItemError where no answer can be had."""
+    numbered = [(values, f"lean: {what} {number} of {len(asked)}") for number, values in enumerate(asked, 1)]
+    answers = await attempt_all(numbered, lambda item: read(*item), lambda done, total: None)
+    failures = [answer for answer in answers if isinstance(answer, Failure)]
+    if failures and len(failures) == len(asked):
+        raise _unknown(failures[0])
+    return answers
+
+
+def _unknown(failure: Failure) -> ItemError:
+    return ItemError(
+        f"the model's lean could not be found: {failure.error}", advice=failure.advice, raw_reply=failure.raw_reply
+    )
+
+
+def told_lean(node: DecidingNode, lean: Lean, changed: int, count: int) -> Decision:
+    """Write a lean for the ledger, and how many of the model's own answers it changed."""
+    detail = f"{lean.detail}; {changed} of {count} answers changed"
+    return Decision(node.decision, "correct_lean", "", "corrected", node.correct_lean, detail)

@@ -1,0 +1,164 @@
+"""Correct a small model's lean to yes or no: decide by its log-odds, less those at which it is of two minds.
+
+How the lean is found is the operator's `correct_lean`; docs/decisions/0012 compares the ways on gold. A decision is
+true where ln(p(true) / p(false)) is above the lean, and its probability is that of a logistic curve around it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from engine.errors import ItemError
+from engine.operators.vote import FEWEST
+from models.protocol import Reply
+
+FARTHEST = 20.0
+"""Log-odds are kept between this and its negative: beyond lies rounding."""
+
+LEAST_SPREAD = 0.25
+"""Answers of which all are alike have at least this standard deviation."""
+
+PRIOR_LEAN = 1.0
+"""How far the lean commonly is from what rows without content say, in spreads of the answers: a standard deviation."""
+
+PRIOR_SLOPE = 2.0
+"""How steep the curve commonly is: a row one spread above the lean is yes with a probability of 88 %."""
+
+PRIOR_SLOPE_FACTOR = 0.5
+"""The standard deviation of the logarithm of that."""
+
+_WIDEST = 50.0
+_SLOPES = tuple(PRIOR_SLOPE * math.exp(step / 4) for step in range(-8, 9))
+
+
+@dataclass(frozen=True, slots=True)
+class Lean:
+    """The log-odds at which the model is of two minds, and how steeply its probability rises around them.
+
+    `detail` tells the ledger what it was found by.
+    """
+
+    log_odds: float = 0.0
+    slope: float = 1.0
+    detail: str = ""
+
+    def probability(self, log_odds: float) -> float:
+        """Return the corrected probability of yes; 0.5 is the border."""
+        return _logistic(self.slope * (log_odds - self.log_odds))
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A corrected decision, its probability, and what the ledger says of it."""
+
+    yes: bool
+    probability: float
+    detail: str
+
+    @classmethod
+    def of(cls, log_odds: float, lean: Lean) -> Verdict:
+        """Decide by log-odds; on the border the answer is no."""
+        probability = lean.probability(log_odds)
+        detail = f"probability {probability:.2f}, log-odds {log_odds:+.2f} where the lean is {lean.log_odds:+.2f}"
+        return cls(log_odds > lean.log_odds, probability, detail)
+
+
+def log_odds_of(reply: Reply, field: str) -> float:
+    """Return ln(p(true) / p(false)) of a boolean in a reply; raises ItemError where the model does not say."""
+    yes, no = _sides(reply, field)
+    if not (0 <= yes <= 1 and 0 <= no <= 1 and yes + no > 0):
+        raise ItemError(
+            f"the model does not say how sure it is of {field!r}, so its lean cannot be corrected",
+            advice="Ask a model that reports probabilities (a local llama.cpp model does), or remove correct_lean.",
+        )
+    if not (yes and no):
+        return FARTHEST if yes else -FARTHEST
+    return max(-FARTHEST, min(FARTHEST, math.log(yes) - math.log(no)))
+
+
+def _sides(reply: Reply, field: str) -> tuple[float, float]:
+    """Return the probabilities of true and false: of both as the model says, else by that of the one it chose."""
+    pointer = "/" + field.replace("~", "~0").replace("/", "~1")
+    if (told := reply.alternatives.get(pointer)) is not None:
+        return told.get("true", math.nan), told.get("false", math.nan)
+    chosen = reply.probabilities.get(pointer, math.nan)
+    return (chosen, 1 - chosen) if reply.value[field] else (1 - chosen, chosen)
+
+
+def of_content_free(answers: Sequence[float]) -> Lean:
+    """Take the mean of the log-odds of answers about nothing for the lean (engine.operators.content_free)."""
+    mean = _mean(answers)
+    return Lean(mean, detail=f"log-odds {mean:+.2f}, the mean of {len(answers)} rows without content")
+
+
+def of_batch(answers: Sequence[float]) -> Lean:
+    """Take the mean of all rows for the lean (batch calibration: Zhou et al. 2023); none with fewer than FEWEST.
+
+    It holds where about as many rows are yes as no: half of them are said to be, whatever they are.
+    """
+    if len(answers) < FEWEST:
+        return Lean(detail=f"not corrected: {len(answers)} rows are fewer than {FEWEST}")
+    mean = _mean(answers)
+    return Lean(mean, detail=f"log-odds {mean:+.2f}, the mean of all {len(answers)} rows")
+
+
+def of_reviewed(answers: Sequence[float], truths: Sequence[bool], nothing: Sequence[float]) -> Lean:
+    """Fit a logistic curve to rows whose right answer is known (Platt 1999), with a prior against overfitting.
+
+    `nothing` are answers about rows without content. The prior of the lean is normal around their mean (0 without
+    any), in units of the spread of all answers; that of the slope is log-normal. So few rows move both little, and
+    rows that can be told apart completely do not make the curve infinitely steep.
+    """
+    centre = _mean(nothing) if nothing else 0.0
+    spread = max(_spread([*answers, *nothing]), LEAST_SPREAD)
+    scaled = [(answer - centre) / spread for answer in answers]
+    lean, slope = min(
+        ((_best_lean(scaled, truths, slope), slope) for slope in _SLOPES),
+        key=lambda fitted: _surprise(scaled, truths, *fitted),
+    )
+    at = centre + lean * spread
+    told = f"log-odds {at:+.2f}, by {len(answers)} reviewed rows ({sum(truths)} of them true)"
+    return Lean(at, slope / spread, f"{told} and {len(nothing)} without content")
+
+
+def _best_lean(answers: Sequence[float], truths: Sequence[bool], slope: float) -> float:
+    """Find where the derivative of `_surprise` in the lean, which rises throughout, is 0."""
+    low, high = min(answers, default=0.0) - _WIDEST, max(answers, default=0.0) + _WIDEST
+    for _ in range(60):
+        lean = (low + high) / 2
+        rise = sum(slope * (truth - _logistic(slope * (x - lean))) for x, truth in zip(answers, truths, strict=True))
+        if rise + lean / PRIOR_LEAN**2 > 0:
+            high = lean
+        else:
+            low = lean
+    return (low + high) / 2
+
+
+def _surprise(answers: Sequence[float], truths: Sequence[bool], lean: float, slope: float) -> float:
+    """Return the negative logarithm of likelihood times prior, up to a constant."""
+    prior = (lean / PRIOR_LEAN) ** 2 / 2 + (math.log(slope / PRIOR_SLOPE) / PRIOR_SLOPE_FACTOR) ** 2 / 2
+    return prior + sum(
+        _softplus(-slope * (x - lean) if truth else slope * (x - lean))
+        for x, truth in zip(answers, truths, strict=True)
+    )
+
+
+def _mean(numbers: Sequence[float]) -> float:
+    return sum(numbers) / len(numbers)
+
+
+def _spread(numbers: Sequence[float]) -> float:
+    """Return the standard deviation."""
+    mean = _mean(numbers)
+    return math.sqrt(_mean([(number - mean) ** 2 for number in numbers]))
+
+
+def _logistic(x: float) -> float:
+    return 1 / (1 + math.exp(-x)) if x >= 0 else math.exp(x) / (1 + math.exp(x))
+
+
+def _softplus(x: float) -> float:
+    """Return ln(1 + e^x) without overflow."""
+    return max(x, 0.0) + math.log1p(math.exp(-abs(x)))

@@ -1,0 +1,160 @@
+"""Before a model is loaded: whether it fits in the memory that is free, and with how much context.
+
+Weights, KV cache and work space are estimated from the model's header (models.hardware.estimate_memory). A context that
+the user chose either fits or is refused; one that nobody chose is made as large as fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from models.catalog import catalog
+from models.errors import NotEnoughMemory
+from models.gguf import read_header
+from models.hardware import MemoryEstimate, estimate_memory, machine_memory
+from models.opening import ModelSpec
+
+SPARE_BYTES = 256 * 1024**2
+"""Left for everything else: the programs that run meanwhile need a little more now and then."""
+
+LEAST_CHOSEN_CONTEXT = 4096
+"""A context is made smaller than the model's own down to this; a smaller one has to be asked for."""
+
+CONTEXT_STEP = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What a model's memory depends on. `kv_bytes_per_token` is 0 where the file does not say."""
+
+    weights_bytes: int
+    kv_bytes_per_token: int
+    vocabulary_size: int
+    context_tokens: int
+
+    def memory(self, context_tokens: int, available_bytes: int) -> MemoryEstimate:
+        """Estimate the memory with a context of so many tokens."""
+        return estimate_memory(
+            weights_bytes=self.weights_bytes,
+            kv_bytes_per_token=self.kv_bytes_per_token,
+            vocabulary_size=self.vocabulary_size,
+            cells=context_tokens,
+            available_bytes=available_bytes,
+        )
+
+    def largest_context(self, available_bytes: int) -> int:
+        """Return the largest context that fits, at most the model's own; 0 when not even the weights do."""
+        left = available_bytes - self.memory(0, available_bytes).needed_bytes
+        if left < 0:
+            return 0
+        tokens = left // self.kv_bytes_per_token if self.kv_bytes_per_token else self.context_tokens
+        return self.context_tokens if tokens >= self.context_tokens else tokens // CONTEXT_STEP * CONTEXT_STEP
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A description whose sizes are settled. `settings` are all of the runtime's, also those left at their defaults.
+
+    `own_context` is larger than the context chosen when memory is what limits it, else 0.
+    """
+
+    spec: ModelSpec
+    settings: dict[str, Any]
+    own_context: int = 0
+
+
+def needs_of(path: Path, digest: str) -> Needs:
+    """Read what a model needs: from the catalogue, else from its header. Raises BadModelFile."""
+    for entry in catalog():
+        if entry.kind == "language" and entry.files[0].sha256 == digest:
+            return Needs(entry.bytes, entry.kv_bytes_per_token, entry.vocabulary_size, entry.context_tokens)
+    header = read_header(path)
+    return Needs(path.stat().st_size, header.kv_bytes_per_token, header.vocabulary_size, header.context_tokens)
+
+
+def fit(spec: ModelSpec) -> Fitted:
+    """Settle the sizes of a model by the memory that is free now. Raises NotEnoughMemory or BadModelFile.
+
+    On a graphics card, and for runtimes that keep their own account, nothing is changed.
+    """
+    if spec.runtime != "llama":
+        return Fitted(spec, dict(spec.settings))
+    from models.llama import LlamaSettings  # noqa: PLC0415 - the runtime
+
+    settings = LlamaSettings.from_environment(**spec.settings)
+    if settings.gpu_layers:
+        return Fitted(spec, asdict(settings))
+    needs = needs_of(Path(spec.location), spec.digest)
+    available = max(0, machine_memory()[1] - SPARE_BYTES)
+    chosen = choose_context(spec, needs, settings.context_tokens, available)
+    limited = needs.context_tokens if settings.context_tokens is None and chosen < needs.context_tokens else 0
+    settings = replace(settings, context_tokens=chosen or None)
+    fitted = replace(spec, settings={**spec.settings, "context_tokens": settings.context_tokens})
+    return Fitted(fitted, asdict(settings), own_context=limited)
+
+
+def choose_context(spec: ModelSpec, needs: Needs, wanted: int | None, available_bytes: int) -> int:
+    """Return the context to load a model with; `wanted` is what the user chose, None for the model's own.
+
+    0 where the file does not say what its own is. Raises NotEnoughMemory with what would fit.
+    """
+    largest = needs.largest_context(available_bytes)
+    own = needs.context_tokens
+    if wanted is not None:
+        asked = min(wanted, own) if own else wanted
+        fits = needs.memory(asked, available_bytes).fits
+        if not fits:
+            raise _refusal(spec, needs, asked, available_bytes)
+        return asked
+    if largest < min(LEAST_CHOSEN_CONTEXT, own) or not needs.memory(0, available_bytes).fits:
+        raise _refusal(spec, needs, min(LEAST_CHOSEN_CONTEXT, own), available_bytes)
+    return largest
+
+
+def _refusal(spec: ModelSpec, needs: Needs, context: int, available_bytes: int) -> NotEnoughMemory:
+    memory = needs.memory(context, available_bytes)
+    return NotEnoughMemory(
+        f"the model {spec.name} with a context of {context:,} tokens needs {_gb(memory.needed_bytes)} of memory "
+        f"({_gb(memory.weights_bytes)} for its weights, {_gb(memory.kv_bytes)} for the context, "
+        f"{_gb(memory.compute_bytes)} to work in), and {_gb(available_bytes)} can be had now",
+        advice=_sentence(
+            [
+                "close other programs",
+                *_smaller_context(needs, available_bytes),
+                *_smaller_models(needs, available_bytes),
+            ]
+        ),
+    )
+
+
+def _smaller_context(needs: Needs, available_bytes: int) -> Iterable[str]:
+    largest = needs.largest_context(available_bytes)
+    if largest >= CONTEXT_STEP:
+        size = _gb(needs.memory(largest, available_bytes).needed_bytes)
+        yield f"set REDWELL_CONTEXT_TOKENS={largest} ({size})"
+
+
+def _smaller_models(needs: Needs, available_bytes: int) -> Iterable[str]:
+    from models.install import list_models  # noqa: PLC0415 - looks through a folder, for an error only
+
+    for status in list_models():
+        memory, context = status.memory, status.context_tokens
+        if not status.installed or status.kind != "language" or memory.weights_bytes >= needs.weights_bytes:
+            continue
+        kv_bytes = memory.kv_bytes * min(LEAST_CHOSEN_CONTEXT, context) // max(1, context)
+        needed = memory.weights_bytes + kv_bytes + memory.compute_bytes
+        if needed <= available_bytes:
+            yield f"use the model {status.id} ({_gb(needed)})"
+
+
+def _sentence(choices: list[str]) -> str:
+    *others, last = choices
+    text = f"{', '.join(others)}, or {last}" if others else last
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _gb(count: int) -> str:
+    return f"{count / 1e9:.2f} GB"

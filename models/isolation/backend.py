@@ -1,0 +1,137 @@
+"""A model in a process of its own, behind the protocol of all models."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import itertools
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from models.errors import ModelError
+from models.isolation.line import Ticket
+from models.isolation.notices import Notice, Tell
+from models.isolation.supervisor import Supervisor
+from models.isolation.wire import request_to
+from models.opening import ModelSpec
+from models.protocol import Reply, Request
+
+if TYPE_CHECKING:
+    from models.jobs import Counters
+
+KEPT_COUNTS = 50_000
+"""Token counts that are kept, of about 150 bytes each: the same texts are measured again and again."""
+
+
+class IsolatedBackend:
+    """Any model that a ModelSpec describes, run by a child process (models.protocol.ModelBackend).
+
+    When the process ends, another takes its place and is asked again what was in progress. `ask` raises ModelCrashed
+    only for a request that ends the process by itself, and when process after process ends without a single reply.
+    """
+
+    def __init__(self, spec: ModelSpec, *, command: Sequence[str] | None = None) -> None:
+        """Open the model; blocks while it loads. `command` starts another child. Raises ModelError."""
+        self._numbers = itertools.count(1)
+        self._counted: OrderedDict[bytes, int] = OrderedDict()
+        self._counting = threading.Lock()
+        self._watching = threading.Lock()
+        self._unheard: list[Notice] = []
+        self._watcher: Tell | None = None
+        self._supervisor = Supervisor(spec, self._notice, command)
+        try:
+            opened = self._supervisor.opened.result()
+        except BaseException:
+            self._supervisor.close()
+            raise
+        self.name = opened.name
+        self.digest = opened.digest
+
+    @property
+    def context_tokens(self) -> int:
+        """Return how many tokens one request may use. It becomes smaller when memory has run out."""
+        return self._supervisor.context_tokens
+
+    @property
+    def pid(self) -> int | None:
+        """Return the id of the model's process; None while there is none."""
+        return self._supervisor.pid
+
+    @property
+    def counters(self) -> Counters:
+        """Return the token counts since loading, as of the last reply; of a process that died, those it told."""
+        from models.jobs import Counters  # noqa: PLC0415 - numpy and the token masks
+
+        return Counters(**self._supervisor.counters)
+
+    def watch(self, tell: Tell) -> None:
+        """Call `tell` with each notice, the ones that nobody has heard yet first (GivesNotice)."""
+        with self._watching:
+            self._watcher = tell
+            unheard, self._unheard = self._unheard, []
+        for notice in unheard:
+            tell(notice)
+
+    def count_tokens(self, text: str) -> int:
+        """Count the tokens of plain text; waits for the process, also for one that starts again. Raises ModelError."""
+        key = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        return self._count(key, lambda: {"text": text})
+
+    def count_prompt_tokens(self, request: Request) -> int:
+        """Count the tokens of a whole prompt, chat template included; waits as `count_tokens` does."""
+        return self._count(bytes.fromhex(request.digest), lambda: {"request": request_to(request)})
+
+    async def ask(self, request: Request) -> Reply:
+        """Answer one request (see ModelBackend.ask)."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Reply] = loop.create_future()
+
+        def deliver(outcome: Reply | ModelError) -> None:
+            # A closed loop has nobody waiting, and the thread serves other loops' requests.
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(_settle, future, outcome)
+
+        ticket = Ticket(next(self._numbers), request, deliver, asked=time.perf_counter())
+        self._supervisor.ask(ticket)
+        try:
+            return await future
+        except asyncio.CancelledError:
+            self._supervisor.cancel(ticket)
+            raise
+
+    async def close(self) -> None:
+        """End the process, failing requests in flight. Idempotent."""
+        await asyncio.to_thread(self._supervisor.close)
+
+    def _count(self, key: bytes, question: Callable[[], dict[str, object]]) -> int:
+        with self._counting:
+            if (known := self._counted.get(key)) is not None:
+                self._counted.move_to_end(key)
+                return known
+        tokens = self._supervisor.count(question())
+        with self._counting:
+            self._counted[key] = tokens
+            if len(self._counted) > KEPT_COUNTS:
+                self._counted.popitem(last=False)
+        return tokens
+
+    def _notice(self, notice: Notice) -> None:
+        with self._watching:
+            watcher = self._watcher
+            if watcher is None:
+                self._unheard.append(notice)
+                return
+        watcher(notice)
+
+
+def _settle(future: asyncio.Future[Reply], outcome: Reply | ModelError) -> None:
+    if future.done():
+        return
+    if isinstance(outcome, ModelError):
+        future.set_exception(outcome)
+    else:
+        future.set_result(outcome)

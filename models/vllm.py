@@ -1,0 +1,298 @@
+"""The vLLM backend: an engine on a thread of its own behind an asynchronous `ask`. For graphics cards."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import math
+import queue
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from models.chat import render_chat
+from models.choices import choice_alternatives, choice_probabilities
+from models.engine_queue import EngineQueue, Task
+from models.environment import one_of, whole_number
+from models.errors import ModelCrashed, ModelError, OutOfTokens, PromptTooLong, TimedOut
+from models.folder_tokens import FolderTokenizer
+from models.guides import GuideCompiler, schema_for_guidance
+from models.hardware import Gpu, find_gpus
+from models.model_folder import BadModelFolder, FolderHeader, read_folder, read_texts
+from models.protocol import Reply, Request
+from models.vllm_runtime import Engine, EngineSettings, VllmEngine
+
+LEAST_REPLY_TOKENS = 256
+"""A request is refused when its prompt leaves less room than this (or than its own max_tokens)."""
+
+LEAST_CONTEXT = 512
+"""Smallest context that can be set: below, no prompt of the engine fits."""
+
+MOST_RUNNING = 1024
+KEPT_TEXTS = 512
+"""Pieces of prompt text whose tokens are kept: documents and instructions come again, mostly soon."""
+
+DTYPES = ("auto", "half", "bfloat16", "float")
+
+OpenEngine = Callable[[Path, EngineSettings], Engine]
+
+
+def settings_from_environment(**given: Any) -> EngineSettings:
+    """Read REDWELL_CONTEXT_TOKENS, _SEQUENCES and _VLLM_MEMORY (percent), _CARDS, _DTYPE; what is `given` goes first.
+
+    Raises ModelError naming the variable and its valid values.
+    """
+    settings = EngineSettings()
+    percent = whole_number("REDWELL_VLLM_MEMORY", 1, 99)
+    read = {
+        "context_tokens": whole_number("REDWELL_CONTEXT_TOKENS", LEAST_CONTEXT, 2**24),
+        "running": whole_number("REDWELL_SEQUENCES", 1, MOST_RUNNING) or settings.running,
+        "memory_share": percent / 100 if percent else settings.memory_share,
+        "cards": whole_number("REDWELL_VLLM_CARDS", 1, 64) or settings.cards,
+        "dtype": one_of("REDWELL_VLLM_DTYPE", DTYPES) or settings.dtype,
+    }
+    return replace(settings, **{**read, **given})
+
+
+def check_memory(header: FolderHeader, settings: EngineSettings, cards: tuple[Gpu, ...]) -> None:
+    """Refuse a model that the cards cannot hold, before it is loaded; raises ModelError with the numbers.
+
+    Weights and one context must fit into the share of memory that vLLM takes. What a card computes with comes on top,
+    so vLLM may still refuse. Without a card (the CPU's build of vLLM) vLLM itself decides.
+    """
+    cuda = [card for card in cards if card.interface == "cuda"]
+    if not cuda:
+        return
+    if len(cuda) < settings.cards:
+        raise ModelError(
+            f"REDWELL_VLLM_CARDS is {settings.cards}, but there are {len(cuda)} cards",
+            advice="Set REDWELL_VLLM_CARDS to the number of cards that vLLM may use.",
+        )
+    budget = int(settings.memory_share * sum(card.memory_bytes for card in cuda[: settings.cards]))
+    context = settings.context_tokens or LEAST_CONTEXT
+    needed = header.weights_bytes + context * header.kv_bytes_per_token
+    if needed > budget:
+        raise ModelError(
+            f"{header.name} needs {needed / 1e9:.1f} GB ({header.weights_bytes / 1e9:.1f} GB of weights and a context "
+            f"of {context} tokens), but {settings.memory_share:.0%} of {settings.cards} "
+            f"card{'s' if settings.cards > 1 else ''} is {budget / 1e9:.1f} GB",
+            advice="Set REDWELL_CONTEXT_TOKENS to a smaller number or REDWELL_VLLM_CARDS to more cards, "
+            "or use a smaller or quantized model.",
+        )
+
+
+class VllmBackend:
+    """A model folder run by vLLM in this process (models.protocol.ModelBackend)."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        digest: str,
+        name: str,
+        settings: EngineSettings | None = None,
+        open_engine: OpenEngine = VllmEngine,
+    ) -> None:
+        """Load the model; `digest` identifies the folder's files. Raises ModelError if it cannot be loaded."""
+        settings = settings or settings_from_environment()
+        header, texts = read_folder(folder), read_texts(folder)
+        if settings.context_tokens and header.context_tokens:
+            settings = replace(settings, context_tokens=min(settings.context_tokens, header.context_tokens))
+        check_memory(header, settings, find_gpus())
+        self.digest = digest
+        self.name = name
+        self._texts = texts
+        self._tokenizer = FolderTokenizer(texts)
+        self._guides = _guides(folder, header, self._tokenizer)
+        self._pieces: Callable[[str, bool], tuple[int, ...]] = lru_cache(maxsize=KEPT_TEXTS)(self._tokenize)
+        self._inbox: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
+        self._inbox_lock = threading.Lock()
+        self._closed = False
+        opened: Future[int] = Future()
+        work = (lambda: open_engine(folder, settings), settings.running, opened)
+        self._thread = threading.Thread(target=self._serve, args=work, name=f"model {name}", daemon=True)
+        self._thread.start()
+        # One token less: the one that ends a reply has a place of its own.
+        self.context_tokens = opened.result() - 1
+
+    def count_tokens(self, text: str) -> int:
+        """Count the tokens of plain text."""
+        return len(self._pieces(text, False))
+
+    def count_prompt_tokens(self, request: Request) -> int:
+        """Count the tokens of the whole prompt, chat template included."""
+        return len(self._prompt(request))
+
+    async def ask(self, request: Request) -> Reply:
+        """Answer one request (see ModelBackend.ask)."""
+        prompt = self._prompt(request)
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Reply] = loop.create_future()
+
+        def deliver(task: Task, error: ModelError | None) -> None:
+            outcome = self._outcome(task, request, error)
+            # A closed loop has nobody waiting, and the thread serves other loops' requests.
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(_settle, future, outcome)
+
+        task = Task(
+            prompt=prompt,
+            schema_json=schema_for_guidance(request.schema_json),
+            guide=self._guides.compile(request.schema_json),
+            sampling=replace(request.sampling, max_tokens=self._reply_limit(request, len(prompt))),
+            seed=request.seed,
+            deliver=deliver,
+            keep_steps=request.probabilities,
+            timeout_seconds=request.timeout_seconds,
+        )
+        self._send(task)
+        try:
+            return await future
+        except asyncio.CancelledError:
+            task.cancelled = True
+            raise
+
+    async def close(self) -> None:
+        """Stop the engine and free its memory; requests in flight fail. Idempotent."""
+        self._inbox.put(None)
+        await asyncio.to_thread(self._thread.join)
+
+    def _send(self, task: Task) -> None:
+        """Hand the task to the thread; raises ModelCrashed if it has ended, for nobody would take it."""
+        with self._inbox_lock:
+            if self._closed:
+                raise ModelCrashed(
+                    f"the model {self.name} is closed or has stopped", advice="Run the command again: replies are kept."
+                )
+            self._inbox.put(task)
+
+    def _prompt(self, request: Request) -> list[int]:
+        pieces = render_chat(self._texts.chat_template, request.segments, bos=self._texts.bos, eos=self._texts.eos)
+        return [token for piece in pieces for token in self._pieces(piece.text, piece.is_template)]
+
+    def _tokenize(self, text: str, special: bool) -> tuple[int, ...]:
+        return tuple(self._tokenizer.encode(text, special=special))
+
+    def _reply_limit(self, request: Request, prompt_tokens: int) -> int:
+        least = min(request.sampling.max_tokens, LEAST_REPLY_TOKENS)
+        if prompt_tokens + least > self.context_tokens:
+            raise PromptTooLong(
+                prompt_tokens=prompt_tokens, reply_tokens=least, context_tokens=self.context_tokens, what="the prompt"
+            )
+        return min(request.sampling.max_tokens, self.context_tokens - prompt_tokens)
+
+    def _outcome(self, task: Task, request: Request, error: ModelError | None) -> Reply | ModelError:
+        if isinstance(error, OutOfTokens | TimedOut):
+            error.partial = self._guides.decode(task.reply)
+        if isinstance(error, OutOfTokens) and task.sampling.max_tokens < request.sampling.max_tokens:
+            error.advice = (
+                f"The prompt of {len(task.prompt)} tokens leaves no more of the context of {self.context_tokens}: "
+                "shorten or split it, or ask for less per call."
+            )
+        return error or self._reply(task, request)
+
+    def _reply(self, task: Task, request: Request) -> Reply | ModelError:
+        text = self._guides.decode(task.reply)
+        try:
+            value = json.loads(text, parse_float=_finite_float)
+        except ValueError as error:
+            return ModelError(
+                f"the reply cannot be read: {error}: {text[:200]!r}", advice="Try another seed or prompt."
+            )
+        now = time.perf_counter()
+        started = task.started or now
+        told = (task.reply, task.steps, request.schema, self._guides.token_bytes)
+        return Reply(
+            value=value,
+            text=text,
+            prompt_tokens=len(task.prompt),
+            reused_tokens=task.reused,
+            # vLLM samples every token, those too that the schema leaves no choice about.
+            sampled_tokens=len(task.reply),
+            queue_seconds=started - task.submitted,
+            seconds=now - started,
+            probabilities=choice_probabilities(*told) if request.probabilities else {},
+            alternatives=choice_alternatives(*told) if request.probabilities else {},
+        )
+
+    def _serve(self, open_engine: Callable[[], Engine], running: int, opened: Future[int]) -> None:
+        """Open the engine and run it until closed, all on this thread. However it ends, no request is left waiting."""
+        try:
+            engine = open_engine()
+        except Exception as error:  # noqa: BLE001 - raised again where the model is opened
+            opened.set_exception(error)
+            return
+        requests = EngineQueue(engine, running=running)
+        stopped = ModelCrashed(
+            "the model stopped while this request was waiting", advice="Run the command again: replies are kept."
+        )
+        try:
+            opened.set_result(engine.context_tokens)
+            self._work(requests)
+        except ModelCrashed as error:
+            stopped = error
+        finally:
+            with self._inbox_lock:
+                self._closed = True
+            requests.fail_all(stopped)
+            self._refuse_inbox(stopped)
+            engine.close()
+
+    def _work(self, requests: EngineQueue) -> None:
+        """Block for work when idle, else take what has arrived and step. Raises ModelCrashed as the engine does."""
+        while True:
+            try:
+                task = self._inbox.get(block=requests.idle)
+            except queue.Empty:
+                requests.step()
+                continue
+            if task is None:
+                return
+            requests.submit(task)
+
+    def _refuse_inbox(self, error: ModelError) -> None:
+        while True:
+            try:
+                task = self._inbox.get_nowait()
+            except queue.Empty:
+                return
+            if task is not None:
+                task.deliver(task, error)
+
+
+def _guides(folder: Path, header: FolderHeader, tokenizer: FolderTokenizer) -> GuideCompiler:
+    if tokenizer.eos_token is None:
+        raise BadModelFolder(
+            f"{folder} does not say which token ends a reply",
+            advice="Its tokenizer_config.json must name the eos_token; use the folder as published.",
+        )
+    size = max(header.vocabulary_size, tokenizer.size)
+    try:
+        return GuideCompiler.from_tokenizer_json(
+            tokenizer.json_text, vocabulary_size=size, eos_token=tokenizer.eos_token
+        )
+    except ValueError as error:
+        raise BadModelFolder(f"{folder}: its tokenizer cannot be used: {error}", advice="Use another model.") from error
+
+
+def _finite_float(text: str) -> float:
+    """Read a number; raises ValueError for one that no float holds, such as 1e999."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is too large a number")
+    return number
+
+
+def _settle(future: asyncio.Future[Reply], outcome: Reply | ModelError) -> None:
+    if future.done():
+        return
+    if isinstance(outcome, ModelError):
+        future.set_exception(outcome)
+    else:
+        future.set_result(outcome)

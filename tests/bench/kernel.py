@@ -1,0 +1,146 @@
+"""What the runtime allows on this machine: rates of reading and writing, measured through models.llama_runtime.
+
+usage: python kernel.py MODEL.gguf rates PROMPT_TOKENS SEQUENCES       rates at a job's own sizes, as JSON
+       python kernel.py MODEL.gguf distinct REQUESTS.jsonl             sizes of the prompts of a run, as JSON
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from trie import trie_size
+
+from models.chat import render_chat
+from models.hardware import usable_cores
+from models.llama_runtime import LlamaRuntime, RuntimeSettings
+from models.protocol import Segment
+
+BATCH = 512
+"""Tokens of one evaluation, as the backend's default."""
+
+STEPS = 24
+"""Evaluations over which the rate of writing is taken."""
+
+LEAST_READ = 2048
+"""Tokens over which the rate of reading is taken, at least."""
+
+TEXT = (
+    "On March 3, 2019 Officer A (badge 4411) struck a handcuffed suspect twice in the face at 1400 Broadway. "
+    "Sergeant B witnessed the incident and failed to report it. The recording ends before the ambulance came. "
+)
+
+
+def open_runtime(path: Path, *, cells: int = 8192, sequences: int = 32) -> LlamaRuntime:
+    """Load a model as the backend does, with the threads of REDWELL_THREADS or all usable cores."""
+    threads = int(os.environ.get("REDWELL_THREADS") or usable_cores())
+    return LlamaRuntime(path, RuntimeSettings(cells=cells, sequences=sequences, threads=threads, batch_tokens=BATCH))
+
+
+def some_tokens(runtime: LlamaRuntime, count: int, *, start: int = 0) -> list[int]:
+    """Return `count` tokens of prose; another `start` gives others."""
+    tokens = runtime.tokenize(TEXT, special=False)
+    return [tokens[(start * 7 + i) % len(tokens)] for i in range(count)]
+
+
+def read(runtime: LlamaRuntime, prompts: Sequence[Sequence[int]], *, first: int = 0) -> None:
+    """Evaluate prompts, one sequence each from number `first` on, in batches as full as they get."""
+    items = [
+        (token, position, first + number, position == len(prompt) - 1)
+        for number, prompt in enumerate(prompts)
+        for position, token in enumerate(prompt)
+    ]
+    for begin in range(0, len(items), BATCH):
+        runtime.evaluate_tokens(items[begin : begin + BATCH])
+
+
+def forget(runtime: LlamaRuntime, sequences: Iterable[int]) -> None:
+    """Drop sequences."""
+    for sequence in sequences:
+        runtime.forget(sequence)
+
+
+def reading_rate(runtime: LlamaRuntime, prompt_tokens: int) -> float:
+    """Measure tokens read per second, in prompts of so many tokens that share nothing; the faster of two runs."""
+    count = min(16, max(1, round(LEAST_READ / prompt_tokens)))
+    rates = []
+    for attempt in range(2):
+        prompts = [some_tokens(runtime, prompt_tokens, start=n + 31 * attempt) for n in range(count)]
+        began = time.perf_counter()
+        read(runtime, prompts)
+        rates.append(count * prompt_tokens / (time.perf_counter() - began))
+        forget(runtime, range(count))
+    return max(rates)
+
+
+def writing_rate(runtime: LlamaRuntime, prompt_tokens: int, sequences: int, *, steps: int = STEPS) -> float:
+    """Measure tokens written per second by so many replies together, each behind so many tokens of its own prompt."""
+    prompt = some_tokens(runtime, prompt_tokens)
+    read(runtime, [prompt])
+    for sequence in range(1, sequences):
+        runtime.copy_prefix(0, sequence, len(prompt))
+    tokens = [(prompt[-1] + 17 * s) % 20_000 + 100 for s in range(sequences)]
+    seconds = []
+    for step in range(steps):
+        began = time.perf_counter()
+        logits = runtime.evaluate_tokens([(tokens[s], len(prompt) + step, s, True) for s in range(sequences)])
+        tokens = [int(row.argmax()) for row in logits]
+        seconds.append(time.perf_counter() - began)
+    forget(runtime, range(sequences))
+    return sequences / statistics.median(seconds)
+
+
+def rates(path: Path, prompt_tokens: int, sequences: int) -> dict[str, float]:
+    """Measure both rates at one size."""
+    runtime = open_runtime(path)
+    try:
+        read(runtime, [some_tokens(runtime, 64)])  # what is slow once is not counted
+        forget(runtime, [0])
+        return {
+            "prompt_per_second": reading_rate(runtime, prompt_tokens),
+            "sampled_per_second": writing_rate(runtime, prompt_tokens, sequences),
+        }
+    finally:
+        runtime.close()
+
+
+def distinct(path: Path, requests: Path) -> dict[str, Any]:
+    """Count the tokens of the trie of all prompts: what must be read if nothing is read twice."""
+    runtime = open_runtime(path, cells=512, sequences=1)
+    try:
+        bos, eos = runtime.special_text("bos"), runtime.special_text("eos")
+        prompts = []
+        for line in requests.read_text(encoding="utf-8").splitlines():
+            segments = [Segment(role, text) for role, text in json.loads(line)["segments"]]
+            pieces = render_chat(runtime.chat_template, segments, bos=bos, eos=eos)
+            tokens = [t for p in pieces for t in runtime.tokenize(p.text, special=p.is_template)]
+            prompts.append(np.asarray(tokens, np.int32))
+    finally:
+        runtime.close()
+    lengths = [int(p.size) for p in prompts]
+    return {
+        "distinct_tokens": trie_size(prompts),
+        "prompt_tokens": sum(lengths),
+        "median_prompt_tokens": statistics.median(lengths) if lengths else 0,
+    }
+
+
+def main(arguments: list[str]) -> int:
+    path, what, *rest = arguments
+    if what == "rates":
+        told: dict[str, Any] = rates(Path(path), int(rest[0]), int(rest[1]))
+    else:
+        told = distinct(Path(path), Path(rest[0]))
+    print(json.dumps(told))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

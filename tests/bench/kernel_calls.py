@@ -1,0 +1,20 @@
+"""Ask kernel.py, in a process of its own: the model is loaded for the measurement and gone after it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from jobs import HERE, Shape
+from processes import ask
+
+
+def measure_rates(gguf: Path, shape: Shape, *, seconds: float) -> dict[str, float]:
+    """Measure tokens read and written per second at the size of a job; raises Failed."""
+    command = [sys.executable, HERE / "kernel.py", gguf, "rates", str(shape.prompt_tokens), str(shape.sequences)]
+    return ask(command, seconds=seconds)
+
+
+def floor_sizes(gguf: Path, requests: Path, *, seconds: float) -> dict[str, float]:
+    """Count the tokens of a run's prompts: all, and those that no other prompt begins with; raises Failed."""
+    return ask([sys.executable, HERE / "kernel.py", gguf, "distinct", requests], seconds=seconds)

@@ -1,0 +1,57 @@
+"""The log-odds of a model's yes over no, kept in a file so that methods are compared on the same replies."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import cast
+
+from calibration_tasks import Task, Values
+
+from engine.operators.base import Tools
+from engine.operators.lean import log_odds_of
+from engine.operators.question import request_for
+from models.protocol import ModelBackend, Request, Sampling
+
+
+class _Plain:
+    """What a request is laid out with where no pipeline sets anything."""
+
+    system_prompt = ""
+    sampling = Sampling(max_tokens=20)
+    seed = 0
+
+
+@dataclass
+class LogOdds:
+    """Ask for the probability of yes, or read it from `file`: a line for each request, by its digest."""
+
+    file: Path
+    backend: ModelBackend | None
+
+    def __post_init__(self) -> None:
+        lines = self.file.read_text(encoding="utf-8").splitlines() if self.file.exists() else []
+        self._known: dict[str, list[float]] = dict(map(json.loads, lines))
+
+    async def of(self, task: Task, values: Sequence[Values]) -> list[float]:
+        """Return ln(p(yes) / p(no)) for each; raises LookupError where one is unknown and there is no model."""
+        requests = [self._request(task, each) for each in values]
+        new = {r.digest: r for r in requests if r.digest not in self._known}
+        if new and self.backend is None:
+            raise LookupError(f"{len(new)} of {len(requests)} replies are not in {self.file}")
+        await asyncio.gather(*(self._ask(task, r) for r in new.values()))
+        return [self._known[r.digest][0] for r in requests]
+
+    def _request(self, task: Task, values: Values) -> Request:
+        question = replace(task.question(values), probabilities=True)
+        return request_for(task.node, question, cast("Tools", _Plain()))
+
+    async def _ask(self, task: Task, request: Request) -> None:
+        assert self.backend is not None
+        reply = await self.backend.ask(request)
+        self._known[request.digest] = [log_odds_of(reply, task.field)]
+        with self.file.open("a", encoding="utf-8") as out:
+            out.write(json.dumps([request.digest, self._known[request.digest]]) + "\n")

@@ -1,0 +1,207 @@
+"""Run the jobs with every contestant, one after the other, and keep what each took in results.json.
+
+`bench_jobs.py` is how it is started; its settings are environment variables (README.md). A contestant that fails is a
+result with an error, and the rest goes on. After each contestant the results are written, so that a run which is
+stopped has lost nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from jobs import HERE, JOBS, Job, Work, write_work
+from kernel_calls import floor_sizes, measure_rates
+from processes import Failed, Server, run, serving
+from report import line_of, tables
+from scoring import score
+
+from models.hardware import CPUINFO, read_cpu, usable_cores
+from models.install import find_model
+
+PEERS = HERE / "peers"
+GROWTH = (("documents", (2, 4, 8)), ("prompts", (2, 4)))
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What is run. Without `docetl` (and `lotus`) and `server`, no peer is. `seconds`: most for one contestant."""
+
+    out: Path
+    model: str = "qwen2.5-coder-1.5b"
+    jobs: str = "ABCDE"
+    repeats: int = 1
+    quick: bool = False
+    growth: bool = False
+    docetl: Path | None = None
+    lotus: Path | None = None
+    server: Path | None = None
+    seconds: float = 3600.0
+
+    @classmethod
+    def from_environment(cls) -> Settings:
+        """Read REDWELL_BENCH_*; results go to a new folder of the temporary one if none is named."""
+        read = {
+            name: value
+            for name in ("out", "model", "jobs", "repeats", "quick", "growth", "docetl", "lotus", "server", "seconds")
+            if (value := os.environ.get(f"REDWELL_BENCH_{name.upper()}", "").strip())
+        }
+        kinds: dict[str, Callable[[str], Any]] = {
+            "out": Path,
+            "docetl": Path,
+            "lotus": Path,
+            "server": Path,
+            "repeats": int,
+            "seconds": float,
+            "quick": lambda text: text == "1",
+            "growth": lambda text: text == "1",
+        }
+        given = {name: kinds.get(name, str)(value) for name, value in read.items()}
+        given.setdefault("out", Path(tempfile.mkdtemp(prefix="redwell-bench-")))
+        return cls(**given)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One run of one contestant: a job at a size. `slots` 0 means no server."""
+
+    contestant: str
+    job: Job
+    slots: int = 0
+    documents: int = 1
+    prompts: int = 1
+    repeat: int = 1
+
+
+@dataclass
+class Bench:
+    """A whole run. `results` grows with every contestant."""
+
+    settings: Settings
+    results: list[dict[str, Any]] = field(default_factory=list)
+    began: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+
+    def measure(self) -> list[dict[str, Any]]:
+        """Run every task; print a line for each, and the tables at the end."""
+        self.settings.out.mkdir(parents=True, exist_ok=True)
+        tasks = list(self.tasks())
+        for number, task in enumerate(tasks, 1):
+            result = self._measured(task, self.settings.out / f"{number:03}-{task.contestant}-{task.job.letter}")
+            self.results.append(result)
+            self._keep()
+            print(f"[{number}/{len(tasks)}] {line_of(result)}", flush=True)
+        print(tables(self._body()), flush=True)
+        print(f"results: {self.settings.out / 'results.json'}", flush=True)
+        return self.results
+
+    def tasks(self) -> Iterator[Task]:
+        """List what is run: all contestants of a job before the next job, all of them again for each repeat."""
+        chosen = [job for job in JOBS if job.letter in self.settings.jobs]
+        for job in chosen:
+            for repeat in range(1, self.settings.repeats + 1):
+                yield Task("ours", job, repeat=repeat)
+                for peer in self._peers(job):
+                    for slots in job.slots:
+                        yield Task(peer, job, slots, repeat=repeat)
+        if self.settings.growth:
+            job = next(job for job in JOBS if job.letter == "B")
+            for what, factors in GROWTH:
+                for factor in factors:
+                    yield Task("ours", job, **{what: factor})
+
+    def _peers(self, job: Job) -> list[str]:
+        settings = self.settings
+        if settings.server is None:
+            return []
+        return [
+            *(["docetl"] if settings.docetl else []),
+            *(["lotus"] if settings.lotus and job.letter == "C" else []),
+        ]
+
+    def _measured(self, task: Task, folder: Path) -> dict[str, Any]:
+        result: dict[str, Any] = {
+            "job": task.job.letter,
+            "contestant": task.contestant if not task.slots else f"{task.contestant}-{task.slots}",
+            "repeat": task.repeat,
+            "documents": task.documents,
+            "prompts": task.prompts,
+            "at": datetime.now(UTC).isoformat(timespec="seconds"),
+            "load": os.getloadavg()[0],
+        }
+        work = write_work(task.job, folder, documents=task.documents, prompts=task.prompts, quick=self.settings.quick)
+        try:
+            told = self._ours(task, work, folder) if task.contestant == "ours" else self._peer(task, work, folder)
+        except Failed as error:
+            return {**result, "error": str(error)}
+        rows = told.pop("rows")
+        return {**result, **told, "rows": len(rows), "quality": score(task.job.letter, rows, work.gold)}
+
+    # -- ours ------------------------------------------------------------------------------------------------------
+
+    def _ours(self, task: Task, work: Work, folder: Path) -> dict[str, Any]:
+        """Measure rates, run the job, measure rates again; the floor takes the mean of both."""
+        gguf = find_model(self.settings.model).path
+        before = measure_rates(gguf, task.job.shape, seconds=self.settings.seconds)
+        into = folder / "ours"
+        command = [sys.executable, HERE / "ours.py", work.pipeline, work.rows, self.settings.model, into]
+        peak = run(command, seconds=self.settings.seconds, log=folder / "ours.log")
+        told: dict[str, Any] = json.loads((into / "ours.json").read_text(encoding="utf-8"))
+        after = measure_rates(gguf, task.job.shape, seconds=self.settings.seconds)
+        sizes = floor_sizes(gguf, into / "requests.jsonl", seconds=self.settings.seconds)
+        rates = {name: (before[name] + after[name]) / 2 for name in before}
+        floor = sizes["distinct_tokens"] / rates["prompt_per_second"]
+        floor += told["sampled_tokens"] / rates["sampled_per_second"]
+        working = told["seconds"] - told["load_seconds"]
+        return {
+            **told,
+            **sizes,
+            "seconds": working,
+            "peak_bytes": peak,
+            "rates": {"before": before, "after": after},
+            "floor_seconds": floor,
+            "floor_ratio": working / floor,
+        }
+
+    # -- peers -----------------------------------------------------------------------------------------------------
+
+    def _peer(self, task: Task, work: Work, folder: Path) -> dict[str, Any]:
+        """Start a fresh server, let the peer do the job, end the server. The start of either is not counted."""
+        settings = self.settings
+        python = settings.docetl if task.contestant == "docetl" else settings.lotus
+        assert settings.server is not None and python is not None, "a peer needs a server and a Python"
+        gguf, threads = find_model(settings.model).path, int(os.environ.get("REDWELL_THREADS") or usable_cores())
+        script = PEERS / f"{task.contestant}_run.py"
+        with serving(settings.server, gguf, slots=task.slots, threads=threads, log=folder / "server.log") as server:
+            command = [python, script, work.pipeline, work.rows, server.base_url, str(task.slots), folder / "peer"]
+            peak = run(command, seconds=settings.seconds, log=folder / "peer.log", beside=(server.pid,))
+            counted = _server_tokens(server)
+        told: dict[str, Any] = json.loads((folder / "peer" / "peer.json").read_text(encoding="utf-8"))
+        return {**told, **counted, "peak_bytes": peak}
+
+    # -- results ---------------------------------------------------------------------------------------------------
+
+    def _body(self) -> dict[str, Any]:
+        cpu, _ = read_cpu(CPUINFO)
+        settings = {name: str(getattr(self.settings, name)) for name in ("model", "jobs", "repeats", "quick")}
+        machine = {"cpu": cpu or platform.processor(), "cores": usable_cores(), "system": platform.platform()}
+        return {"began": self.began, "settings": settings, "machine": machine, "results": self.results}
+
+    def _keep(self) -> None:
+        path = self.settings.out / "results.json"
+        part = path.with_suffix(".part")
+        part.write_text(json.dumps(self._body(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        part.replace(path)
+
+
+def _server_tokens(server: Server) -> dict[str, int]:
+    counters = server.counters()
+    names = {"evaluated_tokens": "prompt_tokens_total", "sampled_tokens": "tokens_predicted_total"}
+    return {ours: int(counters[theirs]) for ours, theirs in names.items() if theirs in counters}

@@ -1,0 +1,6 @@
+"""Make the modules of the benchmarks importable from their tests."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
