@@ -78,22 +78,29 @@ def needs_of(path: Path, digest: str) -> Needs:
 def fit(spec: ModelSpec) -> Fitted:
     """Settle the sizes of a model by the memory that is free now. Raises NotEnoughMemory or BadModelFile.
 
-    On a graphics card, and for runtimes that keep their own account, nothing is changed.
+    The layers that go to a graphics card are chosen first. With any there, and for runtimes that keep their own
+    account, no size is changed.
     """
     if spec.runtime != "llama":
         return Fitted(spec, dict(spec.settings))
+    from models.gpu_layers import choose_for_machine  # noqa: PLC0415 - where a model is opened only
     from models.llama import LlamaSettings  # noqa: PLC0415 - the runtime
+    from models.llama_runtime import supports_gpu  # noqa: PLC0415 - the runtime
 
+    path = Path(spec.location)
     settings = LlamaSettings.from_environment(**spec.settings)
-    if settings.gpu_layers:
-        return Fitted(spec, asdict(settings))
-    needs = needs_of(Path(spec.location), spec.digest)
-    available = max(0, machine_memory()[1] - SPARE_BYTES)
-    chosen = choose_context(spec, needs, settings.context_tokens, available)
-    limited = needs.context_tokens if settings.context_tokens is None and chosen < needs.context_tokens else 0
-    settings = replace(settings, context_tokens=chosen or None)
-    fitted = replace(spec, settings={**spec.settings, "context_tokens": settings.context_tokens})
-    return Fitted(fitted, asdict(settings), own_context=limited)
+    if settings.gpu_layers is None:
+        choice = choose_for_machine(path, settings.context_tokens, supports_gpu=supports_gpu)
+        settings = replace(settings, gpu_layers=choice.layers)
+    limited = 0
+    if not settings.gpu_layers:  # else the weights are not, or not all, in the machine's own memory
+        needs = needs_of(path, spec.digest)
+        available = max(0, machine_memory()[1] - SPARE_BYTES)
+        chosen = choose_context(spec, needs, settings.context_tokens, available)
+        limited = needs.context_tokens if settings.context_tokens is None and chosen < needs.context_tokens else 0
+        settings = replace(settings, context_tokens=chosen or None)
+    settled = {"context_tokens": settings.context_tokens, "gpu_layers": settings.gpu_layers}
+    return Fitted(replace(spec, settings={**spec.settings, **settled}), asdict(settings), own_context=limited)
 
 
 def choose_context(spec: ModelSpec, needs: Needs, wanted: int | None, available_bytes: int) -> int:

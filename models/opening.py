@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -46,19 +45,11 @@ def open_here(spec: ModelSpec) -> ModelBackend:
 
 def _open_llama(spec: ModelSpec) -> ModelBackend:
     from models.fitting import fit  # noqa: PLC0415 - reads what this module describes
-    from models.gpu_layers import choose_for_machine  # noqa: PLC0415 - where a model is opened only
     from models.llama import LlamaBackend, LlamaSettings  # noqa: PLC0415 - the runtime
-    from models.llama_runtime import supports_gpu  # noqa: PLC0415 - the runtime
 
-    path = Path(spec.location)
-    settings = LlamaSettings.from_environment(**spec.settings)
-    if settings.gpu_layers is None:
-        layers = choose_for_machine(path, settings.context_tokens, supports_gpu=supports_gpu).layers
-        settings = dataclasses.replace(settings, gpu_layers=layers)
-    if not settings.gpu_layers:  # else the weights are not, or not all, in the machine's own memory
-        settings = LlamaSettings.from_environment(**{**fit(spec).spec.settings, "gpu_layers": 0})
+    settings = LlamaSettings.from_environment(**fit(spec).spec.settings)
     try:
-        return LlamaBackend(path, digest=spec.digest, name=spec.name, settings=settings)
+        return LlamaBackend(Path(spec.location), digest=spec.digest, name=spec.name, settings=settings)
     except ModelError as error:
         if settings.gpu_layers:
             error.advice += f" {settings.gpu_layers} layers went to the graphics card: try REDWELL_GPU_LAYERS=0."

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from models import fitting
+from models import fitting, gpu_layers
 from models.errors import NotEnoughMemory
 from models.fitting import Needs, choose_context
 from models.opening import ModelSpec
@@ -21,7 +21,7 @@ SPEC = ModelSpec("llama", "tiny", "/no/such.gguf", "0" * 64)
 @pytest.fixture(autouse=True)
 def empty_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("REDWELL_CACHE", str(tmp_path))
-    for name in ("REDWELL_CONTEXT_TOKENS", "REDWELL_SEQUENCES", "REDWELL_THREADS"):
+    for name in ("REDWELL_CONTEXT_TOKENS", "REDWELL_SEQUENCES", "REDWELL_THREADS", "REDWELL_GPU_LAYERS"):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -96,10 +96,21 @@ def free(monkeypatch, available):
 def test_the_context_is_settled_by_the_memory_that_is_free(monkeypatch):
     free(monkeypatch, BARE + 128 * MIB + fitting.SPARE_BYTES)
     fitted = fitting.fit(SPEC)
-    assert fitted.spec.settings == {"context_tokens": 4096}
+    assert fitted.spec.settings == {"context_tokens": 4096, "gpu_layers": 0}
     assert (fitted.settings["context_tokens"], fitted.own_context) == (4096, 32768)
     assert {"running", "kept", "batch_tokens"} <= set(fitted.settings)
     assert fitting.fit(fitted.spec).own_context == 0  # what is given is nobody's limit
+
+
+def test_what_goes_to_a_card_is_chosen_before_the_context(monkeypatch):
+    """A model that lies on a card needs no room here, and its context is not made smaller for it."""
+    free(monkeypatch, 1)
+    asked = []
+    choice = gpu_layers.LayerChoice(25, "all 24 layers")
+    monkeypatch.setattr(gpu_layers, "choose_for_machine", lambda path, context, **more: asked.append(context) or choice)
+    monkeypatch.setenv("REDWELL_CONTEXT_TOKENS", "8192")
+    assert fitting.fit(SPEC).spec.settings == {"context_tokens": 8192, "gpu_layers": 25}
+    assert asked == [8192]
 
 
 def test_the_environment_chooses_as_a_user_does(monkeypatch):
@@ -111,7 +122,8 @@ def test_the_environment_chooses_as_a_user_does(monkeypatch):
 
 def test_a_graphics_card_and_other_runtimes_keep_their_own_account(monkeypatch):
     free(monkeypatch, 1)
-    on_card = replace(SPEC, settings={"gpu_layers": 99})
-    assert fitting.fit(on_card).spec == on_card
+    on_card = fitting.fit(replace(SPEC, settings={"gpu_layers": 99}))
+    assert on_card.spec.settings == {"context_tokens": None, "gpu_layers": 99}
+    assert on_card.own_context == 0
     other = ModelSpec("other", "far", "http://127.0.0.1:1", "", {"a": 1})
     assert fitting.fit(other).spec == other
