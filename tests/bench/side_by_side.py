@@ -184,6 +184,8 @@ class Bench:
             peak = run(command, seconds=settings.seconds, log=folder / "peer.log", beside=(server.pid,))
             counted = _server_tokens(server)
         told: dict[str, Any] = json.loads((folder / "peer" / "peer.json").read_text(encoding="utf-8"))
+        if "prompt_tokens" in told and "evaluated_tokens" in counted:
+            counted["reused_tokens"] = max(0, told["prompt_tokens"] - counted["evaluated_tokens"])
         return {**told, **counted, "peak_bytes": peak}
 
     # -- results ---------------------------------------------------------------------------------------------------

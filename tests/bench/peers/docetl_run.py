@@ -8,6 +8,7 @@ calls, which fail on small models; a forced schema where DocETL 0.3.0 reads tool
 
 import json
 import os
+import re
 import sys
 import time
 from pathlib import Path
@@ -85,9 +86,16 @@ def translate(body, rows, base_url, folder):
     }
 
 
+def unbounded(kind):
+    """Write a type without the most items of a list, which DocETL has no word for."""
+    return re.sub(r"(list\[\w+), \d+\]", r"\1]", kind)
+
+
 def operation(ours):
     """Add what DocETL needs to one operator that asks a model."""
     theirs = dict(ours)
+    if "schema" in ours.get("output", {}):
+        theirs["output"] = {**ours["output"], "schema": {k: unbounded(v) for k, v in ours["output"]["schema"].items()}}
     most = theirs.pop("max_tokens", None)
     if most is None:
         return theirs

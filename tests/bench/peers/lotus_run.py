@@ -40,7 +40,12 @@ def main(arguments):
     began = time.perf_counter()
     kept = frame.sem_filter(question)
     seconds = time.perf_counter() - began
-    told = {"seconds": seconds, "calls": len(frame), "rows": kept.to_dict(orient="records")}
+    told = {
+        "seconds": seconds,
+        "calls": len(frame),
+        "prompt_tokens": model.stats.physical_usage.prompt_tokens,
+        "rows": kept.to_dict(orient="records"),
+    }
     (into / "peer.json").write_text(json.dumps(told, ensure_ascii=False) + "\n", encoding="utf-8")
     return 0
 

@@ -275,6 +275,29 @@ def test_bench_runs_pytest_in_the_checkout(redwell: Any, monkeypatch: pytest.Mon
     assert redwell("bench").exit_code == 2
 
 
+def test_options_of_bench_reach_the_benchmarks(redwell: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "tests" / "bench").mkdir(parents=True)
+    told = "{k: v for k, v in os.environ.items() if k.startswith('REDWELL_BENCH_')}"
+    monkeypatch.chdir(tmp_path)
+    wanted = {
+        "REDWELL_BENCH_JOBS": "AC",
+        "REDWELL_BENCH_REPEATS": "2",
+        "REDWELL_BENCH_QUICK": "1",
+        "REDWELL_BENCH_DOCETL": str(tmp_path / "d" / "python"),
+        "REDWELL_BENCH_LOTUS": "/l/python",
+        "REDWELL_BENCH_SERVER": "/s/llama-server",
+    }
+    script = f"import os\ndef test_one(): assert {told} == {wanted!r}\n"
+    (tmp_path / "tests" / "bench" / "bench_one.py").write_text(script)
+    monkeypatch.setattr(engine.cli.bench, "CHECKOUT", tmp_path)
+    peers = ("--peers", "d/python,/l/python", "--server", "/s/llama-server")
+    assert redwell("bench", "--jobs", "AC", "--repeats", "2", "--quick", *peers).exit_code == 0
+
+
+def test_bench_needs_a_server_for_peers(redwell: Any) -> None:
+    assert redwell("bench", "--peers", "/d/python").exit_code == 2
+
+
 def test_version_and_help(redwell: Any) -> None:
     assert redwell("--version").stdout.startswith("redwell ")
     text = redwell("--help").stdout
