@@ -9,6 +9,7 @@ Where a batch has room, text that a reply seems to copy from its prompt is evalu
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from concurrent.futures import Executor
@@ -26,7 +27,10 @@ REPLY_RESERVE = 64
 """Cells left free per running reply when another is admitted: pushing back a request that was read is dear."""
 
 BESIDE_REPLIES = 128
-"""Most prompt tokens of a batch that also writes replies: reading is no slower so, and replies come on sooner."""
+"""Tokens of a batch that reads beside replies, which so come on sooner; reading is no slower up to here."""
+
+GRAIN = 64
+"""Such a batch is filled up to a multiple of this: 132 tokens take as long as 160 (docs/decisions/0014)."""
 
 DRAFT_BATCH = 16
 """Guesses fill a batch up to so many tokens: up to there another token costs little (docs/decisions/0014)."""
@@ -243,7 +247,7 @@ class Scheduler:
         room = self._batch_tokens
         for job, slot in replying:
             room -= _plan_job(plan, job, slot, room)
-        room = min(room, BESIDE_REPLIES) if replying else room
+        room = min(room, _room_beside(self._batch_tokens - room)) if plan else room
         for job, slot in reading:
             room -= _plan_job(plan, job, slot, room)
         return plan
@@ -341,6 +345,12 @@ class Scheduler:
             self._line.jobs.remove(job)
         self.counters.finished += 1
         job.deliver(job, error)
+
+
+def _room_beside(replies: int) -> int:
+    """Return how many prompt tokens go beside so many tokens of replies: half a GRAIN at least."""
+    whole = GRAIN * math.ceil((replies + GRAIN / 2) / GRAIN)
+    return max(BESIDE_REPLIES, whole) - replies
 
 
 def _plan_job(plan: list[tuple[Job, Slot, int]], job: Job, slot: Slot, room: int) -> int:

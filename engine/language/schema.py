@@ -131,6 +131,11 @@ class Schema:
         value: dict[str, Any] = read_value(Record(self.fields), reply)
         return value
 
+    @property
+    def is_one_boolean(self) -> bool:
+        """Say whether the answer is yes or no and nothing else."""
+        return [f.type for f in self.fields] == [Scalar("boolean")]
+
     def describe(self) -> str:
         """Describe the reply in words a model follows, on one line."""
         return describe(Record(self.fields))

@@ -81,6 +81,7 @@ class _Round:
         question = replace(
             asked.question.then(asked.reply, told, f"judge round {self._number}"),
             json_schema=JUDGEMENT.json_schema(lambda _: ()),
+            bare="",
             examples_for=asked.question.json_schema,
             probabilities=False,
         )

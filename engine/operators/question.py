@@ -34,7 +34,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A rendered prompt and the JSON it asks for; `form` describes that JSON to the model.
+    """A rendered prompt and the JSON it asks for; `form` describes that JSON to the model ("": it needs no telling).
 
     `texts` are the row's texts: a long one in the prompt ends a shared segment.
     `read` turns a reply into values (Schema.read). With `probabilities`, the reply says how sure its choices are.
@@ -44,7 +44,8 @@ class Question:
     cannot. `answer_at` names the part of the reply that is the operator's answer ("": all of it), where a reply holds
     more (the notes of a fold). `sample` numbers further answers to one question from 0; each has a seed of its own.
     `model` is asked in place of the node's. `examples_for` is the schema that examples answer, where it is not
-    `json_schema`: that of the first question, where a judge is asked in the same chat.
+    `json_schema`: that of the first question, where a judge is asked in the same chat. With `bare`, the name of the
+    one field and a boolean, the model writes its value alone (docs/decisions/0015); `as_object` undoes it.
     """
 
     prompt: str
@@ -63,6 +64,7 @@ class Question:
     sample: int = 0
     model: str | None = None
     examples_for: Mapping[str, Any] | None = None
+    bare: str = ""
 
     def then(self, reply: Reply, told: str, task: str) -> Question:
         """Ask again, after what was replied, with something to say to it."""
@@ -72,6 +74,24 @@ class Question:
         """Return the operator's answer in a reply, read."""
         values = self.read(reply.value)
         return values[self.answer_at] if self.answer_at else values
+
+    @property
+    def written_schema(self) -> Mapping[str, Any]:
+        """Return the schema of what the model writes."""
+        schema: Mapping[str, Any] = self.json_schema["properties"][self.bare] if self.bare else self.json_schema
+        return schema
+
+    def as_object(self, reply: Reply) -> Reply:
+        """Put the object of the schema around a reply that is its one value alone; others stay as they are."""
+        if not self.bare:
+            return reply
+        pointer = "/" + self.bare.replace("~", "~0").replace("/", "~1")
+        return replace(
+            reply,
+            value={self.bare: reply.value},
+            probabilities={pointer + at: sure for at, sure in reply.probabilities.items()},
+            alternatives={pointer + at: sure for at, sure in reply.alternatives.items()},
+        )
 
 
 def answer_fields(node: ModelNode, question: Question) -> frozenset[str]:
@@ -99,10 +119,10 @@ def request_for(node: ModelNode, question: Question, tools: Tools) -> Request:
             Segment("system", system.strip(), shared=True),
             *_example_segments(node, question),
             *_user_segments(question.prompt, question.texts),
-            Segment("user", _parted(question.prompt, answer_format(question.form))),
+            *_form_segments(question),
             *(s for turn in question.history for s in (Segment("assistant", turn.reply), Segment("user", turn.told))),
         ),
-        schema_json=canonical_json(question.json_schema),
+        schema_json=canonical_json(question.written_schema),
         sampling=node.sampling(tools),
         seed=tools.seed + question.sample,
         probabilities=question.probabilities,
@@ -114,6 +134,18 @@ def request_for(node: ModelNode, question: Question, tools: Tools) -> Request:
 def answer_format(form: str) -> str:
     """Say which JSON is asked for."""
     return prompt_template("answer_format").render(form=form).strip()
+
+
+def _form_of(question: Question) -> str:
+    """Say how the question is to be answered; "" where its words and the schema say so."""
+    if question.bare:
+        return prompt_template("answer_boolean").render().strip()
+    return answer_format(question.form) if question.form else ""
+
+
+def _form_segments(question: Question) -> Iterator[Segment]:
+    if form := _form_of(question):
+        yield Segment("user", _parted(question.prompt, form))
 
 
 def prompt_tokens(node: ModelNode, question: Question, tools: Tools) -> int:
@@ -156,9 +188,11 @@ def _example_segments(node: ModelNode, question: Question) -> Iterator[Segment]:
         output = {name: value for name, value in example["output"].items() if name in fields}
         if not output or question.answer_at:
             continue
-        told = _example_prompt(node, example, question.template)
-        yield Segment("user", told + _parted(told, answer_format(question.form)), shared=True)
-        yield Segment("assistant", canonical_json(thaw(output)), shared=True)
+        told, form = _example_prompt(node, example, question.template), _form_of(question)
+        yield Segment("user", told + (_parted(told, form) if form else ""), shared=True)
+        yield Segment(
+            "assistant", canonical_json(thaw(output[question.bare] if question.bare else output)), shared=True
+        )
 
 
 def _example_prompt(node: ModelNode, example: Mapping[str, Any], template: Template | None) -> str:

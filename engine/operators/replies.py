@@ -24,7 +24,7 @@ async def ask_once(node: ModelNode, question: Question, tools: Tools, *, model: 
     """Ask the question's model, or another; raises models.errors.ModelError, or ItemError with the raw reply."""
     request = request_for(node, question, tools)
     model = model or question.model
-    reply = await (tools.ask(request) if model is None else tools.ask(request, model=model))
+    reply = question.as_object(await (tools.ask(request) if model is None else tools.ask(request, model=model)))
     check_fit(question, reply)
     return reply
 

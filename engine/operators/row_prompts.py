@@ -114,7 +114,7 @@ def row_question(
     return Question(
         prompt=with_anchors(prompt, lay_out(prompt, layout, input=seen), layout, anchors),
         json_schema=schema.json_schema(quote_source([row.values], prompt, shown=shown)),
-        form=schema.describe(),
+        form="" if schema.is_one_boolean else schema.describe(),
         read=schema.read,
         texts=texts_of(seen, prompt),
         row_id=row.id,

@@ -115,6 +115,7 @@ def same_question(node: ComparingNode, prompt: Template, row_id: str, values: Ma
         prompt=lay_out(prompt, node.layout, **values),
         json_schema=VERDICT.json_schema(lambda _: ()),
         form=VERDICT.describe(),
+        bare="same",
         texts=[
             text
             for variable, side in values.items()

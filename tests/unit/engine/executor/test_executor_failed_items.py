@@ -222,7 +222,7 @@ def test_an_embedding_model_that_cannot_be_loaded_stops_the_run(bench, tmp_path)
   - {name: same, type: resolve, comparison_prompt: "{{ input1.name }}{{ input2.name }}",
      output: {schema: {name: string}}}
 """
-    desk = bench(lambda r: {"same": True})
+    desk = bench(lambda r: True)
     with pytest.raises(EnvironmentMissing, match="embedding model"):
         asyncio.run(
             run_pipeline(
@@ -242,7 +242,7 @@ def test_a_crash_while_pairs_are_compared_leaves_them_undecided(bench, tmp_path)
   - {name: same, type: resolve, comparison_prompt: "{{ input1.name }}{{ input2.name }}",
      output: {schema: {name: string}}, blocking_threshold: 0.1}
 """
-    desk = bench(backend=FaultyBackend(ScriptedBackend(lambda r: {"same": True}), [Fault("model_crashed")]))
+    desk = bench(backend=FaultyBackend(ScriptedBackend(lambda r: True), [Fault("model_crashed")]))
     result = asyncio.run(desk.run(pipeline(file, operations)))
     (decision,) = [d.record for d in desk.case.decisions(result.run_id)]
     assert (decision.verdict, decision.by) == ("undecided", "error")

@@ -17,6 +17,11 @@ from models.errors import PromptTooLong
 from models.protocol import Reply, Sampling
 
 
+def written(request, value):
+    """Return what a model writes: of a question for one boolean alone, the value without the object around it."""
+    return value["same"] if request.schema == {"type": "boolean"} and isinstance(value, dict) else value
+
+
 class ScriptedTools:
     """`reply(request)` gives the value, or raises; `vectors` maps texts to embeddings. A token is a word."""
 
@@ -59,7 +64,7 @@ class ScriptedTools:
             raise PromptTooLong(
                 prompt_tokens=words, reply_tokens=request.sampling.max_tokens, context_tokens=self.context_tokens
             )
-        value = self.reply(request)
+        value = written(request, self.reply(request))
         return Reply(value=value, text=json.dumps(value))
 
     async def retrieve(self, name, values):

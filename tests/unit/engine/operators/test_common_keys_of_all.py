@@ -120,7 +120,7 @@ def test_examples_of_a_comparison_and_of_naming_are_shown_with_their_own_prompts
     run(bench, f"{COMPARE}{FEW}, {NAME}, examples: [{same}, {named}]", ROWS)
     told = {request.purpose.task.split()[0]: [s.text for s in request.segments] for request in bench.calls}
     assert any(text.startswith("Roy or A. Roy?") for text in told["compare"])
-    assert '{"same":true}' in told["compare"]
+    assert "true" in told["compare"]
     assert any(text.startswith("RoyA. Roy\n") for text in told["name"])
     assert '{"text":"A. Roy"}' in told["name"]
     assert len(told["compare"]) == len(told["name"]) == 5

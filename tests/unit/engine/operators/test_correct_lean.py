@@ -60,8 +60,9 @@ class Sure(ScriptedTools):
     async def ask(self, request, *, model=None):
         self.requests.append(request)
         value = self.log_odds(prompt_of(request).split("\n")[0])
-        told = {f"/{self.name}": sides(value)} if request.probabilities else {}
-        answer = {**self.more, self.name: value > 0}
+        bare = request.schema == {"type": "boolean"}  # of pairs, the one boolean alone
+        told = {"" if bare else f"/{self.name}": sides(value)} if request.probabilities else {}
+        answer = value > 0 if bare else {**self.more, self.name: value > 0}
         return Reply(answer, json.dumps(answer), alternatives=told)
 
     @property
