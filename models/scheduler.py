@@ -10,6 +10,7 @@ Where a batch has room, text that a reply seems to copy from its prompt is evalu
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import Executor
@@ -26,8 +27,9 @@ from models.waiting import WaitingLine
 REPLY_RESERVE = 64
 """Cells left free per running reply when another is admitted: pushing back a request that was read is dear."""
 
-BESIDE_REPLIES = 128
-"""Tokens of a batch that reads beside replies, which so come on sooner; reading is no slower up to here."""
+BESIDE_REPLIES = ((8, 128), (4, 256))
+"""Tokens of a batch that reads beside so many replies or more. Of small batches more are read, and each brings every
+reply on by a token for little; large ones are read faster (docs/decisions/0014)."""
 
 GRAIN = 64
 """Such a batch is filled up to a multiple of this: 132 tokens take as long as 160 (docs/decisions/0014)."""
@@ -247,7 +249,7 @@ class Scheduler:
         room = self._batch_tokens
         for job, slot in replying:
             room -= _plan_job(plan, job, slot, room)
-        room = min(room, _room_beside(self._batch_tokens - room)) if plan else room
+        room = min(room, _room_beside(len(plan), self._batch_tokens - room))
         for job, slot in reading:
             room -= _plan_job(plan, job, slot, room)
         return plan
@@ -347,10 +349,13 @@ class Scheduler:
         job.deliver(job, error)
 
 
-def _room_beside(replies: int) -> int:
-    """Return how many prompt tokens go beside so many tokens of replies: half a GRAIN at least."""
-    whole = GRAIN * math.ceil((replies + GRAIN / 2) / GRAIN)
-    return max(BESIDE_REPLIES, whole) - replies
+def _room_beside(replies: int, tokens: int) -> int:
+    """Return how many prompt tokens to read at most beside so many replies, which take so many tokens of the batch.
+
+    Half a GRAIN at least.
+    """
+    total = next((total for fewest, total in BESIDE_REPLIES if replies >= fewest), sys.maxsize)
+    return max(total, GRAIN * math.ceil((tokens + GRAIN / 2) / GRAIN)) - tokens
 
 
 def _plan_job(plan: list[tuple[Job, Slot, int]], job: Job, slot: Slot, room: int) -> int:

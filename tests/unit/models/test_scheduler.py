@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from models.errors import InvalidSchema, ModelCrashed, ModelError, OutOfTokens, PromptTooLong, TimedOut
 from models.jobs import Job
 from models.protocol import Sampling
-from models.scheduler import BESIDE_REPLIES, DRAFT_BATCH, Scheduler
+from models.scheduler import DRAFT_BATCH, Scheduler
 from models.waiting import MOST_OVERTAKEN, WORTH_WAITING_TOKENS
 
 VOCABULARY = 17
@@ -593,14 +593,16 @@ def test_a_mask_that_fails_on_another_thread_fails_its_job_alone() -> None:
     assert good.reply == expected_reply([5, 7], 5)
 
 
-def test_beside_replies_a_batch_reads_less() -> None:
-    bench = Bench(batch_tokens=512)
-    bench.submit(bench.job([5, 6, 7], 30, max_tokens=60))
-    bench.scheduler.step()
+@pytest.mark.parametrize(("replies", "read"), [(1, 511), (3, 509), (4, 252), (7, 249), (8, 120), (12, 116)])
+def test_the_more_replies_the_less_a_batch_reads_beside_them(replies: int, read: int) -> None:
+    bench = Bench(cells=2000, slots=16, running=16, batch_tokens=512)
+    writing = bench.submit(*(bench.job([5, 6, 2 + n], 30, max_tokens=60) for n in range(replies)))
+    while not all(job.reply for job in writing):
+        bench.scheduler.step()
     long = bench.submit(bench.job([2 + i % 13 for i in range(700)], 2))[0]
     bench.scheduler.step()
     assert long.slot is not None
-    assert long.slot.evaluated == BESIDE_REPLIES
+    assert long.slot.evaluated == read
     bench.run()
     assert long.reply == expected_reply([2 + i % 13 for i in range(700)], 2)
 
