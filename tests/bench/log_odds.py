@@ -13,7 +13,7 @@ from calibration_tasks import Task, Values
 
 from engine.operators.base import Tools
 from engine.operators.lean import log_odds_of
-from engine.operators.question import request_for
+from engine.operators.question import Question, request_for
 from models.protocol import ModelBackend, Request, Sampling
 
 
@@ -38,20 +38,17 @@ class LogOdds:
 
     async def of(self, task: Task, values: Sequence[Values]) -> list[float]:
         """Return ln(p(yes) / p(no)) for each; raises LookupError where one is unknown and there is no model."""
-        requests = [self._request(task, each) for each in values]
-        new = {r.digest: r for r in requests if r.digest not in self._known}
+        questions = [replace(task.question(each), probabilities=True) for each in values]
+        requests = [request_for(task.node, question, cast("Tools", _Plain())) for question in questions]
+        new = {r.digest: (q, r) for q, r in zip(questions, requests, strict=True) if r.digest not in self._known}
         if new and self.backend is None:
             raise LookupError(f"{len(new)} of {len(requests)} replies are not in {self.file}")
-        await asyncio.gather(*(self._ask(task, r) for r in new.values()))
+        await asyncio.gather(*(self._ask(task, *each) for each in new.values()))
         return [self._known[r.digest][0] for r in requests]
 
-    def _request(self, task: Task, values: Values) -> Request:
-        question = replace(task.question(values), probabilities=True)
-        return request_for(task.node, question, cast("Tools", _Plain()))
-
-    async def _ask(self, task: Task, request: Request) -> None:
+    async def _ask(self, task: Task, question: Question, request: Request) -> None:
         assert self.backend is not None
-        reply = await self.backend.ask(request)
+        reply = question.as_object(await self.backend.ask(request))
         self._known[request.digest] = [log_odds_of(reply, task.field)]
         with self.file.open("a", encoding="utf-8") as out:
             out.write(json.dumps([request.digest, self._known[request.digest]]) + "\n")
