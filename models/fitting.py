@@ -6,6 +6,7 @@ the user chose either fits or is refused; one that nobody chose is made as large
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -99,8 +100,23 @@ def fit(spec: ModelSpec) -> Fitted:
         chosen = choose_context(spec, needs, settings.context_tokens, available)
         limited = needs.context_tokens if settings.context_tokens is None and chosen < needs.context_tokens else 0
         settings = replace(settings, context_tokens=chosen or None)
-    settled = {"context_tokens": settings.context_tokens, "gpu_layers": settings.gpu_layers}
+    if not _is_running_chosen(spec):
+        settings = replace(settings, running=_measured_replies(spec.digest) or settings.running)
+    sizes = ("context_tokens", "gpu_layers", "running")
+    settled = {name: getattr(settings, name) for name in sizes}
     return Fitted(replace(spec, settings={**spec.settings, **settled}), asdict(settings), own_context=limited)
+
+
+def _is_running_chosen(spec: ModelSpec) -> bool:
+    return "running" in spec.settings or bool(os.environ.get("REDWELL_SEQUENCES", "").strip())
+
+
+def _measured_replies(digest: str) -> int:
+    """Return how many replies at once this machine writes best, as `redwell models measure` found; 0 if it did not."""
+    from models.rates import remembered_rates  # noqa: PLC0415 - reads a file, where a model is opened only
+
+    rates = remembered_rates(digest)
+    return rates.replies_at_once if rates else 0
 
 
 def choose_context(spec: ModelSpec, needs: Needs, wanted: int | None, available_bytes: int) -> int:

@@ -13,6 +13,7 @@ import os
 import platform
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,8 +28,11 @@ TIMEOUT_SECONDS = 900.0
 READING_SECONDS, READINGS = 4.0, 4
 """Prompts are read one behind the other for so long, and no more of them: reading keeps the machine busy by itself."""
 
-REPLIES = 8
-"""Replies that are written at once, as a run writes them."""
+REPLIES = (8, 16, 32)
+"""How many replies are written at once, as a run writes them: first the number of which the rate is told."""
+
+GAIN = 0.05
+"""More replies at once are worth it where so much more is written in sum: each holds cells of the context."""
 
 PASSAGE = (
     "On the third of May the harbour master wrote to the council that the crane had not been inspected since the "
@@ -41,12 +45,16 @@ TOKENS_READ_PER_NUMBER = 12.0
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """What one machine does with one model. `sampled_per_second` is that of REPLIES replies together."""
+    """What one machine does with one model. `sampled_per_second` is that of eight replies together.
+
+    `replies_at_once`: of how many replies at once most is written; 0 where that was not measured.
+    """
 
     prompt_per_second: float
     sampled_per_second: float
     characters_per_token: float
     measured_at: str
+    replies_at_once: int = 0
 
     def seconds(self, prompt_tokens: float, sampled_tokens: float) -> float:
         """Say how long it takes to read and write so many tokens in many calls."""
@@ -54,7 +62,7 @@ class Rates:
 
 
 async def measure(backend: ModelBackend) -> Rates:
-    """Time some prompts that share nothing, then some replies that are written together: ten seconds or so."""
+    """Time some prompts that share nothing, then replies that are written together: half a minute or so."""
     await backend.ask(_reading(-1, 1))  # what is slow once (a grammar, pages of the file) is not counted
     began = time.perf_counter()
     read: list[Reply] = []
@@ -63,15 +71,31 @@ async def measure(backend: ModelBackend) -> Rates:
     reading_seconds = time.perf_counter() - began
     prompt_rate = sum(r.prompt_tokens - r.reused_tokens for r in read) / max(reading_seconds, 1e-6)
     numbers = int(min(MOST_NUMBERS, max(LEAST_NUMBERS, prompt_rate / TOKENS_READ_PER_NUMBER)))
-    began = time.perf_counter()
-    written = await asyncio.gather(*(backend.ask(_writing(number, numbers)) for number in range(REPLIES)))
-    seconds = time.perf_counter() - began - sum(r.prompt_tokens - r.reused_tokens for r in written) / prompt_rate
+    written = {
+        count: await _writing_rate(backend, count, max(LEAST_NUMBERS, numbers * REPLIES[0] // count), prompt_rate)
+        for count in REPLIES
+    }
     return Rates(
         prompt_per_second=round(prompt_rate, 1),
-        sampled_per_second=round(sum(r.sampled_tokens for r in written) / max(seconds, 1e-6), 1),
+        sampled_per_second=round(written[REPLIES[0]], 1),
+        replies_at_once=best_count(written),
         characters_per_token=round(len(PASSAGE) / max(1, backend.count_tokens(PASSAGE)), 2),
         measured_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
+
+
+def best_count(rates: Mapping[int, float]) -> int:
+    """Return the smallest number of replies at once whose rate is within GAIN of the best."""
+    best = max(rates.values())
+    return min(count for count, rate in rates.items() if rate * (1 + GAIN) >= best)
+
+
+async def _writing_rate(backend: ModelBackend, replies: int, numbers: int, prompt_rate: float) -> float:
+    """Return the tokens that so many replies of so many numbers write per second in sum."""
+    began = time.perf_counter()
+    written = await asyncio.gather(*(backend.ask(_writing(replies * 100 + i, numbers)) for i in range(replies)))
+    seconds = time.perf_counter() - began - sum(r.prompt_tokens - r.reused_tokens for r in written) / prompt_rate
+    return sum(r.sampled_tokens for r in written) / max(seconds, 1e-6)
 
 
 def _reading(number: int, repeats: int) -> Request:

@@ -45,8 +45,8 @@ def test_rates(runtime: LlamaRuntime) -> None:
     for sequences in (1, 2, 4, 8, 16):
         rate = writing_rate(runtime, 1024, sequences)
         print(f"writing with {sequences} replies behind 1,024 tokens: {rate:.1f} tokens/s in sum")
-    for count in (1, 2, 4, 8, 16, 32, 64):
-        print(f"{count} forced tokens in one call behind 1,024: {_behind(runtime, 1024, count) * 1000:.0f} ms")
+    for count in (1, 2, 4, 8, 16, 17, 32, 33, 64, 96, 128, 129, 160, 192, 256, 512):
+        print(f"{count} tokens in one call behind 1,024: {_behind(runtime, 1024, count) * 1000:.0f} ms")
     print(f"reading 60 tokens behind 2,048: {_behind(runtime, 2048, 60):.2f} s")
 
 

@@ -9,7 +9,9 @@ import pytest
 from models import fitting, gpu_layers
 from models.errors import NotEnoughMemory
 from models.fitting import Needs, choose_context
+from models.install import InstalledModel
 from models.opening import ModelSpec
+from models.rates import Rates, remember_rates
 
 MIB = 1024**2
 NEEDS = Needs(weights_bytes=1000 * MIB, kv_bytes_per_token=MIB // 32, vocabulary_size=MIB // 8, context_tokens=32768)
@@ -96,7 +98,7 @@ def free(monkeypatch, available):
 def test_the_context_is_settled_by_the_memory_that_is_free(monkeypatch):
     free(monkeypatch, BARE + 128 * MIB + fitting.SPARE_BYTES)
     fitted = fitting.fit(SPEC)
-    assert fitted.spec.settings == {"context_tokens": 4096, "gpu_layers": 0}
+    assert fitted.spec.settings == {"context_tokens": 4096, "gpu_layers": 0, "running": 32}
     assert (fitted.settings["context_tokens"], fitted.own_context) == (4096, 32768)
     assert {"running", "kept", "batch_tokens"} <= set(fitted.settings)
     assert fitting.fit(fitted.spec).own_context == 0  # what is given is nobody's limit
@@ -109,8 +111,21 @@ def test_what_goes_to_a_card_is_chosen_before_the_context(monkeypatch):
     choice = gpu_layers.LayerChoice(25, "all 24 layers")
     monkeypatch.setattr(gpu_layers, "choose_for_machine", lambda path, context, **more: asked.append(context) or choice)
     monkeypatch.setenv("REDWELL_CONTEXT_TOKENS", "8192")
-    assert fitting.fit(SPEC).spec.settings == {"context_tokens": 8192, "gpu_layers": 25}
+    assert fitting.fit(SPEC).spec.settings == {"context_tokens": 8192, "gpu_layers": 25, "running": 32}
     assert asked == [8192]
+
+
+def test_as_many_replies_at_once_as_the_machine_was_measured_to_write_best(monkeypatch, tmp_path):
+    free(monkeypatch, BARE + 1024 * MIB)
+    rates = Rates(200.0, 50.0, 4.0, "2026-01-02T03:04:05+00:00", replies_at_once=16)
+    remember_rates(InstalledModel(tmp_path / "tiny.gguf", SPEC.digest, "tiny"), rates)
+    assert fitting.fit(SPEC).spec.settings["running"] == 16
+    assert fitting.fit(replace(SPEC, settings={"running": 4})).spec.settings["running"] == 4
+    monkeypatch.setenv("REDWELL_SEQUENCES", "7")
+    assert fitting.fit(SPEC).spec.settings["running"] == 7
+    monkeypatch.delenv("REDWELL_SEQUENCES")
+    remember_rates(InstalledModel(tmp_path / "tiny.gguf", SPEC.digest, "tiny"), replace(rates, replies_at_once=0))
+    assert fitting.fit(SPEC).spec.settings["running"] == 32
 
 
 def test_the_environment_chooses_as_a_user_does(monkeypatch):
@@ -123,7 +138,7 @@ def test_the_environment_chooses_as_a_user_does(monkeypatch):
 def test_a_graphics_card_and_other_runtimes_keep_their_own_account(monkeypatch):
     free(monkeypatch, 1)
     on_card = fitting.fit(replace(SPEC, settings={"gpu_layers": 99}))
-    assert on_card.spec.settings == {"context_tokens": None, "gpu_layers": 99}
+    assert on_card.spec.settings == {"context_tokens": None, "gpu_layers": 99, "running": 32}
     assert on_card.own_context == 0
     other = ModelSpec("other", "far", "http://127.0.0.1:1", "", {"a": 1})
     assert fitting.fit(other).spec == other

@@ -11,13 +11,13 @@ import models.rates
 from models.errors import ModelError
 from models.install import InstalledModel
 from models.protocol import Reply
-from models.rates import REPLIES, Rates, context_of, load_rates, measure, measure_model, remember_rates
+from models.rates import REPLIES, Rates, best_count, context_of, load_rates, measure, measure_model, remember_rates
 
 RATES = Rates(200.0, 50.0, 4.5, "2026-01-02T03:04:05+00:00")
 
 
 class ClockedBackend:
-    """Reads 100 tokens in a second; eight replies of 40 tokens are written together in four."""
+    """Reads 100 tokens in a second; replies of 40 tokens are written together in four, however many they are."""
 
     digest, name, context_tokens = "x", "clocked", 8192
 
@@ -33,7 +33,8 @@ class ClockedBackend:
             self.clock[0] += 5.0
             return Reply(True, "true", prompt_tokens=600, reused_tokens=100, sampled_tokens=1)
         self.written += 1
-        self.clock[0] += (0.1 * REPLIES + 4.0) if self.written == REPLIES else 0
+        together = {sum(REPLIES[: n + 1]): replies for n, replies in enumerate(REPLIES)}.get(self.written)
+        self.clock[0] += 0.1 * together + 4.0 if together else 0
         return Reply([], "[]", prompt_tokens=10, sampled_tokens=40)
 
 
@@ -43,6 +44,7 @@ async def test_reading_and_writing_are_told_apart(monkeypatch) -> None:
     rates = await measure(ClockedBackend(clock))
     assert rates.prompt_per_second == 100.0
     assert rates.sampled_per_second == 80.0
+    assert rates.replies_at_once == 32
     assert rates.characters_per_token == pytest.approx(5.0, abs=0.1)
     assert rates.seconds(1000, 160) == 12.0
 
@@ -61,9 +63,23 @@ async def test_a_slow_model_is_asked_for_less(monkeypatch, seconds, readings, nu
     monkeypatch.setattr(models.rates.time, "perf_counter", lambda: clock[0])
     await measure(Backend(clock))
     writing = [request.schema for request in asked if request.schema["type"] == "array"]
-    assert len(writing) == REPLIES
-    assert {(schema["minItems"], schema["maxItems"]) for schema in writing} == {(numbers, numbers)}
+    assert len(writing) == sum(REPLIES)
+    asked_for = [(schema["minItems"], schema["maxItems"]) for schema in writing]
+    assert asked_for == [(max(4, numbers * 8 // replies),) * 2 for replies in REPLIES for _ in range(replies)]
     assert len(asked) - len(writing) == 1 + readings
+
+
+@pytest.mark.parametrize(
+    ("rates", "best"),
+    [
+        ({8: 62, 16: 103, 32: 138}, 32),
+        ({8: 62, 16: 103, 32: 107}, 16),  # less than 5 % more
+        ({8: 62, 16: 40, 32: 30}, 8),
+        ({8: 50, 16: 50, 32: 50}, 8),
+    ],
+)
+def test_more_replies_at_once_must_pay(rates, best) -> None:
+    assert best_count(rates) == best
 
 
 @pytest.fixture
