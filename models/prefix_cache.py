@@ -49,14 +49,19 @@ class PrefixCache:
         self._shelf = shelf
 
     def make_room(self, cells: int, keep: Slot | None) -> bool:
-        """Free cells, least recently used first; False, with nothing thrown away, if that cannot suffice."""
+        """Free cells, replies before prompts, each least recently used first.
+
+        False, with nothing thrown away, if that cannot suffice.
+        """
         if self.table.free_cells < cells and self.table.reclaimable_cells(keep) < cells:
             return False
         while self.table.free_cells < cells:
-            victim = self.table.oldest_idle(keep)
-            if victim is None:
+            if (written := self.table.oldest_reply(keep)) is not None:
+                self.cut(written, written.prompt)
+            elif (victim := self.table.oldest_idle(keep)) is not None:
+                self.evict(victim)
+            else:
                 return False
-            self.evict(victim)
         return True
 
     def take_slot(self, source: Slot | None, length: int) -> Slot | None:
@@ -87,7 +92,7 @@ class PrefixCache:
 
     def clear(self, slot: Slot) -> None:
         """Empty a slot."""
-        slot.shared = 0
+        slot.shared = slot.prompt = 0
         self.cut(slot, 0)
 
     def shelve_all(self) -> None:

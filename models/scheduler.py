@@ -260,13 +260,14 @@ class Scheduler:
         self._line.jobs.appendleft(job)
 
     def _release(self, job: Job) -> None:
-        """Take the job off its slot; the prompt stays cached there."""
+        """Take the job off its slot; prompt and reply stay cached there, without guesses."""
         self._full = False
         slot = job.slot
         self._running.remove(job)
         if slot is None:
             return
-        self._cache.cut(slot, min(slot.evaluated, job.prompt.size))
+        self._cache.cut(slot, min(slot.evaluated, int(slot.tokens.size)))
+        slot.prompt = min(slot.evaluated, int(job.prompt.size))
         slot.busy = False
         job.slot = None
 

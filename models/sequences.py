@@ -16,7 +16,8 @@ class Slot:
 
     `tokens` are all tokens planned for it, of which the first `evaluated` are in the cache. `cells` names the cache
     cell of each evaluated token; a cell shared by a copied prefix has the same name in both slots. The first `shared`
-    tokens are worth keeping for requests to come.
+    tokens are worth keeping for requests to come. Of an idle slot the first `prompt` tokens are a prompt's, and the
+    reply follows, for a request that goes on with the chat.
     """
 
     number: int
@@ -26,6 +27,7 @@ class Slot:
     last_used: int = 0
     busy: bool = False
     shared: int = 0
+    prompt: int = 0
 
 
 def common_prefix(left: NDArray[np.int32], right: NDArray[np.int32]) -> int:
@@ -78,6 +80,11 @@ class SlotTable:
     def oldest_idle(self, keep: Slot | None = None) -> Slot | None:
         """Return the idle slot unused for longest, other than `keep`."""
         idle = [s for s in self.slots if not s.busy and s.cells and s is not keep]
+        return min(idle, key=lambda s: s.last_used, default=None)
+
+    def oldest_reply(self, keep: Slot | None = None) -> Slot | None:
+        """Return the idle slot unused for longest that still holds a reply, other than `keep`."""
+        idle = [s for s in self.slots if not s.busy and s.evaluated > s.prompt > 0 and s is not keep]
         return min(idle, key=lambda s: s.last_used, default=None)
 
     def reclaimable_cells(self, keep: Slot | None = None) -> int:

@@ -619,3 +619,29 @@ def test_two_thousand_waiting_requests_hold_only_themselves() -> None:
     assert len(bench.outcomes) == 2000
     assert max(sizes) <= 8 * (3 + 5)
     assert bench.scheduler.idle
+
+
+def test_a_chat_goes_on_behind_the_reply_that_was_written() -> None:
+    bench = Bench()
+    prompt = [2 + i % 13 for i in range(40)]
+    first = bench.submit(bench.job(prompt, 12))[0]
+    bench.run()
+    chat = [*prompt, *first.reply, 3, 4, 5]
+    second = bench.submit(bench.job(chat, 4))[0]
+    bench.run()
+    # The last token of a reply is never evaluated.
+    assert second.reused == len(prompt) + len(first.reply) - 1
+    assert second.reply == expected_reply(chat, 4)
+
+
+def test_where_room_is_needed_replies_go_before_prompts() -> None:
+    bench = Bench(cells=120, slots=8, running=4)
+    prompts = [[2 + n, *(3 + (n + i) % 11 for i in range(29))] for n in range(3)]
+    jobs = bench.submit(*(bench.job(p, 9) for p in prompts))
+    bench.run()
+    assert bench.scheduler._table.used_cells > sum(job.prompt.size for job in jobs)
+    bench.submit(bench.job([9, 8, 7, 6, 5], 3, max_tokens=10))
+    bench.run()
+    again = bench.submit(*(bench.job(p, 2, max_tokens=2) for p in prompts))
+    bench.run()
+    assert [job.reused for job in again] == [29, 29, 29]
