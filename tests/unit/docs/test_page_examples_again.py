@@ -37,10 +37,9 @@ class AlikeEmbedder(ScriptedEmbedder):
 
 def by_digest(request: Any) -> Any:
     """Fill the schema, and say yes to about half of what is asked."""
-    answer = fill(request.schema, request)
-    if list(answer) == ["same"]:
-        answer["same"] = int(request.digest, 16) % 2 == 0
-    return answer
+    if request.schema == {"type": "boolean"}:
+        return int(request.digest, 16) % 2 == 0
+    return fill(request.schema, request)
 
 
 @pytest.mark.parametrize("example", [e for e in all_examples() if e.asks_model], ids=str)
