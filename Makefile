@@ -24,8 +24,10 @@ setup:
 demo: setup
 	@$(BIN)/redwell run examples/police/officers.yaml --input examples/police/records --case demo.redwell --out officers.csv
 
+# Tests that ask a real model come last and alone: two models on two cores are slower than one after the other.
 test: lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m "not model" -n 2 --dist loadfile
+	$(BIN)/python -m pytest -m model
 
 lint: setup
 	$(BIN)/ruff check .

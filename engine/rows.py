@@ -37,7 +37,8 @@ class Row:
     (part of) one document carries its `document_id`; a chunk also its `span`.
     The id is a content address of how the row was made, so the same run gives the same ids.
     `copied` says of values that the operator copied from the document (by path: 'findings', 'findings[2]') from which
-    of its lines; rows made from this one need not repeat it.
+    of its lines; rows made from this one need not repeat it. `cited` says the same of values that the operator has
+    checked against lines whose words they need not be (a day as ISO date, a yes).
     """
 
     id: RowId
@@ -46,6 +47,7 @@ class Row:
     document_id: DocumentId | None = None
     span: Span | None = None
     copied: Mapping[str, tuple[Span, ...]] = field(default_factory=dict)
+    cited: Mapping[str, tuple[Span, ...]] = field(default_factory=dict)
 
     def derive(
         self,
@@ -55,6 +57,7 @@ class Row:
         index: int = 0,
         span: Span | None = None,
         copied: Mapping[str, tuple[Span, ...]] | None = None,
+        cited: Mapping[str, tuple[Span, ...]] | None = None,
     ) -> Row:
         """Make a child of this row alone; document and span are inherited unless a narrower span is given."""
         return Row(
@@ -64,6 +67,7 @@ class Row:
             document_id=self.document_id,
             span=span or self.span,
             copied=copied or {},
+            cited=cited or {},
         )
 
     @classmethod

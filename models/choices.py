@@ -190,7 +190,12 @@ def _nullable(schema: Mapping[str, Any]) -> tuple[Mapping[str, Any], bytes] | No
 
 
 def _chosen(place: _Place, text: bytes, laid: Sequence[_Laid]) -> float:
-    return _mass(text[place.begin : place.end], place, text, laid)
+    chosen = _mass(text[place.begin : place.end], place, text, laid)
+    if place.schema.get("type") != "boolean":
+        return chosen
+    # A token before both answers (a space) leaves them open: its mass is shared out, so that they sum to 1.
+    other = _mass(b"false" if place.value else b"true", place, text, laid)
+    return chosen / (chosen + other) if chosen else 0.0
 
 
 def _mass(wanted: bytes, place: _Place, text: bytes, laid: Sequence[_Laid]) -> float:

@@ -122,7 +122,7 @@ def check_memory() -> Check:
     memory = status.memory
     detail = f"{_gb(memory.needed_bytes)} needed by the default model, {_gb(memory.available_bytes)} free"
     free = memory.available_bytes - SPARE_BYTES
-    context = needs_of(status.path, default_entry().files[0].sha256).largest_context(free)
+    context = needs_of(status.path, status.sha256).largest_context(free)
     if context >= status.context_tokens:
         return Check("Memory", True, detail)
     if context >= LEAST_CHOSEN_CONTEXT:

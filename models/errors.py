@@ -7,6 +7,7 @@ ModelError
 ├── InvalidSchema      the schema cannot be compiled to a token mask
 ├── ModelCrashed       the runtime failed while this request was in flight (retryable)
 ├── ModelMissing       the weights are not installed (environment)
+├── InstallStopped     an installation was given up by the user; what was downloaded is kept
 ├── AddressRefused     a server that is not on this machine, without the user's permission (environment)
 ├── NotEnoughMemory    the model needs more memory than is free (environment)
 ├── RuntimeMissing     the inference library is not installed or does not work on this CPU (environment)
@@ -92,6 +93,10 @@ class ModelMissing(ModelError):
     """The weights are not on this machine."""
 
     is_environment = True
+
+
+class InstallStopped(ModelError):
+    """The user gave up an installation; installing again goes on where it stopped."""
 
 
 class AddressRefused(ModelError):

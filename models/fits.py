@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from models.errors import InvalidSchema
+from models.protocol import Request
 
 _TYPES: dict[str, type | tuple[type, ...]] = {
     "string": str,
@@ -45,6 +46,17 @@ def find_misfit(value: Any, schema: dict[str, Any]) -> str | None:
 def find_misfits(value: Any, schema: dict[str, Any]) -> list[str]:
     """List everything in which the value departs from the schema; raises as `find_misfit`."""
     return list(_misfits(value, schema, "reply"))
+
+
+def schema_of(request: Request) -> dict[str, Any]:
+    """Return the JSON Schema of a request; raises InvalidSchema for what is no schema."""
+    try:
+        schema = request.schema
+    except ValueError as error:
+        raise InvalidSchema(f"the output schema is not JSON: {error}") from error
+    if not isinstance(schema, dict):
+        raise InvalidSchema("the output schema is not a JSON Schema object")
+    return schema
 
 
 def _misfits(value: Any, schema: dict[str, Any], at: str) -> Iterator[str]:

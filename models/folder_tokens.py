@@ -59,7 +59,8 @@ def _build(description: Mapping[str, Any]) -> Tokenizer:
         return Tokenizer.from_str(json.dumps(description))
     except Exception as error:  # noqa: BLE001 - the library raises Exception itself
         raise BadModelFolder(
-            f"the tokenizer cannot be read: {error}", advice="Use a folder with a tokenizer.json, as published."
+            f"the tokenizer cannot be read ({type(error).__name__}: {error})",
+            advice="Use a folder with a tokenizer.json, as published.",
         ) from error
 
 

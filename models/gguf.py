@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from models.errors import ModelError
+from models.model_header import ModelHeader
 
 MAGIC = b"GGUF"
 VERSIONS = (2, 3)
@@ -40,19 +41,6 @@ class BadModelFile(ModelError):
     """A file is not a GGUF model that can be read."""
 
     is_environment = True
-
-
-@dataclass(frozen=True, slots=True)
-class GgufHeader:
-    """What a model file says of itself. Counts are 0 where the file does not say."""
-
-    name: str
-    licence: str
-    architecture: str
-    context_tokens: int
-    layers: int
-    kv_bytes_per_token: int
-    vocabulary_size: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +125,7 @@ class _Reader:
         return struct.unpack(f"<{length}{NUMBERS[kind]}", self.take(length * width)), length
 
 
-def read_header(path: Path) -> GgufHeader:
+def read_header(path: Path) -> ModelHeader:
     """Read and check the metadata of a GGUF file. Raises BadModelFile."""
     try:
         size = path.stat().st_size
@@ -228,14 +216,14 @@ def _read_metadata(reader: _Reader) -> tuple[dict[str, Value], dict[str, int]]:
     return values, lengths
 
 
-def _describe(values: dict[str, Value], lengths: dict[str, int]) -> GgufHeader:
+def _describe(values: dict[str, Value], lengths: dict[str, int]) -> ModelHeader:
     architecture = str(values.get("general.architecture") or "")
 
     def number(key: str) -> int:
         value = values.get(f"{architecture}.{key}")
         return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
-    return GgufHeader(
+    return ModelHeader(
         name=_printable(values.get("general.name")),
         licence=_printable(values.get("general.license")),
         architecture=architecture,

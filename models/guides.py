@@ -8,12 +8,11 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Protocol
 
-import numpy as np
 from llguidance import LLMatcher, LLParserLimits, LLTokenizer
 from llguidance.numpy import allocate_token_bitmask, fill_next_token_bitmask
-from numpy.typing import NDArray
 
 from models.errors import InvalidSchema
+from models.token_mask import TokenMask
 
 LARGEST_NUMBER = 2**53 - 1
 """Numbers are written without an exponent and within it: a reply then holds no 1e999, and no end of digits."""
@@ -41,8 +40,8 @@ class Guide(Protocol):
     def finished(self) -> bool:
         """Say whether the value is complete."""
 
-    def allowed(self) -> NDArray[np.intp]:
-        """Return the tokens that may come next, ascending."""
+    def allowed(self) -> TokenMask:
+        """Return the tokens that may come next."""
 
     def accept(self, token: int) -> None:
         """Advance by one token."""
@@ -120,7 +119,6 @@ class TokenGuide:
     def __init__(self, matcher: LLMatcher, tokenizer: LLTokenizer) -> None:
         self._matcher = matcher
         self._vocabulary_size: int = tokenizer.vocab_size
-        self._mask = allocate_token_bitmask(1, self._vocabulary_size)
 
     @property
     def finished(self) -> bool:
@@ -128,12 +126,12 @@ class TokenGuide:
         self._raise_on_error()
         return bool(self._matcher.is_stopped())
 
-    def allowed(self) -> NDArray[np.intp]:
-        """Return the tokens that may come next, ascending."""
-        fill_next_token_bitmask(self._matcher, self._mask)
+    def allowed(self) -> TokenMask:
+        """Return the tokens that may come next."""
+        words = allocate_token_bitmask(1, self._vocabulary_size)
+        fill_next_token_bitmask(self._matcher, words)
         self._raise_on_error()
-        bits = np.unpackbits(self._mask.view(np.uint8)[0], bitorder="little")
-        return np.flatnonzero(bits[: self._vocabulary_size])
+        return TokenMask(words[0], self._vocabulary_size)
 
     def accept(self, token: int) -> None:
         """Advance by one token; raises InvalidSchema if the guide's limits were exceeded."""

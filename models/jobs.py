@@ -16,6 +16,8 @@ from models.errors import ModelError
 from models.guides import Guide
 from models.protocol import Sampling
 from models.sequences import Slot
+from models.token_mask import TokenMask
+from models.truth import MOST_SPELLINGS, likeliest
 
 
 @dataclass(eq=False)
@@ -24,6 +26,7 @@ class Job:
 
     The first `shared_tokens` of the prompt are worth keeping for requests to come. With `keep_steps`, the probabilities
     of the tokens among which each choice was made are kept in `steps`. `timeout_seconds` is counted from `started`.
+    With `bytes_of`, the bytes of a token, true and false are chosen by all their spellings (models.truth).
     """
 
     prompt: NDArray[np.int32]
@@ -32,6 +35,7 @@ class Job:
     seed: int
     deliver: Callable[[Job, ModelError | None], None]
     keep_steps: bool = False
+    bytes_of: Callable[[int], bytes] | None = None
     timeout_seconds: float | None = None
     shared_tokens: int = 0
     submitted: float = field(default_factory=time.perf_counter)
@@ -41,7 +45,7 @@ class Job:
     slot: Slot | None = None
     draft: list[int] = field(default_factory=list)
     drafter: Drafter = field(default_factory=Drafter)
-    mask: Future[NDArray[np.intp]] | None = None
+    mask: Future[TokenMask] | None = None
     reused: int = 0
     sampled: int = 0
     forced: int = 0
@@ -60,8 +64,8 @@ class Job:
             self._random = np.random.default_rng(self.seed)
         return self._random
 
-    def allowed(self) -> NDArray[np.intp]:
-        """Return the tokens that may come next, ascending: those worked out ahead, if they were."""
+    def allowed(self) -> TokenMask:
+        """Return the tokens that may come next: those worked out ahead, if they were."""
         ahead, self.mask = self.mask, None
         return self.guide.allowed() if ahead is None else ahead.result()
 
@@ -76,14 +80,19 @@ class Job:
 
     def choose(self, logits: NDArray[np.float32]) -> int:
         """Choose the next token from its logits; raises ModelError if the schema allows none."""
-        allowed = self.allowed()
+        mask = self.allowed()
+        if self.sampling.temperature <= 0 and not self.keep_steps:
+            best = int(logits.argmax())
+            if mask.holds(best) and mask.has_more_than(MOST_SPELLINGS):
+                return best
+        allowed = mask.tokens()
         if allowed.size == 0:
             raise ModelError("the schema allows no token here", advice="Report this: it is a defect of the guide.")
         scores = logits[allowed]
         if self.keep_steps:
             self.steps.append(Step.of(len(self.reply), allowed, scores))
         if self.sampling.temperature <= 0:
-            return int(allowed[int(scores.argmax())])
+            return int(allowed[likeliest(allowed, scores, self.bytes_of)])
         weights = np.exp((scores - scores.max()).astype(np.float64) / self.sampling.temperature)
         return int(self.random.choice(allowed, p=weights / weights.sum()))
 

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import json
-import math
 import os
 import queue
 import threading
@@ -23,17 +20,16 @@ from numpy.typing import NDArray
 from models.chat import render_chat
 from models.choices import choice_alternatives, choice_probabilities
 from models.environment import whole_number
-from models.errors import ModelCrashed, ModelError, OutOfTokens, PromptTooLong, TimedOut
+from models.errors import ModelCrashed, ModelError
 from models.guides import GuideCompiler
 from models.hardware import usable_cores
+from models.inbox import Inbox
 from models.jobs import Counters, Job
 from models.llama_runtime import LlamaRuntime, RuntimeSettings
 from models.prefix_store import PrefixStore
 from models.protocol import Reply, Request
+from models.replies import explain_end, hand_over, read_value, reply_limit
 from models.scheduler import DRAFT_BATCH, Scheduler
-
-LEAST_REPLY_TOKENS = 256
-"""A request is refused when its prompt leaves less room than this (or than its own max_tokens)."""
 
 LEAST_CONTEXT = 512
 """Smallest context that can be set: below, no prompt of the engine fits."""
@@ -120,9 +116,7 @@ class LlamaBackend:
         )
         self._tokenize_lock = threading.Lock()
         self._pieces: Callable[[str, bool], NDArray[np.int32]] = lru_cache(maxsize=KEPT_TEXTS)(self._tokenize)
-        self._inbox: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
-        self._inbox_lock = threading.Lock()
-        self._closed = False
+        self._inbox: Inbox[Job] = Inbox(name)
         self._thread = threading.Thread(target=self._serve, name=f"model {name}", daemon=True)
         self._thread.start()
 
@@ -155,28 +149,26 @@ class LlamaBackend:
 
     async def ask(self, request: Request) -> Reply:
         """Answer one request (see ModelBackend.ask)."""
-        self._check_open()
+        self._inbox.check_open()
         prompt, shared_tokens = self._prompt(request)
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Reply] = loop.create_future()
 
         def deliver(job: Job, error: ModelError | None) -> None:
-            outcome = self._outcome(job, request, error)
-            # A closed loop has nobody waiting, and the thread serves other loops' requests.
-            with contextlib.suppress(RuntimeError):
-                loop.call_soon_threadsafe(_settle, future, outcome)
+            hand_over(loop, future, self._outcome(job, request, error))
 
         job = Job(
             prompt=prompt,
             guide=self._guides.compile(request.schema_json),
-            sampling=replace(request.sampling, max_tokens=self._reply_limit(request, prompt.size)),
+            sampling=replace(request.sampling, max_tokens=reply_limit(request, int(prompt.size), self.context_tokens)),
             seed=request.seed,
             deliver=deliver,
             keep_steps=request.probabilities,
+            bytes_of=self._guides.token_bytes,
             timeout_seconds=request.timeout_seconds,
             shared_tokens=shared_tokens,
         )
-        self._send(job)
+        self._inbox.put(job)
         try:
             return await future
         except asyncio.CancelledError:
@@ -185,23 +177,11 @@ class LlamaBackend:
 
     async def close(self) -> None:
         """Stop the thread and free the weights; requests in flight fail. Idempotent."""
-        self._inbox.put(None)
+        self._inbox.end()
         await asyncio.to_thread(self._thread.join)
         self._mask_threads.shutdown()
         with self._tokenize_lock:
             self._runtime.close()
-
-    def _check_open(self) -> None:
-        if self._closed:
-            raise ModelCrashed(
-                f"the model {self.name} is closed or has stopped", advice="Run the command again: replies are kept."
-            )
-
-    def _send(self, job: Job) -> None:
-        """Hand the job to the thread; raises ModelCrashed if it has ended, for nobody would take it."""
-        with self._inbox_lock:
-            self._check_open()
-            self._inbox.put(job)
 
     def _prompt(self, request: Request) -> tuple[NDArray[np.int32], int]:
         """Return the prompt's tokens, and how many of them end with the last shared piece."""
@@ -213,38 +193,30 @@ class LlamaBackend:
 
     def _tokenize(self, text: str, special: bool) -> NDArray[np.int32]:
         with self._tokenize_lock:
-            self._check_open()  # the vocabulary is freed with the weights
+            self._inbox.check_open()  # the vocabulary is freed with the weights
             tokens = np.asarray(self._runtime.tokenize(text, special=special), np.int32)
         tokens.flags.writeable = False  # it is kept and handed out again
         return tokens
 
-    def _reply_limit(self, request: Request, prompt_tokens: int) -> int:
-        least = min(request.sampling.max_tokens, LEAST_REPLY_TOKENS)
-        if prompt_tokens + least > self.context_tokens:
-            raise PromptTooLong(
-                prompt_tokens=prompt_tokens, reply_tokens=least, context_tokens=self.context_tokens, what="the prompt"
-            )
-        room: int = self.context_tokens - prompt_tokens
-        return min(request.sampling.max_tokens, room)
-
     def _outcome(self, job: Job, request: Request, error: ModelError | None) -> Reply | ModelError:
-        if isinstance(error, OutOfTokens | TimedOut):
-            error.partial = self._guides.decode(job.reply)
-        if isinstance(error, OutOfTokens) and job.sampling.max_tokens < request.sampling.max_tokens:
-            error.advice = (
-                f"The prompt of {job.prompt.size} tokens leaves no more of the context of {self.context_tokens}: "
-                "shorten or split it, or ask for less per call."
-            )
-        return error or self._reply(job, request)
+        if error is None:
+            return self._reply(job, request)
+        explain_end(
+            error,
+            request,
+            partial=self._guides.decode(job.reply),
+            limit=job.sampling.max_tokens,
+            prompt_tokens=int(job.prompt.size),
+            context_tokens=self.context_tokens,
+        )
+        return error
 
     def _reply(self, job: Job, request: Request) -> Reply | ModelError:
         text = self._guides.decode(job.reply)
         try:
-            value = json.loads(text, parse_float=_finite_float)
-        except ValueError as error:
-            return ModelError(
-                f"the reply cannot be read: {error}: {text[:200]!r}", advice="Try another seed or prompt."
-            )
+            value = read_value(text)
+        except ModelError as error:
+            return error
         now = time.perf_counter()
         started = job.started or now
         return Reply(
@@ -272,28 +244,19 @@ class LlamaBackend:
             self._work()
             self._scheduler.shelve()
         finally:
-            with self._inbox_lock:
-                self._closed = True
+            left = self._inbox.shut()
             error = ModelCrashed(
                 "the model stopped while this request was waiting", advice="Run the command again: replies are kept."
             )
             self._scheduler.fail_all(error)
-            self._refuse_inbox(error)
-
-    def _refuse_inbox(self, error: ModelError) -> None:
-        while True:
-            try:
-                job = self._inbox.get_nowait()
-            except queue.Empty:
-                return
-            if job is not None:
+            for job in left:
                 job.deliver(job, error)
 
     def _work(self) -> None:
         """Block for work when idle, else take what has arrived and step."""
         while True:
             try:
-                job = self._inbox.get(block=self._scheduler.idle)
+                job = self._inbox.take(block=self._scheduler.idle)
             except queue.Empty:
                 self._step()
                 continue
@@ -306,20 +269,3 @@ class LlamaBackend:
             self._scheduler.step()
         except ModelError as error:
             self._scheduler.fail_all(error)
-
-
-def _finite_float(text: str) -> float:
-    """Read a number; raises ValueError for one that no float holds, such as 1e999."""
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError(f"{text} is too large a number")
-    return number
-
-
-def _settle(future: asyncio.Future[Reply], outcome: Reply | ModelError) -> None:
-    if future.done():
-        return
-    if isinstance(outcome, ModelError):
-        future.set_exception(outcome)
-    else:
-        future.set_result(outcome)

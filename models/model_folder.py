@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from models.errors import ModelError
+from models.model_header import ModelHeader
 
 MOST_JSON_BYTES = 64 * 1024 * 1024
 MOST_TEMPLATE_CHARACTERS = 200_000
@@ -29,16 +30,9 @@ class BadModelFolder(ModelError):
 
 
 @dataclass(frozen=True, slots=True)
-class FolderHeader:
-    """What a model folder says of itself. Counts are 0 where it does not say."""
+class FolderHeader(ModelHeader):
+    """What a model folder says of itself, and how large its weights are."""
 
-    name: str
-    licence: str
-    architecture: str
-    context_tokens: int
-    layers: int
-    kv_bytes_per_token: int
-    vocabulary_size: int
     weights_bytes: int
 
 

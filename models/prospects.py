@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from models.install import ModelStatus
 from models.rates import Rates, remembered_rates
+from models.status import ModelStatus
 
 Verdict = Literal["fits", "slow", "will not fit", "cannot be used"]
 

@@ -134,19 +134,6 @@ class ModelBackend(Protocol):
         """Stop, failing requests in flight; idempotent."""
 
 
-@runtime_checkable
-class TellsWarnings(Protocol):
-    """A backend that has something to say to the user beside its replies, such as what it had to make do with."""
-
-    def take_warnings(self) -> tuple[str, ...]:
-        """Return what was not told yet."""
-
-
-def warnings_of(backend: ModelBackend) -> tuple[str, ...]:
-    """Take the warnings of a backend; none of one that has none."""
-    return backend.take_warnings() if isinstance(backend, TellsWarnings) else ()
-
-
 def canonical_json(value: Mapping[str, Any] | list[Any] | Any) -> str:
     """Write JSON in one fixed form: UTF-8, no spaces. Key order is kept, for it is the order of generation."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -9,8 +9,6 @@ Where a batch has room, text that a reply seems to copy from its prompt is evalu
 
 from __future__ import annotations
 
-import math
-import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import Executor
@@ -26,13 +24,6 @@ from models.waiting import WaitingLine
 
 REPLY_RESERVE = 64
 """Cells left free per running reply when another is admitted: pushing back a request that was read is dear."""
-
-BESIDE_REPLIES = ((8, 128), (4, 256))
-"""Tokens of a batch that reads beside so many replies or more. Of small batches more are read, and each brings every
-reply on by a token for little; large ones are read faster (docs/decisions/0014)."""
-
-GRAIN = 64
-"""Such a batch is filled up to a multiple of this: 132 tokens take as long as 160 (docs/decisions/0014)."""
 
 DRAFT_BATCH = 16
 """Guesses fill a batch up to so many tokens: up to there another token costs little (docs/decisions/0014)."""
@@ -241,7 +232,11 @@ class Scheduler:
             self._push_back(self._running[-1])
 
     def _share_batch(self) -> list[tuple[Job, Slot, int]]:
-        """Share the batch out: replies first, for each is one step nearer its end, then prompts in order of arrival."""
+        """Share the batch out: replies first, for each is one step nearer its end, then prompts in order of arrival.
+
+        A batch is filled with as much of the prompts as there is room for: a step costs as much as 25 tokens before its
+        first one, so few large batches are read faster than many small ones, and replies begin sooner (0014).
+        """
         jobs = [(j, j.slot) for j in self._running if j.slot is not None]
         replying = [(j, s) for j, s in jobs if s.evaluated >= j.prompt.size]
         reading = [(j, s) for j, s in jobs if s.evaluated < j.prompt.size]
@@ -249,7 +244,6 @@ class Scheduler:
         room = self._batch_tokens
         for job, slot in replying:
             room -= _plan_job(plan, job, slot, room)
-        room = min(room, _room_beside(len(plan), self._batch_tokens - room))
         for job, slot in reading:
             room -= _plan_job(plan, job, slot, room)
         return plan
@@ -348,15 +342,6 @@ class Scheduler:
             self._line.jobs.remove(job)
         self.counters.finished += 1
         job.deliver(job, error)
-
-
-def _room_beside(replies: int, tokens: int) -> int:
-    """Return how many prompt tokens to read at most beside so many replies, which take so many tokens of the batch.
-
-    Half a GRAIN at least.
-    """
-    total = next((total for fewest, total in BESIDE_REPLIES if replies >= fewest), sys.maxsize)
-    return max(total, GRAIN * math.ceil((tokens + GRAIN / 2) / GRAIN)) - tokens
 
 
 def _plan_job(plan: list[tuple[Job, Slot, int]], job: Job, slot: Slot, room: int) -> int:

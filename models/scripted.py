@@ -9,17 +9,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from models.errors import InvalidSchema, ModelCrashed, ModelError, OutOfTokens, PromptTooLong, TimedOut
-from models.fits import find_misfit
+from models.errors import ModelCrashed, ModelError, OutOfTokens, TimedOut
+from models.fits import find_misfit, schema_of
 from models.protocol import Reply, Request, canonical_json
+from models.replies import reply_limit
 from models.script import prompt_text, read_script
 
 Answer = Callable[[Request], Any]
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
-
-_LEAST_REPLY_TOKENS = 256
-"""As the real backend: a prompt must leave so much room, or its max_tokens where that is less."""
 
 
 class ScriptedBackend:
@@ -61,7 +59,8 @@ class ScriptedBackend:
     async def ask(self, request: Request) -> Reply:
         """Answer one request (see ModelBackend.ask); raises ModelError if the written reply does not fit its schema."""
         self._check_open()
-        prompt_tokens = self._check_length(request)
+        prompt_tokens = self.count_prompt_tokens(request)
+        reply_limit(request, prompt_tokens, self.context_tokens)
         self.requests.append(request)
         if request.timeout_seconds is not None and self._delay_seconds > request.timeout_seconds:
             await asyncio.sleep(request.timeout_seconds)
@@ -85,21 +84,9 @@ class ScriptedBackend:
         if self._closed:
             raise ModelCrashed(f"the model {self.name} is closed")
 
-    def _check_length(self, request: Request) -> int:
-        prompt_tokens = self.count_prompt_tokens(request)
-        reply_tokens = min(request.sampling.max_tokens, _LEAST_REPLY_TOKENS)
-        if prompt_tokens + reply_tokens > self.context_tokens:
-            raise PromptTooLong(
-                prompt_tokens=prompt_tokens,
-                reply_tokens=reply_tokens,
-                context_tokens=self.context_tokens,
-                what="the prompt",
-            )
-        return prompt_tokens
-
     def _checked_reply(self, request: Request) -> tuple[str, Any]:
         value = self._answer(request)
-        if misfit := find_misfit(value, _read_schema(request)):
+        if misfit := find_misfit(value, schema_of(request)):
             raise ModelError(
                 f"the scripted reply does not fit the schema{_to(request)}: {misfit}",
                 advice=f"Correct the reply to the prompt that begins {_head(request)!r}.",
@@ -128,16 +115,6 @@ def _follow_script(path: Path) -> Answer:
         )
 
     return answer
-
-
-def _read_schema(request: Request) -> dict[str, Any]:
-    try:
-        schema = request.schema
-    except ValueError as error:
-        raise InvalidSchema(f"the output schema is not JSON: {error}") from error
-    if not isinstance(schema, dict):
-        raise InvalidSchema("the output schema is not a JSON Schema object")
-    return schema
 
 
 def _to(request: Request) -> str:

@@ -30,11 +30,21 @@ class Slot:
     prompt: int = 0
 
 
+_FIRST_COMPARED = 64
+"""Tokens that are compared at first: most sequences part soon."""
+
+
 def common_prefix(left: NDArray[np.int32], right: NDArray[np.int32]) -> int:
     """Count the leading tokens two sequences share."""
     length = min(left.size, right.size)
-    different = np.flatnonzero(left[:length] != right[:length])
-    return int(different[0]) if different.size else length
+    start, stop = 0, min(_FIRST_COMPARED, length)
+    while start < length:
+        different = left[start:stop] != right[start:stop]
+        first = int(different.argmax())
+        if different[first]:
+            return start + first
+        start, stop = stop, length
+    return length
 
 
 class SlotTable:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import json
-import math
 import queue
 import threading
 import time
@@ -20,16 +17,15 @@ from models.chat import render_chat
 from models.choices import choice_alternatives, choice_probabilities
 from models.engine_queue import EngineQueue, Task
 from models.environment import one_of, whole_number
-from models.errors import ModelCrashed, ModelError, OutOfTokens, PromptTooLong, TimedOut
+from models.errors import ModelCrashed, ModelError
 from models.folder_tokens import FolderTokenizer
 from models.guides import GuideCompiler, schema_for_guidance
 from models.hardware import Gpu, find_gpus
+from models.inbox import Inbox
 from models.model_folder import BadModelFolder, FolderHeader, read_folder, read_texts
 from models.protocol import Reply, Request
+from models.replies import explain_end, hand_over, read_value, reply_limit
 from models.vllm_runtime import Engine, EngineSettings, VllmEngine
-
-LEAST_REPLY_TOKENS = 256
-"""A request is refused when its prompt leaves less room than this (or than its own max_tokens)."""
 
 LEAST_CONTEXT = 512
 """Smallest context that can be set: below, no prompt of the engine fits."""
@@ -111,9 +107,7 @@ class VllmBackend:
         self._tokenizer = FolderTokenizer(texts)
         self._guides = _guides(folder, header, self._tokenizer)
         self._pieces: Callable[[str, bool], tuple[int, ...]] = lru_cache(maxsize=KEPT_TEXTS)(self._tokenize)
-        self._inbox: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
-        self._inbox_lock = threading.Lock()
-        self._closed = False
+        self._inbox: Inbox[Task] = Inbox(name)
         opened: Future[int] = Future()
         work = (lambda: open_engine(folder, settings), settings.running, opened)
         self._thread = threading.Thread(target=self._serve, args=work, name=f"model {name}", daemon=True)
@@ -136,22 +130,19 @@ class VllmBackend:
         future: asyncio.Future[Reply] = loop.create_future()
 
         def deliver(task: Task, error: ModelError | None) -> None:
-            outcome = self._outcome(task, request, error)
-            # A closed loop has nobody waiting, and the thread serves other loops' requests.
-            with contextlib.suppress(RuntimeError):
-                loop.call_soon_threadsafe(_settle, future, outcome)
+            hand_over(loop, future, self._outcome(task, request, error))
 
         task = Task(
             prompt=prompt,
             schema_json=schema_for_guidance(request.schema_json),
             guide=self._guides.compile(request.schema_json),
-            sampling=replace(request.sampling, max_tokens=self._reply_limit(request, len(prompt))),
+            sampling=replace(request.sampling, max_tokens=reply_limit(request, len(prompt), self.context_tokens)),
             seed=request.seed,
             deliver=deliver,
             keep_steps=request.probabilities,
             timeout_seconds=request.timeout_seconds,
         )
-        self._send(task)
+        self._inbox.put(task)
         try:
             return await future
         except asyncio.CancelledError:
@@ -160,17 +151,8 @@ class VllmBackend:
 
     async def close(self) -> None:
         """Stop the engine and free its memory; requests in flight fail. Idempotent."""
-        self._inbox.put(None)
+        self._inbox.end()
         await asyncio.to_thread(self._thread.join)
-
-    def _send(self, task: Task) -> None:
-        """Hand the task to the thread; raises ModelCrashed if it has ended, for nobody would take it."""
-        with self._inbox_lock:
-            if self._closed:
-                raise ModelCrashed(
-                    f"the model {self.name} is closed or has stopped", advice="Run the command again: replies are kept."
-                )
-            self._inbox.put(task)
 
     def _prompt(self, request: Request) -> list[int]:
         pieces = render_chat(self._texts.chat_template, request.segments, bos=self._texts.bos, eos=self._texts.eos)
@@ -179,32 +161,25 @@ class VllmBackend:
     def _tokenize(self, text: str, special: bool) -> tuple[int, ...]:
         return tuple(self._tokenizer.encode(text, special=special))
 
-    def _reply_limit(self, request: Request, prompt_tokens: int) -> int:
-        least = min(request.sampling.max_tokens, LEAST_REPLY_TOKENS)
-        if prompt_tokens + least > self.context_tokens:
-            raise PromptTooLong(
-                prompt_tokens=prompt_tokens, reply_tokens=least, context_tokens=self.context_tokens, what="the prompt"
-            )
-        return min(request.sampling.max_tokens, self.context_tokens - prompt_tokens)
-
     def _outcome(self, task: Task, request: Request, error: ModelError | None) -> Reply | ModelError:
-        if isinstance(error, OutOfTokens | TimedOut):
-            error.partial = self._guides.decode(task.reply)
-        if isinstance(error, OutOfTokens) and task.sampling.max_tokens < request.sampling.max_tokens:
-            error.advice = (
-                f"The prompt of {len(task.prompt)} tokens leaves no more of the context of {self.context_tokens}: "
-                "shorten or split it, or ask for less per call."
-            )
-        return error or self._reply(task, request)
+        if error is None:
+            return self._reply(task, request)
+        explain_end(
+            error,
+            request,
+            partial=self._guides.decode(task.reply),
+            limit=task.sampling.max_tokens,
+            prompt_tokens=len(task.prompt),
+            context_tokens=self.context_tokens,
+        )
+        return error
 
     def _reply(self, task: Task, request: Request) -> Reply | ModelError:
         text = self._guides.decode(task.reply)
         try:
-            value = json.loads(text, parse_float=_finite_float)
-        except ValueError as error:
-            return ModelError(
-                f"the reply cannot be read: {error}: {text[:200]!r}", advice="Try another seed or prompt."
-            )
+            value = read_value(text)
+        except ModelError as error:
+            return error
         now = time.perf_counter()
         started = task.started or now
         told = (task.reply, task.steps, request.schema, self._guides.token_bytes)
@@ -238,32 +213,23 @@ class VllmBackend:
         except ModelCrashed as error:
             stopped = error
         finally:
-            with self._inbox_lock:
-                self._closed = True
+            left = self._inbox.shut()
             requests.fail_all(stopped)
-            self._refuse_inbox(stopped)
+            for task in left:
+                task.deliver(task, stopped)
             engine.close()
 
     def _work(self, requests: EngineQueue) -> None:
         """Block for work when idle, else take what has arrived and step. Raises ModelCrashed as the engine does."""
         while True:
             try:
-                task = self._inbox.get(block=requests.idle)
+                task = self._inbox.take(block=requests.idle)
             except queue.Empty:
                 requests.step()
                 continue
             if task is None:
                 return
             requests.submit(task)
-
-    def _refuse_inbox(self, error: ModelError) -> None:
-        while True:
-            try:
-                task = self._inbox.get_nowait()
-            except queue.Empty:
-                return
-            if task is not None:
-                task.deliver(task, error)
 
 
 def _guides(folder: Path, header: FolderHeader, tokenizer: FolderTokenizer) -> GuideCompiler:
@@ -279,20 +245,3 @@ def _guides(folder: Path, header: FolderHeader, tokenizer: FolderTokenizer) -> G
         )
     except ValueError as error:
         raise BadModelFolder(f"{folder}: its tokenizer cannot be used: {error}", advice="Use another model.") from error
-
-
-def _finite_float(text: str) -> float:
-    """Read a number; raises ValueError for one that no float holds, such as 1e999."""
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError(f"{text} is too large a number")
-    return number
-
-
-def _settle(future: asyncio.Future[Reply], outcome: Reply | ModelError) -> None:
-    if future.done():
-        return
-    if isinstance(outcome, ModelError):
-        future.set_exception(outcome)
-    else:
-        future.set_result(outcome)

@@ -1,9 +1,11 @@
-"""Our change to llama.cpp: a reply does not depend on what else is being read, to the last bit.
+"""Our changes to llama.cpp: a reply does not depend on what else is being read, to the last bit; AMX is put to use.
 
 As it is, the same prompt gives logits that differ by up to 0.6: the kernels for one token, a few and many add up in
 different orders, and so do cells that lie elsewhere in the KV cache. A job that was killed and resumed would word some
 replies differently. Two pieces of source are put in (llama_source/, docs/decisions/0005): attention.inc adds up in the
 order of the cells whatever surrounds them, and cells.inc keeps the cells of a sequence in the order of its positions.
+
+A third, products.inc, multiplies with K-quants on AMX twice as fast and to the same bits (docs/decisions/0017).
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from pathlib import Path
 SOURCES = Path(__file__).resolve().parent / "llama_source"
 ATTENTION = (SOURCES / "attention.inc").read_text()
 CELLS = (SOURCES / "cells.inc").read_text()
+PRODUCTS = (SOURCES / "products.inc").read_text()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,7 @@ class Insertion:
 
 OPERATIONS = "vendor/llama.cpp/ggml/src/ggml-cpu/ops.cpp"
 CACHE = "vendor/llama.cpp/src/llama-kv-cache.cpp"
+MATRICES = "vendor/llama.cpp/ggml/src/ggml-cpu/amx/mmq.cpp"
 
 INSERTIONS = (
     Insertion(
@@ -48,6 +52,27 @@ INSERTIONS = (
         "    // When use_ref is set, force the vec-only reference implementation (no tiling, no KV-chunking)\n",
         before="    if (redwell_takes(params, dst)) {\n        redwell_flash_attn(params, dst);\n"
         "        return;\n    }\n\n",
+    ),
+    Insertion(
+        MATRICES,
+        '#include "ggml-quants.h"\n',
+        after="#include <vector>\n",
+    ),
+    Insertion(
+        MATRICES,
+        "} // anonymous namespace\n\n// get the packed tensor size for quantized weights\n",
+        before=PRODUCTS,
+    ),
+    Insertion(
+        MATRICES,
+        "    if (is_floating_type) {\n        return 0;\n    }\n",
+        after="    if (redwell_multiplies(dst)) {\n"
+        "        return redwell_rows::size(dst->ne[1], src0->ne[0]);\n    }\n",
+    ),
+    Insertion(
+        MATRICES,
+        "    const int M = dst->ne[1];\n    const int N = dst->ne[0];\n",
+        before="    if (redwell_multiplies(dst)) {\n        redwell_multiply(params, dst);\n        return;\n    }\n",
     ),
     Insertion(
         CACHE,

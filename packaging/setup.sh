@@ -35,12 +35,19 @@ find_python() {
 }
 has_venv() { "$1" -c 'import ensurepip, venv' 2> /dev/null; }
 has_clang() { command -v clang++-16 > /dev/null && [[ -e /usr/lib/llvm-16/lib/libomp.so ]]; }
+has_qt_libraries() { ldconfig -p 2> /dev/null | grep -q 'libEGL\.so\.1' && ldconfig -p | grep -q 'libxkbcommon\.so\.0'; }
 has_compiler() { has_clang || command -v clang++ > /dev/null || command -v g++ > /dev/null; }
 
 # Debian 12 has it, also while the package lists are not there to say so.
 clang_is_offered() {
   [[ -n $(apt-cache policy clang-16 2> /dev/null) ]] || grep -qs '^VERSION_CODENAME=bookworm' /etc/os-release
 }
+
+# What Qt needs of Debian: to show a window, and to draw one without a screen in tests.
+QT_PACKAGES=(
+  libegl1 libfontconfig1 libglib2.0-0 libxkbcommon0 libxkbcommon-x11-0 libdbus-1-3
+  libxcb-cursor0 libxcb-icccm4 libxcb-keysyms1 libxcb-shape0 xvfb xauth
+)
 
 # Debian's packages that are not there yet. clang 16 rather than gcc: gcc 12 miscompiles the AMX kernels.
 wanted_packages() {
@@ -53,6 +60,10 @@ wanted_packages() {
       echo g++
     fi
   fi
+  local package
+  for package in "${QT_PACKAGES[@]}"; do
+    if ! dpkg -s "$package" > /dev/null 2>&1; then echo "$package"; fi
+  done
 }
 
 install_packages() {
@@ -66,7 +77,7 @@ install_packages() {
   read -r -d '' -a packages < <(wanted_packages; printf '\0') || true
   ((${#packages[@]})) || return 0
   if ((EUID != 0)); then
-    if find_python > /dev/null && has_venv "$(find_python)" && has_compiler; then return 0; fi
+    if find_python > /dev/null && has_venv "$(find_python)" && has_compiler && has_qt_libraries; then return 0; fi
     missing "these system packages are not installed: ${packages[*]}" \
       "sudo apt-get update && sudo apt-get install -y --no-install-recommends ${packages[*]}" "then run the same again"
   fi

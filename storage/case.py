@@ -14,16 +14,36 @@ from storage.errors import CaseMissing, CaseReadOnly, NotACase
 from storage.events import Events
 from storage.evidence import Evidence
 from storage.indexes import TextIndexes
+from storage.labels import Labels
 from storage.ledger import LedgerBook
+from storage.listing import Listing
 from storage.lock import WriterLock, writer_of
 from storage.replies import Replies
+from storage.result_rows import ResultRows
+from storage.reviews import Reviews
 from storage.rows import Rows
 from storage.runs import Runs
 from storage.search import Search
 from storage.vectors import Vectors
 
 
-class Case(Documents, Search, TextIndexes, Replies, Cache, Vectors, Runs, Rows, LedgerBook, Evidence, Events):
+class Case(
+    Documents,
+    Labels,
+    Listing,
+    Search,
+    TextIndexes,
+    Replies,
+    Cache,
+    Vectors,
+    Runs,
+    Rows,
+    ResultRows,
+    Reviews,
+    LedgerBook,
+    Evidence,
+    Events,
+):
     """An open case file. Each base class holds the methods of one topic.
 
     One case has at most one writer at a time, over all processes; readers are free. Use a Case only in the
@@ -31,8 +51,12 @@ class Case(Documents, Search, TextIndexes, Replies, Cache, Vectors, Runs, Rows, 
     append_event, may be repeated without harm, so a resumed run can simply save again.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, read_only: bool = False, create: bool = True) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], *, read_only: bool = False, create: bool = True, beside: bool = False
+    ) -> None:
         """Open the case at `path`; a writer makes the file unless `create` is False, and upgrades an older one.
+
+        `beside`: write although a job of this process may be writing too, for an edit of a few milliseconds.
 
         Raises CaseLocked (naming the pid) when another writer has it, CaseMissing, NotACase, CaseTooNew,
         CaseTooOld, CaseDamaged, CaseReadOnly or DiskFull.
@@ -42,10 +66,10 @@ class Case(Documents, Search, TextIndexes, Replies, Cache, Vectors, Runs, Rows, 
         self._path = Path(path).resolve()
         self._read_only = read_only
         _check_path(self._path, must_exist=read_only or not create)
-        self._lock = None if read_only else WriterLock(self._path)
+        self._lock = None if read_only else WriterLock(self._path, beside=beside)
         try:
             self._connection = Connection(self._path, read_only=read_only)
-            if not read_only:
+            if not read_only and not beside:
                 self.mark_interrupted_runs()
         except BaseException:
             self._release()

@@ -10,11 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from sqlite_utils import Database
-
 from storage import errors
 from storage.codec import storable
 from storage.migrations import APPLICATION_ID, SCHEMA_VERSION, upgrade
+from storage.sqlite_library import Database
 
 BUSY_TIMEOUT_MILLISECONDS = 5000
 

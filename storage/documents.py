@@ -179,10 +179,11 @@ class Documents(Topic):
                 [path, sha256, reason, message, advice, now()],
             )
 
-    def failures(self) -> list[FailedFile]:
-        """List the files that could not be parsed, by path."""
+    def failures(self, *, offset: int = 0, limit: int | None = None) -> list[FailedFile]:
+        """List the files that could not be parsed, by path: so many from `offset` on, all where `limit` is None."""
         rows = self._connection.query(
-            "SELECT path, sha256, reason, message, advice, failed_at FROM failures ORDER BY path"
+            "SELECT path, sha256, reason, message, advice, failed_at FROM failures ORDER BY path LIMIT ? OFFSET ?",
+            [-1 if limit is None else limit, offset],
         )
         return [
             FailedFile(text_of(path), optional_text(sha256), *(text_of(field) for field in rest))

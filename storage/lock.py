@@ -11,7 +11,9 @@ import contextlib
 import errno
 import os
 import sys
+import threading
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -20,8 +22,23 @@ from storage.errors import CaseLocked, CaseReadOnly, DiskFull
 WAIT_SECONDS = 0.3
 """How long a writer insists: a reader's probe holds a shared lock for microseconds."""
 
-_held: dict[str, int] = {}
-"""Case path -> pid of the process that registered it: a forked child inherits the table but not the locks."""
+
+@dataclass
+class _Holding:
+    """A lock this process has. `pid`: a forked child inherits the table but not the locks.
+
+    `holders` counts the WriterLocks that share it, `has_main` says whether one of them excludes other main ones.
+    """
+
+    pid: int
+    descriptor: int
+    holders: int = 0
+    has_main: bool = False
+
+
+_held: dict[str, _Holding] = {}
+_guard = threading.Lock()
+"""Held while the table changes: several threads of a process may write to a case."""
 
 _LOCKED_BYTE: Final = 1 << 30
 """Windows locks are mandatory, so a byte far behind the pid is locked and the pid stays readable."""
@@ -43,26 +60,34 @@ else:
 class WriterLock:
     """The right to write to one case, from construction to `release`.
 
-    Raises CaseLocked when another process, or this one, holds it; CaseReadOnly when the lock file cannot be made.
+    Within one process a lock taken `beside` another shares it, for short edits while a job writes; SQLite puts their
+    transactions in order. Raises CaseLocked when another process holds it, or this one and both are main ones;
+    CaseReadOnly when the lock file cannot be made.
     """
 
-    def __init__(self, case: Path) -> None:
+    def __init__(self, case: Path, *, beside: bool = False) -> None:
         self._case = str(case)
         self._file = lock_file(case)
-        if _held.get(self._case) == os.getpid():
-            raise CaseLocked(f"{case} is already open for writing in this process", pid=os.getpid())
-        self._descriptor = self._acquire(case)
-        with contextlib.suppress(OSError):  # the pid only serves messages; the lock holds without it
-            os.ftruncate(self._descriptor, 0)
-            os.lseek(self._descriptor, 0, os.SEEK_SET)
-            os.write(self._descriptor, str(os.getpid()).encode())
-        _held[self._case] = os.getpid()
+        self._is_main = not beside
+        with _guard:
+            holding = _mine(self._case)
+            if holding is None:
+                holding = _held[self._case] = _Holding(os.getpid(), self._acquire(case))
+            elif self._is_main and holding.has_main:
+                raise CaseLocked(f"{case} is already open for writing in this process", pid=os.getpid())
+            holding.holders += 1
+            holding.has_main = holding.has_main or self._is_main
+        self._holding: _Holding | None = holding
 
     def _acquire(self, case: Path) -> int:
         deadline = time.monotonic() + WAIT_SECONDS
         while True:
             descriptor = self._try()
             if descriptor is not None:
+                with contextlib.suppress(OSError):  # the pid only serves messages; the lock holds without it
+                    os.ftruncate(descriptor, 0)
+                    os.lseek(descriptor, 0, os.SEEK_SET)
+                    os.write(descriptor, str(os.getpid()).encode())
                 return descriptor
             if time.monotonic() > deadline:
                 pid = _read_pid(self._file)
@@ -84,16 +109,29 @@ class WriterLock:
 
     def release(self) -> None:
         """Give the lock back and remove its file; idempotent, and without effect in a forked child."""
-        if _held.get(self._case) != os.getpid():
+        holding, self._holding = self._holding, None
+        if holding is None or holding.pid != os.getpid():
             return
-        del _held[self._case]
+        with _guard:
+            holding.holders -= 1
+            holding.has_main = holding.has_main and not self._is_main
+            if not holding.holders:
+                del _held[self._case]
+                self._give_back(holding.descriptor)
+
+    def _give_back(self, descriptor: int) -> None:
         if sys.platform == "win32":
-            os.close(self._descriptor)
+            os.close(descriptor)
             self._file.unlink(missing_ok=True)
         else:
             # Unlinked before it is unlocked: whoever opened it meanwhile sees that it is gone and starts over.
             self._file.unlink(missing_ok=True)
-            os.close(self._descriptor)
+            os.close(descriptor)
+
+
+def _mine(case: str) -> _Holding | None:
+    holding = _held.get(case)
+    return holding if holding is not None and holding.pid == os.getpid() else None
 
 
 def lock_file(case: Path) -> Path:
@@ -104,7 +142,7 @@ def lock_file(case: Path) -> Path:
 def writer_of(case: Path) -> int | None:
     """Return the pid of the living process that writes to this case; None when nobody does, -1 when unreadable."""
     path = lock_file(case)
-    if _held.get(str(case)) == os.getpid():
+    if _mine(str(case)) is not None:
         return os.getpid()
     try:
         descriptor = os.open(path, os.O_RDONLY)

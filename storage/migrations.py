@@ -10,10 +10,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlite_utils import Database
-from sqlite_utils.migrations import Migrations
-
 from storage.documents import LINES_PER_DOCUMENT
+from storage.sqlite_library import Database, Migrations
 
 APPLICATION_ID: Final = 0x52445745
 """`RDWE` in the SQLite header: says that a database is a Redwell case."""
@@ -132,12 +130,50 @@ def _vectors(database: Database) -> None:
         database.execute(statement)
 
 
+_LABELS = """
+CREATE TABLE document_facts (
+    document INTEGER PRIMARY KEY REFERENCES documents(key), ocr_pages INTEGER NOT NULL, language TEXT NOT NULL,
+    year INTEGER, read_seconds REAL);
+CREATE TABLE stars (document INTEGER PRIMARY KEY REFERENCES documents(key), starred_at TEXT NOT NULL);
+CREATE TABLE tags (key INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE COLLATE NOCASE);
+CREATE TABLE document_tags (
+    document INTEGER NOT NULL REFERENCES documents(key), tag INTEGER NOT NULL REFERENCES tags(key),
+    PRIMARY KEY (document, tag)) WITHOUT ROWID;
+CREATE INDEX documents_of_tag ON document_tags (tag, document);
+"""
+
+
+@case_migrations(name="0004_labels")
+def _labels(database: Database) -> None:
+    for statement in _statements(_LABELS):
+        database.execute(statement)
+
+
+_REVIEWS = """
+CREATE TABLE review_edits (
+    key INTEGER PRIMARY KEY, step INTEGER NOT NULL, run INTEGER NOT NULL REFERENCES runs(id), row TEXT NOT NULL,
+    row_digest BLOB NOT NULL, field TEXT NOT NULL, value_digest BLOB NOT NULL, kind TEXT NOT NULL,
+    original BLOB NOT NULL, body BLOB NOT NULL, who TEXT NOT NULL, made_at TEXT NOT NULL,
+    is_undone INTEGER NOT NULL DEFAULT 0);
+CREATE INDEX review_edits_of_row ON review_edits (row);
+CREATE INDEX review_edits_of_digest ON review_edits (row_digest);
+CREATE INDEX review_edits_of_step ON review_edits (step);
+"""
+"""A journal (storage.reviews): what holds for a cell is the last edit that is not undone."""
+
+
+@case_migrations(name="0005_reviews")
+def _reviews(database: Database) -> None:
+    for statement in _statements(_REVIEWS):
+        database.execute(statement)
+
+
 def _statements(script: str) -> list[str]:
     """Split a script at its semicolons; none stands inside a statement."""
     return [statement for part in script.split(";") if (statement := part.strip())]
 
 
-SCHEMA_VERSION: Final = 3
+SCHEMA_VERSION: Final = 5
 """How many migrations there are; kept in `PRAGMA user_version` of every case."""
 
 

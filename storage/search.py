@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from storage.codec import text_of
 from storage.documents import LINES_PER_DOCUMENT
+from storage.listing import DocumentFilter, condition
 from storage.topic import Topic
 
 HIT_START, HIT_END = "\x02", "\x03"
@@ -30,23 +31,38 @@ class Hit:
 class Search(Topic):
     """The part of a case that searches."""
 
-    def search(self, query: str, limit: int = 50, *, prefix: bool = False) -> list[Hit]:
+    def search(
+        self,
+        query: str,
+        limit: int = 50,
+        *,
+        prefix: bool = False,
+        offset: int = 0,
+        within: DocumentFilter | None = None,
+    ) -> list[Hit]:
         """Find lines that hold every word of `query`, best first.
 
         Case and accents do not matter. `"two words"` in double quotes is a phrase, `offic*` a word's beginning;
         `prefix` treats the last word as a beginning (search as you type). Any other character separates
-        words, so no input is an error. A query without a word finds nothing.
+        words, so no input is an error. A query without a word finds nothing. `offset`: pass over so many of the
+        best; `within`: look only at these documents.
         """
         expression = match_expression(query, prefix=prefix)
         if not expression or limit < 1:
             return []
+        only, values = ("", []) if within is None else condition(within)
+        if only:
+            only = f" AND l.id / {LINES_PER_DOCUMENT} IN (SELECT d.key FROM documents d WHERE {only})"
         rows = self._connection.query(
             "SELECT d.id, s.id % ?, s.page, s.text, s.snippet FROM ("
             " SELECT l.id, l.page, l.text, snippet(lines_search, 0, ?, ?, '…', ?) AS snippet, rank AS score"
             " FROM lines_search JOIN lines l ON l.id = lines_search.rowid"
-            " WHERE lines_search MATCH ? ORDER BY rank, lines_search.rowid LIMIT ?) s"
+            f" WHERE lines_search MATCH ?{only} ORDER BY rank, lines_search.rowid LIMIT ? OFFSET ?) s"
             " JOIN documents d ON d.key = s.id / ? ORDER BY s.score, s.id",
-            [LINES_PER_DOCUMENT, HIT_START, HIT_END, SNIPPET_WORDS, expression, limit, LINES_PER_DOCUMENT],
+            [
+                *(LINES_PER_DOCUMENT, HIT_START, HIT_END, SNIPPET_WORDS),
+                *(expression, *values, limit, offset, LINES_PER_DOCUMENT),
+            ],
         )
         return [
             Hit(document, line, page, text_of(text), text_of(snippet)) for document, line, page, text, snippet in rows

@@ -31,6 +31,7 @@ def bench(  # noqa: PLR0913, PLR0917 - one parameter per option
     ] = "",
     server: Annotated[Path | None, typer.Option("--server", metavar="FILE", help="A llama-server for peers.")] = None,
     repeats: Annotated[int, typer.Option("--repeats", min=1, help="Run every contestant so many times.")] = 1,
+    draws: Annotated[int, typer.Option("--draws", min=1, help="Run each job on so many lots of rows.")] = 1,
     growth: Annotated[bool, typer.Option("--growth", help="Also more documents and more prompts.")] = False,
     quick: Annotated[bool, typer.Option("--quick", help="A few rows only, to see that everything runs.")] = False,
 ) -> None:
@@ -51,6 +52,7 @@ def bench(  # noqa: PLR0913, PLR0917 - one parameter per option
         "LOTUS": _absolute(lotus),
         "SERVER": _absolute(server),
         "REPEATS": str(repeats),
+        "DRAWS": str(draws),
         "GROWTH": "1" if growth else "",
         "QUICK": "1" if quick else "",
     }

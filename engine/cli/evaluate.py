@@ -1,77 +1,124 @@
-"""`redwell eval`: run the pipelines of a sample case and score them against its gold answers."""
+"""`redwell eval`: how well pipelines do, on the paper's tasks or on a sample case with gold answers."""
 
 from __future__ import annotations
 
-import asyncio
-import tempfile
-import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
-from rich.table import Table
 
-from engine.cli.console import messages, output
-from engine.cli.local_models import open_embedder, open_model
+from engine.cli.evaluate_build import BuildOrder
+from engine.cli.evaluate_case import evaluate_case
+from engine.cli.evaluate_task import TaskJob, evaluate_task
+from engine.cli.local_models import LocalModels
 from engine.cli.options import TrustOption
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.errors import UsageError
-from engine.evaluation.officers import Gold, Located, Score, located, predicted_pairs, score
-from engine.executor.run import RunOptions, run_pipeline
-from engine.executor.translation import open_case
-from engine.language.loader import load_pipeline
+from engine.evaluation.checkout import load_task, task_names
+from engine.evaluation.running import Seeds
+from engine.executor.run import RunOptions
+from engine.optimizer.build_options import MINUTES
+from engine.worker.jobs import NewModels
 
 app = typer.Typer(**COMMAND_SETTINGS)
 
+new_models: NewModels = LocalModels
+"""Makes the models of a task's runs; tests put scripted ones here."""
+
 
 @app.command()
-def evaluate(
-    folder: Annotated[Path, typer.Argument(help="A sample case: pipelines (*.yaml), records and gold.json.")],
-    case: Annotated[Path | None, typer.Option(help="Keep the case here and use the replies it holds.")] = None,
-    model: Annotated[str, typer.Option(help="A model in place of the pipelines' own.")] = "",
+def evaluate(  # noqa: PLR0913, PLR0917 - one parameter per option
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="TASK|FOLDER",
+            help="A task of the paper (contracts, reviews, casefiles, reactions, police), or a sample case: a folder "
+            "with pipelines (*.yaml), records and gold.json.",
+            show_default=False,
+        ),
+    ],
+    data: Annotated[
+        Path | None, typer.Option("--data", metavar="FOLDER", help="The task's data, where they are elsewhere.")
+    ] = None,
+    optimised: Annotated[
+        Path | None,
+        typer.Option("--optimised", metavar="FILE", help="Run this pipeline too, beside the task's own."),
+    ] = None,
+    build: Annotated[
+        bool, typer.Option("--build", help="Find an optimised pipeline first, on documents that are not scored.")
+    ] = False,
+    minutes: Annotated[
+        float | None,
+        typer.Option("--minutes", metavar="N", help="Of --build: it takes no longer than so many; 20 if not given."),
+    ] = None,
+    pipeline: Annotated[
+        Path | None, typer.Option("--pipeline", metavar="FILE", help="A pipeline in place of the task's own.")
+    ] = None,
+    seeds: Annotated[int, typer.Option("--seeds", min=1, help="Run each pipeline so often.")] = 3,
+    temperature: Annotated[
+        float | None,
+        typer.Option(
+            "--temperature",
+            min=0,
+            help="Of all runs; if not given, the pipeline's own, or 0.3 for several seeds of a pipeline at 0.",
+            show_default=False,
+        ),
+    ] = None,
+    split: Annotated[
+        Literal["dev", "sample"], typer.Option("--split", help="The documents that are scored, or those to build on.")
+    ] = "dev",
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Where the JSON goes; eval-TASK.json if not given.")
+    ] = None,
+    keep: Annotated[
+        Path | None, typer.Option("--keep", metavar="FOLDER", help="Keep the task's cases here, and go on from them.")
+    ] = None,
+    case: Annotated[
+        Path | None,
+        typer.Option("--case", metavar="FILE", help="Of a sample case: keep its case here and use its replies."),
+    ] = None,
+    model: Annotated[str, typer.Option("--model", metavar="NAME", help="A model in place of the pipelines' own.")] = "",
     trust_code: TrustOption = False,
 ) -> None:
-    """Run every pipeline of the sample case and print how well each does."""
-    gold = Gold.read(folder / "gold.json")
-    pipelines = sorted(folder.glob("*.yaml"))
-    if not pipelines:
-        raise UsageError(f"there is no pipeline in {folder}", advice="Give a folder with a .yaml file.")
-    table = Table("pipeline", "precision", "recall", "F1", "located", "on gold page", "seconds", "failed")
-    with tempfile.TemporaryDirectory() as scratch:
-        for path in pipelines:
-            messages().print(f"running {path}")
-            start = time.perf_counter()
-            kept = case or Path(scratch) / "eval.redwell"
-            result, places, failed = _run(path, kept, gold, RunOptions(model=model, trust_code=trust_code))
-            table.add_row(path.stem, *_figures(result, places), f"{time.perf_counter() - start:.0f}", str(failed))
-            for name, pairs in (("wrong", result.wrong), ("missing", result.missing)):
-                for file, officer in pairs:
-                    messages().print(f"  {name}: {officer} in {file}")
-    output().print(table)
+    """Run pipelines and print how well they do (docs/evaluation.md).
+
+    Of a task: its pipeline as a user would write it, and with --optimised or --build another, on the same documents
+    with the same model; figures are means over the seeds, with their standard deviation. Of a sample case: all its
+    pipelines.
+    """
+    options = RunOptions(model=model, trust_code=trust_code)
+    if _is_sample_case(what):
+        evaluate_case(Path(what), case=case, options=options)
+        return
+    if case is not None:
+        raise UsageError("--case belongs to a sample case", advice="Give --keep FOLDER to keep the cases of a task.")
+    task = load_task(what)
+    _check_build(build=build, minutes=minutes, optimised=optimised)
+    found = out or Path(f"eval-{task.name}.json")
+    pipelines = [("as written", pipeline or task.pipeline), *([("optimised", optimised)] if optimised else [])]
+    evaluate_task(
+        TaskJob(
+            task=task,
+            pipelines=tuple(pipelines),
+            seeds=Seeds(seeds, temperature),
+            out=found,
+            split=split,
+            data=data,
+            keep=keep,
+            options=options,
+            build=BuildOrder(found.with_name(f"{found.stem}-build.yaml"), minutes or MINUTES) if build else None,
+        ),
+        new_models,
+    )
 
 
-def _run(path: Path, case_path: Path, gold: Gold, options: RunOptions) -> tuple[Score, Located, int]:
-    with open_case(case_path) as case:
-        result = asyncio.run(
-            run_pipeline(
-                load_pipeline(path),
-                case,
-                open_model=open_model,
-                open_embedder=open_embedder,
-                emit=lambda event: None,
-                options=options,
-            )
-        )
-        predicted = predicted_pairs(case, result.run_id, gold)
-        places = located(case, result.run_id, gold, predicted)
-        return score(predicted, gold.pairs), places, result.failed_items
+def _check_build(*, build: bool, minutes: float | None, optimised: Path | None) -> None:
+    if build and optimised is not None:
+        raise UsageError("--build makes the pipeline that --optimised names", advice="Give one of them.")
+    if minutes is not None and not build:
+        raise UsageError("--minutes is the time of --build", advice="Give --build too, or neither.")
 
 
-def _figures(result: Score, places: Located) -> list[str]:
-    return [
-        f"{result.precision:.2f}",
-        f"{result.recall:.2f}",
-        f"{result.f1:.2f}",
-        f"{places.located} of {places.values}",
-        f"{places.on_gold_page} of {places.judged}",
-    ]
+def _is_sample_case(what: str) -> bool:
+    folder = Path(what)
+    return (folder / "gold.json").is_file() or (folder.is_dir() and what not in task_names())

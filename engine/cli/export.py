@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import typer
 
 from engine.cli.console import counted, output, styled
@@ -9,38 +11,63 @@ from engine.cli.options import (
     BomOption,
     CaseArgument,
     ColumnsOption,
+    DropRejectedOption,
+    FormOption,
     ListsOption,
     OutOption,
+    PasswordOption,
+    ReviewsOption,
+    RowsOption,
     RunOption,
     find_run,
     split_columns,
 )
 from engine.cli.settings import COMMAND_SETTINGS
+from engine.documents.options import ParseOptions
 from engine.errors import UsageError
-from engine.worker.jobs import OutputOptions, check_outs, write_outs
+from engine.worker.exports import OutputOptions, row_ids, write_outs
+from engine.worker.jobs import check_outs
 from storage.case import Case
+from storage.export.reviews import ReviewOptions
 
 app = typer.Typer(**COMMAND_SETTINGS)
 
 
 @app.command()
-def export(
+def export(  # noqa: PLR0913, PLR0917 - one parameter per option
     case: CaseArgument,
     out: OutOption = None,
     run: RunOption = "",
     columns: ColumnsOption = "",
     bom: BomOption = False,
     lists: ListsOption = "json",
+    form: FormOption = "wide",
+    reviews: ReviewsOption = "none",
+    drop_rejected: DropRejectedOption = False,
+    rows: RowsOption = "",
+    password: PasswordOption = None,
 ) -> None:
-    """Write the results of a run again, in any format."""
+    """Write the results of a run again, in any format.
+
+    A .pdf is a report: each row with the pages of its evidence, the lines marked, and the ledger at the end.
+    """
     outs = tuple(out or ())
     if not outs:
         raise UsageError("--out is missing", advice="Name the file to write: --out results.csv (or .xlsx, ...).")
     check_outs(outs, case=case)
-    layout = OutputOptions(split_columns(columns), bom, lists)
+    layout = OutputOptions(
+        columns=split_columns(columns),
+        bom=bom,
+        lists=lists,
+        form=form,
+        reviews=ReviewOptions(reviews, drop_rejected),
+        parse=ParseOptions(password=password),
+    )
     with Case(case, read_only=True) as opened:
         run_id = find_run(opened, run).id
         _check_columns(opened, run_id, layout.columns)
+        if rows:
+            layout = replace(layout, rows=row_ids(opened, run_id, rows))
         table, written = write_outs(opened, run_id, outs, layout)
     console = output()
     for file in written:

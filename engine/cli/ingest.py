@@ -15,6 +15,7 @@ from engine.cli.options import OcrOption, PasswordOption, QuietOption, WorkersOp
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.cli.watching import choose_watch
 from engine.documents.options import ParseOptions
+from engine.executor.reading_rates import remember_readings
 from engine.executor.run import RunOptions
 from engine.executor.sources import Ingested
 from engine.executor.sources import ingest as ingest_folder
@@ -25,17 +26,21 @@ app = typer.Typer(**COMMAND_SETTINGS)
 
 
 @app.command()
-def ingest(
+def ingest(  # noqa: PLR0913, PLR0917 - one parameter per option
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A folder of records, or one file.")],
     case: Annotated[Path, typer.Option("--case", metavar="FILE", help="The case file; made if it is not there.")],
     ocr: OcrOption = "auto",
     workers: WorkersOption = None,
     password: PasswordOption = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Read also what is in the case, in place of what was read before.")
+    ] = False,
     quiet: QuietOption = False,
 ) -> None:
     """Read a folder into a case, without a model.
 
-    Files that are in the case already are not read again. Ends with 1 if some files could not be read.
+    Files that are in the case already are not read again, except with --again. Ends with 1 if some files could not be
+    read.
     """
     watch = choose_watch(quiet=quiet, json_events=False)
     folder = folder.expanduser().resolve()
@@ -49,11 +54,13 @@ def ingest(
                     dataset=folder.name,
                     options=ParseOptions(ocr=ocr, password=password),
                     workers=workers or RunOptions().workers,
+                    again=again,
                 )
                 found = asyncio.run(work)
         except KeyboardInterrupt:
             messages().print("Stopped. Files read so far are kept; the same command goes on from there.")
             raise typer.Exit(INTERRUPTED) from None
+        remember_readings(found.readings)
         _report(opened, found, quiet=quiet)
     raise typer.Exit(1 if found.failed else 0)
 

@@ -12,7 +12,7 @@ from engine.errors import EnvironmentMissing, UsageError
 from engine.executor.model_pool import TextEmbedder
 from models.catalog import CatalogEntry, catalog, default_entry
 from models.errors import ModelError
-from models.install import FOLDER_PREFIX, embedding_folder, find_model, list_models, models_folder
+from models.install import FOLDER_PREFIX, default_model, embedding_folder, find_model, list_models, models_folder
 from models.isolation.backend import IsolatedBackend
 from models.model_folder import is_model_folder
 from models.opening import ModelSpec, open_here, runtime_of
@@ -70,11 +70,11 @@ class LocalModels:
         entry = _known(name)
         if entry is not None or is_chosen or name.endswith(".gguf") or name.startswith(FOLDER_PREFIX):
             raise _missing(entry, name)
-        default = default_entry()
-        if not _is_installed(default):
-            raise _missing(default, default.id)
-        self._stand_ins[name] = default.id
-        return default.id
+        default = default_model()
+        if not is_here(default):
+            raise _missing(_known(default), default)
+        self._stand_ins[name] = default
+        return default
 
     def need_embedder(self) -> None:
         """Raise EnvironmentMissing unless the embedding model is installed."""
@@ -153,6 +153,7 @@ def open_embedder() -> TextEmbedder:
 
 def is_here(name: str) -> bool:
     """Say whether a name is that of an installed model or of a file; "" is the default model."""
+    name = name or default_model()
     entry = _known(name)
     if entry is not None:
         return _is_installed(entry)
@@ -171,8 +172,7 @@ def _server(name: str) -> RememberedServer | None:
 
 def _known(name: str) -> CatalogEntry | None:
     """Find the language model of the catalogue that goes by this name."""
-    if not name:
-        return default_entry()
+    name = name or default_model()
     names = ((entry, (entry.id, entry.place, entry.title.lower())) for entry in catalog() if entry.kind == "language")
     return next((entry for entry, labels in names if name.lower() in labels), None)
 

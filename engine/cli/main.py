@@ -27,19 +27,23 @@ class Entry:
 
 COMMANDS = (
     Entry("run", "engine.cli.run", "Run a pipeline over a folder of records; show and write the table."),
+    Entry("new", "engine.cli.new", "Write a pipeline to begin with; without arguments, list the templates."),
     Entry("check", "engine.cli.check", "Check a pipeline without running it: every problem with its line."),
     Entry(
         "explain", "engine.cli.explain", "Show how a pipeline will run and how long it will take, without running it."
     ),
+    Entry("build", "engine.cli.build", "Rewrite a pipeline until it reads better, on a sample of your documents."),
     Entry("ingest", "engine.cli.ingest", "Read a folder into a case, without a model."),
     Entry("export", "engine.cli.export", "Write the results of a run again, in any format."),
+    Entry("review", "engine.cli.review", "Show what was reviewed, or write it as gold answers."),
     Entry("trace", "engine.cli.trace", "Show the lines of the records that a cell of the table comes from."),
     Entry("ledger", "engine.cli.ledger", "Show what became of every file and every row."),
     Entry("search", "engine.cli.search", "Find words in the records of a case."),
     Entry("models", "engine.cli.models", "List, install, add, check and remove the models on this machine."),
     Entry("doctor", "engine.cli.doctor", "See what works on this machine and what to install."),
+    Entry("desktop", "engine.cli.desktop", "Open the window: drop a folder, watch it being read, see every page."),
     Entry("worker", "engine.cli.worker", "Serve the desktop app: commands and events as JSON lines."),
-    Entry("eval", "engine.cli.evaluate", "Run the pipelines of a sample case and score them against its gold answers."),
+    Entry("eval", "engine.cli.evaluate", "Score pipelines on the paper's tasks, or on a sample case with gold."),
     Entry("bench", "engine.cli.bench", "Run the benchmarks of a source checkout."),
 )
 

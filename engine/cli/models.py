@@ -17,10 +17,11 @@ from rich.text import Text
 from engine.cli import servers
 from engine.cli.console import messages, one_line, output, styled
 from engine.cli.failure import show_error
-from engine.cli.models_view import as_json, detail_lines, rates_text, size_text, title_line
+from engine.cli.models_view import detail_lines, rates_text, size_text, title_line
 from engine.cli.options import AllowHostOption
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.errors import UsageError
+from engine.worker.model_facts import as_json
 from models import install as weights
 from models.catalog import catalog, default_entry
 from models.errors import ModelError
@@ -42,7 +43,7 @@ Test = Annotated[bool, typer.Option("--test", help="See whether it answers; it i
 
 @app.callback()
 def _models() -> None:
-    """List, install, add, measure, check and remove the models on this machine."""
+    """List, install, add, measure, check, choose and remove the models on this machine."""
 
 
 @app.command("list")
@@ -201,6 +202,13 @@ def check(ids: Ids = None) -> None:
             verdict = "as pinned in the catalogue" if found.entry else "your own file, nothing to compare with"
             output().print(styled((one_line(model_id), "bold"), f": SHA-256 {found.sha256}, {verdict}"), soft_wrap=True)
     raise typer.Exit(3 if failed else 0)
+
+
+@app.command()
+def default(model_id: Annotated[str, typer.Argument(metavar="ID", help="A GGUF model that is installed.")]) -> None:
+    """Choose the model that is used wherever none is named, in pipelines too."""
+    weights.choose_default(model_id)
+    output().print(styled((one_line(weights.default_model()), "bold"), ": the default model now"), soft_wrap=True)
 
 
 @app.command()

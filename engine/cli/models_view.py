@@ -1,16 +1,13 @@
-"""How models and what to expect of them are shown: for people, and as JSON for programs."""
+"""How models and what to expect of them are shown to people."""
 
 from __future__ import annotations
-
-import dataclasses
-from typing import Any
 
 from rich.text import Text
 
 from engine.cli.console import one_line, styled
-from models.install import ModelStatus
 from models.prospects import Prospect
 from models.rates import Rates
+from models.status import ModelStatus
 
 SHORT_HASH = 12
 COLORS = {"fits": "green", "slow": "yellow", "will not fit": "bold red", "cannot be used": "bold red"}
@@ -46,26 +43,6 @@ def rates_text(rates: Rates) -> str:
     return f"reads {read} tokens a second and writes {written}, in several replies at once"
 
 
-def as_json(status: ModelStatus, prospect: Prospect) -> dict[str, Any]:
-    """Return all that is known of a model, for a program."""
-    memory = status.memory
-    return {
-        **{name: getattr(status, name) for name in _PLAIN},
-        "path": str(status.path),
-        "memory": {**dataclasses.asdict(memory), "needed_bytes": memory.needed_bytes, "fits": memory.fits},
-        "verdict": prospect.verdict,
-        "why": prospect.why,
-        "most_context_tokens": prospect.most_context,
-        "speed": _speed_json(prospect),
-    }
-
-
-_PLAIN = (
-    *("id", "title", "kind", "purpose", "installed", "is_default", "licence", "made_by", "source", "sha256"),
-    *("bytes", "context_tokens"),
-)
-
-
 def size_text(count: int) -> str:
     """Write a number of bytes."""
     return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.0f} MB"
@@ -78,15 +55,3 @@ def _speed(status: ModelStatus, prospect: Prospect) -> str:
     if status.kind != "language" or prospect.verdict in ("will not fit", "cannot be used"):
         return ""
     return f"; how fast is not known: `redwell models measure {status.id}`" if status.installed else ""
-
-
-def _speed_json(prospect: Prospect) -> dict[str, Any] | None:
-    if prospect.rates is None:
-        return None
-    return {
-        "read_tokens_per_second": prospect.rates.prompt_per_second,
-        "written_tokens_per_second": prospect.rates.sampled_per_second,
-        "is_estimated": prospect.is_estimated,
-        "estimated_from": prospect.estimated_from,
-        "measured_at": prospect.rates.measured_at,
-    }

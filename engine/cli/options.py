@@ -11,6 +11,8 @@ import typer
 from engine.errors import UsageError
 from storage.case import Case
 from storage.errors import ExportError
+from storage.export.long_form import Form
+from storage.export.reviews import Reviews
 from storage.runs import StoredRun
 
 CaseArgument = Annotated[Path, typer.Argument(metavar="CASE", help="The case file.", show_default=False)]
@@ -20,7 +22,11 @@ RunOption = Annotated[
 InputOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--input", "-i", metavar="[NAME=]PATH", help="A folder or file in place of a dataset of the pipeline."
+        "--input",
+        "-i",
+        metavar="[NAME=]PATH",
+        help="A folder or file in place of a dataset of the pipeline; case: for the documents of the case itself, "
+        "case:starred=1 or case:tag=NAME for some of them.",
     ),
 ]
 OutOption = Annotated[
@@ -29,13 +35,26 @@ OutOption = Annotated[
         "--out",
         "-o",
         metavar="FILE",
-        help="Write the results: .csv, .xlsx, .jsonl, .json, .parquet or .sqlite. May be repeated.",
+        help="Write the results: .csv, .xlsx, .jsonl, .json, .parquet, .sqlite, or .pdf (a report). May be repeated.",
     ),
 ]
 ColumnsOption = Annotated[str, typer.Option("--columns", metavar="A,B", help="Columns of the table, in order.")]
 BomOption = Annotated[bool, typer.Option("--bom", help="Begin CSV with a byte order mark, which Excel likes.")]
 ListsOption = Annotated[
     Literal["json", "joined"], typer.Option("--lists", help="Write lists as JSON, or joined by `; `.")
+]
+FormOption = Annotated[
+    Form, typer.Option("--form", help="One row for each result (wide), or one for each place of evidence (long).")
+]
+ReviewsOption = Annotated[
+    Reviews,
+    typer.Option(
+        "--reviews", help="Reviews: left out (none), in columns of their own (beside), corrected values (applied)."
+    ),
+]
+DropRejectedOption = Annotated[bool, typer.Option("--drop-rejected", help="Leave out rows that were rejected.")]
+RowsOption = Annotated[
+    str, typer.Option("--rows", metavar="1,4-7", help="Rows to write, by number in the table; all if not given.")
 ]
 OcrOption = Annotated[
     Literal["auto", "never", "always"], typer.Option("--ocr", help="Read pages by OCR: those that need it, none, all.")

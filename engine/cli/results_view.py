@@ -11,6 +11,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 
 from engine.cli.console import counted, one_line, styled
+from engine.values.cells import cell_text as typed_text
+from engine.values.cells import is_typed
 from storage.export.cells import cell_text
 from storage.export.table import ResultTable
 
@@ -59,7 +61,7 @@ def shown_value(value: Any) -> str:
         return "; ".join(shown_value(item) for item in value)
     if isinstance(value, dict):
         return ", ".join(f"{key}: {shown_value(item)}" for key, item in value.items())
-    return one_line(cell_text(value))
+    return one_line(typed_text(value) if is_typed(value) else cell_text(value))
 
 
 def fitted_widths(wanted: Sequence[int], words: Sequence[int], room: int) -> list[int]:

@@ -27,18 +27,17 @@ from engine.cli.options import (
     split_columns,
 )
 from engine.cli.results_view import results_view
-from engine.cli.run_state import CallState
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.cli.watching import SHOWN_PROBLEMS, Watch, choose_watch
 from engine.documents.options import ParseOptions
 from engine.executor.run import run_pipeline
+from engine.executor.run_state import CallState
 from engine.worker.exit_codes import INTERRUPTED
+from engine.worker.exports import OutputOptions, Written
 from engine.worker.jobs import (
     NewModels,
-    OutputOptions,
     ReadyRun,
     RunJob,
-    Written,
     default_case,
     make_ready,
     write_results,

@@ -1,4 +1,4 @@
-"""Models behind a server, in `redwell models` and `redwell doctor`."""
+"""Models behind a server, in `redwell models`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from rich.padding import Padding
 from engine.cli.console import messages, one_line, output, styled
 from engine.cli.local_models import is_here
 from engine.errors import UsageError
+from engine.worker.health import server_state
 from models.catalog import catalog
-from models.doctor import Check
-from models.errors import ModelError
 from models.servers.address import is_address, read_place
 from models.servers.remembered import RememberedServer, check_name, forget, list_servers, remember
 
@@ -62,30 +61,10 @@ def show() -> None:
     """Print the servers that have a name: whether each answers now, and what it serves."""
     console = output()
     for server in list_servers():
-        answers, told = _state(server)
+        answers, told = server_state(server)
         mark = ("answers", "green") if answers else ("not reached", "yellow")
         console.print(styled((one_line(server.name), "bold"), "  ", mark, f", {one_line(server.location)}"))
         console.print(Padding(styled(one_line(told)), (0, 0, 1, 4)))
-
-
-def checks() -> list[Check]:
-    """Check that each server with a name answers; for `redwell doctor`, where it is a note."""
-    found = []
-    for server in list_servers():
-        answers, told = _state(server)
-        found.append(Check(f"Server {server.name}", answers, told, "" if answers else "Start it, or remove its name."))
-    return found
-
-
-def _state(server: RememberedServer) -> tuple[bool, str]:
-    from models.servers.looking import look_at_server  # noqa: PLC0415 - the HTTP client
-
-    try:
-        facts = look_at_server(server.location)
-    except ModelError as error:
-        return False, f"{error}; when it was added: {server.told}"
-    context = f"context {facts.context_tokens:,} tokens" if facts.context_tokens else "context not told"
-    return True, f"{facts.kind}, model {facts.title}, {context}; when it was added: {server.told}"
 
 
 def _try_out(address: str, name: str, settings: dict[str, Any], allowed: Sequence[str]) -> tuple[str, tuple[str, ...]]:
@@ -94,7 +73,9 @@ def _try_out(address: str, name: str, settings: dict[str, Any], allowed: Sequenc
     places = tuple(read_place(place) for place in allowed)
     backend = ServerBackend(address, name=name, settings=ServerSettings(**settings, allowed=places))
     try:
-        return backend.told, backend.take_warnings()
+        heard: list[str] = []
+        backend.watch(lambda notice: heard.append(str(notice)))
+        return backend.told, tuple(heard)
     finally:
         backend.close_now()
 

@@ -14,11 +14,11 @@ from engine.cli.evidence_view import Generation, Leaf, TracedRow, find_row
 from engine.cli.failure import show_problem
 from engine.cli.ledger_view import decisions_view
 from engine.cli.options import CaseArgument, PasswordOption, RunOption, find_run
-from engine.cli.page_images import check_target, draw, image_path, marked_pages
 from engine.cli.results_view import shown_value
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.documents.options import ParseOptions
 from engine.errors import DocumentError, UsageError
+from engine.worker.page_images import draw, marked_pages
 from storage.case import Case
 from storage.evidence import NOT_LOCATED, EvidenceRecord
 
@@ -149,3 +149,16 @@ def _draw(case: Case, places: Sequence[EvidenceRecord], target: Path, options: P
         else:
             output().print(f"Written {out}: page {page.page}", soft_wrap=True)
     return 1 if failed else 0
+
+
+def image_path(target: Path, index: int, count: int) -> Path:
+    """Name the picture at `index` of `count`: the target itself, or numbered when there are several."""
+    return target if count == 1 else target.with_name(f"{target.stem}-{index + 1}{target.suffix}")
+
+
+def check_target(target: Path) -> None:
+    """Raise UsageError unless pictures can be written there."""
+    if target.suffix.lower() != ".png":
+        raise UsageError(f"--image {target}: pictures are PNG files", advice="Name it FILE.png.")
+    if not target.parent.is_dir():
+        raise UsageError(f"--image {target}: there is no folder {target.parent}", advice="Make the folder first.")

@@ -16,7 +16,6 @@ from rich.table import Table
 
 from engine.cli.console import counted, messages, one_line, span_text, styled
 from engine.cli.failure import show_problem
-from engine.cli.run_state import FileState, OperatorState, RunState
 from engine.executor.events import (
     DocumentFailed,
     Event,
@@ -30,6 +29,7 @@ from engine.executor.events import (
     RunStarted,
     Warned,
 )
+from engine.executor.run_state import FileState, OperatorState, RunState
 
 LINE_SECONDS = 15.0
 """Without a terminal, a line on progress at most this often."""

@@ -19,6 +19,6 @@ new_models: NewModels = LocalModels
 def worker() -> None:
     """Serve the desktop app: commands on stdin and events on stdout, one JSON object a line.
 
-    Commands: run, ingest, cancel, pause, resume. It ends when stdin does.
+    Commands: run, ingest, cancel, pause, resume; ask and forget for questions. It ends when stdin does.
     """
     raise typer.Exit(serve(new_models))

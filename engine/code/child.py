@@ -133,8 +133,8 @@ def _attempt(work: Callable[[], Any], source: str) -> dict[str, Any]:
 def _describe(error: BaseException) -> str:
     try:
         text = "".join(traceback.format_exception_only(type(error), error)[-1:]).strip()
-    except Exception:  # noqa: BLE001 - an exception of the code's own may fail to describe itself
-        text = type(error).__name__
+    except Exception as failure:  # noqa: BLE001 - an exception of the code's own may fail to describe itself
+        text = f"{type(error).__name__} (describing it raised {type(failure).__name__})"
     return text.encode(errors="replace").decode()[:_LONGEST_MESSAGE]
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from lxml import etree
 
+from engine.disk import is_disk_full
 from engine.documents.drafts import ChildFailure, ChildFile, Contents
 from engine.documents.options import ParseOptions
 from engine.documents.scratch import Scratch, safe_name
@@ -76,6 +77,8 @@ def _take_out(
                 out.write(block)
     except _MEMBER_ERRORS as error:
         target.unlink(missing_ok=True)
+        if isinstance(error, OSError) and is_disk_full(error):
+            raise
         reason = "encrypted" if "assword" in str(error) else "corrupt"
         return ChildFailure(name, reason, f"the file cannot be taken out of the ZIP ({error})", "Ask for it again.")
     return ChildFile(name, target)

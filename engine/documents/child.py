@@ -15,14 +15,16 @@ import queue
 import signal
 import sys
 import threading
+import traceback
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TextIO
 
+from engine.disk import is_disk_full
 from engine.documents.codec import box_from_json, document_to_json
 from engine.documents.launch import RESULT, ROWS
 from engine.documents.options import ParseOptions
-from engine.documents.parse import parse_file
+from engine.documents.parse import parse_file, unreadable
 from engine.documents.parsers import call_parser
 from engine.documents.tables import table_rows
 from engine.errors import DocumentError
@@ -50,24 +52,38 @@ def _serve(command: dict[str, Any], answers: TextIO) -> None:
     try:
         options = ParseOptions.from_json(command["options"])
         _limit_memory(options.memory_bytes)
-        match command["do"]:
-            case "parse":
-                _parse(command, options, lambda what, number: answer({what: number}))
-            case "rows":
-                _rows(command, options)
-            case "call":
-                call_parser(command)
-            case _:
-                _render(command, options)
+        _do(command, options, lambda what, number: answer({what: number}))
         answer({"done": True})
     except DocumentError as error:
-        answer({"error": {"reason": error.reason, "message": str(error), "advice": error.advice}})
+        answer(_told(error))
     except MemoryError:
         answer({"error": {"reason": "out_of_memory", "message": "reading it takes more memory than allowed"}})
     except RecursionError:
         answer({"error": {"reason": "corrupt", "message": "its parts are nested too deeply"}})
     except Exception as error:  # noqa: BLE001 - the per-file guard: what a parser did not foresee fails one file
+        if isinstance(error, OSError) and is_disk_full(error):
+            answer(_told(unreadable(error)))
+            return
+        traceback.print_exc()
         answer({"error": {"reason": "corrupt", "message": f"it could not be read ({type(error).__name__}: {error})"}})
+
+
+def _do(command: dict[str, Any], options: ParseOptions, progress: Any) -> None:
+    match command["do"]:
+        case "parse":
+            _parse(command, options, progress)
+        case "rows":
+            _rows(command, options)
+        case "call":
+            call_parser(command)
+        case "report":
+            _report(command)
+        case _:
+            _render(command, options)
+
+
+def _told(error: DocumentError) -> dict[str, Any]:
+    return {"error": {"reason": error.reason, "message": str(error), "advice": error.advice}}
 
 
 def _parse(command: dict[str, Any], options: ParseOptions, progress: Any) -> None:
@@ -105,6 +121,12 @@ def _render(command: dict[str, Any], options: ParseOptions) -> None:
         scratch=Path(command["scratch"]),
         options=options,
     )
+
+
+def _report(command: dict[str, Any]) -> None:
+    from engine.documents.report_pages import write_report  # noqa: PLC0415 - pulls in the PDF and picture libraries
+
+    write_report(Path(command["spec"]), Path(command["out"]))
 
 
 def _listen(commands: queue.SimpleQueue[str]) -> None:

@@ -14,7 +14,8 @@ FORMAT = 1
 def document_to_json(document: Document) -> dict[str, Any]:
     """Return the document as a JSON object; `document_from_json` gives an equal document back.
 
-    Lines are lists `[page, text, box, source, confidence]` in order, so their numbers are implied.
+    Lines are lists `[page, text, box, source, confidence]` in order, so their numbers are implied; `bold` numbers the
+    bold ones (absent in cases of versions that did not look).
     """
     return {
         "format": FORMAT,
@@ -24,6 +25,7 @@ def document_to_json(document: Document) -> dict[str, Any]:
         "size_bytes": document.size_bytes,
         "pages": [_page_to_json(page) for page in document.pages],
         "lines": [[ln.page, ln.text, box_to_json(ln.box), ln.source, ln.confidence] for ln in document.lines],
+        "bold": [ln.number for ln in document.lines if ln.bold],
         "tables": [[t.page, box_to_json(t.box), [list(r) for r in t.rows], t.has_header] for t in document.tables],
         "outline": [[entry.level, entry.title, entry.page] for entry in document.outline],
         "metadata": dict(document.metadata),
@@ -35,13 +37,16 @@ def document_from_json(value: Mapping[str, Any]) -> Document:
     """Rebuild a document written by `document_to_json`; raise ValueError for another format."""
     if value.get("format") != FORMAT:
         raise ValueError(f"a stored document of format {value.get('format')!r}; this program reads format {FORMAT}")
+    bold = frozenset(value.get("bold", ()))
     return Document(
         id=DocumentId(value["id"]),
         filename=value["filename"],
         kind=value["kind"],
         size_bytes=value["size_bytes"],
         pages=tuple(_page_from_json(number, page) for number, page in enumerate(value["pages"], 1)),
-        lines=tuple(_line_from_json(number, line) for number, line in enumerate(value["lines"], 1)),
+        lines=tuple(
+            _line_from_json(number, line, bold=number in bold) for number, line in enumerate(value["lines"], 1)
+        ),
         tables=tuple(_table_from_json(table) for table in value["tables"]),
         outline=tuple(OutlineEntry(*entry) for entry in value["outline"]),
         metadata=tuple(value["metadata"].items()),
@@ -83,9 +88,9 @@ def _page_from_json(number: int, value: Mapping[str, Any]) -> Page:
     )
 
 
-def _line_from_json(number: int, value: list[Any]) -> Line:
+def _line_from_json(number: int, value: list[Any], *, bold: bool) -> Line:
     page, text, box, source, confidence = value
-    return Line(number, page, text, box_from_json(box), source, confidence)
+    return Line(number, page, text, box_from_json(box), source, confidence, bold)
 
 
 def _table_from_json(value: list[Any]) -> Table:

@@ -25,6 +25,7 @@ class Line:
     """One line. `number` counts from 1 over the whole document; `page` from 1.
 
     `box` is None for formats without pages (plain text). `confidence` is the OCR engine's, 0..1, None for text.
+    `bold`: all its letters are set in bold, as far as the format tells.
     """
 
     number: int
@@ -33,6 +34,7 @@ class Line:
     box: Box | None = None
     source: LineSource = "text"
     confidence: float | None = None
+    bold: bool = False
 
 
 @dataclass(frozen=True, slots=True)

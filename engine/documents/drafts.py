@@ -22,6 +22,7 @@ class LineDraft:
     box: Box | None = None
     source: LineSource = "text"
     confidence: float | None = None
+    bold: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ def number_lines(drafts: Sequence[PageDraft]) -> tuple[tuple[Page, ...], tuple[L
         first = len(out.lines) + 1
         for line in draft.lines:
             out.lines.append(
-                Line(len(out.lines) + 1, number, line.text, rounded(line.box), line.source, line.confidence)
+                Line(len(out.lines) + 1, number, line.text, rounded(line.box), line.source, line.confidence, line.bold)
             )
         span = Span(first, len(out.lines)) if len(out.lines) >= first else None
         out.pages.append(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import Literal
@@ -19,6 +19,8 @@ _MOST_WORDS = 14
 _LARGER = 1.2
 """A heading set in larger letters has at least so many times the usual height of a line."""
 _RARE = 0.1
+_MOST_BOLD = 0.3
+"""Where a larger part of the lines is bold, bold tells nothing."""
 _FULL_LINE = 60
 """A line so long that does not end a sentence is continued by the next."""
 _LIST = 3
@@ -40,7 +42,7 @@ _CAPITALS_RUN_IN = re.compile(r"([A-Z][A-Z0-9 &,'’/()-]{4,60})\.\s+[A-Z]|([A-Z
 _SIGNATURE = re.compile(r"/s/|_{4,}|\S {3,}\S")
 _LEADERS = re.compile(r"(?:\.\s?){4,}\s*\d*$|…\s*\d+$")
 
-Kind = Literal["markdown", "part", "number", "capitals", "size"]
+Kind = Literal["markdown", "part", "number", "capitals", "size", "bold"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +68,20 @@ def headings(lines: Sequence[str], heights: Sequence[float | None] = ()) -> tupl
 
     Levels are without gaps: the highest is 1, and each that occurs is one more than the next higher.
     """
-    found = _without_lists(_joined(list(_candidates(lines, heights))))
+    return tuple(heading for heading, _ in headings_and_kinds(lines, heights))
+
+
+def headings_and_kinds(
+    lines: Sequence[str], heights: Sequence[float | None] = (), bold: Set[int] = frozenset()
+) -> tuple[tuple[Heading, Kind], ...]:
+    """Find headings as `headings` does, each with what tells it; `bold` are the numbers of the lines set in bold."""
+    bold = bold if len(bold) <= _MOST_BOLD * len(lines) else frozenset()
+    found = _without_lists(_joined(list(_candidates(lines, heights, bold))))
     levels = sorted({f.heading.level for f in found})
-    return tuple(replace(f.heading, level=levels.index(f.heading.level) + 1) for f in found)
+    return tuple((replace(f.heading, level=levels.index(f.heading.level) + 1), f.kind) for f in found)
 
 
-def _candidates(lines: Sequence[str], heights: Sequence[float | None]) -> Iterator[_Found]:
+def _candidates(lines: Sequence[str], heights: Sequence[float | None], bold: Set[int]) -> Iterator[_Found]:
     repeated = {text for text, count in Counter(line.strip() for line in lines).items() if count >= _REPEATED}
     sizes = _large_sizes(lines, heights)
     is_code, before = False, ""
@@ -81,6 +91,8 @@ def _candidates(lines: Sequence[str], heights: Sequence[float | None]) -> Iterat
         text = line.strip()
         if not (is_code or not text or text in repeated or _LEADERS.search(text)):
             found = _read(text, number, before) or _by_size(text, number, heights, sizes)
+            if found is None and number in bold and number - 1 not in bold:
+                found = _bold(text, number)
             if found is not None:
                 yield found
         before = text
@@ -136,6 +148,12 @@ def _capitals(text: str, number: int) -> _Found | None:
         if _reads_as_words(title):
             return _Found(Heading(number, 2, title), "capitals", number, runs_in=True)
     return None
+
+
+def _bold(text: str, number: int) -> _Found | None:
+    if text.endswith((".", ",", ";")) or not (_is_title(text.rstrip(":")) and _reads_as_words(text.rstrip(":"))):
+        return None
+    return _Found(Heading(number, 2, text.rstrip(":")), "bold", number)
 
 
 def _reads_as_words(text: str) -> bool:

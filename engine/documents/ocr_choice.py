@@ -35,7 +35,7 @@ def need_of_ocr(layer: TextLayer, options: ParseOptions) -> OcrNeed | None:
     """Say why a page should go to OCR, or return None when its text layer will do."""
     if options.ocr == "never":
         return None
-    if options.ocr == "always":
+    if options.ocr in ("always", "only"):
         return OcrNeed("OCR was asked for", "replace")
     fault = garbling(layer.text)
     if fault is not None:

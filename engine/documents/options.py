@@ -16,11 +16,13 @@ class ParseOptions:
     `step_seconds` is the longest processor time without progress: opening a file and reading each page are one step
     each, so a file of n pages gets at most n + 2 times as long. A child that waits instead of working gets four times
     as long by the clock. `memory_bytes` is the resident size of one child. `ocr` is `auto` (pages that need it),
-    `never` or `always`; `threads` are the OCR threads of all children together.
+    `never`, `always` (the better of OCR and text layer is taken) or `only` (OCR is taken even then); `threads`
+    are the OCR threads of all children together. `pages`: of a PDF, read only these and leave the others empty; ()
+    reads all.
     """
 
     password: str | None = None
-    ocr: Literal["auto", "never", "always"] = "auto"
+    ocr: Literal["auto", "never", "always", "only"] = "auto"
     ocr_dpi: int = 300
     threads: int = 2
     tables: bool = True
@@ -33,6 +35,7 @@ class ParseOptions:
     max_unpacked_bytes: int = 2048 * MEBIBYTE
     max_compression_ratio: float = 200.0
     max_depth: int = 4
+    pages: tuple[int, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the options as a JSON object."""
@@ -45,4 +48,4 @@ class ParseOptions:
         unknown = sorted(set(value) - valid)
         if unknown:
             raise ValueError(f"unknown parse options {unknown}; valid: {sorted(valid)}")
-        return cls(**value)
+        return cls(**{**value, "pages": tuple(value.get("pages", ()))})

@@ -51,5 +51,5 @@ def _line(row: Row) -> LineDraft:
     read = [f for f in row if f.confidence is not None]
     box, text = enclosing(f.box for f in row), join_row(row)
     if 2 * sum(len(f.text) for f in read) <= sum(len(f.text) for f in row):
-        return LineDraft(text, box)
+        return LineDraft(text, box, bold=all(f.bold for f in row))
     return LineDraft(text, box, "ocr", round(fmean(f.confidence or 0.0 for f in read), 3))

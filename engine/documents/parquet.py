@@ -29,7 +29,7 @@ def parquet_rows(path: Path) -> Iterator[dict[str, Any]]:
         if type(error).__name__ != "PanicException" and not isinstance(error, ValueError | OSError):
             raise
         raise DocumentError(
-            f"{path.name} cannot be read as Parquet",
+            f"{path.name} cannot be read as Parquet ({type(error).__name__}: {error})",
             reason="corrupt",
             advice="Write the file again, or save it as JSONL.",
         ) from error

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from engine.disk import is_disk_full
 from engine.documents.drafts import Contents, ParsedFile, Progress, make_document
 from engine.documents.kinds import recognise
 from engine.documents.options import ParseOptions
@@ -63,7 +64,13 @@ def digest(path: Path) -> DocumentId:
 
 
 def unreadable(error: OSError) -> DocumentError:
-    """Make the error for a file the system does not let us read."""
+    """Make the error for a file the system does not let us read, or has no room to unpack."""
+    if is_disk_full(error):
+        return DocumentError(
+            f"the disk is full ({error.strerror or error}): there is no room to unpack it",
+            reason="disk_full",
+            advice="Free some space, also where temporary files go (TMPDIR), then repeat the command.",
+        )
     return DocumentError(
         f"the file cannot be opened: {error.strerror or error}",
         reason="unreadable",

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 import os
+import traceback
 from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
+from engine.disk import is_disk_full
 from engine.documents.launch import RESULT
 from engine.errors import DocumentError
 
@@ -32,13 +34,23 @@ def call_parser(command: Mapping[str, Any]) -> None:
         function = _defined(name, command["code"]) if command["code"] else installed_parsers()[name].load()
         value = function(dict(command["item"]), **command["arguments"])
         text = json.dumps(_checked(value))
+    except MemoryError:
+        raise
     except Exception as error:  # noqa: BLE001 - foreign code may raise anything; it fails this row alone
+        if isinstance(error, OSError) and is_disk_full(error):
+            raise
         raise DocumentError(
-            f"the parsing function {name} failed ({type(error).__name__}: {error})",
+            f"the parsing function {name} failed ({type(error).__name__}: {error}){_place(error)}",
             reason="parser_failed",
             advice="Look at this row, or ask the author of the function.",
         ) from error
     (Path(command["scratch"]) / RESULT).write_text(text, encoding="utf-8")
+
+
+def _place(error: Exception) -> str:
+    """Name the innermost line, for the author of the function; nothing where the error was raised here."""
+    at = traceback.extract_tb(error.__traceback__)[-1]
+    return "" if at.filename == __file__ else f" in {Path(at.filename).name}, line {at.lineno}"
 
 
 def _defined(name: str, code: str) -> Any:

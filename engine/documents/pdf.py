@@ -50,7 +50,10 @@ def parse_pdf(path: Path, options: ParseOptions, scratch: Scratch, progress: Pro
         progress("pages", count)
         reading = _Reading()
         for number in range(1, count + 1):
-            _read_page(pdf, number, options, reading)
+            if options.pages and number not in options.pages:
+                reading.pages.append(PageDraft((), reason="not asked for"))
+            else:
+                _read_page(pdf, number, options, reading)
             progress("page", number)
         if reading.failed == count:
             raise DocumentError(
@@ -161,6 +164,9 @@ def _better_reading(page: Any, layer: TextLayer, options: ParseOptions) -> tuple
         return PageDraft(lines, *size, "text", "text layer" if lines else "blank page"), _unread(layer)
     picture, scale = render_page(page, options.ocr_dpi, options.max_pixels)
     read = read_picture(picture, scale, options.threads)
+    if options.ocr == "only":
+        lines = page_lines(read.fragments)
+        return PageDraft(lines, *size, "ocr", _found(need.reason, lines), read.rotation), ocr_doubts(read)
     choose = _replaced if need.use == "replace" else _extended
     return choose(layer, read, need.reason, size)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ FLAGS = pymupdf.TEXT_MEDIABOX_CLIP | pymupdf.TEXT_CID_FOR_UNKNOWN_UNICODE
 
 _ASKEW_DEGREES = 10
 _MANY_PATHS = 5000
+_BOLD_FONT = re.compile(r"bold|black|heavy|demi", re.IGNORECASE)
 _BUTTONS = (pymupdf.PDF_WIDGET_TYPE_CHECKBOX, pymupdf.PDF_WIDGET_TYPE_RADIOBUTTON)
 
 
@@ -67,7 +69,15 @@ def _fragment(line: dict[str, Any], matrix: Any) -> Fragment | None:
     if not text or box.x1 <= box.x0 or box.y1 <= box.y0:
         return None
     turn = _turn(line["dir"], matrix)
-    return Fragment(text, box, turned(box, turn), turn)
+    return Fragment(text, box, turned(box, turn), turn, bold=_is_bold(line["spans"]))
+
+
+def _is_bold(spans: list[dict[str, Any]]) -> bool:
+    """Say whether all letters are bold, by the font's flag or its name."""
+    lettered = [span for span in spans if any(c.isalnum() for c in span["text"])]
+    return bool(lettered) and all(
+        span["flags"] & pymupdf.TEXT_FONT_BOLD or _BOLD_FONT.search(span["font"]) for span in lettered
+    )
 
 
 def _turn(direction: tuple[float, float], matrix: Any) -> int:

@@ -48,6 +48,7 @@ class Fragment:
     frame: Box
     turn: int = 0
     confidence: float | None = None
+    bold: bool = False
 
     @property
     def height(self) -> float:

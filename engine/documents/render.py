@@ -45,10 +45,10 @@ def render_page(
             "scratch": scratch,
             "options": options.to_json(),
         }
-        _check(_ask_child(command, options))
+        check_answer(ask_child(command, options))
 
 
-def _ask_child(command: dict[str, object], options: ParseOptions) -> str:
+def ask_child(command: dict[str, object], options: ParseOptions) -> str:
     """Run one command in a child of its own; return its answer, empty when it ended without one."""
     with subprocess.Popen(
         child_command(),
@@ -73,10 +73,11 @@ def _ask_child(command: dict[str, object], options: ParseOptions) -> str:
             child.kill()
 
 
-def _check(answer: str) -> None:
+def check_answer(answer: str) -> None:
+    """Raise DocumentError if a child's answer is an error, or none came."""
     if not answer:
         raise DocumentError(
-            "the process that drew the page ended without an answer", reason="crashed", advice="Open the file itself."
+            "the process that draws pages ended without an answer", reason="crashed", advice="Open the file itself."
         )
     error = json.loads(answer).get("error")
     if error is not None:

@@ -32,25 +32,37 @@ def structure_of(document: Document) -> Structure:
 
 
 def _from_outline(document: Document) -> Iterator[Heading]:
-    """Find the line of each entry: the first on its page that begins with the title, else the page's first."""
+    return (heading for heading, _ in outline_headings(document))
+
+
+def outline_headings(document: Document) -> Iterator[tuple[Heading, bool]]:
+    """Find the line of each entry: the first on its page that begins with the title, else the page's first.
+
+    With each stands whether its title was found on the page.
+    """
     after = 0
     for entry in document.outline:
         line = _line_of(document, entry, after)
         if line is not None:
             after = line
-            yield Heading(line, entry.level, " ".join(entry.title.split()))
+            found = begins_alike(document.lines[line - 1].text, entry.title)
+            yield Heading(line, entry.level, " ".join(entry.title.split())), found
 
 
 def _line_of(document: Document, entry: OutlineEntry, after: int) -> int | None:
     page = next((p for p in document.pages if p.number >= entry.page and p.lines), None)
     if page is None or page.lines is None:
         return None
-    title = _bare(entry.title)
     for line in document.lines[page.lines.first - 1 : page.lines.last]:
-        bare = _bare(line.text)
-        if line.number >= after and title and bare and (bare.startswith(title) or title.startswith(bare)):
+        if line.number >= after and begins_alike(line.text, entry.title):
             return line.number
     return max(page.lines.first, after)
+
+
+def begins_alike(text: str, title: str) -> bool:
+    """Say whether a line begins with a title, or the title with the line: letters and digits only, in any case."""
+    bare, wanted = _bare(text), _bare(title)
+    return bool(bare and wanted) and (bare.startswith(wanted) or wanted.startswith(bare))
 
 
 def _bare(text: str) -> str:

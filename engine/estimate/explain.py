@@ -11,13 +11,13 @@ from engine.estimate.flow import NOTHING, Guess, WorkEstimate, estimate_work
 from engine.estimate.scale import CHARACTERS_PER_PAGE, Corpus, Machine, pages_of, scale_lines, scaled
 from engine.estimate.sizes import CHARACTERS_PER_TOKEN
 from engine.estimate.sources import look_at
+from engine.estimate.total import Total, rates_of, total_of
 from engine.executor.translation import open_case
 from engine.language.loader import Loaded
 from engine.plan.node import Node
 from engine.plan.rewrites import rewritten
 from engine.plan.work import Workflow, as_written
-from models.errors import ModelError
-from models.rates import Rates, load_rates
+from models.rates import Rates
 
 HOW_TO_MEASURE = "redwell doctor --measure"
 
@@ -39,7 +39,7 @@ def explanation(
     written, workflow = as_written(loaded.plan), rewritten(loaded.plan)
     name = model or loaded.plan.default_model
     asks = any(node.traits().calls_model for node in written.nodes())
-    rates = _rates(name) if asks else None
+    rates = rates_of(name) if asks else None
     return "\n".join(
         [
             *_plan_lines("Plan as written", written),
@@ -50,13 +50,6 @@ def explanation(
             *_estimate_lines(loaded, workflow, data, case, name, rates, corpus or Corpus(), machines),
         ]
     )
-
-
-def _rates(model: str) -> Rates | None:
-    try:
-        return load_rates(model)
-    except ModelError:
-        return None  # the run says which model is missing; here its speed is just not known
 
 
 def _plan_lines(title: str, workflow: Workflow) -> Iterator[str]:
@@ -119,25 +112,22 @@ def _estimate_lines(
         characters = sum(sum(item.characters.values()) for item in source.items) * source.times
         yield f"  {source.name}: {len(source.items) * source.times:,.0f} rows, {characters:,.0f} characters"
     yield from _table(found, rates)
-    total = Guess.known(0)
-    prompt, read, sampled = Guess.known(0), Guess.known(0), Guess.known(0)
-    for one in found:
-        total = total.plus(one.calls)
-        prompt = prompt.plus(one.prompt_tokens)
-        read = read.plus(one.read_tokens)
-        sampled = sampled.plus(one.sampled_tokens)
+    total = total_of(found)
+    prompt, read, sampled = total.prompt_tokens, total.read_tokens, total.sampled_tokens
     yield (
-        f"  In all: {total.text()} calls, {prompt.text()} prompt tokens, of which {read.text()} are read (what prompts "
-        f"begin with alike is read once), {sampled.text()} tokens written"
+        f"  In all: {total.calls.text()} calls, {prompt.text()} prompt tokens, of which {read.text()} are read "
+        f"(what prompts begin with alike is read once), {sampled.text()} tokens written"
     )
-    yield from _time_lines(total, read, sampled, model, rates)
+    yield from _time_lines(total, model, rates)
     if machines or corpus.given:
         known = [Machine("this machine", rates.prompt_per_second, rates.sampled_per_second)] if rates else []
         rows = Guess.known(0)
         for one in found:
             rows = rows.plus(one.rows)
         pages = pages_of(sources, corpus, CHARACTERS_PER_PAGE)
-        yield from scale_lines([*known, *machines], calls=total, read=read, sampled=sampled, rows=rows, pages=pages)
+        yield from scale_lines(
+            [*known, *machines], calls=total.calls, read=read, sampled=sampled, rows=rows, pages=pages
+        )
     yield "  Replies that a case has already are not asked for again."
     if assumptions:
         yield "Assumed"
@@ -162,8 +152,8 @@ def _table(found: Sequence[WorkEstimate], rates: Rates | None) -> Iterator[str]:
         yield "  " + "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
-def _time_lines(total: Guess, read: Guess, sampled: Guess, model: str, rates: Rates | None) -> Iterator[str]:
-    if total == NOTHING:
+def _time_lines(total: Total, model: str, rates: Rates | None) -> Iterator[str]:
+    if total.calls == NOTHING:
         yield "  No model is asked."
         return
     shown = model or "the default model"
@@ -171,9 +161,9 @@ def _time_lines(total: Guess, read: Guess, sampled: Guess, model: str, rates: Ra
         command = f"{HOW_TO_MEASURE} {model}".strip()
         yield f"  Minutes: not known, for {shown} was not measured on this machine: `{command}`"
         return
-    likely, most = (rates.seconds(p, s) / 60 for p, s in ((read.likely, sampled.likely), (read.high, sampled.high)))
+    likely, most = (seconds / 60 for seconds in total.seconds(rates))
     longest = f", at most {most:,.1f}" if math.isfinite(most) else ", how many at most is not known"
-    yield f"  Minutes: about {likely:,.1f}" + ("" if total.low == total.high else longest)
+    yield f"  Minutes: about {likely:,.1f}" + ("" if total.calls.low == total.calls.high else longest)
     yield (
         f"  {shown} reads {rates.prompt_per_second:,.0f} and writes {rates.sampled_per_second:,.0f} tokens a second "
         f"here (measured {rates.measured_at[:10]})"

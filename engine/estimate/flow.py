@@ -14,11 +14,13 @@ from engine.estimate.sizes import (
     prompt_tokens,
     read_tokens,
     reply_tokens,
+    shown_tokens,
     source_sizes,
     written_sizes,
 )
 from engine.estimate.sources import Source
 from engine.language.layout import Layout
+from engine.operators.model_node import ModelNode
 from engine.plan.node import Node
 from engine.plan.work import Work, Workflow, WorkStep
 
@@ -165,7 +167,9 @@ def _calls(node: Node, rows: Guess, sides: Sequence[Flowing], assumptions: dict[
         return NOTHING
     prompts = max(1, len(main_prompts(node)))
     if traits.row_local or node.kind == "filter":
-        return rows.times(prompts, prompts, prompts)
+        agree = node.agreement if isinstance(node, ModelNode) else None
+        asked = prompts * (agree.times if agree else 1)
+        return rows.times(asked, asked, asked * getattr(node, "rounds", 1))
     if traits.cardinality == "many_to_one":
         return _groups(node, rows)
     if sides:
@@ -188,6 +192,7 @@ def _prompt_tokens(node: Node, flow: Flowing, calls: Guess, characters_per_token
     if calls == NOTHING or not prompts:
         return NOTHING
     each = sum(prompt_tokens(p, flow.sizes, characters_per_token) for p in prompts) / len(prompts)
+    each += shown_tokens(node, flow.sizes)
     if node.traits().cardinality != "many_to_one":
         return calls.times(each, each, each)
     # All rows are read once, in however many groups.

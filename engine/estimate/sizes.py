@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from engine.estimate.sources import Source
 from engine.language.binding import templates_of
 from engine.language.layout import DOCUMENT_CHARACTERS, Layout, in_reading_order
-from engine.language.schema import Enum, ListOf, Nullable, Quote, Record, Scalar, Schema, Type
+from engine.language.schema import Enum, ListOf, Nullable, Quote, Record, Scalar, Schema, Type, Value
 from engine.language.templates import Template
 from engine.plan.node import Node
 
@@ -74,8 +74,8 @@ def _type_tokens(kind: Type) -> float:
     match kind:
         case Scalar(name=name):
             return _TOKENS.get(name, _UNKNOWN_TOKENS)
-        case Enum() | Quote():
-            return _QUOTE_TOKENS if isinstance(kind, Quote) else _ENUM_TOKENS
+        case Enum() | Quote() | Value():
+            return _leaf_tokens(kind)
         case Nullable(inner=inner):
             return _type_tokens(inner)
         case ListOf(item=item):
@@ -85,16 +85,34 @@ def _type_tokens(kind: Type) -> float:
     return _UNKNOWN_TOKENS
 
 
+def _leaf_tokens(kind: Enum | Quote | Value) -> float:
+    match kind:
+        case Value(value_type=value_type):
+            return value_type.tokens
+        case Quote():
+            return _QUOTE_TOKENS
+    return _ENUM_TOKENS
+
+
 def main_prompts(node: Node) -> list[Template]:
     """Return the prompts that every row (or group, or pair) is asked with: `prompt`, or each of `prompts`."""
     found = list(templates_of(node))
-    main = [template for path, template in found if path[-1] in ("prompt", "comparison_prompt")]
+    main = [template for path, template in found if path[-1] in ("prompt", "comparison_prompt", "question")]
     return main or [template for _, template in found[:1]]
 
 
 def prompt_tokens(template: Template, sizes: Sizes, characters_per_token: float) -> float:
     """Judge one rendered prompt about one row."""
     return SYSTEM_TOKENS + literal_characters(template) / characters_per_token + read_tokens(template, sizes)
+
+
+def shown_tokens(node: Node, sizes: Sizes) -> float:
+    """Judge what an operator shows of a text beside its prompts: passages of it, at most so many tokens (answer)."""
+    most, field = getattr(node, "passage_tokens", None), getattr(node, "text_key", "")
+    if most is None:
+        return 0.0
+    text = sizes.get(field, _UNKNOWN_TOKENS)
+    return text if getattr(node, "retrieval", "") == "whole" else min(float(most), text)
 
 
 def read_tokens(template: Template, sizes: Sizes) -> float:

@@ -12,6 +12,7 @@ from engine.documents.options import ParseOptions
 from engine.documents.tables import READ_IN_CHILD, table_rows
 from engine.documents.walk import walk
 from engine.errors import DocumentError
+from engine.executor.datasets import wanted_documents
 from engine.executor.translation import open_case
 from engine.language.loader import Loaded
 from engine.plan.dataset import Dataset, DatasetType
@@ -98,7 +99,7 @@ def _file(dataset: Dataset, path: Path) -> Source:
 
 def _of_case(dataset: Dataset, case: Case) -> list[Item]:
     found = []
-    for entry in case.documents():
+    for entry in wanted_documents(case, dataset):
         path = next((found.path for found in case.paths(entry.id)), entry.filename)
         if fits(path, dataset.glob):
             text = "\n".join(line.text for line in case.lines(entry.id))

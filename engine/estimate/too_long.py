@@ -15,12 +15,10 @@ from engine.language.problems import Problem, Severity
 from engine.language.templates import Template
 from engine.plan.node import Node
 from engine.plan.plan import Plan, Settings
+from models.replies import LEAST_REPLY_TOKENS
 
 FEWEST_CHARACTERS, MOST_CHARACTERS = 3.0, 6.0
 """Per token: text is hardly ever cut finer than the first, or coarser than the second, on average."""
-
-LEAST_REPLY_TOKENS = 256
-"""A model refuses a prompt that leaves less room for the reply, or less than max_tokens."""
 
 SHOWN = 5
 REMEDIES = (

@@ -68,6 +68,12 @@ class Gold:
         best = max(fitting, key=lambda o: len(there & set(o["forms"])), default=None)
         return str(best["id"]) if best else f"{name}?"
 
+    def claimed(self, values: Any, files: Iterable[str]) -> list[Pair]:
+        """List the pairs that a cell claims which holds a name, or a list of them, of these records."""
+        names = values if isinstance(values, list) else [values]
+        there = sorted(files)
+        return [(file, self.officer(str(name), there)) for name in names for file in there]
+
 
 def _fits(name: PersonName, officer: Mapping[str, Any]) -> bool:
     """Say whether a surname the officer bears anywhere fits, and the given name does not contradict the true one."""
@@ -137,17 +143,13 @@ def predicted_pairs(case: Case, run_id: str, gold: Gold) -> dict[Pair, list[RowR
             f"the results have no field officer to score, only {', '.join(results.columns)}",
             advice="Let the pipeline write the field officer.",
         )
-    files = _files(case)
+    files = record_names(case)
     pairs: dict[Pair, list[RowRecord]] = {}
     for row_id in results.row_ids:
         row = case.row(run_id, row_id)
         documents = {r.document_id for r in case.ancestors(run_id, row_id)} | {row.document_id}
-        names = sorted({files[d] for d in documents if d is not None})
-        values = row.values.get(column)
-        for name in values if isinstance(values, list) else [values]:
-            officer = gold.officer(str(name), names)
-            for file in names:
-                pairs.setdefault((file, officer), []).append(row)
+        for pair in gold.claimed(row.values.get(column), {files[d] for d in documents if d is not None}):
+            pairs.setdefault(pair, []).append(row)
     return pairs
 
 
@@ -163,7 +165,7 @@ def located(case: Case, run_id: str, gold: Gold, predicted: Mapping[Pair, Sequen
     A page is right when it is one that gold names for a finding about this officer in this record; for the officer's
     name, when the lines cited there name the officer.
     """
-    files = _files(case)
+    files = record_names(case)
     results = case.results(run_id)
     records = [r for row in (results.row_ids if results else ()) for r in case.evidence(run_id, row)]
     values = {(r.row_id, r.path or r.column): r.document_id is not None for r in records}
@@ -192,7 +194,7 @@ def _names_officer(case: Case, record: EvidenceRecord, gold: Gold, officers: Map
     return any(finder.find(name) for name in names if name is not None)
 
 
-def _files(case: Case) -> dict[str, str]:
+def record_names(case: Case) -> dict[str, str]:
     """Name each document by its file, an attachment by the mail that holds it."""
     names = {}
     for entry in case.documents():

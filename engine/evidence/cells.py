@@ -84,7 +84,8 @@ class _Lineage:
             for value in item.values:
                 self._holders.setdefault(value, []).append(item)
         self._quotes: dict[int, tuple[Located, ...]] = {}
-        self._copies = _Copies([*rows.values()])
+        self._copies = _Copies([(row, row.copied) for row in rows.values()])
+        self._citations = _Copies([(row, row.cited) for row in rows.values()])
 
     def evidence(self, column: str, leaf: Leaf) -> Iterator[Located]:
         """Yield the lines a leaf was copied from; else its best place in each document that may hold it.
@@ -92,6 +93,7 @@ class _Lineage:
         Failing all, the quotes it came with.
         """
         copied = [place for row, span in self._copies.of(leaf) if (place := self._copied(row, span, leaf))]
+        copied = copied or [place for row, span in self._citations.of(leaf) if (place := self._cited(row, span, leaf))]
         if copied:
             yield from copied
             return
@@ -121,6 +123,17 @@ class _Lineage:
         if index is None or not text or not (text in wanted or wanted in text or _is_part(leaf.value, text)):
             return None
         return Located(index.document_id, lines[0].page, span.first, span.last, "exact", 1.0)
+
+    def _cited(self, row: Row, span: Span, leaf: Leaf) -> Located | None:
+        """Cite lines that an operator has checked a value against: the place in them that says it, else all of them."""
+        index = self._indexes.get(row.document_id) if row.document_id is not None else None
+        lines = [line for line in index.lines if span.first <= line.number <= span.last] if index else []
+        if index is None or not lines:
+            return None
+        found = locate(index, leaf.value, near=[span])
+        if found is not None and span.first <= found.first_line and found.last_line <= span.last:
+            return found
+        return Located(index.document_id, lines[0].page, span.first, span.last, "quote", QUOTE_SCORE)
 
     def _holders_by_document(self, leaf: Leaf) -> dict[DocumentId, list[Item]]:
         """Group the items that hold the leaf's value by document.
@@ -207,21 +220,22 @@ class _Lineage:
 
 
 class _Copies:
-    """The values that operators copied from lines they named."""
+    """The values that operators copied from lines they named, or cite lines for."""
 
-    def __init__(self, rows: Sequence[Row]) -> None:
-        self._copies: dict[tuple[str, object], list[tuple[Leaf, Row]]] = {}
-        for row in rows:
-            for column in row.values if row.copied else ():
+    def __init__(self, rows: Sequence[tuple[Row, Mapping[str, tuple[Span, ...]]]]) -> None:
+        """`rows` come with the lines of their values, by path."""
+        self._copies: dict[tuple[str, object], list[tuple[Leaf, Row, tuple[Span, ...]]]] = {}
+        for row, places in rows:
+            for column in row.values if places else ():
                 for leaf in leaves(column, row.values[column], row.values):
-                    if leaf.path in row.copied:
-                        self._copies.setdefault(identity(leaf.value), []).append((leaf, row))
+                    if leaf.path in places:
+                        self._copies.setdefault(identity(leaf.value), []).append((leaf, row, places[leaf.path]))
 
     def of(self, leaf: Leaf) -> Iterator[tuple[Row, Span]]:
-        """Yield row and lines of each copy of a leaf's value under its own key."""
-        for copy, row in self._copies.get(identity(leaf.value), []):
-            if copy.key == leaf.key:
-                yield from ((row, span) for span in row.copied[copy.path])
+        """Yield row and lines of each copy of a leaf's value under its own key; under its own path if there is one."""
+        same = [one for one in self._copies.get(identity(leaf.value), []) if one[0].key == leaf.key]
+        for _, row, spans in [one for one in same if one[0].path == leaf.path] or same:
+            yield from ((row, span) for span in spans)
 
 
 def _is_part(value: object, text: str) -> bool:

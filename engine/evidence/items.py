@@ -8,6 +8,8 @@ from functools import cached_property
 from typing import Any
 
 from engine.rows import Row
+from engine.values.base import MARKS, ORIGINAL
+from engine.values.cells import is_typed
 
 LONGEST_LEAF = 5000
 """Characters. Longer strings are texts of documents, which hold no cell's value as such."""
@@ -44,12 +46,17 @@ def identity(value: str | int | float | bool) -> tuple[str, object]:
 
 
 def leaves(name: str, value: object, item: Mapping[str, Any]) -> Iterator[Leaf]:
-    """Walk a value down to its leaves in order; null, blank strings and empty containers have none."""
+    """Walk a value down to its leaves in order; null, blank strings and empty containers have none.
+
+    A typed value (engine.values) has one leaf, the text as it stands in the document.
+    """
     yield from _walk(name, name, value, item)
 
 
 def _walk(path: str, key: str, value: object, item: Mapping[str, Any]) -> Iterator[Leaf]:
-    if isinstance(value, Mapping):
+    if is_typed(value):
+        yield from _typed(path, key, value, item)
+    elif isinstance(value, Mapping):
         for inner, below in value.items():
             yield from _walk(f"{path}.{inner}", str(inner), below, value)
     elif isinstance(value, str):
@@ -62,6 +69,19 @@ def _walk(path: str, key: str, value: object, item: Mapping[str, Any]) -> Iterat
         yield Leaf(path, key, value, item)
     elif value is not None:
         raise TypeError(f"{path}: a cell holds JSON values, not {type(value).__name__}")
+
+
+def _typed(path: str, key: str, value: Mapping[str, Any], item: Mapping[str, Any]) -> Iterator[Leaf]:
+    """Give the text that a typed value was read from; of a table, which has none, its cells.
+
+    What code made of the text (2024-03-15) stands in no document. It belongs to the item that the value is a field of.
+    """
+    if value[ORIGINAL]:
+        yield from _walk(f"{path}.{ORIGINAL}", key, value[ORIGINAL], item)
+        return
+    for name, part in value.items():
+        if name not in MARKS:
+            yield from _walk(f"{path}.{name}", name, part, value)
 
 
 def items(row: Row) -> list[Item]:

@@ -5,13 +5,44 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import hashlib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
-from engine.executor.events import Emit, ModelCall, Warned
-from models.errors import ModelError
-from models.protocol import ModelBackend, Reply, Request, warnings_of
-from storage.case import Case
+from engine.executor.events import Emit, ModelCall
+from models.protocol import ModelBackend, Reply, Request
+
+
+class ReplyStore(Protocol):
+    """Where replies are kept: a case (storage.replies), or what looks into one."""
+
+    def reply(self, key: str) -> dict[str, Any] | None:
+        """Return the reply saved under `key`, None when there is none."""
+
+    def save_reply(self, key: str, reply: Mapping[str, Any], operator: str = "", run_id: str | None = None) -> None:
+        """Save a reply for good before this returns."""
+
+
+class RepliesOnly:
+    """The replies of a case, for work in it that is no run of its own: a trial, a build."""
+
+    def __init__(self, case: ReplyStore) -> None:
+        self._case = case
+
+    def reply(self, key: str) -> dict[str, Any] | None:
+        """Return the reply saved under `key`, None when there is none."""
+        return self._case.reply(key)
+
+    def save_reply(self, key: str, reply: Mapping[str, Any], operator: str = "", run_id: str | None = None) -> None:
+        """Save a reply for good, as that of no run."""
+        self._case.save_reply(key, reply, operator)
+
+
+class Asking(Protocol):
+    """The door to the models of one run."""
+
+    async def ask(self, backend: ModelBackend, request: Request) -> Reply:
+        """Answer a request; raises models.errors.ModelError."""
 
 
 @dataclass(eq=False)
@@ -29,8 +60,8 @@ class CachedAsk:
     Equal requests that are in flight at once share one call, which goes on as long as anybody waits for it.
     """
 
-    def __init__(self, case: Case, run_id: str, emit: Emit) -> None:
-        self._case = case
+    def __init__(self, store: ReplyStore, run_id: str, emit: Emit) -> None:
+        self._store = store
         self._run_id = run_id
         self._emit = emit
         self._in_flight: dict[str, _Call] = {}
@@ -38,7 +69,7 @@ class CachedAsk:
     async def ask(self, backend: ModelBackend, request: Request) -> Reply:
         """Answer a request; raises models.errors.ModelError."""
         key = reply_key(backend, request)
-        stored = self._case.reply(key)
+        stored = self._store.reply(key)
         if stored is not None:
             return self._report(request, dataclasses.replace(_reply_from(stored), from_cache=True))
         shared = self._in_flight.get(key)
@@ -50,14 +81,9 @@ class CachedAsk:
         return await self._wait(key, call)
 
     async def _call(self, key: str, backend: ModelBackend, request: Request) -> Reply:
-        try:
-            reply = await backend.ask(request)
-        except ModelError:
-            self._tell_warnings(backend)
-            raise
+        reply = await backend.ask(request)
         # No await between the two: a reply that the model has finished is safe before anything else happens.
-        self._case.save_reply(key, _reply_to(reply), request.purpose.operator, self._run_id)
-        self._tell_warnings(backend)
+        self._store.save_reply(key, _reply_to(reply), request.purpose.operator, self._run_id)
         return self._report(request, reply)
 
     async def _wait(self, key: str, call: _Call) -> Reply:
@@ -78,10 +104,6 @@ class CachedAsk:
             call.task.cancel()
             await asyncio.wait([call.task])
 
-    def _tell_warnings(self, backend: ModelBackend) -> None:
-        for message in warnings_of(backend):
-            self._emit(Warned(message))
-
     def _report(self, request: Request, reply: Reply) -> Reply:
         self._emit(
             ModelCall(
@@ -96,6 +118,10 @@ class CachedAsk:
             )
         )
         return reply
+
+
+NewAsk = Callable[[ReplyStore, str, Emit], CachedAsk]
+"""Makes the door of one run, from where its replies are kept, its id, and who hears of calls."""
 
 
 def reply_key(backend: ModelBackend, request: Request) -> str:

@@ -61,7 +61,8 @@ class Calls:
         return OperatorTools(self._lent, self._backend, self._progress, expected)
 
     def tell(self, outcome: Outcome) -> None:
-        """Tell of the rows that failed."""
+        """Tell of the rows that failed, and show what came of all to whoever watches."""
+        self._lent.watch(self._node.name, outcome)
         for failed in outcome.failed:
             self._emit(RowFailed(self._node.name, failed.row.id, failed.error, failed.advice))
 

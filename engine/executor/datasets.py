@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import islice
@@ -17,9 +17,10 @@ from engine.documents.leftovers import scratch_folder
 from engine.documents.options import ParseOptions
 from engine.documents.pool import ParserPool
 from engine.documents.tables import READ_IN_CHILD, table_rows
+from engine.documents.walk import walk
 from engine.errors import DocumentError, UsageError
 from engine.executor.events import Emit
-from engine.executor.sources import NO_TEXT, document_row, ingest, load_document, save_document
+from engine.executor.sources import NO_TEXT, document_row, ingest, ingest_files, load_document, save_document
 from engine.executor.translation import open_case
 from engine.plan.dataset import Dataset
 from engine.plan.sources import fits, kind_of_source
@@ -27,6 +28,7 @@ from engine.rows import DocumentId, Row
 from storage.case import Case
 from storage.documents import DocumentEntry
 from storage.ledger import DocumentRecord, FateRecord
+from storage.listing import DocumentFilter
 
 
 @dataclass
@@ -46,7 +48,10 @@ class ReadDataset:
 
 @dataclass(frozen=True)
 class DatasetReader:
-    """Reads the datasets of one run. `directory` is where relative paths start; `tables` are rows handed over."""
+    """Reads the datasets of one run. `directory` is where relative paths start; `tables` are rows handed over.
+
+    `choose` picks files of a folder, where not all are wanted.
+    """
 
     case: Case
     emit: Emit
@@ -55,6 +60,7 @@ class DatasetReader:
     directory: Path
     tables: Mapping[str, Sequence[Mapping[str, Any]]]
     first: int | None = None
+    choose: Callable[[Sequence[Path]], Sequence[Path]] | None = None
 
     async def read(self, dataset: Dataset) -> ReadDataset:
         """Read a dataset before its parsing functions; raises UsageError where it gives no rows at all.
@@ -72,15 +78,13 @@ class DatasetReader:
                 return ReadDataset(await self._rows(dataset))
 
     async def _folder(self, dataset: Dataset) -> ReadDataset:
-        found = await ingest(
-            dataset.location(self.directory),
-            self.case,
-            self.emit,
-            dataset=dataset.name,
-            options=self.options,
-            workers=self.workers,
-            first=self.first,
-        )
+        location = dataset.location(self.directory)
+        shared: dict[str, Any] = {"dataset": dataset.name, "options": self.options, "workers": self.workers}
+        if self.choose is not None and location.is_dir():
+            chosen_files = self.choose(walk([location]).files)
+            found = await ingest_files(chosen_files, self.case, self.emit, root=location, **shared)
+        else:
+            found = await ingest(location, self.case, self.emit, first=self.first, **shared)
         chosen = islice(found.documents.items(), self.first)
         documents = ((load_document(self.case, id), path) for id, path in chosen)
         return _documents(dataset, documents, found.fates)
@@ -146,14 +150,15 @@ class DatasetReader:
             return self._from_case(dataset, other)
 
     def _from_case(self, dataset: Dataset, source: Case) -> ReadDataset:
-        paths = {entry.id: _path_of(source, entry) for entry in source.documents()}
+        paths = {entry.id: _path_of(source, entry) for entry in wanted_documents(source, dataset)}
         chosen = dict(islice(((id, path) for id, path in paths.items() if fits(path, dataset.glob)), self.first))
-        failures = [f for f in source.failures() if fits(f.path, dataset.glob)]
+        failures = [f for f in source.failures() if not dataset.is_selection and fits(f.path, dataset.glob)]
         if not chosen and not failures and self.first != 0:
-            wanted = f" that fit {', '.join(dataset.glob)}" if dataset.glob else ""
             raise UsageError(
-                f"dataset {dataset.name!r}: the case {source.path} holds no documents{wanted}",
-                advice="Read files into it: `redwell ingest FOLDER --case FILE`.",
+                f"dataset {dataset.name!r}: the case {source.path} holds no documents{_wanted_text(dataset)}",
+                advice="Tag or star documents, or choose all of them."
+                if dataset.is_selection
+                else "Read files into it: `redwell ingest FOLDER --case FILE`.",
             )
         fates = [DocumentRecord(path, "parsed", id) for id, path in chosen.items()]
         fates += [DocumentRecord(f.path, "failed", f.sha256, f.reason, f.message, f.advice) for f in failures]
@@ -167,6 +172,31 @@ class DatasetReader:
                 save_document(self.case, document)
                 self.case.add_path(id, path)
         return document
+
+
+def wanted_documents(case: Case, dataset: Dataset) -> list[DocumentEntry]:
+    """List the documents of a case that a dataset chooses by mark or by name, in the order of reading.
+
+    Raises UsageError for a document that is named and not there.
+    """
+    entries = case.documents()
+    missing = set(dataset.documents) - {entry.id for entry in entries}
+    if missing:
+        raise UsageError(
+            f"dataset {dataset.name!r}: the case {case.path} has no document {min(missing)}",
+            advice="Name documents by their whole SHA-256, as the table of documents shows it.",
+        )
+    if dataset.tags or dataset.starred:
+        marked = case.documents_that_fit(DocumentFilter(tags=dataset.tags, starred=dataset.starred))
+        entries = [entry for entry in entries if entry.id in marked]
+    return [entry for entry in entries if not dataset.documents or entry.id in dataset.documents]
+
+
+def _wanted_text(dataset: Dataset) -> str:
+    parts = [f"fit {', '.join(dataset.glob)}"] if dataset.glob else []
+    parts += [f"have the tag {' or '.join(dataset.tags)}"] if dataset.tags else []
+    parts += ["have a star"] if dataset.starred else []
+    return f" that {' and '.join(parts)}" if parts else ""
 
 
 def _documents(dataset: Dataset, documents: Iterable[tuple[Document, str]], fates: list[DocumentRecord]) -> ReadDataset:

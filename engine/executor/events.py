@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from storage.codec import dump_json
+
 
 @dataclass(frozen=True, slots=True)
 class Event:
@@ -16,7 +18,7 @@ class Event:
     def to_json(self) -> str:
         """Write one line: the event's kind first, then its fields."""
         body = {"event": type(self).__name__, **dataclasses.asdict(self)}
-        return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+        return dump_json(body)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from engine.errors import EnvironmentMissing
 from engine.executor.events import Emit, Event, ModelLoading, ModelReady, ModelRestarted, Warned
 from models.errors import ModelError
-from models.isolation.notices import GivesNotice, Notice, Restarted
-from models.protocol import ModelBackend, warnings_of
+from models.notices import GivesNotice, Notice, Restarted
+from models.protocol import ModelBackend
 
 OpenModel = Callable[[str], ModelBackend]
 """Load the model of that name; empty for the default. Blocks while it loads; raises models.errors.ModelError."""
@@ -98,8 +98,6 @@ class ModelPool:
         except ModelError as error:
             raise EnvironmentMissing(str(error), advice=error.advice) from error
         self._emit(ModelReady(backend.name, backend.context_tokens, time.perf_counter() - start))
-        for message in warnings_of(backend):
-            self._emit(Warned(message))
         if isinstance(backend, GivesNotice):
             backend.watch(partial(self._pass_on, asyncio.get_running_loop()))
         return backend

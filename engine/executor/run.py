@@ -15,7 +15,7 @@ from engine.code.pool import CodePool
 from engine.documents.options import ParseOptions
 from engine.errors import PipelineError, RedwellError
 from engine.executor.accounts import Account
-from engine.executor.asking import CachedAsk
+from engine.executor.asking import CachedAsk, NewAsk
 from engine.executor.datasets import DatasetReader, ReadDataset
 from engine.executor.events import Emit, Event, FilesFound, ModelCall, OperatorProgress, RunFinished, RunStarted, Warned
 from engine.executor.model_pool import ModelPool, OpenEmbedder, OpenModel
@@ -26,7 +26,7 @@ from engine.executor.retrieval import Retrieval
 from engine.executor.sources import source_reader
 from engine.executor.stages import StageRunner
 from engine.executor.steps import KeepInOrder, run_steps
-from engine.executor.tools import Lent
+from engine.executor.tools import Lent, WatchOutcome, watch_nothing
 from engine.executor.translation import as_redwell_error
 from engine.language.checks import SourceFields, check
 from engine.language.loader import Loaded
@@ -63,7 +63,7 @@ class RunOptions:
     `columns`: the columns of the results table, empty for the usual ones. `workers` parse files at once.
     `rewrite`: run the plan after its exact rewrites (engine.plan.rewrites), which give the same results with less work.
     `rows` fills datasets of type memory, before the rows that the plan gives them; `first` takes so many documents or
-    rows of each dataset, and no more.
+    rows of each dataset, and no more. `watch` sees what operators make of rows, while they do.
     """
 
     model: str = ""
@@ -75,6 +75,7 @@ class RunOptions:
     rewrite: bool = True
     rows: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     first: int | None = None
+    watch: WatchOutcome = watch_nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,16 +97,18 @@ async def run_pipeline(
     open_embedder: OpenEmbedder,
     emit: Emit,
     options: RunOptions | None = None,
+    new_ask: NewAsk = CachedAsk,
 ) -> RunResult:
     """Run a checked plan to its end and keep everything in the case.
 
     Replies of earlier runs are used where nothing they depend on has changed, so running again after a kill
     resumes. Raises a RedwellError that says what stops the whole run; single files and rows that fail do not.
+    `new_ask` makes the door to the model, for who wants to see what goes through it.
     """
     options = options or RunOptions()
     refuse_problems(loaded)
     refuse_untrusted(loaded.plan, loaded.positions, trust_code=options.trust_code)
-    return await _Run(loaded, case, open_model, open_embedder, emit, options).run()
+    return await _Run(loaded, case, open_model, open_embedder, emit, options, new_ask).run()
 
 
 def refuse_problems(loaded: Loaded, source_fields: SourceFields | None = None) -> None:
@@ -132,12 +135,14 @@ class _Run:
         open_embedder: OpenEmbedder,
         emit: Emit,
         options: RunOptions,
+        new_ask: NewAsk,
     ) -> None:
         self._loaded = loaded
         self._plan = loaded.plan
         self._case = case
         self._watcher = emit
         self._options = options
+        self._new_ask = new_ask
         self._run_id = ""
         self._failed_items = 0
         self._begun = time.perf_counter()
@@ -236,13 +241,14 @@ class _Run:
         prompt = self._plan.system_prompt
         return Lent(
             case=self._case,
-            asking=CachedAsk(self._case, self._run_id, self._emit),
+            asking=self._new_ask(self._case, self._run_id, self._emit),
             pool=self._pool,
             settings=self._plan.settings,
             retrieval=retrieval,
             system_prompt="\n".join(text for text in (prompt.persona, prompt.dataset_description) if text),
             trusts_code=self._options.trust_code,
             code=self._code,
+            watch=self._options.watch,
         )
 
     async def _backend_of(self, node: Node) -> ModelBackend | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from itertools import islice
@@ -13,17 +13,23 @@ from typing import Any
 from engine.documents.codec import document_from_json, document_to_json
 from engine.documents.document import Document
 from engine.documents.events import Duplicate, FileEvent, FileFailed, Found, IngestEvent, Known, Parsed
+from engine.documents.facts import language_of, ocr_pages_of, year_of
 from engine.documents.ingest import ingest_folder
 from engine.documents.options import ParseOptions
 from engine.documents.walk import walk
 from engine.errors import UsageError
 from engine.evidence.text_index import SourceLine, SourceText
 from engine.executor.events import DocumentFailed, DocumentRead, Emit, FilesFound
+from engine.executor.reading_rates import Reading
 from engine.plan.plan import Dataset
 from engine.rows import DocumentId, Row
 from storage.case import Case
 from storage.documents import LineRecord
+from storage.labels import DocumentFacts
 from storage.ledger import DocumentRecord
+
+Passed = Callable[[], Awaitable[None]]
+"""Waited for between files: who lets it wait pauses the reading."""
 
 NO_TEXT = "no text was found in this document"
 """Why a document is rejected before the first operator; its path follows."""
@@ -36,6 +42,8 @@ class Ingested:
     documents: dict[DocumentId, str] = field(default_factory=dict)
     """Document -> the first path it was found at, relative to the folder."""
     fates: list[DocumentRecord] = field(default_factory=list)
+    readings: dict[str, Reading] = field(default_factory=dict)
+    """What was read and timed, by kind (engine.executor.reading_rates keeps it)."""
 
     @property
     def failed(self) -> int:
@@ -43,19 +51,31 @@ class Ingested:
         return sum(record.fate == "failed" for record in self.fates)
 
 
-async def ingest(
-    folder: Path, case: Case, emit: Emit, *, dataset: str, options: ParseOptions, workers: int, first: int | None = None
+async def ingest(  # noqa: PLR0913 - what a person may choose
+    folder: Path,
+    case: Case,
+    emit: Emit,
+    *,
+    dataset: str,
+    options: ParseOptions,
+    workers: int,
+    first: int | None = None,
+    again: bool = False,
+    passed: Passed | None = None,
 ) -> Ingested:
     """Read a folder (or one file) into the case; files that are in it already are not parsed again.
 
-    `first`: take so many files in the order of their paths, and no more.
+    `first`: take so many files in the order of their paths, and no more. `again`: read also what is in the case, in
+    place of what was read before. `passed` is waited for between files.
     Raises UsageError when there is nothing at `folder`, or no file in it.
     """
     if not folder.exists():
         raise UsageError(f"dataset {dataset!r}: there is nothing at {folder}", advice="Give an existing folder.")
     root = folder if folder.is_dir() else folder.parent
     paths = [folder] if first is None else first_files(folder, first)
-    result = await ingest_files(paths, case, emit, root=root, dataset=dataset, options=options, workers=workers)
+    result = await ingest_files(
+        paths, case, emit, root=root, dataset=dataset, options=options, workers=workers, again=again, passed=passed
+    )
     if not result.fates and first != 0:
         raise UsageError(
             f"dataset {dataset!r}: there are no files in {folder}", advice="Give a folder that holds documents."
@@ -72,12 +92,17 @@ async def ingest_files(  # noqa: PLR0913 - what ingest takes, and the files by t
     dataset: str,
     options: ParseOptions,
     workers: int,
+    again: bool = False,
+    passed: Passed | None = None,
 ) -> Ingested:
-    """Read files and folders into the case; paths are told relative to `root`."""
+    """Read files and folders into the case; paths are told relative to `root`.
+
+    `again`: read also what is in the case, in place of what was read before. `passed` is waited for between files.
+    """
     ingestion = _Ingestion(root, case, emit, dataset)
     events = ingest_folder(
         paths,
-        known=case.has_document,
+        known=(lambda document: False) if again else case.has_document,
         options=options,
         workers=workers,
         known_children=lambda document: _children(case, document),
@@ -85,6 +110,8 @@ async def ingest_files(  # noqa: PLR0913 - what ingest takes, and the files by t
     async with aclosing(events) as stream:  # type: ignore[type-var]
         async for event in stream:
             ingestion.take(event)
+            if passed is not None:
+                await passed()
     return ingestion.result
 
 
@@ -123,7 +150,8 @@ class _Ingestion:
                 self._failed(event)
             case Parsed(document=document):
                 self._count(event)
-                save_document(self._case, document)
+                save_document(self._case, document, event.seconds)
+                self._time(document, event.seconds)
                 self._read(event, document.id, "parsed", document, event.seconds)
             case Known(id=known):
                 self._count(event)
@@ -131,6 +159,10 @@ class _Ingestion:
             case Duplicate(id=known):
                 self._count(event)
                 self._read(event, known, "duplicate", load_document(self._case, known), 0.0)
+
+    def _time(self, document: Document, seconds: float) -> None:
+        timed = Reading(1, len(document.pages), document.size_bytes, seconds)
+        self.result.readings[document.kind] = self.result.readings.get(document.kind, Reading()) + timed
 
     def _count(self, event: FileEvent) -> None:
         """Count the files of the folder; those inside other files come on top of what was found."""
@@ -188,17 +220,25 @@ class _Ingestion:
         return Path(os.path.relpath(path, self._root)).as_posix()
 
 
-def save_document(case: Case, document: Document) -> None:
-    """Put a parsed document and its lines into the case."""
-    case.save_document(
-        document.id,
-        filename=document.filename,
-        kind=document.kind,
-        size_bytes=document.size_bytes,
-        page_count=len(document.pages),
-        body=document_to_json(document),
-        lines=(LineRecord(line.number, line.page, line.text) for line in document.lines),
-    )
+def save_document(case: Case, document: Document, seconds: float | None = None) -> None:
+    """Put a parsed document, its lines and its facts into the case; `seconds`: how long reading it took."""
+    with case.transaction():
+        case.save_document(
+            document.id,
+            filename=document.filename,
+            kind=document.kind,
+            size_bytes=document.size_bytes,
+            page_count=len(document.pages),
+            body=document_to_json(document),
+            lines=(LineRecord(line.number, line.page, line.text) for line in document.lines),
+        )
+        save_facts(case, document, seconds)
+
+
+def save_facts(case: Case, document: Document, seconds: float | None = None) -> None:
+    """Work out and keep what a table shows of a document besides its file."""
+    facts = DocumentFacts(ocr_pages_of(document), language_of(document), year_of(document), seconds)
+    case.save_facts(document.id, facts)
 
 
 def load_document(case: Case, id: DocumentId) -> Document:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,20 +11,29 @@ from numpy.typing import NDArray
 
 from engine.code.pool import CodePool
 from engine.code.program import Program
+from engine.documents.document import Document
 from engine.documents.structure import Structure, structure_of
 from engine.errors import PipelineError, RedwellError
-from engine.executor.asking import CachedAsk
+from engine.executor.asking import Asking
 from engine.executor.embedding import embed_through_case
 from engine.executor.events import Emit, OperatorProgress
 from engine.executor.model_pool import ModelPool
+from engine.executor.rereading import read_by_ocr
 from engine.executor.retrieval import Retrieval
 from engine.executor.sources import load_document
 from engine.language.trust import TRUST_ADVICE
-from engine.operators.base import CallRecord, Retrieved
+from engine.operators.base import CallRecord, Outcome, Retrieved
 from engine.plan.plan import Settings
 from engine.rows import DocumentId
 from models.protocol import ModelBackend, Reply, Request, Sampling
 from storage.case import Case
+
+WatchOutcome = Callable[[str, Outcome], None]
+"""Sees what one call of an operator made of its rows, as soon as it did; rows may be seen more than once."""
+
+
+def watch_nothing(operator: str, outcome: Outcome) -> None:
+    """Look away."""
 
 
 @dataclass
@@ -53,13 +62,14 @@ class Lent:
     """All that the calls of a run share."""
 
     case: Case
-    asking: CachedAsk
+    asking: Asking
     pool: ModelPool
     settings: Settings
     system_prompt: str
     retrieval: Retrieval
     trusts_code: bool = False
     code: CodePool = field(default_factory=CodePool)
+    watch: WatchOutcome = watch_nothing
     structures: dict[DocumentId, Structure] = field(default_factory=dict)
     passages: dict[str, Sequence[Retrieved]] = field(default_factory=dict)
     """What retrievers found, by the row that was asked about: its evidence is looked for there too."""
@@ -138,6 +148,14 @@ class OperatorTools:
         if document_id not in known:
             known[document_id] = structure_of(load_document(self._lent.case, document_id))
         return known[document_id]
+
+    def document(self, document_id: DocumentId) -> Document:
+        """Return a document of the case; raises storage.errors.NotInCase."""
+        return load_document(self._lent.case, document_id)
+
+    async def read_by_ocr(self, document_id: DocumentId, pages: Sequence[int]) -> Document:
+        """Read some pages of a document's file by OCR, the others left empty; raises DocumentError."""
+        return await read_by_ocr(self._lent.case, document_id, pages)
 
     async def call_code(self, program: Program, given: Any) -> Any:
         """Call code of the pipeline in a confined process; raises PipelineError unless it is trusted."""

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from engine.disk import is_disk_full
 from engine.errors import CaseError, EnvironmentMissing, RedwellError
 from models.errors import ModelError
 from storage.case import Case
 from storage.errors import StorageError
-
-_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 def as_redwell_error(error: Exception) -> Exception:
@@ -25,7 +23,7 @@ def as_redwell_error(error: Exception) -> Exception:
         case ConnectionError():
             return error  # whoever watched the run is gone; there is nobody to tell
         case OSError():
-            full = error.errno in _FULL
+            full = is_disk_full(error)
             advice = "Free some space" if full else "Check the disk, its rights and the limits of this account"
             return EnvironmentMissing(f"the system refused: {error}", advice=f"{advice}, then repeat the command.")
         case _:

@@ -29,6 +29,7 @@ class OperatorMethods:
         save_retriever_output: bool = False,
         too_long: Literal['error', 'middle_out', 'head', 'head_tail', 'split'] = 'error',
         layout: Literal['as_written', 'document_first'] = 'as_written',
+        agree: int | Mapping[str, Any] | None = None,
         limit: int | None = None,
         timeout_seconds: float | None = None,
         timeout: float | None = None,
@@ -40,11 +41,13 @@ class OperatorMethods:
         num_calibration_docs: int = 10,
         input: str | Sequence[str] = (),
         drop_keys: str | Sequence[str] = (),
+        cite: bool = False,
     ) -> Self:
         """Add the fields of `schema` to each row, in written order; then drop `drop_keys`.
 
         `samples` answers make as many rows of each row. Without a prompt, map only drops keys.
         `probabilities` names further fields: the probability of a choice (engine.operators.probabilities).
+        With `cite`, each field names the lines of the text that it comes from, and is null where they do not hold it.
         A field of `schema` may be in `drop_keys`: it is written for the model's benefit and kept in no row.
 
         Inside output: schema, probabilities, n.
@@ -68,6 +71,7 @@ class OperatorMethods:
         save_retriever_output: bool = False,
         too_long: Literal['error', 'middle_out', 'head', 'head_tail', 'split'] = 'error',
         layout: Literal['as_written', 'document_first'] = 'as_written',
+        agree: int | Mapping[str, Any] | None = None,
         limit: int | None = None,
         timeout_seconds: float | None = None,
         timeout: float | None = None,
@@ -102,6 +106,7 @@ class OperatorMethods:
         save_retriever_output: bool = False,
         too_long: Literal['error', 'middle_out', 'head', 'head_tail', 'split'] = 'error',
         layout: Literal['as_written', 'document_first'] = 'as_written',
+        agree: int | Mapping[str, Any] | None = None,
         limit: int | None = None,
         timeout_seconds: float | None = None,
         timeout: float | None = None,
@@ -156,6 +161,7 @@ class OperatorMethods:
         save_retriever_output: bool = False,
         too_long: Literal['error', 'middle_out', 'head', 'head_tail', 'split'] = 'error',
         layout: Literal['as_written', 'document_first'] = 'as_written',
+        agree: int | Mapping[str, Any] | None = None,
         limit: int | None = None,
         timeout_seconds: float | None = None,
         timeout: float | None = None,
@@ -169,6 +175,54 @@ class OperatorMethods:
         suffix is `_extracted_{name}` unless `extraction_key_suffix` says otherwise. The field is one text, an empty line
         between passages, or a list of them without `format_extraction`. The document lines of each are kept (Row.copied).
         In `validate` and `gleaning`, `output` has these fields.
+        """
+
+    def answer(
+        self,
+        name: str | None = None,
+        *,
+        sample: int | None = None,
+        on_error: Literal['record', 'fail_run'] = 'record',
+        skip_on_error: bool | None = None,
+        model: str | None = None,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        validate: Sequence[Any] = (),
+        num_retries_on_validate_failure: int = 2,
+        gleaning: Mapping[str, Any] | None = None,
+        examples: Sequence[Any] = (),
+        retriever: str | None = None,
+        save_retriever_output: bool = False,
+        too_long: Literal['error', 'middle_out', 'head', 'head_tail', 'split'] = 'error',
+        layout: Literal['as_written', 'document_first'] = 'as_written',
+        agree: int | Mapping[str, Any] | None = None,
+        limit: int | None = None,
+        timeout_seconds: float | None = None,
+        timeout: float | None = None,
+        question: str | None = None,
+        questions: Sequence[Any] = (),
+        text_key: str = 'text',
+        contract: Literal['minimal', 'rich'] = 'minimal',
+        signals: Mapping[str, Any] = {},
+        quote: bool = False,
+        accept: Sequence[Any] = ('verbatim', 'inferred'),
+        retrieval: Literal['hybrid', 'fts', 'embedding', 'whole'] = 'hybrid',
+        passage_tokens: int = 2000,
+        rounds: int = 2,
+        max_items: int = 40,
+        second_look: bool = True,
+        keep_signals: bool = False,
+    ) -> Self:
+        """Answer `question`, or each of `questions`, from the text in `text_key`, by a model that names the lines.
+
+        For a question `name` it writes `{name}` (the value; `answer` for `question`), `{name}_status` (found, partial,
+        none, conflict or clarify), `{name}_note` (caveats, and what to ask back) and `{name}_items` (each value with its
+        lines, page and snippet); with `keep_signals` also `_{name}_signals`. `contract` says how much the model tells of
+        its own answer, `signals` adds to it.
+        `accept` are the ways of coming by a value that may be kept. A text of up to `passage_tokens` is shown whole, else
+        the passages that `retrieval` finds; `rounds` are how often it looks. `second_look` asks of each item, by itself,
+        whether it answers the question. In `validate` and
+        `gleaning`, `output` has what the model wrote as values, under the question's name.
         """
 
     def unnest(
@@ -247,6 +301,7 @@ class OperatorMethods:
         save_retriever_output: bool = False,
         too_long: Literal['error', 'middle_out', 'head', 'head_tail', 'split'] = 'error',
         layout: Literal['as_written', 'document_first'] = 'as_written',
+        agree: int | Mapping[str, Any] | None = None,
         limit: int | None = None,
         timeout_seconds: float | None = None,
         timeout: float | None = None,
@@ -307,6 +362,7 @@ class OperatorMethods:
         save_retriever_output: bool = False,
         too_long: Literal['error', 'middle_out', 'head', 'head_tail', 'split'] = 'error',
         layout: Literal['as_written', 'document_first'] = 'as_written',
+        agree: int | Mapping[str, Any] | None = None,
         limit: int | None = None,
         timeout_seconds: float | None = None,
         timeout: float | None = None,
@@ -354,6 +410,7 @@ class OperatorMethods:
         save_retriever_output: bool = False,
         too_long: Literal['error', 'middle_out', 'head', 'head_tail', 'split'] = 'error',
         layout: Literal['as_written', 'document_first'] = 'as_written',
+        agree: int | Mapping[str, Any] | None = None,
         limit: int | None = None,
         timeout_seconds: float | None = None,
         timeout: float | None = None,
@@ -454,6 +511,7 @@ class OperatorMethods:
         save_retriever_output: bool = False,
         too_long: Literal['error', 'middle_out', 'head', 'head_tail', 'split'] = 'error',
         layout: Literal['as_written', 'document_first'] = 'as_written',
+        agree: int | Mapping[str, Any] | None = None,
         limit: int | None = None,
         timeout_seconds: float | None = None,
         timeout: float | None = None,
@@ -511,6 +569,7 @@ class OperatorMethods:
         save_retriever_output: bool = False,
         too_long: Literal['error', 'middle_out', 'head', 'head_tail', 'split'] = 'error',
         layout: Literal['as_written', 'document_first'] = 'as_written',
+        agree: int | Mapping[str, Any] | None = None,
         limit: int | None = None,
         timeout_seconds: float | None = None,
         timeout: float | None = None,
@@ -584,6 +643,21 @@ class OperatorMethods:
         """Make a field of each entry of the dictionary in `unnest_key`, or of the entries `keys`, null where missing.
 
         The dictionary goes, unless `drop_source` is false. Null counts as a dictionary without entries.
+        """
+
+    def compute(
+        self,
+        name: str | None = None,
+        *,
+        fields: Mapping[str, Any],
+        sample: int | None = None,
+        rates: Sequence[Any] = (),
+        basis: bool = True,
+    ) -> Self:
+        """Add a field for each expression of `fields`, in written order: `output` is the row with those before it.
+
+        `rates` is the table that `convert` uses. With `basis`, `NAME_basis` says of the field NAME by which expression and
+        which rates it was computed, and why it is null.
         """
 
     def code_map(
@@ -672,6 +746,7 @@ class OperatorMethods:
         save_retriever_output: bool = False,
         too_long: Literal['error', 'middle_out', 'head', 'head_tail', 'split'] = 'error',
         layout: Literal['as_written', 'document_first'] = 'as_written',
+        agree: int | Mapping[str, Any] | None = None,
         limit: int | None = None,
         timeout_seconds: float | None = None,
         timeout: float | None = None,
@@ -717,6 +792,7 @@ class OperatorMethods:
         save_retriever_output: bool = False,
         too_long: Literal['error', 'middle_out', 'head', 'head_tail', 'split'] = 'error',
         layout: Literal['as_written', 'document_first'] = 'as_written',
+        agree: int | Mapping[str, Any] | None = None,
         limit: int | None = None,
         timeout_seconds: float | None = None,
         timeout: float | None = None,
@@ -756,6 +832,7 @@ class OperatorMethods:
         save_retriever_output: bool = False,
         too_long: Literal['error', 'middle_out', 'head', 'head_tail', 'split'] = 'error',
         layout: Literal['as_written', 'document_first'] = 'as_written',
+        agree: int | Mapping[str, Any] | None = None,
         limit: int | None = None,
         timeout_seconds: float | None = None,
         timeout: float | None = None,

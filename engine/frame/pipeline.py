@@ -140,14 +140,22 @@ class Pipeline(OperatorMethods):
 
         return explanation(self._loaded, data=self.data, case=self.case_file)
 
-    def show(self, n: int = 5, *, case: AnyPath | None = None, model: str = "", trust_code: bool = False) -> None:
+    def show(
+        self,
+        n: int = 5,
+        *,
+        case: AnyPath | None = None,
+        model: str = "",
+        trust_code: bool = False,
+        allow_hosts: Sequence[str] = (),
+    ) -> None:
         """Run on the first `n` documents (or rows) of each dataset, and print the table."""
         from engine.cli.console import output  # noqa: PLC0415
         from engine.cli.results_view import results_view  # noqa: PLC0415
 
         if n < 0:
             raise UsageError(f"show({n}): a number of documents is not negative")
-        report = self._run(case, model, trust_code, first=n)
+        report = self._run(case, model, trust_code, allow_hosts, first=n)
         console = output()
         console.print(results_view(report.table, console.width) if report.table else "No rows came out.")
 
@@ -159,33 +167,39 @@ class Pipeline(OperatorMethods):
         case: AnyPath | None = None,
         model: str = "",
         trust_code: bool = False,
+        allow_hosts: Sequence[str] = (),
         rewrite: bool = True,
         progress: bool | None = None,
     ) -> RunReport:
         """Run the pipeline; return the rows and what became of all others.
 
-        `model` replaces the models that the pipeline names; `trust_code` lets its own Python run; `rewrite` allows
-        the exact rewrites; `progress` is drawn on a terminal if not said otherwise.
+        `model` replaces the models that the pipeline names; `trust_code` lets its own Python run; `allow_hosts`
+        names servers (HOST:PORT) that text may be sent to although they are not this machine; `rewrite` allows the
+        exact rewrites; `progress` is drawn on a terminal if not said otherwise.
         """
-        return self._run(case, model, trust_code, rewrite=rewrite, progress=progress, warn=False)
+        return self._run(case, model, trust_code, allow_hosts, rewrite=rewrite, progress=progress, warn=False)
 
     def collect(
-        self, *, case: AnyPath | None = None, model: str = "", trust_code: bool = False
+        self, *, case: AnyPath | None = None, model: str = "", trust_code: bool = False, allow_hosts: Sequence[str] = ()
     ) -> list[dict[str, Any]]:
         """Run the pipeline; return the result rows with all their fields. Warns RowsFailed where some failed."""
-        return self._run(case, model, trust_code).rows
+        return self._run(case, model, trust_code, allow_hosts).rows
 
-    def count(self, *, case: AnyPath | None = None, model: str = "", trust_code: bool = False) -> int:
+    def count(
+        self, *, case: AnyPath | None = None, model: str = "", trust_code: bool = False, allow_hosts: Sequence[str] = ()
+    ) -> int:
         """Run the pipeline; return the number of result rows."""
-        return len(self._run(case, model, trust_code).rows)
+        return len(self._run(case, model, trust_code, allow_hosts).rows)
 
-    def to_pandas(self, *, case: AnyPath | None = None, model: str = "", trust_code: bool = False) -> Any:
+    def to_pandas(
+        self, *, case: AnyPath | None = None, model: str = "", trust_code: bool = False, allow_hosts: Sequence[str] = ()
+    ) -> Any:
         """Run the pipeline; return a pandas DataFrame of the result rows with all their fields."""
         try:
             import pandas  # type: ignore[import-not-found,import-untyped,unused-ignore]  # noqa: PLC0415
         except ImportError as error:
             raise EnvironmentMissing("to_pandas needs pandas", advice="Install it: `pip install pandas`.") from error
-        return pandas.DataFrame(self._run(case, model, trust_code).rows)
+        return pandas.DataFrame(self._run(case, model, trust_code, allow_hosts).rows)
 
     def write_csv(
         self,
@@ -195,9 +209,10 @@ class Pipeline(OperatorMethods):
         case: AnyPath | None = None,
         model: str = "",
         trust_code: bool = False,
+        allow_hosts: Sequence[str] = (),
     ) -> None:
         """Run the pipeline; write the table, with `columns` in place of the usual ones if given."""
-        self._write(path, ".csv", columns, case, model, trust_code)
+        self._write(path, ".csv", columns, case, model, trust_code, allow_hosts)
 
     def write_xlsx(
         self,
@@ -207,9 +222,10 @@ class Pipeline(OperatorMethods):
         case: AnyPath | None = None,
         model: str = "",
         trust_code: bool = False,
+        allow_hosts: Sequence[str] = (),
     ) -> None:
         """Run the pipeline; write a workbook of results, evidence and ledger."""
-        self._write(path, ".xlsx", columns, case, model, trust_code)
+        self._write(path, ".xlsx", columns, case, model, trust_code, allow_hosts)
 
     def write_jsonl(
         self,
@@ -219,9 +235,10 @@ class Pipeline(OperatorMethods):
         case: AnyPath | None = None,
         model: str = "",
         trust_code: bool = False,
+        allow_hosts: Sequence[str] = (),
     ) -> None:
         """Run the pipeline; write one JSON object a line, with evidence."""
-        self._write(path, ".jsonl", columns, case, model, trust_code)
+        self._write(path, ".jsonl", columns, case, model, trust_code, allow_hosts)
 
     def write_parquet(
         self,
@@ -231,9 +248,10 @@ class Pipeline(OperatorMethods):
         case: AnyPath | None = None,
         model: str = "",
         trust_code: bool = False,
+        allow_hosts: Sequence[str] = (),
     ) -> None:
         """Run the pipeline; write a Parquet file."""
-        self._write(path, ".parquet", columns, case, model, trust_code)
+        self._write(path, ".parquet", columns, case, model, trust_code, allow_hosts)
 
     # -- inside --------------------------------------------------------------------------------------------------
 
@@ -250,18 +268,26 @@ class Pipeline(OperatorMethods):
         return replace(self, plan=part.plan, data=part.data, warnings=(*self.warnings, *other.warnings))
 
     def _write(
-        self, path: AnyPath, suffix: str, columns: Sequence[str], case: AnyPath | None, model: str, trust_code: bool
+        self,
+        path: AnyPath,
+        suffix: str,
+        columns: Sequence[str],
+        case: AnyPath | None,
+        model: str,
+        trust_code: bool,
+        allow_hosts: Sequence[str],
     ) -> None:
         file = Path(path).expanduser().absolute()
         if file.suffix.lower() != suffix:
             raise UsageError(f"{file.name} does not end in {suffix}", advice=f"Write it as {file.stem}{suffix}.")
-        self._run(case, model, trust_code, out=file, columns=columns)
+        self._run(case, model, trust_code, allow_hosts, out=file, columns=columns)
 
     def _run(  # noqa: PLR0913 - all that an action may say
         self,
         case: AnyPath | None,
         model: str,
         trust_code: bool,
+        allow_hosts: Sequence[str],
         *,
         first: int | None = None,
         rewrite: bool = True,
@@ -273,13 +299,14 @@ class Pipeline(OperatorMethods):
         from engine.executor.run import RunOptions  # noqa: PLC0415 - the executor, when something runs
         from engine.frame.running import Order, run_order  # noqa: PLC0415
         from engine.frame.session import session_case  # noqa: PLC0415
-        from engine.worker.jobs import OutputOptions  # noqa: PLC0415
+        from engine.worker.exports import OutputOptions  # noqa: PLC0415
 
         file = Path(case).expanduser().absolute() if case else self.case_file or session_case()
         options = RunOptions(
             model=model,
             columns=tuple(columns),
             trust_code=trust_code,
+            allow_hosts=tuple(allow_hosts),
             rewrite=rewrite,
             rows=self.data,
             first=first,

@@ -19,7 +19,8 @@ from engine.executor.translation import open_case
 from engine.language.checks import check
 from engine.language.loader import Loaded
 from engine.plan.frozen import thaw
-from engine.worker.jobs import NewModels, OutputOptions, Written, check_outs, write_outs
+from engine.worker.exports import OutputOptions, Written, write_outs
+from engine.worker.jobs import NewModels, check_outs
 from engine.worker.model_choice import settled
 from storage.case import Case
 from storage.export.table import ResultTable
@@ -69,6 +70,8 @@ def run_order(order: Order) -> RunReport:
     """Run to the end; raises a RedwellError that says what stops it. Ctrl-C stops in order, and replies are kept."""
     check_outs(order.outs, case=order.case, loaded=order.loaded)
     models = new_models()
+    if order.options.allow_hosts:
+        models.allow_hosts(order.options.allow_hosts)
     found = check(order.loaded.plan, positions=order.loaded.positions)
     problems = [problem for problem in found if problem.severity == "warning"]
     warned = replace(order.loaded, warnings=(*order.loaded.warnings, *problems))

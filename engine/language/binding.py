@@ -13,12 +13,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass, replace
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from engine.errors import PipelineError
+from engine.errors import PipelineError, UsageError
 from engine.language.expressions import Expression, as_expressions
 from engine.language.position import Where, did_you_mean
 from engine.language.schema import Schema
 from engine.language.templates import INPUT, Template
 from engine.plan.frozen import freeze, thaw
+from engine.values.base import ValueType
+from engine.values.registry import named_type
 
 T = TypeVar("T")
 
@@ -113,11 +115,22 @@ def _convert_single(value: Any, hint: Any, where: Where, metadata: Mapping[str, 
         return Template.parse(text, variables=metadata.get("variables", INPUT), where=where)
     if hint is Schema:
         return Schema.parse(value, where=where)
-    if hint is Expression:
-        return Expression.parse(_convert_plain(value, str, where), where=where)
-    if is_dataclass(hint) and isinstance(hint, type):
-        return bind(hint, value, where)
+    if isinstance(hint, type) and issubclass(hint, Expression):
+        return hint.parse(_convert_plain(value, str, where), where=where)
+    if isinstance(hint, type) and (hint is ValueType or is_dataclass(hint)):
+        return _convert_value_type(value, where) if hint is ValueType else bind(hint, value, where)
     return _convert_plain(value, hint, where)
+
+
+def _convert_value_type(value: Any, where: Where) -> ValueType:
+    """Find a value type: one that the pipeline declares, or one of the program's."""
+    written: str = _convert_plain(value, str, where)
+    if written in where.types:
+        return where.types[written]
+    try:
+        return named_type(written)
+    except UsageError as error:
+        raise where.error(str(error), advice=error.advice) from error
 
 
 def describe_value(value: Any) -> str:
@@ -255,8 +268,8 @@ def _plain(value: Any) -> Any:
     match value:
         case Template() | Expression():
             return value.text
-        case Schema():
-            return value.to_yaml()
+        case Schema() | ValueType():
+            return value.to_yaml() if isinstance(value, Schema) else value.text().removesuffix("()")
         case tuple():
             return [_plain(item) for item in value]
         case Mapping():

@@ -16,9 +16,11 @@ from engine.language.problems import Problem, Severity
 from engine.language.schema import Schema
 from engine.language.schema_types import quotes_in
 from engine.language.templates import Template
+from engine.language.value_checks import unknown_parts, value_fields
 from engine.plan.node import LEFT, RIGHT, Node, Traits
 from engine.plan.plan import Plan, Step
 from engine.plan.sources import known_fields
+from engine.values.base import ValueType
 
 SourceFields = Mapping[str, Collection[str] | None]
 """Per dataset the fields of its rows; None (or no entry, for data files) when they are not known."""
@@ -45,6 +47,21 @@ def field_flow(plan: Plan, *, source_fields: SourceFields | None = None) -> dict
     }
 
 
+def known_after(plan: Plan, step: str, *, source_fields: SourceFields | None = None) -> tuple[frozenset[str], bool]:
+    """Return the fields that are known after a step, and whether there may be others."""
+    checker = _Check(plan, source_fields or {}, Positions())
+    list(checker.problems())
+    flow = checker.flows[step]
+    return frozenset(flow.available), flow.is_open
+
+
+def fields_before(plan: Plan) -> dict[str, tuple[str, ...]]:
+    """Return the fields of the rows that each operator is given (a join: the left ones), as far as they are known."""
+    checker = _Check(plan, {}, Positions())
+    list(checker.problems())
+    return checker.before
+
+
 @dataclass
 class _Flow:
     """The fields of the rows at one point. `removed` says which operator dropped a field."""
@@ -55,6 +72,8 @@ class _Flow:
     removed: dict[str, str] = field(default_factory=dict)
     grouped: dict[str, str] = field(default_factory=dict)
     """Key -> the operator that has made one row per value of it."""
+    values: dict[str, ValueType] = field(default_factory=dict)
+    """Field -> the type of the typed value it holds."""
 
     @classmethod
     def of(cls, flows: Iterable[_Flow]) -> _Flow:
@@ -65,6 +84,7 @@ class _Flow:
             together.is_open |= flow.is_open
             together.removed |= flow.removed
             together.grouped |= flow.grouped
+            together.values |= flow.values
         together.removed = {k: v for k, v in together.removed.items() if k not in together.available}
         return together
 
@@ -92,6 +112,7 @@ class _Check:
         self.plan = plan
         self.positions = positions
         self.indexed: set[tuple[str, str]] = set()
+        self.before: dict[str, tuple[str, ...]] = {}
         self.flows = {d.name: self.source(d.name, source_fields) for d in plan.datasets}
 
     def source(self, name: str, source_fields: SourceFields) -> _Flow:
@@ -111,6 +132,7 @@ class _Check:
                 left, right = (self.flows[name] for name in step.inputs)
                 flow = _Flow.joined(left, right, node.name)
                 yield from self.names(node, left, right)
+            self.before.setdefault(node.name, tuple(left.available))
             yield from self.reads(node, traits.reads, left)
             yield from self.reads(node, traits.reads_right, right)
             yield from self.quotes(node, traits, flow)
@@ -119,6 +141,7 @@ class _Check:
             yield from self.removals(node, traits, flow)
             yield from self.order(node, traits, flow)
             yield from self.common(node)
+            yield from self.value_parts(node, left)
             _advance(node, traits, flow)
         self.flows[step.name] = flow
 
@@ -236,6 +259,10 @@ class _Check:
         for found in common_problems(node):
             yield self.problem(node, found.path, found.message, found.advice, severity=found.severity)
 
+    def value_parts(self, node: Node, flow: _Flow) -> Iterator[Problem]:
+        for path, message, advice, inside in unknown_parts(node, flow.values):
+            yield self.problem(node, path, message, advice, inside=inside)
+
     def problem(
         self,
         node: Node,
@@ -275,6 +302,10 @@ def _advance(node: Node, traits: Traits, flow: _Flow) -> None:
     for name in sorted(traits.writes - traits.removes):  # sorted: messages list fields in this order
         flow.available[name] = node.name
         flow.removed.pop(name, None)
+    schema = getattr(node, "schema", None)
+    typed = value_fields(schema if isinstance(schema, Schema) else None)
+    flow.values = {name: kind for name, kind in flow.values.items() if name not in traits.writes | gone}
+    flow.values |= {name: kind for name, kind in typed.items() if name in traits.writes}
     if traits.opens:
         flow.is_open = True
         flow.removed.clear()

@@ -6,9 +6,12 @@ import ast
 import operator
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from simpleeval import DEFAULT_OPERATORS, EvalWithCompoundTypes, InvalidExpression
+
+from engine.language.date_functions import DATE_FUNCTIONS
 
 MAX_STEPS = 300_000
 """Parts evaluated, and items compared, sorted or counted in one evaluation."""
@@ -34,7 +37,7 @@ class Kind:
 KINDS: Mapping[str, Kind] = {
     "str": Kind((str,)),
     "int": Kind((int,)),
-    "float": Kind((float,)),
+    "float": Kind((float, Decimal)),
     "bool": Kind((bool,)),
     "list": Kind((list, tuple)),
     "tuple": Kind((list, tuple)),
@@ -71,7 +74,7 @@ def _is_of(value: Any, kind: Kind) -> bool:
 
 
 def _text(value: Any = "") -> str:
-    if isinstance(value, str | int | float | bool | None):
+    if isinstance(value, str | int | float | bool | Decimal | None):
         return str(value)
     raise TypeError("str() takes text, a number, True, False or None")
 
@@ -85,7 +88,7 @@ def _range(*bounds: int) -> list[int]:
 
 def _sum(values: Iterable[Any], start: float = 0) -> Any:
     items = [start, *values]
-    if not all(isinstance(item, int | float) for item in items):
+    if not all(isinstance(item, int | float | Decimal) for item in items):
         raise TypeError("sum() adds numbers only")
     return _bounded(sum(items))
 
@@ -123,6 +126,7 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "enumerate": lambda values, start=0: list(enumerate(values, start)),
     "zip": lambda *values: list(zip(*values, strict=False)),
     "reversed": lambda values: list(reversed(values)),
+    **DATE_FUNCTIONS,
 }
 
 _SHALLOW = frozenset({"len", "any", "all", "bool", "isinstance"})
@@ -136,9 +140,9 @@ def _power(base: Any, exponent: Any) -> Any:
 
 
 def _product(left: Any, right: Any) -> Any:
-    if not (isinstance(left, int | float) and isinstance(right, int | float)):
+    if not (isinstance(left, int | float | Decimal) and isinstance(right, int | float | Decimal)):
         raise TypeError("* multiplies numbers only")
-    return left * right
+    return operator.mul(left, right)
 
 
 def _remainder(left: Any, right: Any) -> Any:
@@ -165,8 +169,9 @@ _OPERATORS = {
 class Evaluator(EvalWithCompoundTypes):  # type: ignore[misc]
     """Evaluate one tree over `names`, JSON values all. A step is charged for all that takes time."""
 
-    def __init__(self, names: Mapping[str, Any]) -> None:
+    def __init__(self, names: Mapping[str, Any], known: Mapping[str, Callable[..., Any]] = FUNCTIONS) -> None:
         super().__init__(operators=dict(_OPERATORS), functions={}, names={**KINDS, **names})
+        self._known = known
         self.functions: dict[str, Callable[..., Any]] = {}
         self.nodes[ast.SetComp] = lambda node: set(self._eval_comprehension(node))
         self._left = MAX_STEPS
@@ -191,7 +196,7 @@ class Evaluator(EvalWithCompoundTypes):  # type: ignore[misc]
         name = node.func.id
         for argument in arguments:
             self._charge(1 if name in _SHALLOW else self._size(argument))
-        return FUNCTIONS[name](*arguments, **named)
+        return self._known[name](*arguments, **named)
 
     def _method(self, owner: Any, name: str, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
         kind = next((kind for kind in METHODS if isinstance(owner, kind)), None)

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, Self
 
 from simpleeval import InvalidExpression
 
@@ -80,10 +80,13 @@ class Expression:
     A field is written `output["name"]` or `output.name`. Two expressions are equal when their text is.
     """
 
+    more_functions: ClassVar[frozenset[str]] = frozenset()
+    """Functions that it may call beside those of every expression."""
+
     text: str
 
     @classmethod
-    def parse(cls, text: str, *, where: Where | None = None) -> Expression:
+    def parse(cls, text: str, *, where: Where | None = None) -> Self:
         """Read an expression; raises PipelineError for bad syntax and for what expressions may not use."""
         expression = cls(text)
         expression.check(where or Where())
@@ -96,7 +99,7 @@ class Expression:
         if len(self.text) > MAX_CHARACTERS:
             raise where.error(f"an expression has {len(self.text)} characters, more than {MAX_CHARACTERS}")
         try:
-            tree = self._tree
+            tree = self.tree
         except SyntaxError as error:
             place = (error.lineno or 1, max(error.offset or 1, 1))
             advice = 'Write one Python expression, such as len(output["names"]) >= 1.'
@@ -106,7 +109,7 @@ class Expression:
         if len(list(ast.walk(tree))) > MAX_NODES or _depth(tree) > MAX_DEPTH:
             raise where.error("an expression is too long or nested too deeply", advice="Write several expressions.")
         for node in ast.walk(tree):
-            if problem := _problem(node, self._bound_names):
+            if problem := _problem(node, self._bound_names, self.more_functions):
                 message, advice = problem
                 inside = (getattr(node, "lineno", 1), getattr(node, "col_offset", 0) + 1)
                 raise where.error(f"{message} in the expression {self.text!r}", advice=advice, inside=inside)
@@ -119,7 +122,7 @@ class Expression:
     def reads_unknown(self) -> bool:
         """Say whether fields are read that cannot be named before it runs: `output.values()`, `input[key]`."""
         named = {id(node.value) for variable in VARIABLES for node, _ in self._named(variable)}  # type: ignore[attr-defined]
-        names = (n for n in ast.walk(self._tree) if isinstance(n, ast.Name) and n.id in VARIABLES)
+        names = (n for n in ast.walk(self.tree) if isinstance(n, ast.Name) and n.id in VARIABLES)
         return any(id(name) not in named for name in names)
 
     def place_of(self, name: str) -> tuple[int, int]:
@@ -129,11 +132,11 @@ class Expression:
 
     def holds(self, output: Mapping[str, Any], input: Mapping[str, Any]) -> bool:
         """Say whether the expression is true; raises MissingField or CannotEvaluate."""
-        return bool(self._value(self._tree.body, output, input))
+        return bool(self._value(self.tree.body, output, input))
 
     def seen(self, output: Mapping[str, Any], input: Mapping[str, Any]) -> str:
         """Tell what the fields that the expression names hold: `output["names"] is []`."""
-        parts = {ast.unparse(part): part for part in _rooted(self._tree.body)}
+        parts = {ast.unparse(part): part for part in rooted(self.tree.body)}
         return ", ".join(f"{text} is {self._shown(part, output, input)}" for text, part in parts.items())
 
     def _shown(self, part: ast.expr, output: Mapping[str, Any], input: Mapping[str, Any]) -> str:
@@ -144,29 +147,22 @@ class Expression:
         return text if len(text) <= LONGEST_SEEN else text[:LONGEST_SEEN] + "…"
 
     def _value(self, tree: ast.expr, output: Mapping[str, Any], input: Mapping[str, Any]) -> Any:
-        evaluator = Evaluator({"output": _Fields("output", output), "input": _Fields("input", input)})
-        try:
-            return evaluator.value(self.text, tree)
-        except ItemError:
-            raise
-        except TooMuchWork as error:
-            raise CannotEvaluate(f"{self.text} takes too much work: {error}") from error
-        except _FAULTS as error:
-            raise CannotEvaluate(f"{self.text} cannot be computed: {error or type(error).__name__}") from error
+        return guarded(self.text, tree, Evaluator(as_variables(output, input)))
 
     @cached_property
-    def _tree(self) -> ast.Expression:
+    def tree(self) -> ast.Expression:
+        """Return the syntax tree."""
         return _parsed(self.text)
 
     @cached_property
     def _bound_names(self) -> frozenset[str]:
         """Return the names that comprehensions give to items."""
-        stored = (n for n in ast.walk(self._tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+        stored = (n for n in ast.walk(self.tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
         return frozenset(node.id for node in stored)
 
     def _named(self, variable: str) -> Iterator[tuple[ast.expr, str]]:
-        called = {id(node.func) for node in ast.walk(self._tree) if isinstance(node, ast.Call)}
-        for node in ast.walk(self._tree):
+        called = {id(node.func) for node in ast.walk(self.tree) if isinstance(node, ast.Call)}
+        for node in ast.walk(self.tree):
             match node:
                 case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str() as field)):
                     if name == variable:
@@ -174,6 +170,23 @@ class Expression:
                 case ast.Attribute(value=ast.Name(id=name), attr=field) if id(node) not in called:
                     if name == variable:
                         yield node, field
+
+
+def as_variables(output: Mapping[str, Any], input: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Return the names of an expression: its variables, whose missing fields are errors that list those there are."""
+    return {"output": _Fields("output", output), "input": _Fields("input", input)}
+
+
+def guarded(text: str, tree: ast.expr, evaluator: Evaluator) -> Any:
+    """Compute a tree that was checked; what goes wrong is a CannotEvaluate with the text, or the ItemError it is."""
+    try:
+        return evaluator.value(text, tree)
+    except ItemError:
+        raise
+    except TooMuchWork as error:
+        raise CannotEvaluate(f"{text} takes too much work: {error}") from error
+    except _FAULTS as error:
+        raise CannotEvaluate(f"{text} cannot be computed: {error or type(error).__name__}") from error
 
 
 def as_expressions(text: str) -> list[str]:
@@ -192,16 +205,16 @@ def _parsed(text: str) -> ast.Expression:
         return ast.parse(text.strip(), mode="eval")
 
 
-def _problem(node: ast.AST, bound: frozenset[str]) -> tuple[str, str] | None:
+def _problem(node: ast.AST, bound: frozenset[str], more: frozenset[str]) -> tuple[str, str] | None:
     """Say what an expression may not use, and what it may."""
     if not isinstance(node, _SYNTAX):
         advice = "Use comparisons, and, or, not, in, and comprehensions."
         return f"{_syntax_name(node)} is not available", advice
     match node:
         case ast.Name() | ast.Attribute():
-            return _name_problem(node, bound)
+            return _name_problem(node, bound | more)
         case ast.Call(func=func):
-            return _call_problem(func)
+            return _call_problem(func, more)
         case ast.keyword() | ast.Dict() if _spreads(node):
             return "** is not available", "Name the arguments, or write the keys."
         case ast.Constant(value=value) if not isinstance(value, str | int | float | bool | None):
@@ -220,12 +233,12 @@ def _name_problem(node: ast.Name | ast.Attribute, bound: frozenset[str]) -> tupl
     return None
 
 
-def _call_problem(func: ast.expr) -> tuple[str, str] | None:
+def _call_problem(func: ast.expr, more: frozenset[str]) -> tuple[str, str] | None:
     match func:
         case ast.Attribute(attr=name) if name not in _METHOD_NAMES:
             return f"the method {name!r} is not available", did_you_mean(name, sorted(_METHOD_NAMES))
-        case ast.Name(id=name) if name not in FUNCTIONS:
-            return f"unknown function {name!r}", did_you_mean(name, FUNCTIONS)
+        case ast.Name(id=name) if name not in FUNCTIONS.keys() | more:
+            return f"unknown function {name!r}", did_you_mean(name, [*FUNCTIONS, *sorted(more)])
         case ast.Name() | ast.Attribute():
             return None
     return "only functions and methods can be called", f"Functions: {', '.join(FUNCTIONS)}."
@@ -247,7 +260,7 @@ def _depth(node: ast.AST) -> int:
     return depth
 
 
-def _rooted(node: ast.AST) -> Iterator[ast.expr]:
+def rooted(node: ast.AST) -> Iterator[ast.expr]:
     """Give the largest parts that only go down from a variable: `output["a"]["b"]`, `output.a[0]`."""
     if isinstance(node, ast.Subscript | ast.Attribute) and _goes_down(node):
         yield node
@@ -255,7 +268,7 @@ def _rooted(node: ast.AST) -> Iterator[ast.expr]:
     is_method = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
     children = [node.func.value, *node.args] if is_method else ast.iter_child_nodes(node)  # type: ignore[attr-defined]
     for child in children:
-        yield from _rooted(child)
+        yield from rooted(child)
 
 
 def _goes_down(node: ast.AST) -> bool:

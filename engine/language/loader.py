@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from engine.errors import PipelineError
+from engine.errors import PipelineError, UsageError
 from engine.language.binding import bind, describe_value, nested_types, yaml_fields
 from engine.language.docetl_keys import NETWORK_OPERATORS, NO_EFFECT_INSIDE, NO_EFFECT_KEYS, SAMPLING_KWARGS
 from engine.language.position import Positions, Where, did_you_mean
@@ -19,10 +19,12 @@ from engine.plan.dataset import DOCUMENT_PARSERS, NO_EFFECT_ARGUMENTS, Dataset, 
 from engine.plan.node import Node
 from engine.plan.plan import Output, Plan, Settings, Step, SystemPrompt
 from engine.plan.retriever import Embedding, Retriever
+from engine.values.declaring import read_types
+from engine.values.rates import read_rates
 
 _TOP_KEYS = (
     "datasets", "operations", "pipeline", "default_model", "system_prompt", "settings", "retrievers",
-    "parsing_tools", "output",
+    "parsing_tools", "output", "types",
 )  # fmt: skip
 
 
@@ -68,9 +70,13 @@ class _Loader:
         self.registry = registry
         self.root = Where(positions)
         self.without_effect: list[Where] = []
+        self.directory = Path()
 
     def load(self, value: Any, directory: Path) -> Loaded:
         document = self.mapping(value, self.root, ("operations", "pipeline"), _TOP_KEYS)
+        self.directory = directory
+        types = read_types(document.get("types") or {}, self.root.at("types"), directory)
+        self.root = replace(self.root, types=types)
         operators = self.operators(document["operations"])
         positions = replace(self.root.positions, operators={n.name: w.path for n, w in operators})
         self.root = replace(self.root, positions=positions)
@@ -245,7 +251,17 @@ class _Loader:
         for key, more in NO_EFFECT_INSIDE.items():
             if isinstance(kept.get(key), Mapping):
                 kept = {**kept, key: self.effective(kept[key], where.at(key), more=more)}
-        return bind(node_type, kept, where, ignored=("type",)), where
+        return bind(node_type, self.with_rates(kept, where, node_type), where, ignored=("type",)), where
+
+    def with_rates(self, entry: Mapping[Any, Any], where: Where, node_type: type[Node]) -> Mapping[Any, Any]:
+        """Put the table of rates that a path names in its place: a plan holds the rates it computes with."""
+        path = entry.get("rates")
+        if not isinstance(path, str) or ("rates",) not in yaml_fields(node_type):
+            return entry
+        try:
+            return {**entry, "rates": read_rates(self.directory / path)}
+        except UsageError as error:
+            raise where.at("rates").error(str(error), advice=error.advice) from error
 
     def with_sampling(self, value: Mapping[Any, Any], where: Where, node_type: type[Node]) -> Mapping[Any, Any]:
         """Take over what litellm_completion_kwargs says of sampling; the rest of it has no effect."""

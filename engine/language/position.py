@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from engine.errors import PipelineError
+from engine.values.base import ValueType
 
 Path = tuple[str | int, ...]
 """Keys and list indices from the root of the YAML file to one value."""
@@ -55,11 +56,15 @@ class Positions:
 
 @dataclass(frozen=True)
 class Where:
-    """One value of a pipeline file, to blame in errors. `Where()` blames no file (plans made in Python)."""
+    """One value of a pipeline file, to blame in errors. `Where()` blames no file (plans made in Python).
+
+    `types` are the value types that the file declares, which the schemas in it may name.
+    """
 
     positions: Positions = field(default_factory=Positions)
     path: Path = ()
     operator: str = ""
+    types: Mapping[str, ValueType] = field(default_factory=dict)
 
     def at(self, *keys: str | int) -> Where:
         """Go down to a value."""

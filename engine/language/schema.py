@@ -28,10 +28,13 @@ from engine.language.schema_types import (
     Scalar,
     Text,
     Type,
+    Value,
     quotes_in,
+    values_in,
     write_word,
 )
 from engine.language.schema_words import describe
+from engine.values.base import ValueType
 
 __all__ = [
     "DictOf",
@@ -48,6 +51,7 @@ __all__ = [
     "Schema",
     "Text",
     "Type",
+    "Value",
 ]
 
 _LONG_FORM = {"type", "description"}
@@ -106,6 +110,11 @@ class Schema:
     def has_quotes(self) -> bool:
         """Say whether any part of the reply is copied from the input."""
         return bool(self.quote_fields())
+
+    @property
+    def value_types(self) -> tuple[ValueType, ...]:
+        """Return the value types that the fields have, each once, those inside types of the user's too."""
+        return tuple(dict.fromkeys(values_in(Record(self.fields))))
 
     def quote_fields(self) -> frozenset[str | None]:
         """Return the input fields that quotes depend on; None is the operator's main text."""

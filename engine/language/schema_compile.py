@@ -18,8 +18,10 @@ from engine.language.schema_types import (
     Scalar,
     Text,
     Type,
+    Value,
     is_integer,
 )
+from engine.values.base import MARKS
 from models.fits import find_misfit
 
 QuoteSource = Callable[[Quote], Sequence[str]]
@@ -59,13 +61,13 @@ def compile_type(kind: Type, quotes: QuoteSource) -> dict[str, Any] | None:
             return compile_leaf(kind)
 
 
-def compile_leaf(kind: Scalar | Text | Number | Enum) -> dict[str, Any]:
+def compile_leaf(kind: Scalar | Text | Number | Enum | Value) -> dict[str, Any]:
     """Compile a type that holds no other and quotes nothing."""
     match kind:
-        case Scalar(name="date"):
-            return {"type": "string", "pattern": DATE_PATTERN}
-        case Scalar(name="datetime"):
-            return {"type": "string", "pattern": DATETIME_PATTERN}
+        case Value(value_type=value_type):
+            return value_type.model_schema()
+        case Scalar(name="date" | "datetime" as name):
+            return {"type": "string", "pattern": DATE_PATTERN if name == "date" else DATETIME_PATTERN}
         case Scalar(name=name):
             return {"type": JSON_NAMES[name]}
         case Enum(values=values, kind=name):
@@ -112,8 +114,14 @@ def _compile_record(fields: tuple[Field, ...], quotes: QuoteSource) -> dict[str,
 
 
 def read_value(kind: Type, value: Any) -> Any:
-    """Turn what the model wrote into the value it stands for: null for its word, a whole number for 1.0, 0 for -0.0."""
+    """Turn what the model wrote into the value it stands for: null for its word, a whole number for 1.0, 0 for -0.0.
+
+    A typed value becomes the cell that its type reads; one that was read already stays as it is.
+    """
     match kind:
+        case Value(value_type=value_type):
+            was_read = value is None or (isinstance(value, Mapping) and all(mark in value for mark in MARKS))
+            return value if was_read else value_type.cell(value)
         case Nullable(inner=inner, word=word):
             return None if value == word else read_value(inner, value)
         case Either(options=options):
@@ -153,7 +161,7 @@ def _may_be(kind: Type, value: Any) -> bool:
             found = set(value) == set(types) and all(_may_be(types[name], v) for name, v in value.items())
         case Quote(), _:
             found = isinstance(value, str)
-        case (Scalar() | Text() | Number() | Enum()) as leaf, _:
+        case (Scalar() | Text() | Number() | Enum() | Value()) as leaf, _:
             found = find_misfit(value, compile_leaf(leaf)) is None
         case _:
             found = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal, NoReturn, TypeVar
 
+from engine.errors import UsageError
 from engine.language.position import Where, did_you_mean
 from engine.language.schema_limits import MAX_CHOICES, MAX_DEPTH, contradiction
 from engine.language.schema_patterns import LENGTH, bare_pattern_end
@@ -25,9 +26,11 @@ from engine.language.schema_types import (
     ScalarName,
     Text,
     Type,
+    Value,
     either,
     inclusive,
 )
+from engine.values.registry import names, value_type
 
 _WORD = re.compile(r"[^\s\[\]{}(),:?\"'|]+")
 _NAME = re.compile(r"[^\[\]{}(),:?\"']+")
@@ -35,6 +38,7 @@ _NULL_WORD = re.compile(r"[^\[\]{}(),:?\"'|]+")
 _ENUM_VALUE = re.compile(r"[^,\]\n]+")
 _TRUTH = re.compile(r"true|false")
 _OR = re.compile(r"or\s+")
+_OPTION = re.compile(r"[\w.-]+")
 _DIGITS = re.compile(r"[0-9]{1,6}")
 
 _HINTS = {
@@ -49,7 +53,8 @@ _HINTS = {
     "optional": "Write T? for a value that may be missing: string?.",
     "time": 'Write datetime, or string("[0-2][0-9]:[0-5][0-9]").',
 }
-_NAMES = (*SYNONYMS, "list", "enum", "quote", "dict", "object")
+TYPE_NAMES = (*SYNONYMS, "list", "enum", "quote", "dict", "object")
+"""The names of types of the schema language itself; value types have others (engine.values.registry)."""
 
 V = TypeVar("V", str, float)
 
@@ -128,6 +133,8 @@ class _Reader(Scanner):
 
     def compound(self, name: str, word: str, start: int) -> Type:
         """Read the rest of a type that is made of others, or of the document's text."""
+        if name in self.where.types or name in names():
+            return self.value_type(name, start)
         if name == "list" and self.take("["):
             return self.list_of(start)
         if name == "enum" and self.take("["):
@@ -136,10 +143,26 @@ class _Reader(Scanner):
             return self.dict_of()
         return self.quote() if name == "quote" else self.unknown(word, start)
 
+    def value_type(self, name: str, start: int) -> Value:
+        """Read the options of a value type: `amount(currency=EUR)`; a type of the pipeline has none."""
+        if name in self.where.types:
+            return Value(self.where.types[name])
+        options = dict(self.items(")", self.option)) if self.take("(") else {}
+        try:
+            return Value(value_type(name, **options))
+        except UsageError as error:
+            self.fail(str(error), advice=error.advice, at=start)
+
+    def option(self) -> tuple[str, str]:
+        """Read `currency=EUR`."""
+        name = self.word(_OPTION, "the name of an option")
+        self.need("=")
+        return name, self.word(_OPTION, f"the value of {name}")
+
     def unknown(self, word: str, start: int) -> NoReturn:
         hint = _HINTS.get(word.lower())
         listing = f"Valid types: {', '.join(VALID_TYPES)}."
-        guess = did_you_mean(word.lower(), _NAMES).partition("Valid here")[0]
+        guess = did_you_mean(word.lower(), (*TYPE_NAMES, *names(), *self.where.types)).partition("Valid here")[0]
         message = (
             f"type {word!r} is incomplete" if word.lower() in ("list", "enum", "null") else f"unknown type {word!r}"
         )
@@ -150,6 +173,8 @@ class _Reader(Scanner):
         match name:
             case "string" if self.peek() in ("(", "["):
                 return self.checked(self.string_type(), start)
+            case "date" if self.peek() == "(":
+                return self.value_type(name, start)
             case "integer" | "float" if self.take("("):
                 return self.checked(self.range(name), start)
             case "integer" | "float" | "boolean" if self.take("["):

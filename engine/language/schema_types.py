@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine.language.schema_patterns import write_pattern
+from engine.values.base import ValueType
 
 ScalarName = Literal["string", "integer", "float", "boolean", "date", "datetime"]
 NumberName = Literal["integer", "float"]
@@ -32,6 +33,7 @@ SYNONYMS: dict[str, ScalarName] = {
 VALID_TYPES = (
     *SYNONYMS,
     *("string(pattern)", "string[2..80]", "integer(1..5)", "number(0..1)", "integer[1, 2, 4]"),
+    *("amount", "date(order=DMY)", "date_range", "person", "address", "table", "iban"),
     *("list[T]", "list[T, 2..8]", "{name: T, ...}", "dict[T]", "enum[a, b, ...]"),
     *("quote", "quote(field)", "T?", "T or word", "T | T"),
 )
@@ -114,6 +116,17 @@ class Quote:
 
 
 @dataclass(frozen=True, slots=True)
+class Value:
+    """A typed value: the model writes it as it stands in the document, and code reads it (engine.values)."""
+
+    value_type: ValueType
+
+    def text(self) -> str:
+        """Write the type."""
+        return self.value_type.text()
+
+
+@dataclass(frozen=True, slots=True)
 class ListOf:
     """From `least` to `most` of `item`, inclusive; None means any number."""
 
@@ -192,7 +205,7 @@ class Record:
         return "{" + ", ".join(f.text() for f in self.fields) + "}"
 
 
-Type = Scalar | Text | Number | Enum | Quote | ListOf | DictOf | Nullable | Either | Record
+Type = Scalar | Text | Number | Enum | Quote | Value | ListOf | DictOf | Nullable | Either | Record
 
 
 def either(options: list[Type], *, nullable: bool = False) -> Type:
@@ -222,6 +235,23 @@ def inclusive(number: Number) -> Number:
     least = None if number.least is None else int(number.least) + number.above
     most = None if number.most is None else int(number.most) - number.below
     return Number("integer", least, most)
+
+
+def values_in(kind: Type) -> Iterator[ValueType]:
+    """Walk over the value types in a type, in written order."""
+    match kind:
+        case Value(value_type=found):
+            inside = getattr(found, "record", None)
+            yield from values_in(inside) if isinstance(inside, Record) else ()
+            yield found
+        case ListOf(item=inner) | Nullable(inner=inner) | DictOf(value=inner):
+            yield from values_in(inner)
+        case Either(options=options):
+            for option in options:
+                yield from values_in(option)
+        case Record(fields=fields):
+            for field in fields:
+                yield from values_in(field.type)
 
 
 def write_word(word: str) -> str:

@@ -17,8 +17,11 @@ from engine.language.schema_types import (
     Scalar,
     Text,
     Type,
+    Value,
     write_word,
 )
+from engine.language.templates import prompt_template
+from engine.values.base import ORIGINAL, ValueType
 
 _WORDS = {
     "string": "string",
@@ -47,8 +50,10 @@ def describe(kind: Type) -> str:
             return _describe_leaf(kind)
 
 
-def _describe_leaf(kind: Scalar | Text | Number | Enum | Quote) -> str:
+def _describe_leaf(kind: Scalar | Text | Number | Enum | Quote | Value) -> str:
     match kind:
+        case Value(value_type=value_type):
+            return _describe_value(value_type)
         case Scalar(name=name):
             return _WORDS[name]
         case Text(pattern=pattern):
@@ -60,6 +65,14 @@ def _describe_leaf(kind: Scalar | Text | Number | Enum | Quote) -> str:
             return ("one of " if len(values) > 1 else "") + ", ".join(map(_json, values))
         case Quote(source=source):
             return "a sentence copied from " + ("the text" if source is None else write_word(source))
+
+
+def _describe_value(kind: ValueType) -> str:
+    record = getattr(kind, "record", None)
+    if isinstance(record, Record):
+        fields = ", ".join(_describe_field(f) for f in record.fields if f.name != ORIGINAL)
+        return prompt_template("declared_type").render(fields=fields, note=kind.description).strip()
+    return prompt_template("value_types").render(name=kind.name, parts=kind.part_names).strip()
 
 
 def _describe_field(field: Field) -> str:

@@ -225,8 +225,8 @@ class Template:
 
 @cache
 def prompt_template(name: str) -> Template:
-    """Load `engine/prompts/<name>.jinja`; raises PipelineError when there is none."""
-    file = resources.files("engine") / "prompts" / f"{name}.jinja"
-    if not re.fullmatch(r"[\w-]+", name) or not file.is_file():
+    """Load `engine/prompts/<name>.jinja`, or `<folder>/<name>`; raises PipelineError when there is none."""
+    file = resources.files("engine").joinpath("prompts", *f"{name}.jinja".split("/"))
+    if not re.fullmatch(r"(?:[\w-]+/)?[\w-]+", name) or not file.is_file():
         raise PipelineError(f"there is no built-in prompt {name!r}")
     return Template(file.read_text(encoding="utf-8"), None, built_in=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from io import StringIO
 from typing import Any
 
@@ -12,6 +13,7 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString, LiteralScalarStri
 from engine.language.binding import unbind
 from engine.plan.node import Node
 from engine.plan.plan import Output, Plan, Settings, Step, SystemPrompt
+from engine.values.declaring import written_types
 
 _BLOCK = re.compile(r"[^\s\x00-\x1f\x7f-\xa0\u2028\u2029\ufeff][^\x00-\x09\x0b-\x1f\x7f-\xa0\u2028\u2029\ufeff]*\n?")
 """Text that a `|` block can hold unchanged: no odd control characters, no space at the start."""
@@ -20,11 +22,21 @@ _BARE = re.compile(r"[A-Za-z][\w.?{}\[\]():,/ -]*[\w\])}?.]|[A-Za-z]")
 
 def to_yaml(plan: Plan) -> str:
     """Write a plan; keys at their default are left out, prompts of several lines become blocks."""
+    return written(plan_mapping(plan))
+
+
+def operators_yaml(nodes: Iterable[Node]) -> str:
+    """Write operators as they stand in a pipeline, under `operations`."""
+    return written({"operations": [_operator(node) for node in nodes]})
+
+
+def written(value: Any) -> str:
+    """Write mappings, lists and scalars in the style of pipelines."""
     yaml = YAML()
     yaml.width = 1_000_000
     yaml.indent(mapping=2, sequence=4, offset=2)
     stream = StringIO()
-    yaml.dump(_styled(plan_mapping(plan)), stream)
+    yaml.dump(_styled(value), stream)
     return stream.getvalue()
 
 
@@ -42,6 +54,8 @@ def plan_mapping(plan: Plan) -> dict[str, Any]:
         written["parsing_tools"] = [unbind(tool) for tool in plan.parsing_tools]
     if plan.retrievers:
         written["retrievers"] = {r.name: _without_name(unbind(r)) for r in plan.retrievers}
+    if types := written_types(plan.operators):
+        written["types"] = types
     written["operations"] = [_operator(node) for node in plan.operators]
     written["pipeline"] = {"steps": [_step(plan, step) for step in plan.steps]}
     if plan.output != Output():

@@ -45,7 +45,7 @@ def read_yaml(text: str, file: str = "") -> tuple[Any, Positions]:
             file=file,
             advice="Put data into a dataset file and name it under datasets.",
         )
-    root = _compose(text, file)
+    root = compose(text, file)
     if root is None:
         raise PipelineError("the file is empty", file=file, advice="A pipeline needs datasets, operations, pipeline.")
     reader = _Reader(text, file)
@@ -53,7 +53,8 @@ def read_yaml(text: str, file: str = "") -> tuple[Any, Positions]:
     return value, reader.positions
 
 
-def _compose(text: str, file: str) -> Node | None:
+def compose(text: str, file: str = "") -> Node | None:
+    """Return the node tree of a text, None where it is empty; raises PipelineError for what is not YAML."""
     try:
         root: Node | None = YAML(typ="safe", pure=True).compose(text)
     except MarkedYAMLError as error:

@@ -15,37 +15,66 @@ from models.protocol import canonical_json
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """Write `field` from the values of `source` in a group, nulls left out."""
+    """Write `field` from the values of the fields `sources` in a group, row by row, nulls left out."""
 
     field: str
     function: str
-    source: str
+    sources: tuple[str, ...]
 
     def compute(self, rows: Sequence[Row]) -> Any:
         """Aggregate the rows; raises ItemError for values the function cannot take."""
-        values = [row.values.get(self.source) for row in rows]
+        values = [row.values.get(source) for row in rows for source in self.sources]
         try:
             return FUNCTIONS[self.function]([v for v in values if v is not None])
         except ItemError as error:
-            raise ItemError(f"{self.function} of {self.source!r}: {error}", advice=error.advice) from error
+            raise ItemError(
+                f"{self.function} of {', '.join(map(repr, self.sources))}: {error}", advice=error.advice
+            ) from error
 
 
 def parse_aggregates(mapping: Mapping[str, Any]) -> tuple[Aggregate, ...]:
-    """Read `{field: function}` or `{field: {function: source}}`; raises ValueError listing the functions."""
+    """Read `{field: function}`, `{field: {function: source}}` or `{field: {function: [source, ...]}}`.
+
+    Raises ValueError listing the functions.
+    """
     return tuple(_parse(field, value) for field, value in mapping.items())
 
 
 def _parse(field: str, value: Any) -> Aggregate:
     match value:
         case str():
-            function, source = value, field
-        case Mapping() if len(value) == 1 and all(isinstance(v, str) for v in value.values()):
-            [(function, source)] = value.items()
+            function, sources = value, (field,)
+        case Mapping() if len(value) == 1 and all(_are_names(v) for v in value.values()):
+            [(function, given)] = value.items()
+            sources = (given,) if isinstance(given, str) else tuple(given)
         case _:
             raise ValueError(f"aggregate.{field} is a function, or {{function: field}}; not {value!r}")
     if function not in FUNCTIONS:
         raise ValueError(f"aggregate.{field}: there is no function {function!r}. {did_you_mean(function, FUNCTIONS)}")
-    return Aggregate(field, function, source)
+    return Aggregate(field, function, sources)
+
+
+def _are_names(value: Any) -> bool:
+    several = isinstance(value, list | tuple) and bool(value) and all(isinstance(name, str) for name in value)
+    return isinstance(value, str) or several
+
+
+def _items(values: Sequence[Any]) -> list[Any]:
+    for value in values:
+        if not isinstance(value, list | tuple):
+            raise ItemError(f"{kind_of(value)} among the values is not a list")
+    return [item for value in values for item in value]
+
+
+def _union(values: Sequence[Any]) -> list[Any]:
+    return _unique(_items(values))
+
+
+def _any(values: Sequence[Any]) -> bool:
+    for value in values:
+        if not isinstance(value, bool):
+            raise ItemError(f"{kind_of(value)} among the values is neither true nor false")
+    return any(values)
 
 
 def _unique(values: Sequence[Any]) -> list[Any]:
@@ -90,6 +119,10 @@ FUNCTIONS: dict[str, Callable[[Sequence[Any]], Any]] = {
     "max": _extreme(max),
     "count": len,
     "sum": _sum,
+    "concat": _items,
+    "union": _union,
+    "any": _any,
 }
-"""By name: collect and collect_unique keep order; count counts values that are not null; min and max take all numbers
-or all text (ISO dates sort as text); an empty group gives [], 0 or null."""
+"""By name: collect and collect_unique keep order; concat and union take lists and put their items into one, union each
+item once; count counts values that are not null; min and max take all numbers or all text (ISO dates sort as text);
+any takes booleans; an empty group gives [], 0, false or null."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from engine.operators.agreeing import ask_to_agree
 from engine.operators.base import Tools
 from engine.operators.gleaning import glean
 from engine.operators.lengths import fitted
@@ -48,7 +49,16 @@ async def ask(node: ModelNode, question: Question, tools: Tools) -> dict[str, An
 
 
 async def ask_reply(node: ModelNode, question: Question, tools: Tools) -> Reply:
-    """As `ask`, but return the whole reply, its value not yet read by `question.read`."""
+    """As `ask`, but return the whole reply, its value not yet read by `question.read`.
+
+    With `agree`, the reply by vote of several readings.
+    """
+    if (agree := node.agreement) is not None:
+        return await ask_to_agree(node, agree, question, tools, _ask_once)
+    return await _ask_once(node, question, tools)
+
+
+async def _ask_once(node: ModelNode, question: Question, tools: Tools) -> Reply:
     question = await with_context(node, question, tools)
     if needs_parts(node, question, tools):
         reply = await answer_in_parts(node, question, tools, _improved)

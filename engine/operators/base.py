@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.code.program import Program
+from engine.documents.document import Document
 from engine.documents.structure import Structure
 from engine.plan.node import Node
 from engine.rows import DocumentId, Row, Span
@@ -85,10 +86,11 @@ class CallRecord:
     """What the questions of one call of an operator leave behind beside their answers.
 
     `contexts` are the texts shown from a retriever, by the row (a group's first) that was asked about; `passages` the
-    same with their places.
+    same with their places. `agreements` say how far several readings of a row agree, by field.
     """
 
     decisions: list[Decision] = field(default_factory=list)
+    agreements: dict[str, dict[str, Any]] = field(default_factory=dict)
     contexts: dict[str, str] = field(default_factory=dict)
     passages: dict[str, Sequence[Retrieved]] = field(default_factory=dict)
 
@@ -106,6 +108,16 @@ class CallRecord:
             context = self.contexts[row_id]
         self.contexts[row_id] = context
         self.passages[row_id] = list(dict.fromkeys([*before, *found]))
+
+    def agreed(self, row_id: str, fields: Mapping[str, Any]) -> None:
+        """Keep how far readings of a row agree; a row may be asked about in parts (its fields, or windows of a text).
+
+        Of a field that several parts answer, the one that agrees least is kept.
+        """
+        known = self.agreements.setdefault(row_id, {})
+        for name, found in fields.items():
+            if name not in known or found["share"] < known[name]["share"]:
+                known[name] = found
 
     def note(self, row_id: str, verdict: str, by: str, detail: str) -> None:
         """Tell the ledger what befell a row that goes on."""
@@ -165,6 +177,12 @@ class Tools(Protocol):
 
     def structure(self, document_id: DocumentId) -> Structure:
         """Say where the pages and the sections of a document begin."""
+
+    def document(self, document_id: DocumentId) -> Document:
+        """Return a document with its pages and lines."""
+
+    async def read_by_ocr(self, document_id: DocumentId, pages: Sequence[int]) -> Document:
+        """Read some pages of a document's file by OCR, the others left empty; raises DocumentError."""
 
     async def call_code(self, program: Program, given: Any) -> Any:
         """Call `transform` of the pipeline's own Python with a JSON value, in a process that sees nothing else.

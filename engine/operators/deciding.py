@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -25,7 +26,7 @@ Read = Callable[[Values, str], Awaitable[float]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class DecidingNode(ModelNode):
+class DecidingNode(ModelNode, ABC):
     """An operator whose questions are answered by one boolean, `decision`.
 
     `correct_lean` says what the model's lean to yes or no is found by: `content_free`, rows that say nothing; `batch`,
@@ -73,9 +74,9 @@ class DecidingNode(ModelNode):
         )
 
     @property
+    @abstractmethod
     def decision(self) -> str:
         """Return the boolean that is the answer."""
-        raise NotImplementedError
 
     def without_content(self, rows: Sequence[Values], seed: int) -> list[Values]:
         """Make rows that say nothing from real ones: of random words, so none from fewer than FEWEST."""

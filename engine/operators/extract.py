@@ -37,6 +37,7 @@ class Extract(ModelNode):
 
     kind: ClassVar[str] = "extract"
     retrieves: ClassVar[bool] = True
+    agrees: ClassVar[bool] = True
 
     prompt: Template
     document_keys: tuple[str, ...]

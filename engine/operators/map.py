@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from engine.operators.accounting import process_rows, require
 from engine.operators.base import Operator, Outcome, Tools
+from engine.operators.citing import cited_row
 from engine.operators.probabilities import check_probabilities, probabilities_of
 from engine.operators.row_answers import ask_rows
 from engine.operators.row_prompts import RowPromptNode
@@ -26,6 +27,7 @@ class Map(RowPromptNode):
 
     `samples` answers make as many rows of each row. Without a prompt, map only drops keys.
     `probabilities` names further fields: the probability of a choice (engine.operators.probabilities).
+    With `cite`, each field names the lines of the text that it comes from, and is null where they do not hold it.
     A field of `schema` may be in `drop_keys`: it is written for the model's benefit and kept in no row.
     """
 
@@ -33,6 +35,7 @@ class Map(RowPromptNode):
 
     probabilities: Mapping[str, str] = field(default=FrozenMap({}), metadata={"yaml": "output.probabilities"})
     samples: int = field(default=1, metadata={"yaml": "output.n"})
+    cite: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -46,6 +49,17 @@ class Map(RowPromptNode):
         object.__setattr__(self, "probabilities", freeze(self.probabilities))
         check_probabilities(self, self.probabilities, self.schema)
         self._check_samples()
+        self._check_cite()
+
+    def _check_cite(self) -> None:
+        """Refuse cite where the lines of an answer could not be checked, or its form is another."""
+        if not self.cite:
+            return
+        require(self, self.prompt is not None, "cite needs a prompt", "Write prompt and output.schema.")
+        others = {"output.n": self.samples > 1, "output.probabilities": bool(self.probabilities)}
+        others |= {"examples": bool(self.examples), "calibrate": self.calibrate, "too_long": self.too_long != "error"}
+        both = [key for key, given in others.items() if given] + (["batch_prompt"] if self.batch_prompt else [])
+        require(self, not both, f"cite and {', '.join(both)} cannot be combined", "Remove one of them.")
 
     def _check_samples(self) -> None:
         require(self, self.samples >= 1, f"output.n must be at least 1, not {self.samples}")
@@ -86,6 +100,8 @@ async def run(node: Map, rows: Sequence[Row], tools: Tools) -> Outcome:
     schema = node.schema
     if schema is None:
         return await process_rows(node, rows, lambda row: _drop(node, row), tools)
+    if node.cite:
+        return await process_rows(node, rows, lambda row: cited_row(node, row, tools), tools)
 
     def made(row: Row, index: int, reply: Reply) -> Row:
         answer = schema.read(reply.value)

@@ -21,6 +21,11 @@ from models.protocol import Sampling
 
 TooLong = Literal["error", "middle_out", "head", "head_tail", "split"]
 
+AGREE_TEMPERATURE = 0.7
+"""The temperature of further readings by the same model."""
+
+MOST_READINGS = 25
+
 RETRIES = 2
 """How often an answer that fails `validate` is asked for again, as in DocETL's code (a page of it says 0)."""
 
@@ -45,12 +50,31 @@ class Gleaning:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Agree:
+    """Ask `times` times and vote, field by field (engine.operators.agreeing).
+
+    `model` gives the further readings; without it the operator's own does, at `temperature` and with other seeds.
+    """
+
+    times: int = 2
+    model: str | None = None
+    temperature: float = AGREE_TEMPERATURE
+
+    def __post_init__(self) -> None:
+        if not 2 <= self.times <= MOST_READINGS:
+            raise ValueError(f"agree is a number of readings from 2 to {MOST_READINGS}, not {self.times}")
+        if self.model is None and self.temperature <= 0:
+            raise ValueError("agree.temperature is above 0: at 0 all readings of one model would be the same")
+
+
+@dataclass(frozen=True, kw_only=True)
 class ModelNode(OnErrorNode):
     """What all operators that ask a model have; None stands for the pipeline's setting. See docs/operators/common.md.
 
     `limit_counts`: `limit` counts the work items that are begun, or the rows that are kept (filter).
     `splits_long_inputs`: its Questions can be asked about a part of the row, so `too_long: split` is possible.
     `retrieves`: its Questions are about one row or group, so a retriever can look something up for it.
+    `agrees`: its Questions are about one row, whose answers can be compared.
     `lays_out`: its prompts show whole fields of one row or of two, which `layout` can put first.
     """
 
@@ -58,6 +82,7 @@ class ModelNode(OnErrorNode):
     splits_long_inputs: ClassVar[bool] = False
     retrieves: ClassVar[bool] = False
     lays_out: ClassVar[bool] = False
+    agrees: ClassVar[bool] = False
 
     model: str | None = None
     max_tokens: int | None = None
@@ -70,6 +95,7 @@ class ModelNode(OnErrorNode):
     save_retriever_output: bool = False
     too_long: TooLong = "error"
     layout: Layout = "as_written"
+    agree: int | Agree | None = None
     limit: int | None = None
     timeout_seconds: float | None = None
     timeout: float | None = None
@@ -123,6 +149,47 @@ class ModelNode(OnErrorNode):
         )
         for example in self.examples:
             self._check_example(example)
+        self._check_agree()
+
+    def _check_agree(self) -> None:
+        """Refuse agree where answers cannot be compared row by row, or are counted in another way already."""
+        if self.agree is None:
+            return
+        require(
+            self,
+            self.agrees,
+            f"agree is not possible for {self.kind}: its questions are about several rows",
+            "Use it for map, parallel_map, filter and extract.",
+        )
+        try:
+            self.agreement  # noqa: B018 - it checks the number
+        except ValueError as error:
+            require(self, False, str(error), "For example agree: 3, or agree: {times: 2, model: NAME}.")
+        others = {"output.n": getattr(self, "samples", 1) > 1, "output.probabilities": bool(self._probabilities)}
+        others |= {"correct_lean": getattr(self, "correct_lean", "none") != "none"}
+        others |= {key: bool(getattr(self, key, None)) for key in ("batch_prompt", "batch_prompts", "readings")}
+        both = [key for key, given in others.items() if given]
+        require(
+            self,
+            not both,
+            f"agree and {', '.join(both)} cannot be combined",
+            f"Remove one of them; {both[0] if both else ''} counts or shares answers in its own way.",
+        )
+
+    @property
+    def _probabilities(self) -> Mapping[str, str]:
+        found: Mapping[str, str] = getattr(self, "probabilities", None) or {}
+        return found
+
+    @property
+    def agreement(self) -> Agree | None:
+        """Return how several readings are asked for; None for one reading."""
+        return Agree(times=self.agree) if isinstance(self.agree, int) else self.agree
+
+    @property
+    def agreement_field(self) -> str | None:
+        """Return the field that says how far the readings agree; None for one reading."""
+        return f"_{self.name}_agreement" if self.agree is not None else None
 
     def _check_example(self, example: Mapping[str, Any]) -> None:
         shape = "For example examples: [{input: {text: ...}, output: {name: ...}}]."
@@ -146,7 +213,9 @@ class ModelNode(OnErrorNode):
     @property
     def other_models(self) -> tuple[str, ...]:
         """Return the models that are asked beside the operator's own."""
-        return (self.gleaning.model,) if self.gleaning and self.gleaning.model else ()
+        agree = self.agreement
+        named = (self.gleaning and self.gleaning.model, agree and agree.model)
+        return tuple(dict.fromkeys(name for name in named if name))
 
     @property
     def reply_seconds(self) -> float | None:
@@ -174,7 +243,7 @@ def _completed(traits: Callable[[Any], Traits]) -> Callable[[Any], Traits]:
     @functools.wraps(traits)
     def completed(node: ModelNode) -> Traits:
         own = traits(node)
-        written = {node.context_field} if node.context_field else set()
+        written = {name for name in (node.context_field, node.agreement_field) if name}
         return replace(
             own,
             reads=own.reads | _reads(node),

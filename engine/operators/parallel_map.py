@@ -51,6 +51,7 @@ class ParallelMap(ModelNode):
     kind: ClassVar[str] = "parallel_map"
     refused: ClassVar[Mapping[str, str]] = REFUSED
     splits_long_inputs: ClassVar[bool] = True
+    agrees: ClassVar[bool] = True
     retrieves: ClassVar[bool] = True
     lays_out: ClassVar[bool] = True
 

@@ -62,7 +62,7 @@ _SHORT_FOR = {
 """The groups of NICKNAMES that a name is in."""
 
 _WORD_BEFORE_BADGE = r"(?:with\s+)?(?:badge|shield|star|serial|id)\b\.?(?:\s*(?:number|no|num|nr)\b\.?)?"
-_BADGE = re.compile(
+BADGE = re.compile(
     rf"[(\[]?\s*(?:{_WORD_BEFORE_BADGE}\s*[:#]*|(?:number|no)\b\.?\s*#?|#)\s*([a-z]{{0,2}}-?\d[\da-z-]*)\s*[)\]]?"
     r"|[(\[]\s*([a-z]{0,2}-?\d{2,}[\da-z-]*)\s*[)\]]"
     r"|(?:\b|(?<=[a-z]{3}))(\d{3,})\b|\b(\d{2})\b",
@@ -114,7 +114,7 @@ def parse_name(text: str) -> PersonName | None:
         badge = badge or _plain_badge(next(g for g in match.groups() if g))
         return " "
 
-    plain = _plain(_BADGE.sub(take, text))
+    plain = _plain(BADGE.sub(take, text))
     parts = [part for part in (_words(p) for p in plain.split(",")) if part]
     if "&" in plain or any("and" in part for part in parts):
         return None

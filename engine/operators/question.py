@@ -13,15 +13,13 @@ from engine.operators.base import Tools
 from engine.operators.model_node import ModelNode
 from engine.plan.frozen import FrozenMap, thaw
 from models.protocol import Purpose, Reply, Request, Segment, canonical_json
+from models.replies import LEAST_REPLY_TOKENS
 
 CHAT_TOKENS = 64
 """Room for what the chat template adds to the text of the segments."""
 
 TURN_TOKENS = 16
 """Room for what it adds to each further turn."""
-
-LEAST_REPLY_TOKENS = 256
-"""A prompt leaves so much room for the reply, or its max_tokens where that is less (as the backends demand)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -167,7 +167,13 @@ class Reduce(ModelNode):
         """Say what it reads and writes; with `pass_through` the first row's fields survive."""
         reads = reads_of(self.prompt, "inputs", self.schema) | reads_of(self.fold_prompt, "inputs", None)
         sampled = self.value_sampling.embedding_keys if self.value_sampling else ()
-        named = {*self.keys, *self.fields_seen, *self.lineage, *sampled, *(a.source for a in self.aggregates)}
+        named = {
+            *self.keys,
+            *self.fields_seen,
+            *self.lineage,
+            *sampled,
+            *(s for a in self.aggregates for s in a.sources),
+        }
         prompts = [p for p in (self.prompt, self.fold_prompt) if p]
         whole_rows = any("inputs" in p.all_reads.unknown for p in prompts) or bool(
             self.value_sampling and self.value_sampling.embeds and not sampled

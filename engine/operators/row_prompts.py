@@ -40,6 +40,7 @@ class RowPromptNode(ModelNode):
 
     refused: ClassVar[Mapping[str, str]] = REFUSED
     splits_long_inputs: ClassVar[bool] = True
+    agrees: ClassVar[bool] = True
     retrieves: ClassVar[bool] = True
     lays_out: ClassVar[bool] = True
 

@@ -26,7 +26,7 @@ async def run_operator(node: Node, given: OperatorInput, tools: Tools) -> Outcom
         outcome = await _first_left(node, node.limit, given, tools)
     else:
         outcome = await _first(node, node.limit, given, tools)
-    rows = list(_with_contexts(node, outcome.rows, tools))
+    rows = list(_with_agreements(node, list(_with_contexts(node, outcome.rows, tools)), tools))
     return replace(outcome, rows=rows, decisions=[*outcome.decisions, *tools.record.decisions])
 
 
@@ -107,3 +107,14 @@ def _with_contexts(node: Node, rows: Sequence[Row], tools: Tools) -> Iterator[Ro
         else:
             context = tools.record.contexts[asked] if asked is not None else None
             yield replace(row, values={**row.values, field: context})
+
+
+def _with_agreements(node: Node, rows: Sequence[Row], tools: Tools) -> Iterator[Row]:
+    """Add how far the readings agree to the rows made from what was asked about, for `agree`."""
+    field = node.agreement_field if isinstance(node, ModelNode) else None
+    for row in rows:
+        if field is None:
+            yield row
+        else:
+            found = next((tools.record.agreements[p] for p in row.parents if p in tools.record.agreements), None)
+            yield replace(row, values={**row.values, field: found})

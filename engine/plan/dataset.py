@@ -101,8 +101,9 @@ class Dataset:
 
     folder: documents of any kind. file: rows of a data file (a workbook has `sheet`s); a folder, or a file of another
     kind, is read as documents. case: the documents of a case file, or of the run's own case where `path` is empty,
-    those whose path or file name fits one of `glob` if there are any. memory: the rows `data`, or rows that the caller
-    hands over (engine.executor.run.RunOptions.rows).
+    those whose path or file name fits one of `glob` if there are any, which have one of `tags` if there are any, a star
+    if `starred`, and which are one of `documents` (SHA-256) if there are any. memory: the rows `data`, or rows that the
+    caller hands over (engine.executor.run.RunOptions.rows).
     """
 
     name: str
@@ -110,6 +111,9 @@ class Dataset:
     path: str = ""
     sheet: str = ""
     glob: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    starred: bool = False
+    documents: tuple[str, ...] = ()
     data: tuple[Mapping[str, Any], ...] = ()
     parsing: tuple[Parsing, ...] = ()
     source: Literal["local"] = "local"
@@ -124,6 +128,9 @@ class Dataset:
             ("path", self.path, ("folder", "file", "case")),
             ("sheet", self.sheet, ("file",)),
             ("glob", self.glob, ("case",)),
+            ("tags", self.tags, ("case",)),
+            ("starred", self.starred, ("case",)),
+            ("documents", self.documents, ("case",)),
             ("data", self.data, ("memory",)),
         ):
             if value and self.type not in types:
@@ -131,6 +138,11 @@ class Dataset:
                     f"dataset {self.name!r} of type {self.type} has no {key}",
                     advice=f"{key} is for type: {' or '.join(types)}.",
                 )
+
+    @property
+    def is_selection(self) -> bool:
+        """Say whether only documents that a person marked or named are read."""
+        return bool(self.tags or self.starred or self.documents)
 
     def location(self, directory: Path) -> Path:
         """Resolve the path against the folder of the pipeline file."""

@@ -63,6 +63,8 @@ def _canonical(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         body = {f.name: _canonical(getattr(value, f.name)) for f in fields(value)}
         return [getattr(value, "kind", type(value).__name__), body]
+    if isinstance(value, type):
+        return f"{value.__module__}.{value.__qualname__}"
     if isinstance(value, Mapping):
         return {str(key): _canonical(item) for key, item in value.items()}
     if isinstance(value, set | frozenset):

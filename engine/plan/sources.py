@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
+from urllib.parse import parse_qsl
 
 from engine.errors import UsageError
 from engine.plan.dataset import Dataset, DatasetType
@@ -18,6 +19,12 @@ DATA_SUFFIXES = (".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".parquet", ".xls
 """Files whose items are rows; any other single file is read as one document."""
 
 CASE_SUFFIX = ".redwell"
+
+CASE_INPUT = "case:"
+"""Begins an `--input` that means documents of the run's own case: all of them, or some, written as in an address:
+`case:starred=1`, `case:tag=to+read&tag=seen`, `case:document=SHA-256`."""
+
+_CASE_KEYS = ("tag", "starred", "document")
 
 
 def kind_of_source(dataset: Dataset, directory: Path) -> DatasetType:
@@ -50,21 +57,55 @@ def known_fields(dataset: Dataset) -> tuple[str, ...] | None:
 def override_input(plan: Plan, given: str, *, directory: Path) -> Plan:
     """Point a dataset at another folder or file: `PATH`, or `NAME=PATH` where there are several datasets.
 
-    A relative path starts at `directory`. Raises UsageError when the dataset or the path is not there.
+    A relative path starts at `directory`; `case:` (CASE_INPUT) means the run's own case. Raises UsageError when the
+    dataset or the path is not there.
     """
+    before, marker, wanted = given.partition(CASE_INPUT)
+    if marker and (not before or before.endswith("=")):
+        name = before.removesuffix("=")
+        return plan.with_dataset(_of_case(_dataset(plan, name, given), wanted))
     name, _, path = given.rpartition("=")
-    names = ", ".join(d.name for d in plan.datasets)
-    if name not in {d.name for d in plan.datasets}:
-        if name and not (directory / Path(given).expanduser()).exists():
-            raise UsageError(f"--input {given}: there is no dataset {name!r}", advice=f"Datasets: {names or 'none'}.")
+    if name not in {d.name for d in plan.datasets} and (
+        not name or (directory / Path(given).expanduser()).exists()  # a path may hold the sign =
+    ):
         name, path = "", given
-    if not name and len(plan.datasets) != 1:
-        raise UsageError(f"--input {given} does not say which dataset", advice=f"Write NAME=PATH; datasets: {names}.")
+    old = _dataset(plan, name, given)
     location = directory / Path(path).expanduser()
     if not location.exists():
         raise UsageError(f"--input: there is no {location}", advice="Give an existing folder or file.")
-    old = plan.dataset(name) if name else plan.datasets[0]
     return plan.with_dataset(_pointed_at(old, location.resolve()))
+
+
+def _dataset(plan: Plan, name: str, given: str) -> Dataset:
+    """Return the dataset of a name, or the only one where no name is given; raises UsageError."""
+    names = ", ".join(d.name for d in plan.datasets)
+    if name and name not in {d.name for d in plan.datasets}:
+        raise UsageError(f"--input {given}: there is no dataset {name!r}", advice=f"Datasets: {names or 'none'}.")
+    if not name and len(plan.datasets) != 1:
+        raise UsageError(f"--input {given} does not say which dataset", advice=f"Write NAME=PATH; datasets: {names}.")
+    return plan.dataset(name) if name else plan.datasets[0]
+
+
+def _of_case(dataset: Dataset, wanted: str) -> Dataset:
+    """Point a dataset at documents of the run's own case; raises UsageError for what is no choice of documents."""
+    pairs = parse_qsl(wanted, keep_blank_values=True)
+    unknown = [key for key, value in pairs if key not in _CASE_KEYS or not value]
+    if unknown or (wanted and not pairs):
+        raise UsageError(
+            f"--input {CASE_INPUT}{wanted}: {(unknown or [wanted])[0]!r} chooses no documents",
+            advice="Write case: for all, case:starred=1, case:tag=NAME or case:document=SHA-256; & joins several.",
+        )
+    return replace(
+        dataset,
+        type="case",
+        path="",
+        sheet="",
+        glob=(),
+        data=(),
+        tags=tuple(value for key, value in pairs if key == "tag"),
+        starred=any(key == "starred" for key, _ in pairs),
+        documents=tuple(value for key, value in pairs if key == "document"),
+    )
 
 
 def _pointed_at(dataset: Dataset, location: Path) -> Dataset:
@@ -77,5 +118,8 @@ def _pointed_at(dataset: Dataset, location: Path) -> Dataset:
         path=str(location),
         sheet=dataset.sheet if keeps_sheet else "",
         glob=dataset.glob if kind == "case" else (),
+        tags=dataset.tags if kind == "case" else (),
+        starred=dataset.starred and kind == "case",
+        documents=dataset.documents if kind == "case" else (),
         data=(),
     )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from models.isolation.notices import GivesNotice, Tell
-from models.protocol import ModelBackend, Reply, Request, warnings_of
+from models.notices import GivesNotice, Tell
+from models.protocol import ModelBackend, Reply, Request
 
 
 class Gate:
@@ -68,12 +68,8 @@ class GatedBackend:
         await self._gate.passed()
         return await self._backend.ask(request)
 
-    def take_warnings(self) -> tuple[str, ...]:
-        """Pass on what the model has to say."""
-        return warnings_of(self._backend)
-
     def watch(self, tell: Tell) -> None:
-        """Pass on what the model tells (models.isolation.notices.GivesNotice)."""
+        """Pass on what the model tells (models.notices.GivesNotice)."""
         if isinstance(self._backend, GivesNotice):
             self._backend.watch(tell)
 

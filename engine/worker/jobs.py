@@ -17,31 +17,15 @@ from engine.language.trust import refuse_untrusted
 from engine.plan.plan import Plan
 from engine.plan.sources import override_input
 from engine.plan.work import named_apart
+from engine.worker.exports import OutputOptions, Written, check_format, write_outs
 from engine.worker.model_choice import Models, settled
 from engine.worker.surroundings import check_surroundings, harm_to_data
 from storage.case import Case
-from storage.export.assemble import result_table
-from storage.export.cells import Lists
-from storage.export.csv import CsvOptions
-from storage.export.files import check_suffix, write_table
 from storage.export.json import write_list
 from storage.export.table import ResultTable
 
 NewModels = Callable[[], Models]
 """Makes the Models of one run."""
-
-
-@dataclass(frozen=True, slots=True)
-class OutputOptions:
-    """How results are written. `columns` empty means the usual ones; `lists` as in storage.export.cells.
-
-    `table` names the table of a database, empty for the usual name.
-    """
-
-    columns: tuple[str, ...] = ()
-    bom: bool = False
-    lists: Lists = "json"
-    table: str = ""
 
 
 @dataclass(frozen=True)
@@ -75,15 +59,6 @@ class ReadyRun:
     output: OutputOptions = field(default=OutputOptions())
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
-    """One results file, and the notes that a person should see."""
-
-    path: Path
-    rows: int
-    notes: tuple[str, ...]
-
-
 def default_case(pipeline: Path) -> Path:
     """Name the case of a pipeline that was given none: its stem, in the current folder."""
     return Path.cwd() / f"{pipeline.stem}.redwell"
@@ -94,24 +69,10 @@ def make_ready(job: RunJob, models: Models) -> ReadyRun:
 
     Raises PipelineError, UsageError, ExportError or EnvironmentMissing.
     """
-    if job.allow_hosts:
-        models.allow_hosts(job.allow_hosts)
-    if job.cluster:
-        models.use_cluster(job.cluster)
-    loaded = load_with_inputs(job.pipeline, job.inputs)
-    refuse_problems(loaded)
-    refuse_untrusted(loaded.plan, loaded.positions, trust_code=job.trust_code)
-    around = check_surroundings(loaded, output=not job.outs)
-    refuse(around)
+    loaded = load_checked(job, models)
     outs = _outs(job, loaded)
     check_outs(outs, case=job.case, loaded=loaded)
     _check_columns(loaded.plan, job.output.columns)
-    warnings = [
-        *loaded.warnings,
-        *(p for p in check(loaded.plan, positions=loaded.positions) if p.severity == "warning"),
-        *(p for p in around if p.severity == "warning"),
-    ]
-    ready = settled(replace(loaded, warnings=tuple(warnings)), job.model, models)
     options = RunOptions(
         model=job.model,
         columns=job.output.columns,
@@ -122,7 +83,29 @@ def make_ready(job: RunJob, models: Models) -> ReadyRun:
     if job.workers is not None:
         options = replace(options, workers=job.workers)
     output = replace(job.output, table=loaded.plan.output.table)
-    return ReadyRun(ready, options, outs, output)
+    return ReadyRun(loaded, options, outs, output)
+
+
+def load_checked(job: RunJob, models: Models) -> Loaded:
+    """Load the pipeline of a job with its inputs, check it and what is around it, and settle its models.
+
+    Raises PipelineError, UsageError or EnvironmentMissing; what is only a warning is among those of the pipeline.
+    """
+    if job.allow_hosts:
+        models.allow_hosts(job.allow_hosts)
+    if job.cluster:
+        models.use_cluster(job.cluster)
+    loaded = load_with_inputs(job.pipeline, job.inputs)
+    refuse_problems(loaded)
+    refuse_untrusted(loaded.plan, loaded.positions, trust_code=job.trust_code)
+    around = check_surroundings(loaded, output=not job.outs)
+    refuse(around)
+    warnings = [
+        *loaded.warnings,
+        *(p for p in check(loaded.plan, positions=loaded.positions) if p.severity == "warning"),
+        *(p for p in around if p.severity == "warning"),
+    ]
+    return settled(replace(loaded, warnings=tuple(warnings)), job.model, models)
 
 
 def load_with_inputs(pipeline: Path, inputs: Sequence[str]) -> Loaded:
@@ -140,7 +123,7 @@ def check_outs(outs: Sequence[Path], *, case: Path, loaded: Loaded | None = None
     Raises ExportError or UsageError.
     """
     for index, out in enumerate(outs):
-        check_suffix(out)
+        check_format(out)
         if out.resolve() in {other.resolve() for other in outs[:index]}:
             raise UsageError(f"--out names {out} twice", advice="Name each file once.")
         if out.resolve() == case.resolve():
@@ -158,19 +141,6 @@ def _check_writable(out: Path) -> None:
     for path in (out.parent, out):
         if path.exists() and not os.access(path, os.W_OK):
             raise UsageError(f"{out}: {path} cannot be written", advice="Choose another place.")
-
-
-def write_outs(
-    case: Case, run_id: str, outs: Sequence[Path], output: OutputOptions
-) -> tuple[ResultTable, list[Written]]:
-    """Write the results of a run to each file; return the table too. Raises ExportError, DiskFull or NotInCase."""
-    table = result_table(case, run_id, columns=output.columns or None)
-    options = CsvOptions(bom=output.bom, lists=output.lists)
-    written = []
-    for out in outs:
-        notes = write_table(table, out, csv_options=options, sqlite_table=output.table)
-        written.append(Written(out, len(table.rows), notes))
-    return table, written
 
 
 def write_results(ready: ReadyRun, case: Case, run_id: str) -> tuple[ResultTable, list[Written]]:
@@ -215,7 +185,7 @@ def _outs(job: RunJob, loaded: Loaded) -> tuple[Path, ...]:
     if job.outs or not named:
         return job.outs
     out = loaded.directory / Path(named).expanduser()
-    check_suffix(out)
+    check_format(out)
     _make_folder(out.parent, "output")
     return (out,)
 

@@ -2,8 +2,14 @@
 
     {"command": "run", "pipeline": "officers.yaml", "input": "records", "case": "a.redwell", "out": "officers.csv"}
     {"command": "ingest", "folder": "records", "case": "a.redwell"}
+    {"command": "export", "case": "a.redwell", "run": "1", "out": ["officers.csv", "officers.pdf"]}
+    {"command": "try", "text": "datasets: ...", "case": "a.redwell", "documents": ["3f..."], "until": "find"}
+    {"command": "build", "pipeline": "officers.yaml", "out": "optimized.yaml", "minutes": 20, "report": "report.html"}
     {"command": "pause"}    {"command": "resume"}    {"command": "cancel"}
+    {"command": "ask", "id": "7", "query": "documents.page", "case": "a.redwell", "limit": 100}
+    {"command": "forget", "id": "7"}
 
+A question (engine.worker.queries) is answered while a job runs, by Answered or CommandFailed with its id.
 `input` and `out` may be lists, and each command may carry an `id`, which the answers repeat.
 """
 
@@ -19,10 +25,14 @@ from engine.documents.options import ParseOptions
 from engine.errors import UsageError
 from engine.executor.events import Event
 from engine.language.position import did_you_mean
-from engine.worker.jobs import OutputOptions, RunJob, default_case
+from engine.worker.exports import ExportJob, OutputOptions
+from engine.worker.jobs import RunJob, default_case
+from engine.worker.trials import TrialJob
 from storage.export.cells import Lists
+from storage.export.long_form import Form
+from storage.export.reviews import ReviewOptions, Reviews
 
-_TEXTS = {"input", "out", "columns", "allow_host"}
+_TEXTS = {"input", "out", "columns", "allow_host", "rows", "documents"}
 _PARSING = ("ocr", "password", "workers")
 _KEYS: Mapping[str, tuple[str, ...]] = {
     "run": (
@@ -39,13 +49,62 @@ _KEYS: Mapping[str, tuple[str, ...]] = {
         "cluster",
         *_PARSING,
     ),
-    "ingest": ("folder", "case", *_PARSING),
+    "ingest": ("folder", "case", "again", *_PARSING),
+    "export": (
+        "case",
+        "run",
+        "out",
+        "columns",
+        "bom",
+        "lists",
+        "form",
+        "reviews",
+        "drop_rejected",
+        "rows",
+        "password",
+    ),
+    "try": ("text", "case", "directory", "documents", "until", "model", "trust_code", "allow_host"),
+    "build": (
+        "pipeline",
+        "input",
+        "case",
+        "out",
+        "minutes",
+        "sample",
+        "policy",
+        "validator",
+        "report",
+        "model",
+        "agent_model",
+        "seed",
+        "trust_code",
+        "allow_host",
+        *_PARSING,
+    ),
     "cancel": (),
     "pause": (),
     "resume": (),
+    "ask": ("query",),
+    "forget": (),
 }
-_REQUIRED = {"run": ("pipeline",), "ingest": ("folder", "case")}
-_KINDS: Mapping[str, type] = {"bom": bool, "workers": int, "trust_code": bool}
+_REQUIRED = {
+    "run": ("pipeline",),
+    "ingest": ("folder", "case"),
+    "try": ("text", "case"),
+    "ask": ("query",),
+    "build": ("pipeline", "out"),
+    "export": ("case", "run", "out"),
+}
+_KINDS: Mapping[str, type] = {
+    "bom": bool,
+    "workers": int,
+    "trust_code": bool,
+    "again": bool,
+    "drop_rejected": bool,
+    "minutes": float,
+    "sample": int,
+    "seed": int,
+}
 
 COMMANDS = tuple(_KEYS)
 """The commands there are."""
@@ -87,12 +146,38 @@ class CommandFailed(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Answered(Event):
+    """The answer to a question: JSON, or dataclasses that become JSON."""
+
+    id: str
+    query: str
+    result: Any
+
+
+@dataclass(frozen=True, slots=True)
+class CaseChanged(Event):
+    """An edit (`query`) changed the case: who shows it asks anew."""
+
+    case: str
+    query: str
+
+
+@dataclass(frozen=True, slots=True)
 class ResultsWritten(Event):
     """A results file is there."""
 
     path: str
     rows: int
     notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExportProgress(Event):
+    """How far an export is: `done` of `total` rows, files or pages, as `what` says."""
+
+    done: int
+    total: int
+    what: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +212,8 @@ def read_command(line: str) -> Command:
             f"unknown command {name!r}", advice=did_you_mean(str(name), COMMANDS), id=id, command=str(name or "")
         )
     try:
-        return Command(name, id, _checked(name, body))
+        given = _checked(name, body)
+        return Command(name, id, {**body, **given} if name == "ask" else given)
     except UsageError as error:
         raise BadCommand(str(error), advice=error.advice, id=id, command=name) from error
 
@@ -135,21 +221,58 @@ def read_command(line: str) -> Command:
 def run_job(given: Mapping[str, Any]) -> RunJob:
     """Make the job of a `run` command; raises UsageError."""
     pipeline = Path(given["pipeline"]).expanduser()
-    lists = given.get("lists", "json")
-    if lists not in get_args(Lists):
-        raise UsageError(f"lists is {lists!r}", advice=f"Write one of {', '.join(get_args(Lists))}.")
     return RunJob(
         pipeline=pipeline,
         case=Path(given["case"]).expanduser() if "case" in given else default_case(pipeline),
-        inputs=_texts(given, "input"),
-        outs=tuple(Path(out).expanduser() for out in _texts(given, "out")),
+        inputs=texts_of(given, "input"),
+        outs=tuple(Path(out).expanduser() for out in texts_of(given, "out")),
         model=given.get("model", ""),
         workers=workers_of(given),
         trust_code=given.get("trust_code", False),
-        allow_hosts=_texts(given, "allow_host"),
+        allow_hosts=texts_of(given, "allow_host"),
         cluster=given.get("cluster", ""),
-        output=OutputOptions(_texts(given, "columns"), given.get("bom", False), lists),
+        output=OutputOptions(
+            texts_of(given, "columns"), given.get("bom", False), _choice(given, "lists", Lists, "json")
+        ),
         parse=parse_options(given),
+    )
+
+
+def export_job(given: Mapping[str, Any]) -> ExportJob:
+    """Make the job of an `export` command; raises UsageError. Whether its files can be written is seen later."""
+    case, outs = Path(given["case"]).expanduser(), tuple(Path(out).expanduser() for out in texts_of(given, "out"))
+    reviews = ReviewOptions(_choice(given, "reviews", Reviews, "none"), given.get("drop_rejected", False))
+    output = OutputOptions(
+        columns=texts_of(given, "columns"),
+        bom=given.get("bom", False),
+        lists=_choice(given, "lists", Lists, "json"),
+        form=_choice(given, "form", Form, "wide"),
+        reviews=reviews,
+        rows=frozenset(texts_of(given, "rows")) if "rows" in given else None,
+        parse=ParseOptions(password=given.get("password")),
+    )
+    return ExportJob(case, given["run"], outs, output)
+
+
+def _choice(given: Mapping[str, Any], key: str, choices: Any, usual: str) -> Any:
+    value = given.get(key, usual)
+    if value not in get_args(choices):
+        raise UsageError(f"{key} is {value!r}", advice=f"Write one of {', '.join(get_args(choices))}.")
+    return value
+
+
+def trial_job(given: Mapping[str, Any]) -> TrialJob:
+    """Make the job of a `try` command; relative paths start beside the case where no directory is given."""
+    case = Path(given["case"]).expanduser()
+    return TrialJob(
+        text=given["text"],
+        case=case,
+        directory=Path(given.get("directory") or case.parent).expanduser(),
+        documents=texts_of(given, "documents"),
+        until=given.get("until", ""),
+        model=given.get("model", ""),
+        trust_code=given.get("trust_code", False),
+        allow_hosts=texts_of(given, "allow_host"),
     )
 
 
@@ -169,13 +292,16 @@ def workers_of(given: Mapping[str, Any]) -> int | None:
     return workers
 
 
-def _texts(given: Mapping[str, Any], key: str) -> tuple[str, ...]:
+def texts_of(given: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    """Return a text or a list of texts as a tuple, empty where the key is not given."""
     value = given.get(key, ())
     return (value,) if isinstance(value, str) else tuple(value)
 
 
 def _checked(name: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
     valid = _KEYS[name]
+    if name == "ask":  # its other keys are the query's, which checks them (queries.registry)
+        body = {"query": body["query"]} if "query" in body else {}
     for key in body:
         if key not in valid:
             raise UsageError(f"{name}: unknown key {key!r}", advice=did_you_mean(key, valid) or "It takes none.")
@@ -191,7 +317,8 @@ def _checked(name: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
 def _check_kind(name: str, key: str, value: Any) -> None:
     kind = _KINDS.get(key, str)
     is_list = key in _TEXTS and isinstance(value, list) and all(isinstance(item, str) for item in value)
-    is_kind = isinstance(value, kind) and not (kind is int and isinstance(value, bool))
+    kinds = (int, float) if kind is float else kind
+    is_kind = isinstance(value, kinds) and not (kind in (int, float) and isinstance(value, bool))
     if not (is_list or is_kind):
-        wanted = {str: "text", int: "a whole number", bool: "true or false"}[kind]
+        wanted = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}[kind]
         raise UsageError(f"{name}: {key} must be {wanted}{' or a list of texts' if key in _TEXTS else ''}")

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import importlib.util
 import threading
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from concurrent.futures import Future
 from dataclasses import replace
@@ -18,6 +18,7 @@ from models.cluster.dispatcher import Dispatcher, DispatchSettings
 from models.cluster.node_model import OpenModel
 from models.cluster.worker import Worker
 from models.errors import ModelCrashed, RuntimeMissing
+from models.notices import Caution, Notices, Tell
 from models.opening import ModelSpec, open_here
 from models.protocol import Reply, Request
 
@@ -85,15 +86,16 @@ class Cluster:
         runtime = self._runtime
         if runtime is None:
             raise ModelCrashed("the cluster is closed")
-        told = Warnings()
+        told = Notices()
         settings = settings or DispatchSettings(in_flight=_in_flight(spec))
 
         async def begin() -> Dispatcher:
             places = runtime.places(spec.settings.get("threads"))
             if self._allowed:
-                told.add(f"Prompts go to the cluster {self.address}, which was allowed: {', '.join(runtime.hosts())}.")
+                hosts = ", ".join(runtime.hosts())
+                told.tell(Caution(f"Prompts go to the cluster {self.address}, which was allowed: {hosts}."))
             start = runtime.starter(spec, places, self._open_model)
-            dispatcher = Dispatcher(start, len(places), settings=settings, tell=told.add)
+            dispatcher = Dispatcher(start, len(places), settings=settings, tell=lambda text: told.tell(Caution(text)))
             await dispatcher.open()
             return dispatcher
 
@@ -147,14 +149,14 @@ class Cluster:
 class ClusterBackend:
     """A model whose requests go to the workers of a cluster (models.protocol.ModelBackend)."""
 
-    def __init__(self, cluster: Cluster, spec: ModelSpec, dispatcher: Dispatcher, warnings: Warnings) -> None:
+    def __init__(self, cluster: Cluster, spec: ModelSpec, dispatcher: Dispatcher, notices: Notices) -> None:
         """Take over a dispatcher whose workers are ready."""
         self.digest = spec.digest
         self.name = spec.name
         self.context_tokens = dispatcher.context_tokens
         self._cluster = cluster
         self._dispatcher = dispatcher
-        self._warnings = warnings
+        self._notices = notices
         self._closed = False
         self._counts: OrderedDict[str, int] = OrderedDict()
 
@@ -182,9 +184,9 @@ class ClusterBackend:
         finally:
             await asyncio.to_thread(self._cluster.release)
 
-    def take_warnings(self) -> tuple[str, ...]:
-        """Return what a user should know and was not told yet, such as a node that died."""
-        return self._warnings.take()
+    def watch(self, tell: Tell) -> None:
+        """Call `tell` with what a user should know, such as that a node died (GivesNotice)."""
+        self._notices.watch(tell)
 
     def worker_processes(self) -> list[tuple[str, int]]:
         """Name the node and the process of each worker that lives now."""
@@ -201,21 +203,6 @@ class ClusterBackend:
             if len(self._counts) > KEPT_COUNTS:
                 self._counts.popitem(last=False)
         return self._counts[key]
-
-
-class Warnings:
-    """What a user should know, added in one thread and taken in another."""
-
-    def __init__(self) -> None:
-        self._kept: deque[str] = deque()
-
-    def add(self, text: str) -> None:
-        """Keep a sentence until it is taken."""
-        self._kept.append(text)
-
-    def take(self) -> tuple[str, ...]:
-        """Return what was added since the last time."""
-        return tuple(self._kept.popleft() for _ in range(len(self._kept)))
 
 
 async def _end_tasks() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hashlib
 import itertools
 import threading
@@ -14,11 +13,12 @@ from typing import TYPE_CHECKING
 
 from models.errors import ModelError
 from models.isolation.line import Ticket
-from models.isolation.notices import Notice, Tell
 from models.isolation.supervisor import Supervisor
 from models.isolation.wire import request_to
+from models.notices import Notices, Tell
 from models.opening import ModelSpec
 from models.protocol import Reply, Request
+from models.replies import hand_over
 
 if TYPE_CHECKING:
     from models.jobs import Counters
@@ -39,10 +39,8 @@ class IsolatedBackend:
         self._numbers = itertools.count(1)
         self._counted: OrderedDict[bytes, int] = OrderedDict()
         self._counting = threading.Lock()
-        self._watching = threading.Lock()
-        self._unheard: list[Notice] = []
-        self._watcher: Tell | None = None
-        self._supervisor = Supervisor(spec, self._notice, command)
+        self._notices = Notices()
+        self._supervisor = Supervisor(spec, self._notices.tell, command)
         try:
             opened = self._supervisor.opened.result()
         except BaseException:
@@ -70,11 +68,7 @@ class IsolatedBackend:
 
     def watch(self, tell: Tell) -> None:
         """Call `tell` with each notice, the ones that nobody has heard yet first (GivesNotice)."""
-        with self._watching:
-            self._watcher = tell
-            unheard, self._unheard = self._unheard, []
-        for notice in unheard:
-            tell(notice)
+        self._notices.watch(tell)
 
     def count_tokens(self, text: str) -> int:
         """Count the tokens of plain text; waits for the process, also for one that starts again. Raises ModelError."""
@@ -91,9 +85,7 @@ class IsolatedBackend:
         future: asyncio.Future[Reply] = loop.create_future()
 
         def deliver(outcome: Reply | ModelError) -> None:
-            # A closed loop has nobody waiting, and the thread serves other loops' requests.
-            with contextlib.suppress(RuntimeError):
-                loop.call_soon_threadsafe(_settle, future, outcome)
+            hand_over(loop, future, outcome)
 
         ticket = Ticket(next(self._numbers), request, deliver, asked=time.perf_counter())
         self._supervisor.ask(ticket)
@@ -118,20 +110,3 @@ class IsolatedBackend:
             if len(self._counted) > KEPT_COUNTS:
                 self._counted.popitem(last=False)
         return tokens
-
-    def _notice(self, notice: Notice) -> None:
-        with self._watching:
-            watcher = self._watcher
-            if watcher is None:
-                self._unheard.append(notice)
-                return
-        watcher(notice)
-
-
-def _settle(future: asyncio.Future[Reply], outcome: Reply | ModelError) -> None:
-    if future.done():
-        return
-    if isinstance(outcome, ModelError):
-        future.set_exception(outcome)
-    else:
-        future.set_result(outcome)

@@ -7,12 +7,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from models.protocol import Request
+from models.replies import LEAST_REPLY_TOKENS
 
 LEAST = {"context_tokens": 512, "running": 1, "kept": 0, "batch_tokens": 64}
 """The settings that memory depends on (models.llama.LlamaSettings), and how small they may become."""
-
-LEAST_REPLY_TOKENS = 256
-"""As the backends: a prompt must leave so much room, or its max_tokens where that is less."""
 
 _SHOWN = {
     "context_tokens": "a context of {:,} tokens",

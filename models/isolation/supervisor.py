@@ -28,10 +28,10 @@ from models.isolation.counting import Counts
 from models.isolation.ending import Ending, closed, given_up, load_crash, poison
 from models.isolation.launch import child_command
 from models.isolation.line import Line, Ticket
-from models.isolation.notices import ContextLimited, Notice, Restarted
 from models.isolation.process import ModelProcess
 from models.isolation.sizes import characters_of, context_needed, describe, smaller
 from models.isolation.wire import Frame, error_from, reply_from, request_to, spec_to
+from models.notices import ContextLimited, Notice, Restarted
 from models.opening import ModelSpec
 
 MOST_DEATHS = 12

@@ -13,8 +13,11 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
-from models.errors import InvalidSchema, ModelCrashed, ModelError, OutOfTokens, PromptTooLong, TimedOut
+from models.errors import ModelCrashed, ModelError, OutOfTokens, PromptTooLong, TimedOut
+from models.fits import schema_of
+from models.notices import Caution, Notices, Tell
 from models.protocol import Reply, Request
+from models.replies import reply_limit
 from models.servers.address import find_targets, is_local, read_address
 from models.servers.completion import Completion, SchemaRefused, read_completion
 from models.servers.facts import look_at
@@ -39,8 +42,6 @@ DEFAULT_CONTEXT = 4096
 """Assumed where neither the server nor the user says; Ollama's and LM Studio's own default."""
 DEFAULT_REQUESTS = 8
 VLLM_REQUESTS = 64
-LEAST_REPLY_TOKENS = 256
-"""As in process: a request is refused when its prompt leaves less room than this (or than its own max_tokens)."""
 REPAIRS = 2
 """How often a reply that does not fit is shown to the model again."""
 RETRY_PAUSES = (0.0, 0.5, 2.0)
@@ -105,7 +106,7 @@ class ServerBackend:
         self._refused: OrderedDict[str, SchemaMode] = OrderedDict()
         self._is_down = False
         self._closed = False
-        self._warnings: list[str] = []
+        self._notices = Notices()
         self._warned: set[str] = set()
         self._warning_lock = threading.Lock()
         self._warn_of_itself(is_context_known=bool(known))
@@ -128,11 +129,9 @@ class ServerBackend:
         model, context = facts.title, f"context {self.context_tokens:,} tokens"
         return f"{facts.kind}, model {model}, {context}, {counted}, schema mode {self._mode}: {MEANINGS[self._mode]}"
 
-    def take_warnings(self) -> tuple[str, ...]:
-        """Return what a user should know and was not told yet (models.protocol.TellsWarnings)."""
-        with self._warning_lock:
-            told, self._warnings = tuple(self._warnings), []
-        return told
+    def watch(self, tell: Tell) -> None:
+        """Call `tell` with what a user should know (GivesNotice)."""
+        self._notices.watch(tell)
 
     def count_tokens(self, text: str) -> int:
         """Count the tokens of plain text; estimated where the server does not count. Raises ModelCrashed."""
@@ -178,7 +177,7 @@ class ServerBackend:
 
     async def _fitting_reply(self, request: Request) -> Reply:
         """Ask until a reply fits the schema, each time showing what was wrong; raises ModelError when none does."""
-        schema, mode = _schema_of(request), self._mode_for(request)
+        schema, mode = schema_of(request), self._mode_for(request)
         talk = _Talk(mode, self._messages(request, mode))
         while True:
             completion = await self._next_completion(request, schema, talk)
@@ -261,12 +260,7 @@ class ServerBackend:
         if most_tokens(messages) + wanted <= self.context_tokens:
             return wanted
         prompt = await self._counter.count_messages(messages)
-        least = min(wanted, LEAST_REPLY_TOKENS)
-        if prompt + least > self.context_tokens:
-            raise PromptTooLong(
-                prompt_tokens=prompt, reply_tokens=least, context_tokens=self.context_tokens, what="the prompt"
-            )
-        return min(wanted, self.context_tokens - prompt)
+        return reply_limit(request, prompt, self.context_tokens)
 
     def _own_fields(self) -> dict[str, Any]:
         """Return what a server takes beside OpenAI's fields: plain sampling, no thoughts before the answer."""
@@ -380,9 +374,10 @@ class ServerBackend:
 
     def _warn_once(self, topic: str, message: str) -> None:
         with self._warning_lock:
-            if topic not in self._warned:
-                self._warned.add(topic)
-                self._warnings.append(message)
+            if topic in self._warned:
+                return
+            self._warned.add(topic)
+        self._notices.tell(Caution(message))
 
     def _ask_count(self, text: str) -> int:
         return self._http.wait_for(self._counter.count(text))
@@ -395,16 +390,6 @@ class ServerBackend:
         return ModelCrashed(
             f"the connection to {self.name} is closed", advice="Run the command again: replies are kept."
         )
-
-
-def _schema_of(request: Request) -> dict[str, Any]:
-    try:
-        schema = request.schema
-    except ValueError as error:
-        raise InvalidSchema(f"the output schema is not JSON: {error}") from error
-    if not isinstance(schema, dict):
-        raise InvalidSchema("the output schema is not a JSON Schema object")
-    return schema
 
 
 def _is_cancelling() -> bool:

@@ -10,7 +10,6 @@ Whatever the way, a reply is checked here; one that does not fit is shown to the
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from jinja2 import Environment, StrictUndefined, Template
 from models.errors import ModelError
 from models.fits import find_misfits
 from models.protocol import canonical_json
+from models.replies import finite_float
 from models.servers.facts import error_text
 from models.servers.http import Http
 from models.servers.tokens import Message
@@ -128,18 +128,11 @@ def _starts(body: str) -> list[int]:
     return list(dict.fromkeys([0, *brackets])) if body else []
 
 
-def _number(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError(f"{text} is too large a number")
-    return number
-
-
 def _constant(text: str) -> float:
     raise ValueError(f"{text} is no JSON")
 
 
-_DECODER = json.JSONDecoder(parse_float=_number, parse_constant=_constant)
+_DECODER = json.JSONDecoder(parse_float=finite_float, parse_constant=_constant)
 
 
 async def probe(http: Http, model: str) -> SchemaMode:

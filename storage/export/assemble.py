@@ -1,20 +1,34 @@
-"""Make the table of a run from its case: results, evidence with the quoted lines, ledger."""
+"""Make the table of a run from its case: results, evidence with the quoted lines, reviews, ledger."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from storage.case import Case
 from storage.errors import ExportError
 from storage.evidence import EvidenceRecord
+from storage.export.reviews import ReviewOptions, reviews_of, with_reviews
 from storage.export.table import Citation, ResultRow, ResultTable
+
+Told = Callable[[int, int], None]
+"""Hears how many rows of how many are done; it may raise to stop the work."""
 
 
 def result_table(
-    case: Case, run_id: str, *, columns: Sequence[str] | None = None, notes: Sequence[str] = ()
+    case: Case,
+    run_id: str,
+    *,
+    columns: Sequence[str] | None = None,
+    notes: Sequence[str] = (),
+    reviews: ReviewOptions = ReviewOptions(),  # noqa: B008 - frozen
+    only: Collection[str] | None = None,
+    told: Told = lambda done, total: None,
 ) -> ResultTable:
-    """Read the results of a run, with `columns` in place of those it saved if given; raises ExportError, NotInCase."""
+    """Read the results of a run, with `columns` in place of those it saved if given; raises ExportError, NotInCase.
+
+    `only`: the ids of the rows to take, all if None.
+    """
     results = case.results(run_id)
     if results is None:
         raise ExportError(
@@ -22,8 +36,13 @@ def result_table(
         )
     chosen = tuple(results.columns if columns is None else columns)
     files = file_names(case)
-    rows = tuple(_result_row(case, run_id, row_id, chosen, files) for row_id in results.row_ids)
-    return ResultTable(chosen, rows, case.ledger(run_id), tuple(notes))
+    wanted = [row_id for row_id in results.row_ids if only is None or row_id in only]
+    rows = []
+    for done, row_id in enumerate(wanted):
+        told(done, len(wanted))
+        rows.append(_result_row(case, run_id, row_id, chosen, files))
+    table = ResultTable(chosen, tuple(rows), case.ledger(run_id), tuple(notes))
+    return table if reviews == ReviewOptions() else with_reviews(table, reviews_of(case, run_id), reviews)
 
 
 def _result_row(case: Case, run_id: str, row_id: str, columns: Sequence[str], files: Mapping[str, str]) -> ResultRow:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from storage.errors import ExportError
 from storage.export.atomic import replacing
 from storage.export.cells import Lists, cell_text, is_number, original_text, safe_text
-from storage.export.table import ResultRow, ResultTable, citation_columns, citation_text
+from storage.export.table import ResultRow, ResultTable, citation_text
 
 Citations = Literal["after", "beside", "none"]
 
@@ -55,25 +55,25 @@ def csv_text(table: ResultTable, options: CsvOptions = CsvOptions()) -> str:  # 
 
 def _write(table: ResultTable, file: Any, options: CsvOptions) -> None:
     writer = csv.writer(file, delimiter=options.delimiter, lineterminator="\r\n")
-    sources = citation_columns(table.columns)
-    writer.writerow(
-        _arranged([_safe(c, options) for c in table.columns], [_safe(s, options) for s in sources], options)
-    )
+    heads = {column: _safe(column, options) for column in table.columns}
+    sources = dict(zip(table.cited, (_safe(name, options) for name in table.source_columns), strict=True))
+    writer.writerow(_arranged(heads, sources, options))
     for row in table.rows:
-        values = [_value(row.values.get(column), options) for column in table.columns]
-        writer.writerow(_arranged(values, _citations(row, table.columns, options), options))
+        values = {column: _value(row.values.get(column), options) for column in table.columns}
+        writer.writerow(_arranged(values, _citations(row, table.cited, options), options))
 
 
-def _citations(row: ResultRow, columns: tuple[str, ...], options: CsvOptions) -> list[str]:
-    return [_safe(citation_text(row.citations.get(column, ())), options) for column in columns]
+def _citations(row: ResultRow, columns: tuple[str, ...], options: CsvOptions) -> dict[str, str]:
+    return {column: _safe(citation_text(row.citations.get(column, ())), options) for column in columns}
 
 
-def _arranged(values: list[str], citations: list[str], options: CsvOptions) -> list[str]:
+def _arranged(values: dict[str, str], citations: dict[str, str], options: CsvOptions) -> list[str]:
+    """Put the cells of a row, both by column, in their order."""
     if options.citations == "none":
-        return values
+        return list(values.values())
     if options.citations == "after":
-        return values + citations
-    return [cell for pair in zip(values, citations, strict=True) for cell in pair]
+        return [*values.values(), *citations.values()]
+    return [cell for column, value in values.items() for cell in (value, citations.get(column)) if cell is not None]
 
 
 def _value(value: Any, options: CsvOptions) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from storage.errors import ExportError
 from storage.export.csv import CsvOptions, write_csv
+from storage.export.flat import flat
 from storage.export.json import write_json
 from storage.export.jsonl import write_jsonl
 from storage.export.table import ResultTable
@@ -23,6 +24,8 @@ def write_table(
 ) -> tuple[str, ...]:
     """Write the table in the format that the suffix of `target` names; return notes a person should see.
 
+    Typed values become a column for each part, but in JSON.
+
     `sqlite_table` names the table of a database.
 
     Raises ExportError for an unknown suffix, a table that does not fit, or a file that cannot be written.
@@ -30,7 +33,7 @@ def write_table(
     # Formats that need a library of their own load it only here.
     match check_suffix(target):
         case ".csv":
-            write_csv(table, target, csv_options)
+            write_csv(flat(table), target, csv_options)
         case ".jsonl":
             write_jsonl(table, target)
         case ".json":
@@ -38,15 +41,16 @@ def write_table(
         case ".parquet":
             from storage.export.parquet import write_parquet  # noqa: PLC0415
 
-            return write_parquet(table, target)
+            return write_parquet(flat(table), target)
         case ".sqlite" | ".db":
             from storage.export.sqlite import write_sqlite  # noqa: PLC0415
 
-            return write_sqlite(table, target, sqlite_table)
+            return write_sqlite(flat(table), target, sqlite_table)
         case _:
             from storage.export.xlsx import XlsxOptions, write_xlsx  # noqa: PLC0415
 
-            return write_xlsx(table, target, XlsxOptions(lists="joined" if csv_options.lists == "joined" else "json"))
+            options = XlsxOptions(lists="joined" if csv_options.lists == "joined" else "json")
+            return write_xlsx(flat(table), target, options)
     return table.notes
 
 

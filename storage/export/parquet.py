@@ -13,7 +13,7 @@ from arro3.io import write_parquet as write_table
 from storage.codec import is_utf8
 from storage.export.atomic import replacing
 from storage.export.cells import escape_characters, json_text
-from storage.export.table import ResultTable, citation_columns, citation_text
+from storage.export.table import ResultTable, citation_text
 
 _LARGEST = 2**63
 _EXACT = 2**53
@@ -32,7 +32,7 @@ def write_parquet(table: ResultTable, target: str | os.PathLike[str]) -> tuple[s
         columns[_text(name)], is_mixed = _column(values)
         if is_mixed:
             notes.append(f"column {name}: its values are of several kinds, so they were written as JSON text")
-    for name, source in zip(table.columns, citation_columns(table.columns), strict=True):
+    for name, source in zip(table.cited, table.source_columns, strict=True):
         texts = [_text(citation_text(row.citations.get(name, ()))) for row in table.rows]
         columns[_text(source)] = Array(texts, DataType.utf8())
     buffer = io.BytesIO()

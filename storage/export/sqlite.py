@@ -13,7 +13,7 @@ from storage.codec import is_utf8
 from storage.errors import DiskFull, ExportError
 from storage.export.atomic import replacing
 from storage.export.cells import escape_characters, is_number, json_text
-from storage.export.table import ResultTable, citation_columns, citation_text
+from storage.export.table import ResultTable, citation_text
 from storage.migrations import APPLICATION_ID
 
 DEFAULT_TABLE = "results"
@@ -51,7 +51,7 @@ def _columns(table: ResultTable) -> tuple[list[str], list[str]]:
     """Name the columns, told apart also by programs that take `Name` and `name` for the same; return notes."""
     taken: set[str] = set()
     names, notes = [], []
-    for wanted in (ROW_COLUMN, *table.columns, *citation_columns(table.columns)):
+    for wanted in (ROW_COLUMN, *table.columns, *table.source_columns):
         name = _text(wanted) or "_"
         while name.casefold() in taken:
             name += "_"
@@ -82,7 +82,7 @@ def _fill(database: sqlite3.Connection, name: str, columns: Sequence[str], rows:
 
 def _rows(table: ResultTable) -> Iterator[list[Any]]:
     for row in table.rows:
-        citations = [citation_text(row.citations.get(column, ())) for column in table.columns]
+        citations = [citation_text(row.citations.get(column, ())) for column in table.cited]
         yield [row.id, *(_value(row.values.get(column)) for column in table.columns), *map(_text, citations)]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,18 +40,32 @@ class ResultRow:
 
 @dataclass(frozen=True)
 class ResultTable:
-    """The whole export. `ledger` is None when no run stands behind the table."""
+    """The whole export. `ledger` is None when no run stands behind the table.
+
+    `plain` are columns that come from no record, such as what a reviewer said: nothing is cited for them.
+    """
 
     columns: tuple[str, ...]
     rows: tuple[ResultRow, ...]
     ledger: Ledger | None = None
     notes: tuple[str, ...] = ()
+    plain: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         if not self.columns:
             raise ExportError("the results table has no columns", advice="Let the last operator write some fields.")
         if len(set(self.columns)) < len(self.columns):
             raise ExportError(f"the results table names a column twice: {', '.join(self.columns)}")
+
+    @property
+    def cited(self) -> tuple[str, ...]:
+        """Return the columns that have citations, in order."""
+        return tuple(column for column in self.columns if column not in self.plain)
+
+    @property
+    def source_columns(self) -> tuple[str, ...]:
+        """Name the citation column of each cited column."""
+        return citation_columns(self.cited, taken=self.columns)
 
 
 NOT_LOCATED = "not located"
@@ -102,13 +116,17 @@ def lines_text(citation: Citation) -> str:
     return f"{citation.first_line}-{citation.last_line}"
 
 
-def citation_columns(columns: tuple[str, ...]) -> tuple[str, ...]:
+def citation_columns(columns: tuple[str, ...], *, taken: Iterable[str] = ()) -> tuple[str, ...]:
     """Name the citation column of each column: `NAME_source`, with more underscores where that name is taken."""
-    taken, names = set(columns), []
+    used, names = {*columns, *taken}, []
     for column in columns:
-        name = f"{column}_source"
-        while name in taken:
-            name += "_"
-        taken.add(name)
-        names.append(name)
+        names.append(free_name(f"{column}_source", used))
+        used.add(names[-1])
     return tuple(names)
+
+
+def free_name(name: str, taken: Collection[str]) -> str:
+    """Return the name, with as many underscores behind it as it takes to be another than those taken."""
+    while name in taken:
+        name += "_"
+    return name

@@ -14,7 +14,7 @@ import xlsxwriter
 from storage.errors import ExportError
 from storage.export.atomic import replacing
 from storage.export.cells import Lists, cell_text, escape_characters, is_number
-from storage.export.table import NOT_LOCATED, ResultTable, citation_columns, citation_text, inner_value, lines_text
+from storage.export.table import NOT_LOCATED, ResultTable, citation_text, inner_value, lines_text
 
 CELL_UNITS: Final = 32_767
 """Excel's limit for a cell's text, in UTF-16 code units."""
@@ -105,20 +105,21 @@ class _Book:
     def write(self) -> tuple[str, ...]:
         """Write all sheets; the full texts come after the sheets that refer to them."""
         self._write_results()
-        self._write_evidence()
+        if self._table.cited:
+            self._write_evidence()
         self._write_full_texts()
         self._write_ledger()
         return tuple(self._notes)
 
     def _write_results(self) -> None:
-        columns = self._table.columns
-        sheet = self._sheet("Results", [*columns, *citation_columns(columns)])
+        columns, cited = self._table.columns, self._table.cited
+        sheet = self._sheet("Results", [*columns, *self._table.source_columns])
         for number, row in enumerate(self._table.rows, 1):
             for index, column in enumerate(columns):
                 self._write_value(sheet, number, index, row.values.get(column))
-                citations = citation_text(row.citations.get(column, ()))
-                self._write_text(sheet, number, len(columns) + index, citations)
-        sheet.autofilter(0, 0, len(self._table.rows), 2 * len(columns) - 1)
+            for index, column in enumerate(cited, len(columns)):
+                self._write_text(sheet, number, index, citation_text(row.citations.get(column, ())))
+        sheet.autofilter(0, 0, len(self._table.rows), len(columns) + len(cited) - 1)
 
     def _write_evidence(self) -> None:
         heads = ["row", "row id", "column", "inside", "value", "file", "page", "lines", "quote", "method", "score"]

@@ -17,14 +17,22 @@ Rows = list[dict[str, Any]]
 Inputs = tuple[Rows, dict[str, Any]]
 
 
-def make(job: str, *, documents: int = 1, prompts: int = 1, quick: bool = False) -> Inputs:
-    """Make the rows and the gold of a job; `documents` multiplies the rows. `quick` makes a few rows only."""
+DRAW_APART = 10_000
+"""The seeds of one draw are so far from those of the next."""
+
+
+def make(job: str, *, documents: int = 1, prompts: int = 1, quick: bool = False, draw: int = 0) -> Inputs:
+    """Make the rows and the gold of a job; `documents` multiplies the rows. `quick` makes a few rows only.
+
+    Each `draw`, from 0, has other rows of the same kind.
+    """
+    seed, asked = DRAW_APART * draw, min(len(QUESTIONS), 8 * prompts)
     makers: dict[str, Callable[[int], Inputs]] = {
-        "A": short_records,
-        "B": lambda count: long_documents(count, min(len(QUESTIONS), 8 * prompts), words_each=300 if quick else 1950),
-        "C": yes_no_records,
-        "D": log_rows,
-        "E": name_mentions,
+        "A": lambda count: short_records(count, seed),
+        "B": lambda count: long_documents(count, asked, words_each=300 if quick else 1950, seed=seed),
+        "C": lambda count: yes_no_records(count, seed),
+        "D": lambda count: log_rows(count, seed),
+        "E": lambda count: name_mentions(count, seed),
     }
     full, few = {"A": (24, 4), "B": (4, 2), "C": (60, 6), "D": (200, 30), "E": (500, 24)}[job]
     return makers[job]((few if quick else full) * documents)
@@ -84,9 +92,9 @@ def _forms(person: dict[str, Any]) -> list[str]:
     ]
 
 
-def short_records(count: int) -> Inputs:
+def short_records(count: int, seed: int = 0) -> Inputs:
     """Job A: short records that name one to three officers each. Gold: who is named where, under which forms."""
-    draw = random.Random(4101)
+    draw = random.Random(4101 + seed)
     officers = _persons(draw, 10, 2)
     rows: Rows = []
     for number in range(count):
@@ -107,9 +115,9 @@ def short_records(count: int) -> Inputs:
     return rows, gold
 
 
-def name_mentions(count: int) -> Inputs:
+def name_mentions(count: int, seed: int = 0) -> Inputs:
     """Job E: mentions of officers under varying names; `surname` is for blocking. Gold: whose each mention is."""
-    draw = random.Random(4105)
+    draw = random.Random(4105 + seed)
     officers = _persons(draw, max(6, count * 110 // 500), max(2, count * 15 // 500))
     rows: Rows = []
     gold: dict[str, int] = {}
@@ -127,12 +135,12 @@ def name_mentions(count: int) -> Inputs:
 # -- documents, filters, logs --------------------------------------------------------------------------------------
 
 
-def long_documents(count: int, prompts: int, *, words_each: int) -> Inputs:
+def long_documents(count: int, prompts: int, *, words_each: int, seed: int = 0) -> Inputs:
     """Job B: documents of about 3,000 tokens with facts spread over them. Gold: the answer of each prompt."""
     rows: Rows = []
     answers: dict[str, dict[str, str]] = {}
     for number in range(count):
-        draw = random.Random(4102 + number)
+        draw = random.Random(4102 + seed + number)
         facts, statements = facts_of(draw)
         sentences: list[str] = []
         while sum(len(s.split()) for s in sentences) < words_each:
@@ -147,9 +155,9 @@ def long_documents(count: int, prompts: int, *, words_each: int) -> Inputs:
     return rows, {"answers": answers}
 
 
-def yes_no_records(count: int) -> Inputs:
+def yes_no_records(count: int, seed: int = 0) -> Inputs:
     """Job C: half of the records tell of force that an officer used on a person. Gold: which."""
-    draw = random.Random(4103)
+    draw = random.Random(4103 + seed)
     rows: Rows = []
     positive: list[str] = []
     for number in range(count):
@@ -168,9 +176,9 @@ def yes_no_records(count: int) -> Inputs:
     return rows, {"positive": positive, "all": [row["record"] for row in rows]}
 
 
-def log_rows(count: int) -> Inputs:
+def log_rows(count: int, seed: int = 0) -> Inputs:
     """Job D: entries of a log, one in fourteen about a weapon. Gold: the addresses where weapons were recovered."""
-    draw = random.Random(4104)
+    draw = random.Random(4104 + seed)
     rows: Rows = []
     places: list[str] = []
     for number in range(count):

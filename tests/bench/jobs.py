@@ -66,10 +66,12 @@ class Work:
     gold: dict[str, Any]
 
 
-def write_work(job: Job, folder: Path, *, documents: int = 1, prompts: int = 1, quick: bool = False) -> Work:
+def write_work(
+    job: Job, folder: Path, *, documents: int = 1, prompts: int = 1, quick: bool = False, draw: int = 0
+) -> Work:
     """Write rows.jsonl and pipeline.yaml into `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
-    rows, gold = make(job.letter, documents=documents, prompts=prompts, quick=quick)
+    rows, gold = make(job.letter, documents=documents, prompts=prompts, quick=quick, draw=draw)
     path = folder / "rows.jsonl"
     path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
     body = yaml.safe_load((HERE / "pipelines" / f"{job.letter}.yaml").read_text(encoding="utf-8"))

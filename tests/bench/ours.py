@@ -80,9 +80,9 @@ class Watch:
             self.failed.append(f"{event.operator}: {event.error}")
 
 
-def run(pipeline: Path, rows: Path, model: str, folder: Path) -> dict[str, Any]:
+def run(pipeline: Path, rows: Path, model: str, folder: Path, models: RecordingModels | None = None) -> dict[str, Any]:
     """Run the job; `seconds` is the whole run, of which `load_seconds` went into loading the model."""
-    models, watch = RecordingModels(), Watch()
+    models, watch = models or RecordingModels(), Watch()
     job = RunJob(
         pipeline=pipeline,
         case=folder / "case.redwell",

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 Result = Mapping[str, Any]
@@ -37,12 +38,15 @@ def tables(body: Mapping[str, Any]) -> str:
     """Write all tables as Markdown."""
     results: Sequence[Result] = body["results"]
     machine = body["machine"]
-    plain = [r for r in results if r["documents"] == r["prompts"] == 1]
-    grown = [r for r in results if r["job"] == "B" and r["contestant"] == "ours"]
+    drawn = [r for r in results if r["documents"] == r["prompts"] == 1]
+    plain = [r for r in drawn if not r.get("draw", 0)]
+    grown = [r for r in results if r["job"] == "B" and r["contestant"] == "ours" and not r.get("draw", 0)]
     parts = [
         f"{body['began'][:10]}, {machine['cpu']}, {machine['cores']} cores, model {body['settings']['model']}.",
         _table(COLUMNS, [_cells(r, plain) for r in _best(plain)]),
     ]
+    if len(drawn) > len(plain):
+        parts.append(_quality(drawn))
     if len(grown) > len([r for r in plain if r["job"] == "B" and r["contestant"] == "ours"]):
         parts.append(_growth(grown))
     return "\n\n".join(["", *parts, ""])
@@ -52,6 +56,7 @@ def line_of(result: Result) -> str:
     """Say in one line what came of one contestant."""
     name = f"{result['job']} {result['contestant']}"
     size = "".join(f" {k} x{result[k]}" for k in ("documents", "prompts") if result[k] != 1)
+    size += f" draw {draw}" if (draw := result.get("draw", 0)) else ""
     if "error" in result:
         return f"{name}{size}: {result['error']}"
     floor = f", {result['floor_ratio']:.2f} x floor" if "floor_ratio" in result else ""
@@ -66,6 +71,24 @@ def _best(results: Sequence[Result]) -> list[Result]:
         if key not in best or _seconds(result) < _seconds(best[key]):
             best[key] = result
     return list(best.values())
+
+
+def _quality(results: Sequence[Result]) -> str:
+    """Show the mean quality over all draws, and the least and the most."""
+    rows = []
+    for job, contestant in dict.fromkeys((r["job"], r["contestant"]) for r in results):
+        found = {
+            r.get("draw", 0): r["quality"]["quality"]
+            for r in results
+            if (r["job"], r["contestant"]) == (job, contestant) and "error" not in r
+        }
+        told = (
+            [f"{fmean(found.values()):.3f}", f"{min(found.values()):.3f} to {max(found.values()):.3f}"]
+            if found
+            else ["", ""]
+        )
+        rows.append([job, contestant, str(len(found)), *told])
+    return _table(("job", "contestant", "draws", "mean quality", "of one draw"), rows)
 
 
 def _seconds(result: Result) -> float:

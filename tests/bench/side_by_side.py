@@ -13,8 +13,9 @@ import platform
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -33,12 +34,16 @@ GROWTH = (("documents", (2, 4, 8)), ("prompts", (2, 4)))
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What is run. Without `docetl` (and `lotus`) and `server`, no peer is. `seconds`: most for one contestant."""
+    """What is run. Without `docetl` (and `lotus`) and `server`, no peer is. `seconds`: most for one contestant.
+
+    Each job is run on `draws` lots of rows; times are compared on the first.
+    """
 
     out: Path
     model: str = "qwen2.5-coder-1.5b"
     jobs: str = "ABCDE"
     repeats: int = 1
+    draws: int = 1
     quick: bool = False
     growth: bool = False
     docetl: Path | None = None
@@ -51,7 +56,7 @@ class Settings:
         """Read REDWELL_BENCH_*; results go to a new folder of the temporary one if none is named."""
         read = {
             name: value
-            for name in ("out", "model", "jobs", "repeats", "quick", "growth", "docetl", "lotus", "server", "seconds")
+            for name in (setting.name for setting in fields(cls))
             if (value := os.environ.get(f"REDWELL_BENCH_{name.upper()}", "").strip())
         }
         kinds: dict[str, Callable[[str], Any]] = {
@@ -60,6 +65,7 @@ class Settings:
             "lotus": Path,
             "server": Path,
             "repeats": int,
+            "draws": int,
             "seconds": float,
             "quick": lambda text: text == "1",
             "growth": lambda text: text == "1",
@@ -79,6 +85,7 @@ class Task:
     documents: int = 1
     prompts: int = 1
     repeat: int = 1
+    draw: int = 0
 
 
 @dataclass
@@ -106,11 +113,11 @@ class Bench:
         """List what is run: all contestants of a job before the next job, all of them again for each repeat."""
         chosen = [job for job in JOBS if job.letter in self.settings.jobs]
         for job in chosen:
-            for repeat in range(1, self.settings.repeats + 1):
-                yield Task("ours", job, repeat=repeat)
+            for draw, repeat in product(range(self.settings.draws), range(1, self.settings.repeats + 1)):
+                yield Task("ours", job, repeat=repeat, draw=draw)
                 for peer in self._peers(job):
                     for slots in job.slots:
-                        yield Task(peer, job, slots, repeat=repeat)
+                        yield Task(peer, job, slots, repeat=repeat, draw=draw)
         if self.settings.growth:
             job = next(job for job in JOBS if job.letter == "B")
             for what, factors in GROWTH:
@@ -131,12 +138,14 @@ class Bench:
             "job": task.job.letter,
             "contestant": task.contestant if not task.slots else f"{task.contestant}-{task.slots}",
             "repeat": task.repeat,
+            "draw": task.draw,
             "documents": task.documents,
             "prompts": task.prompts,
             "at": datetime.now(UTC).isoformat(timespec="seconds"),
             "load": os.getloadavg()[0],
         }
-        work = write_work(task.job, folder, documents=task.documents, prompts=task.prompts, quick=self.settings.quick)
+        sizes = {"documents": task.documents, "prompts": task.prompts}
+        work = write_work(task.job, folder, **sizes, quick=self.settings.quick, draw=task.draw)
         try:
             told = self._ours(task, work, folder) if task.contestant == "ours" else self._peer(task, work, folder)
         except Failed as error:
@@ -192,7 +201,7 @@ class Bench:
 
     def _body(self) -> dict[str, Any]:
         cpu, _ = read_cpu(CPUINFO)
-        settings = {name: str(getattr(self.settings, name)) for name in ("model", "jobs", "repeats", "quick")}
+        settings = {name: str(getattr(self.settings, name)) for name in ("model", "jobs", "repeats", "draws", "quick")}
         machine = {"cpu": cpu or platform.processor(), "cores": usable_cores(), "system": platform.platform()}
         return {"began": self.began, "settings": settings, "machine": machine, "results": self.results}
 

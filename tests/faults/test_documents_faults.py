@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SHARED = ROOT.parent / "shared" / "data"
 
 FAULTY_CHILD = """
-    import os, signal, sys, time
+    import errno, os, signal, sys, time
     import engine.documents.child as child
     from engine.errors import DocumentError
     honest = child.parse_file
@@ -51,6 +51,7 @@ FAULTY_CHILD = """
             import socket
             socket.socket()
         if "bug" in text: raise KeyError("oops")
+        if "full" in text: raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         if "noise" in text: print("not json"); os.write(1, b"{]")
         return honest(path, options, **more)
     child.parse_file = parse_file
@@ -84,6 +85,7 @@ def ingest(folder: Path, options: ParseOptions = OPTIONS, workers: int = 2) -> l
         ("memory", "out_of_memory", replace(OPTIONS, memory_bytes=400 * 2**20)),
         ("huge", "out_of_memory", OPTIONS),
         ("bug", "corrupt", OPTIONS),
+        ("full", "disk_full", OPTIONS),
         ("socket", "corrupt", OPTIONS),
     ],
 )
@@ -98,6 +100,17 @@ def test_one_bad_file_fails_alone(tmp_path: Path, word: str, reason: str, option
     assert events[2].reason == reason
     assert events[-1] == Finished(parsed=3, known=0, duplicates=0, unpacked=0, failed=1)
     assert psutil.Process().children(recursive=True) == []
+
+
+@pytest.mark.parametrize(
+    ("word", "told"), [("bug", "(KeyError: 'oops')"), ("full", "the disk is full (No space left on device)")]
+)
+@pytest.mark.usefixtures("faulty")
+def test_what_went_wrong_is_told_by_its_kind_and_message(tmp_path: Path, word: str, told: str) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "a.txt").write_text(word)
+    assert told in ingest(folder)[1].message
 
 
 @pytest.mark.usefixtures("faulty")

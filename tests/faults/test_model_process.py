@@ -23,8 +23,8 @@ from models.errors import WeightsCorrupt as Damaged
 from models.isolation import launch, supervisor
 from models.isolation.backend import IsolatedBackend
 from models.isolation.line import WINDOW
-from models.isolation.notices import GivesNotice, Restarted
 from models.isolation.supervisor import MOST_DEATHS
+from models.notices import GivesNotice, Restarted
 from models.protocol import ModelBackend, Purpose, Reply, Request, Segment
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")

@@ -53,6 +53,7 @@ NETWORK_MODULES = frozenset(
 CLIENTS = {
     "models/servers/address.py": {"socket"},
     "models/servers/http.py": {"httpx2"},
+    "engine/worker/isolated_check.py": {"socket"},  # tries to leave a network namespace without interfaces, only there
     "models/cluster/node_model.py": {"socket"},  # the name of the machine
     "models/cluster/ray_runtime.py": {"socket"},
 }
@@ -65,6 +66,8 @@ CONNECTIONS = {
 
 SUBPROCESSES = {
     "engine/cli/bench.py": "pytest on tests/bench, on the user's command `bench` and never during a run",
+    "engine/cli/desktop.py": "the window, which speaks with its worker through pipes",
+    "engine/worker/isolated_check.py": "the self-test of the window: a child in a network namespace without interfaces",
     "engine/code/process.py": "children for code of a pipeline, which can neither open sockets nor start processes",
     "engine/documents/pool.py": "children that parse files, in which sockets are forbidden (engine.documents.child)",
     "engine/documents/render.py": "a child that draws a page, in which sockets are forbidden",

@@ -16,7 +16,7 @@ from models.errors import InvalidSchema, ModelCrashed, OutOfTokens, PromptTooLon
 from models.fits import find_misfit
 from models.install import models_folder
 from models.isolation.backend import IsolatedBackend
-from models.isolation.notices import Restarted
+from models.notices import Restarted
 from models.opening import ModelSpec
 from models.protocol import Request, Sampling, Segment
 

@@ -35,6 +35,5 @@ def test_a_yes_no_question_samples_one_token(tmp_path: Path, method: str, more: 
     assert len(calls) == len(TEXTS) + more
     assert {call.sampled_tokens for call in calls} == {1}
     assert all(call.forced_tokens >= 2 for call in calls)
-    # Uncorrected, the likeliest token decides: all spellings of the other answer may add up to a little more than it.
-    least = 0.45 if method == "none" else 0.5
-    assert all(row["keep"] is True and least <= row["p_keep"] <= 1 for row in rows)
+    assert all(row["keep"] is True and row["p_keep"] >= 0.5 for row in rows)
+    assert all(row["p_keep"] <= 1 for row in rows)

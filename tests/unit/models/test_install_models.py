@@ -16,7 +16,7 @@ from filelock import FileLock
 
 from models import catalog as catalog_module
 from models import install as install_module
-from models import verification
+from models import own_models, placing, verification
 from models.catalog import CatalogEntry, Part, WeightFile
 from models.errors import ModelError, ModelMissing, WeightsCorrupt
 from models.gguf import BadModelFile
@@ -87,7 +87,7 @@ def index(tmp_path, monkeypatch):
 
 
 def use(monkeypatch, *entries: CatalogEntry) -> None:
-    for module in (catalog_module, install_module):
+    for module in (catalog_module, install_module, own_models):
         monkeypatch.setattr(module, "catalog", lambda: entries)
 
 
@@ -186,7 +186,7 @@ def test_a_changed_file_of_a_folder_is_found(index):
 
 
 def test_no_disk_space_is_said_before_anything_is_downloaded(index, monkeypatch):
-    monkeypatch.setattr(install_module, "SPARE_BYTES", 2**62)
+    monkeypatch.setattr(placing, "SPARE_BYTES", 2**62)
     with pytest.raises(ModelError, match="MB are needed") as caught:
         install("tiny", fetch=index)
     assert "REDWELL_CACHE" in caught.value.advice
@@ -321,7 +321,7 @@ def test_a_file_on_another_disk_is_copied_and_a_full_one_leaves_nothing(index, t
         patched.setattr(shutil, "copyfile", full)
         with pytest.raises(ModelError, match="No space left on device"):
             add(own)
-        patched.setattr(install_module, "SPARE_BYTES", 2**62)
+        patched.setattr(placing, "SPARE_BYTES", 2**62)
         with pytest.raises(ModelError, match="MB are needed"):
             add(own)
     assert left_behind() == []
@@ -333,7 +333,7 @@ def test_a_file_on_another_disk_is_copied_and_a_full_one_leaves_nothing(index, t
 def test_a_link_needs_no_room(index, tmp_path, monkeypatch):
     own = tmp_path / "my.gguf"
     own.write_bytes(HEADER + b"mine")
-    monkeypatch.setattr(install_module, "SPARE_BYTES", 2**62)
+    monkeypatch.setattr(placing, "SPARE_BYTES", 2**62)
     assert add(own).path.stat().st_nlink == 2
 
 

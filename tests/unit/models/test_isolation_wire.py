@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from models.errors import (
     AddressRefused,
+    InstallStopped,
     InvalidSchema,
     ModelCrashed,
     ModelError,
@@ -81,6 +82,7 @@ ERRORS = [
     NotEnoughMemory("too large"),
     RuntimeMissing("no library"),
     WeightsCorrupt("damaged"),
+    InstallStopped("given up"),
     BadModelFile("not a model"),
     BadModelFolder("not a model's folder"),
     AddressRefused("not this machine"),

@@ -8,9 +8,9 @@ import pytest
 
 from models import prospects as module
 from models.hardware import MemoryEstimate
-from models.install import ModelStatus
 from models.prospects import is_slow, prospects
 from models.rates import Rates
+from models.status import ModelStatus
 
 GB = 10**9
 RATES = Rates(200.0, 50.0, 4.0, "2026-01-02T03:04:05+00:00")

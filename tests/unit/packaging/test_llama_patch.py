@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from llama_patch import CACHE, INSERTIONS, OPERATIONS, PatchFailed, patch_source
+from llama_patch import CACHE, INSERTIONS, MATRICES, OPERATIONS, PatchFailed, patch_source
 
 
 def write_source(root: Path, leave_out: str = "") -> dict[str, str]:
     texts = {
         file: "".join(f"before\n{i.anchor}after\n" for i in INSERTIONS if i.file == file and i.anchor != leave_out)
-        for file in (OPERATIONS, CACHE)
+        for file in (OPERATIONS, MATRICES, CACHE)
     }
     for file, text in texts.items():
         (root / file).parent.mkdir(parents=True)
@@ -27,6 +27,7 @@ def test_puts_every_piece_at_its_anchor(tmp_path: Path) -> None:
         assert text.count(f"{insertion.before}{insertion.anchor}{insertion.after}") == 1
     assert "redwell_flash_attn(params, dst);" in (tmp_path / OPERATIONS).read_text()
     assert "static bool find_ascending_cells(" in (tmp_path / CACHE).read_text()
+    assert "redwell_multiply(params, dst);" in (tmp_path / MATRICES).read_text()
 
 
 @pytest.mark.parametrize("missing", [insertion.anchor for insertion in INSERTIONS])

@@ -147,12 +147,24 @@ def test_export_of_a_case_without_runs_ends_with_2(redwell: Any, pipeline: Path)
     assert "no pipeline has run" in result.stderr
 
 
+def test_a_run_reads_the_documents_of_its_case(redwell: Any, pipeline: Path) -> None:
+    assert redwell("ingest", "records", "--case", "b.redwell").exit_code == 0
+    result = redwell("run", "officers.yaml", "--case", "b.redwell", "--input", "case:")
+    assert result.exit_code == 0
+    assert "2 results" in result.stdout
+    marked = redwell("run", "officers.yaml", "--case", "b.redwell", "--input", "case:starred=1")
+    assert marked.exit_code == 2
+    assert "have a star" in marked.stderr
+
+
 def test_ingest_reads_once(redwell: Any, pipeline: Path) -> None:
     (pipeline.parent / "records" / "copy.txt").write_bytes((pipeline.parent / "records" / "beta.txt").read_bytes())
     first = redwell("ingest", "records", "--case", "b.redwell")
     assert first.exit_code == 0
     assert "4 files: 3 read, 1 duplicate, 0 failed" in first.stdout
     assert "beta.txt" in redwell("search", "b.redwell", "Szabados").stdout
+    again = redwell("ingest", "records", "--case", "b.redwell", "--again")
+    assert "4 files: 3 read, 1 duplicate, 0 failed" in again.stdout
     (pipeline.parent / "records" / "bad.pdf").write_bytes(b"")
     second = redwell("ingest", "records", "--case", "b.redwell")
     assert second.exit_code == 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import engine.estimate.explain
+import engine.estimate.total
 from models.rates import Rates
 
 EARLY = """
@@ -18,7 +18,7 @@ pipeline: {steps: [{name: s, input: records, operations: [find, keep]}]}
 def test_the_plan_is_shown_before_and_after_with_reasons(redwell, pipeline, models, monkeypatch) -> None:
     pipeline.write_text(EARLY, encoding="utf-8")
     rates = Rates(60.0, 30.0, 4.0, "2026-01-02T00:00:00+00:00")
-    monkeypatch.setattr(engine.estimate.explain, "load_rates", lambda name: rates)
+    monkeypatch.setattr(engine.estimate.total, "load_rates", lambda name: rates)
     done = redwell("explain", pipeline)
     assert done.exit_code == 0
     lines = [" ".join(line.split()) for line in done.stdout.splitlines()]

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from gguf_files import MODEL, gguf
 from model_folders import write_folder
 
 import engine.cli.bench
-import engine.cli.doctor
 import engine.cli.models
+import engine.worker.health
 import models.hub
 from engine.cli.local_models import LocalModels, is_here
 from engine.errors import EnvironmentMissing
@@ -177,6 +178,17 @@ def test_models_remove_frees_the_disk(redwell: Any, cache: Path) -> None:
     assert redwell("models", "remove", default_entry().id).exit_code == 3
 
 
+def test_models_default_is_used_where_none_is_named(redwell: Any, cache: Path) -> None:
+    (cache / "mine.gguf").write_bytes(gguf(*MODEL))
+    assert redwell("models", "default", "none-such").exit_code == 3
+    assert "mine: the default model now" in redwell("models", "default", "mine").stdout
+    assert "mine  installed, the default" in redwell("models", "list").stdout
+    assert is_here("")
+    assert LocalModels().stand_in("gpt-4o-mini", is_chosen=False) == "mine"
+    assert redwell("models", "remove", "mine").exit_code == 0
+    assert not is_here("")
+
+
 def test_models_add_refuses_what_is_no_model(redwell: Any, tmp_path: Path) -> None:
     (tmp_path / "x.gguf").write_bytes(b"nothing of the kind")
     result = redwell("models", "add", tmp_path / "x.gguf")
@@ -250,8 +262,8 @@ def test_opening_a_damaged_model_tells_so(cache: Path) -> None:
 
 def test_doctor_ends_with_3_when_something_needed_is_missing(redwell: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     found = [Check("Default model", False, "not installed", "Install it."), Check("Memory", False, "little", "Close.")]
-    monkeypatch.setattr(engine.cli.doctor, "model_checks", lambda: found)
-    monkeypatch.setattr(engine.cli.doctor, "check_ocr", lambda: Check("OCR", True, "reads"))
+    monkeypatch.setattr(engine.worker.health, "model_checks", lambda: found)
+    monkeypatch.setattr(engine.worker.health, "check_ocr", lambda: Check("OCR", True, "reads"))
     result = redwell("doctor")
     assert result.exit_code == 3
     assert "1 needed: Default model" in result.stdout
@@ -261,7 +273,7 @@ def test_doctor_ends_with_3_when_something_needed_is_missing(redwell: Any, monke
 
 
 def test_ocr_is_tried_on_a_picture() -> None:
-    check = engine.cli.doctor.check_ocr()
+    check = engine.worker.health.check_ocr()
     assert check.ok, check.detail
 
 
@@ -282,6 +294,7 @@ def test_options_of_bench_reach_the_benchmarks(redwell: Any, monkeypatch: pytest
     wanted = {
         "REDWELL_BENCH_JOBS": "AC",
         "REDWELL_BENCH_REPEATS": "2",
+        "REDWELL_BENCH_DRAWS": "3",
         "REDWELL_BENCH_QUICK": "1",
         "REDWELL_BENCH_DOCETL": str(tmp_path / "d" / "python"),
         "REDWELL_BENCH_LOTUS": "/l/python",
@@ -291,7 +304,7 @@ def test_options_of_bench_reach_the_benchmarks(redwell: Any, monkeypatch: pytest
     (tmp_path / "tests" / "bench" / "bench_one.py").write_text(script)
     monkeypatch.setattr(engine.cli.bench, "CHECKOUT", tmp_path)
     peers = ("--peers", "d/python,/l/python", "--server", "/s/llama-server")
-    assert redwell("bench", "--jobs", "AC", "--repeats", "2", "--quick", *peers).exit_code == 0
+    assert redwell("bench", "--jobs", "AC", "--repeats", "2", "--draws", "3", "--quick", *peers).exit_code == 0
 
 
 def test_bench_needs_a_server_for_peers(redwell: Any) -> None:

@@ -10,7 +10,6 @@ from rich.console import Console, RenderableType
 from engine.cli.console import counted, shortened, span_text, visible
 from engine.cli.ledger_view import notes_view
 from engine.cli.results_view import MOST_ROWS, fitted_widths, results_view, shown_value, wrapped
-from engine.cli.run_state import RunState
 from engine.cli.watching import PlainWatch, picture
 from engine.executor.events import (
     DocumentFailed,
@@ -27,6 +26,7 @@ from engine.executor.events import (
     RunStarted,
     Warned,
 )
+from engine.executor.run_state import RunState
 from engine.operators.base import NOTE
 from storage.export.table import ResultRow, ResultTable
 from storage.ledger import DecisionRecord, StoredDecision

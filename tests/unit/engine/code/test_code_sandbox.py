@@ -193,6 +193,14 @@ async def test_an_exception_that_cannot_be_described():
     assert "Odd" in await failure(source)
 
 
+async def test_an_exception_whose_type_cannot_be_described():
+    kind = """class Kind(type):
+    def __getattribute__(self, name): return 1 / 0 if name == "__qualname__" else type.__getattribute__(self, name)
+class Odd(Exception, metaclass=Kind): pass"""
+    error = await failure(body("raise Odd", first=kind))
+    assert "Odd (describing it raised ZeroDivisionError)" in error
+
+
 async def test_the_environment_tells_nothing(monkeypatch):
     monkeypatch.setenv("SECRET_TOKEN", "s3cret")
     found = await call(body("return {'env': sorted(os.environ), 'folder': os.getcwd()}", first="import os"))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import sys
 import zipfile
 from email.message import EmailMessage
 from pathlib import Path
@@ -107,6 +108,23 @@ def zipped(path: Path, members: dict[str, bytes]) -> Path:
         for name, data in members.items():
             archive.writestr(name, data)
     return path
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the system has no limit on the size of files")
+def test_a_full_disk_is_no_damaged_zip(tmp_path: Path) -> None:
+    import resource
+
+    path = zipped(tmp_path / "a.zip", {"a.txt": b"line\n" * 10_000})
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+    try:
+        with pytest.raises(DocumentError, match="the disk is full") as caught:
+            parse_file(path, ParseOptions(), scratch=tmp_path / "scratch")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert caught.value.reason == "disk_full"
+    assert "Free some space" in caught.value.advice
+    assert not list((tmp_path / "scratch").iterdir())
 
 
 def test_zip_neutralises_names_and_skips_hidden(tmp_path: Path) -> None:

@@ -150,6 +150,7 @@ def test_a_damaged_parquet_file_is_an_error_and_no_crash(tmp_path: Path) -> None
     with pytest.raises(DocumentError) as caught:
         rows_of(tmp_path / "a.parquet")
     assert caught.value.reason == "corrupt"
+    assert "(PanicException: " in str(caught.value)
 
 
 def test_rows_come_from_a_child_process(tmp_path: Path) -> None:

@@ -122,6 +122,30 @@ def test_the_documents_of_the_own_case_failures_included(bench, tmp_path) -> Non
     assert only.exit_code == 0
 
 
+def test_documents_of_a_case_by_star_tag_and_name(bench, tmp_path) -> None:
+    folder = write_texts(tmp_path / "in", {"a.txt": "alpha", "b.txt": "beta", "c.txt": "gamma"})
+    (folder / "bad.pdf").write_bytes(b"%PDF-1.7 nothing")
+    desk = bench()
+    desk.run_again(over("{type: folder, path: in}", tmp_path))
+    ids = {entry.filename: entry.id for entry in desk.case.documents()}
+    desk.case.star([ids["a.txt"], ids["b.txt"]])
+    desk.case.tag([ids["b.txt"], ids["c.txt"]], "to read")
+
+    def texts(dataset: str) -> list[str]:
+        result = desk.run_again(over(dataset, tmp_path))
+        assert result.exit_code == 0  # a file that failed is in no selection
+        return [row["text"] for row in desk.values(result)]
+
+    assert texts("{type: case, starred: true}") == ["alpha", "beta"]
+    assert texts("{type: case, tags: to read}") == ["beta", "gamma"]
+    assert texts("{type: case, tags: [to read], starred: true}") == ["beta"]
+    assert texts(f"{{type: case, documents: [{ids['c.txt']}]}}") == ["gamma"]
+    with pytest.raises(UsageError, match="no documents that have the tag seen"):
+        texts("{type: case, tags: [seen]}")
+    with pytest.raises(UsageError, match="has no document 0000"):
+        texts("{type: case, documents: ['0000']}")
+
+
 def test_a_case_without_fitting_documents_is_an_error(bench, tmp_path) -> None:
     with pytest.raises(UsageError, match=r"no documents that fit \*.doc"):
         bench().run_again(over("{type: case, glob: '*.doc'}", tmp_path))

@@ -31,7 +31,7 @@ from engine.executor.events import (
 )
 from engine.worker.gate import Gate, GatedBackend
 from models.faulty import Fault, FaultyBackend
-from models.isolation.notices import ContextLimited, Restarted
+from models.notices import ContextLimited, Restarted
 from models.scripted import ScriptedBackend
 
 SAMPLES = {

@@ -33,6 +33,14 @@ parallel_map:
     drop_keys: [text]
 extract:
   - {name: e, prompt: Find it., document_keys: [text], extraction_method: regex, format_extraction: false}
+answer:
+  - {name: a, question: "{{ input.q }}", contract: rich, rounds: 3, signals: {black: {type: boolean, prompt: so}}}
+  - name: a
+    retrieval: fts
+    accept: [verbatim]
+    questions:
+      - {name: since, question: Since when?, type: date(order=DMY), shape: single, keywords: [since]}
+      - {name: shares, question: Which shares?, shape: table, fields: {who: person, share: number, paid: {on: date}}}
 filter:
   - {name: f, prompt: "{{ input.text }}", batch_prompt: "{{ inputs }}", output: {schema: {keep: boolean}}}
   - {name: f, prompt: "{{ input.text }}", output: {schema: {quote: quote, keep: boolean}}, model: small}

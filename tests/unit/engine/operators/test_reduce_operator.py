@@ -219,6 +219,26 @@ async def test_aggregates_of_nothing_and_of_unfit_values():
     assert "min of 'x': text among the values is not a number" in outcome.failed[0].error
 
 
+async def test_lists_of_several_rows_and_fields_become_one():
+    aggregate = {"all": {"concat": "a"}, "once": {"union": ["a", "b"]}, "some": {"any": "yes"}, "none": {"union": "c"}}
+    node = Reduce(name="r", reduce_key="d", aggregate=aggregate)
+    rows = rows_of(
+        {"d": 1, "a": ["x", "y"], "b": ["z", "x"], "c": None, "yes": False},
+        {"d": 1, "a": ["y"], "b": [{"k": 1}], "c": None, "yes": True},
+    )
+    once = ["x", "y", "z", {"k": 1}]
+    assert values_of(await run(node, rows)) == [
+        {"d": 1, "all": ["x", "y", "y"], "once": once, "some": True, "none": []}
+    ]
+
+
+@pytest.mark.parametrize(("function", "message"), [("union", "text among"), ("any", "neither true nor false")])
+async def test_lists_and_booleans_are_told_from_other_values(function, message):
+    node = Reduce(name="r", reduce_key="d", aggregate={"x": function})
+    outcome = await run(node, rows_of({"d": 1, "x": "a"}))
+    assert message in outcome.failed[0].error
+
+
 async def test_prompt_and_aggregate_together():
     outcome = await run(
         reduce(aggregate={"people": {"count": "name"}}), rows_of(*people("x", "y")), ScriptedTools(echo)

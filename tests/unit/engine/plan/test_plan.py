@@ -109,6 +109,10 @@ def test_input_overrides_the_dataset(tmp_path: Path) -> None:
         ("in", Dataset("data", "folder", str(where / "in"))),
         ("data=rows.jsonl", Dataset("data", "file", str(where / "rows.jsonl"))),
         ("a.pdf", Dataset("data", "folder", str(where / "a.pdf"))),
+        ("case:", Dataset("data", "case")),
+        ("data=case:starred=1", Dataset("data", "case", starred=True)),
+        ("case:tag=to+read&tag=a%3Db", Dataset("data", "case", tags=("to read", "a=b"))),
+        ("case:document=ab12&document=cd34", Dataset("data", "case", documents=("ab12", "cd34"))),
     ):
         assert override_input(plan(), given, directory=tmp_path).datasets == (expected,)
 
@@ -120,3 +124,18 @@ def test_input_that_says_too_little_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="does not say which dataset"):
         override_input(two, ".", directory=tmp_path)
     assert override_input(two, "more=.", directory=tmp_path).dataset("more").type == "folder"
+    with pytest.raises(UsageError, match="does not say which dataset"):
+        override_input(two, "case:", directory=tmp_path)
+    assert override_input(two, "more=case:", directory=tmp_path).dataset("more").type == "case"
+    for wrong in ("case:tags=x", "case:tag=", "case:x"):
+        with pytest.raises(UsageError, match="chooses no documents"):
+            override_input(plan(), wrong, directory=tmp_path)
+    with pytest.raises(UsageError, match="no dataset 'other'"):
+        override_input(plan(), "other=case:", directory=tmp_path)
+
+
+def test_marks_choose_documents_of_a_case_only() -> None:
+    assert Dataset("c", "case", tags=("a",)).is_selection
+    assert not Dataset("c", "case", glob=("*.pdf",)).is_selection
+    with pytest.raises(PipelineError, match="has no starred"):
+        Dataset("f", "folder", "in", starred=True)

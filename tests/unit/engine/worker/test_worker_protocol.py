@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.worker.jobs import OutputOptions
+from engine.worker.exports import OutputOptions
 from engine.worker.protocol import COMMANDS, BadCommand, read_command, run_job
 
 
@@ -38,7 +38,7 @@ def test_what_is_not_said_is_the_usual(tmp_path: Path, monkeypatch: pytest.Monke
         ("[" * 100_000, "not JSON"),
         ("[]", "a JSON object"),
         ("{}", "unknown command None"),
-        ('{"command": "build"}', "unknown command 'build'"),
+        ('{"command": "rebuild"}', "unknown command 'rebuild'"),
         ('{"command": ["run"]}', "unknown command"),
         ('{"command": "run"}', "'pipeline' is missing"),
         ('{"command": "run", "pipeline": 3}', "pipeline must be text"),

@@ -97,7 +97,7 @@ async def test_a_run_writes_results_and_tells_its_events(desktop: Desktop, pipel
     assert {"RunStarted", "DocumentRead", "ModelCall", "OperatorFinished", "RunFinished"} <= set(names)
     assert [event["rows"] for event in desktop.named("ResultsWritten")] == [2, 2]
     assert Path("o.csv").exists()
-    assert "build" not in desktop.events[0]["commands"]
+    assert {"run", "build", "cancel"} <= set(desktop.events[0]["commands"])
 
 
 async def test_paused_no_new_call_begins_until_resumed(desktop: Desktop, pipeline: Path, held: Held) -> None:
@@ -149,7 +149,7 @@ async def test_bad_lines_are_answered_and_the_worker_lives(desktop: Desktop, pip
     async def script() -> None:
         desktop.lines.put_nowait("this is not JSON")
         desktop.lines.put_nowait("\n")
-        desktop.send("build", id="x")
+        desktop.send("rebuild", id="x")
         desktop.send("pause")
         desktop.send("run", pipeline="missing.yaml", id="y")
         await desktop.until("CommandFailed", 4)
@@ -162,12 +162,12 @@ async def test_bad_lines_are_answered_and_the_worker_lives(desktop: Desktop, pip
     failed = desktop.named("CommandFailed")
     assert [(event["id"], event["command"], event["exit_code"]) for event in failed] == [
         ("", "", 2),
-        ("x", "build", 2),
+        ("x", "rebuild", 2),
         ("", "pause", 2),
         ("y", "run", 2),
         ("", "run", 2),
     ]
-    assert "run, ingest, cancel, pause, resume" in failed[1]["advice"]
+    assert "run, ingest, export, try, build, cancel, pause, resume" in failed[1]["advice"]
     assert "nothing to pause" in failed[2]["message"]
 
 

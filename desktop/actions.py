@@ -1,0 +1,67 @@
+"""Actions: each with a text, a shortcut, a place in the menus, and found by the command palette."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QMenu, QMenuBar
+
+from desktop.theme import icon
+
+MENUS = ("File", "Edit", "View", "Go", "Documents", "Page", "Question", "Run", "Results", "Improve", "Models", "Help")
+"""The menus there are, in order; one is shown when an action is in it."""
+
+
+class Actions(QObject):
+    """All actions of the window. A second action with a shortcut that is taken is a defect and refused."""
+
+    added = Signal()
+
+    def __init__(self, menu_bar: QMenuBar) -> None:
+        super().__init__(menu_bar)
+        self._bar = menu_bar
+        self._menus: dict[str, QMenu] = {}
+        self._icons: list[tuple[QAction, str]] = []
+        self.all: list[QAction] = []
+        for name in MENUS:
+            self._menus[name] = menu_bar.addMenu(f"&{name}")
+            self._menus[name].menuAction().setVisible(False)
+
+    def add(  # noqa: PLR0913 - what an action is
+        self,
+        text: str,
+        do: Callable[[], object],
+        *,
+        menu: str,
+        shortcut: str,
+        icon_name: str = "",
+        checkable: bool = False,
+        tip: str = "",
+    ) -> QAction:
+        """Make an action, put it in its menu, and return it; raises ValueError for a shortcut that is taken."""
+        keys = QKeySequence(shortcut)
+        if any(keys == other.shortcut() for other in self.all):
+            raise ValueError(f"the shortcut {shortcut} of {text!r} is taken")
+        action = QAction(text, self._bar)
+        action.setShortcut(keys)
+        action.setCheckable(checkable)
+        action.setStatusTip(tip or text)
+        plain = text.replace("&", "").removesuffix("…")
+        action.setToolTip(f"{tip or plain} ({keys.toString(QKeySequence.SequenceFormat.NativeText)})")
+        if icon_name:
+            action.setIcon(icon(icon_name))
+            self._icons.append((action, icon_name))
+        action.triggered.connect(lambda checked=False: do())
+        found = self._menus[menu]
+        found.addAction(action)
+        found.menuAction().setVisible(True)
+        self.all.append(action)
+        self.added.emit()
+        return action
+
+    def redraw_icons(self) -> None:
+        """Draw the icons anew, in the colours of a theme that has changed."""
+        for action, name in self._icons:
+            action.setIcon(icon(name))

@@ -1,0 +1,55 @@
+"""Start the app: one QApplication, the worker, the window."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QSettings
+from PySide6.QtWidgets import QApplication
+
+from desktop.client import WorkerClient
+from desktop.settings_values import font_scale_of, worker_environment
+
+if TYPE_CHECKING:
+    from desktop.window import MainWindow
+
+ORGANISATION = "Redwell"
+
+
+def make_app(arguments: Sequence[str]) -> QApplication:
+    """Return the one QApplication of this process, with our names and colours."""
+    existing = QApplication.instance()
+    app = existing if isinstance(existing, QApplication) else QApplication(list(arguments))
+    app.setApplicationName("Redwell")
+    app.setOrganizationName(ORGANISATION)
+    return app
+
+
+def make_window(settings: QSettings, client: WorkerClient | None = None) -> MainWindow:
+    """Start the worker and make the window; it is not shown yet."""
+    app = make_app(sys.argv[:1])
+    client = client or WorkerClient()
+    client.environment = worker_environment(settings)
+    client.start()
+    # The modules of the window are read while the worker starts, which takes as long: what it tells waits for the loop.
+    from desktop.theme import apply_theme, icon, theme_of  # noqa: PLC0415
+    from desktop.window import MainWindow  # noqa: PLC0415
+    from desktop.workspace import Workspace  # noqa: PLC0415
+
+    apply_theme(app, theme_of(settings), font_scale_of(settings))
+    app.setWindowIcon(icon("documents"))
+    window = MainWindow(Workspace(client, settings))
+    client.setParent(window)
+    return window
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the app until its window is closed; `arguments` as in sys.argv, a case may be the first one."""
+    app = make_app(arguments)
+    window = make_window(QSettings())
+    if len(arguments) > 1:
+        window.workspace.open_case(arguments[1])
+    window.show()
+    return app.exec()

@@ -1,0 +1,190 @@
+"""Charts of the rows that the table shows: choose what is counted; picking a bar filters the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QPainter
+from PySide6.QtPrintSupport import QPrintDialog, QPrinter
+from PySide6.QtWidgets import QDialog, QFileDialog, QHBoxLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
+
+from desktop.buttons import choice_box, push_button
+from desktop.chart_view import Chart, ChartView, Mark, marks_of, paper
+from desktop.results_model import ResultColumn
+from desktop.words import counted
+from desktop.workspace import Workspace
+
+KINDS = (
+    ("values", "Values by number of documents"),
+    ("rows", "Values by number of rows"),
+    ("year", "Over the years"),
+    ("month", "Over the months"),
+    ("matrix", "Documents and values"),
+)
+_PICTURES = "Pictures (*.png);;PDF (*.pdf)"
+
+
+class ChartsPanel(QWidget):
+    """Asks the worker to count, and shows the chart. `selection` returns which rows are counted."""
+
+    picked = Signal(str, str, str)
+    """A mark was picked: column, value, and document (may be empty)."""
+    drawn = Signal()
+
+    def __init__(self, workspace: Workspace, selection: Callable[[], dict[str, Any]]) -> None:
+        super().__init__()
+        self._workspace, self._selection = workspace, selection
+        self._run, self._question = "", ""
+        self._columns: Sequence[ResultColumn] = ()
+        self._files: dict[str, str] = {}
+        self.kind = choice_box("Kind of chart")
+        for key, title in KINDS:
+            self.kind.addItem(title, key)
+        self.column = choice_box("Column of the chart")
+        self.column.setMinimumContentsLength(14)
+        self.kind.currentIndexChanged.connect(lambda index: self._kind_chosen())
+        self.column.activated.connect(lambda index: self.refresh())
+        self.chart = ChartView()
+        self.chart.picked.connect(lambda value, document: self.picked.emit(self.column.currentText(), value, document))
+        area = QScrollArea(widgetResizable=True)
+        area.setAccessibleName("Chart")
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        area.setWidget(self.chart)
+        top = QHBoxLayout()
+        for text, part in (("Show", self.kind), ("of", self.column)):
+            label = QLabel(text)
+            label.setBuddy(part)
+            top.addWidget(label)
+            top.addWidget(part)
+        top.addStretch(1)
+        top.addWidget(push_button("print", "Print…", self.ask_to_print))
+        top.addWidget(push_button("export", "Save picture…", self.ask_to_save))
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(6, 6, 6, 4)
+        layout.addLayout(top)
+        layout.addWidget(area, 1)
+
+    def show_run(self, run: str, columns: Sequence[ResultColumn]) -> None:
+        """Offer the columns of another run, the one that names something first."""
+        self._run, self._columns = run, columns
+        self.column.clear()
+        self.column.addItems([column.name for column in columns])
+        self._choose_column()
+
+    def choose(self, kind: str, column: str = "") -> None:
+        """Show a kind of chart (a key of KINDS), of this column if it is given."""
+        self.kind.setCurrentIndex(self.kind.findData(kind))
+        if column:
+            self.column.setCurrentText(column)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Count anew."""
+        if not self._run or not self.isVisible():
+            return
+        self.stop()
+        given: dict[str, Any] = {"run": self._run, "column": self.column.currentText(), "only": self._selection()}
+        match str(self.kind.currentData()):
+            case "values":
+                self._ask("charts.values", self._show_values, unit="documents", **given)
+            case "rows":
+                self._ask("charts.values", self._show_values, unit="rows", **given)
+            case "matrix":
+                self._ask("charts.matrix", self._show_matrix, **given)
+            case period:
+                self._ask("charts.time", self._show_time, period=period, **given)
+
+    def stop(self) -> None:
+        """Give up what is on its way."""
+        self._workspace.client.forget(self._question)
+
+    def ask_to_save(self) -> QFileDialog:
+        """Ask where a picture of the chart is to be kept."""
+        dialog = QFileDialog(self, "Save the chart")
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setNameFilter(_PICTURES)
+        dialog.setDefaultSuffix("png")
+        dialog.fileSelected.connect(self.save)
+        dialog.open()
+        return dialog
+
+    def save(self, path: str) -> None:
+        """Write the chart to a file, .png or .pdf."""
+        if self.chart.save(path):
+            self._workspace.said.emit(f"The chart is in {path}.", "")
+        else:
+            self._workspace.said.emit(f"The chart could not be written to {path}.", "Choose another place.")
+
+    def ask_to_print(self) -> QPrintDialog:
+        """Ask for a printer, and print."""
+        printer = QPrinter(QPrinter.PrinterMode.HighResolution)
+        dialog = QPrintDialog(printer, self)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.accepted.connect(lambda: self.print_to(printer))
+        QDialog.open(dialog)
+        return dialog
+
+    def print_to(self, printer: QPrinter) -> None:
+        """Print the chart on one page, as wide as it."""
+        painter = QPainter(printer)
+        size = self.chart.sizeHint()
+        page = printer.pageRect(QPrinter.Unit.DevicePixel)
+        scale = min(page.width() / size.width(), page.height() / size.height())
+        painter.scale(scale, scale)
+        font = painter.font()
+        font.setPixelSize(13)
+        painter.setFont(font)
+        self.chart.draw(painter, float(size.width()), paper())
+        painter.end()
+
+    def _ask(self, query: str, then: Callable[[dict[str, Any]], None], **given: Any) -> None:
+        self._question = self._workspace.ask(query, then, **given)
+
+    def _kind_chosen(self) -> None:
+        self._choose_column()
+        self.refresh()
+
+    def _choose_column(self) -> None:
+        """Go to a column that this kind of chart is for, unless the one that is chosen may be meant."""
+        over_time = self.kind.currentData() in ("year", "month")
+        dates = [column.name for column in self._columns if column.kind == "date"]
+        named = [c.name for c in self._columns if c.resolved_by] or [c.name for c in self._columns if c.kind == "text"]
+        if over_time and dates and self.column.currentText() not in dates:
+            self.column.setCurrentText(dates[0])
+        elif not over_time and named and (self.column.currentText() in dates or self.column.currentIndex() <= 0):
+            self.column.setCurrentText(named[0])
+
+    def _show_values(self, found: dict[str, Any]) -> None:
+        more = counted(found["others"], "more value")
+        note = f"{more} not shown." if found["others"] else ""
+        self._show(Chart("bars", f"{found['column']} by number of {found['unit']}", marks_of(found["bars"]), note=note))
+
+    def _show_time(self, found: dict[str, Any]) -> None:
+        marks = tuple(Mark(mark.label, mark.count, "") for mark in marks_of(found["bars"]))
+        note = f"{counted(found['undated'], 'row')} without a date." if found["undated"] else ""
+        if not marks:
+            note = f"No cell of {found['column']} is a date. Choose another column. {note}"
+        self._show(Chart("columns", f"{found['column']} by {found['period']}", marks, note=note))
+
+    def _show_matrix(self, found: dict[str, Any]) -> None:
+        matrix, files = found["matrix"], found["files"]
+        marks = tuple(
+            Mark(f"{value} in {file}", count, value, document)
+            for document, file, counts in zip(matrix["documents"], files, matrix["counts"], strict=True)
+            for value, count in zip(matrix["values"], counts, strict=True)
+        )
+        left_out = [
+            f"{matrix[key]:,} more {what}"
+            for key, what in (("other_values", "values"), ("other_documents", "documents"))
+            if matrix[key]
+        ]
+        note = f"{' and '.join(left_out)} not shown." if left_out else ""
+        title = f"Documents and {matrix['column']}"
+        self._show(Chart("matrix", title, marks, tuple(files), tuple(matrix["values"]), note))
+
+    def _show(self, chart: Chart) -> None:
+        self.chart.show_chart(chart)
+        self.drawn.emit()

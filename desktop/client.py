@@ -1,0 +1,231 @@
+"""The worker as the window sees it: commands and questions go out, events and answers come in, nothing waits."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer, Signal
+
+WORKER: Sequence[str] = (sys.executable, "-P", "-c", "from engine.cli.main import run; run()", "worker")
+"""The command line of `redwell worker`, in the environment that the window runs in."""
+
+RESTART_MILLISECONDS = (0, 500, 2000, 5000)
+"""How long the window waits before it starts a worker again that ended by itself, the last one for ever after."""
+
+CLOSING_MILLISECONDS = 3000
+EVENTS_AT_ONCE = 200
+"""Lines taken in one turn of the event loop, so that a burst of them does not hold up the window."""
+
+Then = Callable[[Any], None]
+Failed = Callable[[str, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    line: dict[str, Any]
+    then: Then
+    failed: Failed
+    is_edit: bool
+
+
+class WorkerClient(QObject):
+    """Speaks with one worker process, and starts another one when it ends by itself.
+
+    Questions that were waiting are asked again then; edits and jobs are not, for they may have been done in part.
+    A command that is given while there is no worker waits for the next one.
+    """
+
+    told = Signal(dict)
+    """Every event that answers no question of ours."""
+    ready = Signal()
+    """A worker listens."""
+    lost = Signal(str)
+    """The worker ended by itself; the text says how. Another one is being started."""
+    problem = Signal(str, str)
+    """A question or command failed and nobody else takes it: what, and what to do."""
+
+    def __init__(self, parent: QObject | None = None, command: Sequence[str] = WORKER) -> None:
+        super().__init__(parent)
+        self._command = tuple(command)
+        self.commands: tuple[str, ...] = ()
+        """What the worker can do; empty until one has said."""
+        self.environment: dict[str, str] = {}
+        """Variables that the worker gets besides those of the window; they count from its next start on."""
+        self._process: QProcess | None = None
+        self._questions: dict[str, _Question] = {}
+        self._commands: list[dict[str, Any]] = []  # given while there was no worker
+        self._leaving: list[QProcess] = []
+        self._count = 0
+        self._losses = 0
+        self._is_closing = False
+        self._lines: list[bytes] = []
+        self._rest = b""
+        self._log: list[str] = []
+        self._taking = QTimer(self, interval=0, singleShot=True)
+        self._taking.timeout.connect(self._take_lines)
+        self._restarting = QTimer(self, singleShot=True)
+        self._restarting.timeout.connect(self.start)
+
+    @property
+    def process_id(self) -> int:
+        """Return the worker's process id, 0 while there is none."""
+        return self._process.processId() if self._process is not None else 0
+
+    @property
+    def waiting(self) -> int:
+        """Count the questions that have no answer yet."""
+        return len(self._questions)
+
+    def start(self) -> None:
+        """Start the worker unless it runs."""
+        if self._process is not None or self._is_closing:
+            return
+        process = QProcess(self)
+        environment = QProcessEnvironment.systemEnvironment()
+        environment.insert("PYTHONUNBUFFERED", "1")
+        for name, value in self.environment.items():
+            environment.insert(name, value)
+        process.setProcessEnvironment(environment)
+        process.readyReadStandardOutput.connect(self._read)
+        process.readyReadStandardError.connect(self._read_log)
+        process.finished.connect(self._ended)
+        process.errorOccurred.connect(self._not_started)
+        self._process = process
+        process.start(self._command[0], list(self._command[1:]))
+        for question in self._questions.values():
+            self._write(question.line)
+        commands, self._commands = self._commands, []
+        for line in commands:
+            self._write(line)
+
+    def ask(self, query: str, then: Then, failed: Failed | None = None, *, is_edit: bool = False, **given: Any) -> str:
+        """Ask a question; `then` gets its result, or `failed` the message and the advice. Return its id.
+
+        Without `failed`, a failure comes as the signal `problem`.
+        """
+        self._count += 1
+        id = f"q{self._count}"
+        line = {"command": "ask", "id": id, "query": query, **given}
+        self._questions[id] = _Question(line, then, failed or self.problem.emit, is_edit)
+        self._write(line)
+        return id
+
+    def forget(self, id: str) -> None:
+        """Give up a question; its answer does not come. An id that has been answered is no error."""
+        if self._questions.pop(id, None) is not None:
+            self._write({"command": "forget", "id": id})
+
+    def command(self, name: str, **given: Any) -> str:
+        """Give a command that is no question (`run`, `ingest`, `pause`, ...); its events carry the id returned."""
+        self._count += 1
+        id = f"c{self._count}"
+        line = {"command": name, "id": id, **given}
+        if self._process is None:
+            self._commands.append(line)
+        else:
+            self._write(line)
+        return id
+
+    def restart(self) -> None:
+        """End the worker and start another one, so that it takes on its environment anew; questions are asked again."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.readyReadStandardOutput.disconnect()
+            process.readyReadStandardError.disconnect()
+            process.finished.disconnect()
+            process.errorOccurred.disconnect()
+            self._leaving = [other for other in self._leaving if other.state() != QProcess.ProcessState.NotRunning]
+            self._leaving.append(process)
+            process.closeWriteChannel()
+        self._lines, self._rest = [], b""
+        self._fail_edits()
+        self.start()
+
+    def close(self) -> None:
+        """End the worker: it gets the end of its input, some time, and is killed then."""
+        self._is_closing = True
+        self._restarting.stop()
+        self._taking.stop()
+        self._questions.clear()
+        self._commands.clear()
+        process, self._process = self._process, None
+        if process is not None:
+            process.readyReadStandardOutput.disconnect()
+            process.closeWriteChannel()
+            self._leaving.append(process)
+        for leaving in self._leaving:
+            running = leaving.state() != QProcess.ProcessState.NotRunning
+            if running and not leaving.waitForFinished(CLOSING_MILLISECONDS):
+                leaving.kill()
+                leaving.waitForFinished(CLOSING_MILLISECONDS)
+            leaving.deleteLater()
+        self._leaving.clear()
+
+    @property
+    def log(self) -> str:
+        """Return the last lines that the worker wrote to its standard error."""
+        return "".join(self._log[-50:])
+
+    def _write(self, line: dict[str, Any]) -> None:
+        if self._process is not None:
+            self._process.write(json.dumps(line, ensure_ascii=True).encode() + b"\n")
+
+    def _read(self) -> None:
+        if self._process is None:
+            return
+        *lines, self._rest = (self._rest + bytes(self._process.readAllStandardOutput().data())).split(b"\n")
+        self._lines += lines
+        if self._lines and not self._taking.isActive():
+            self._taking.start()
+
+    def _read_log(self) -> None:
+        if self._process is not None:
+            self._log = [*self._log[-50:], bytes(self._process.readAllStandardError().data()).decode(errors="replace")]
+
+    def _take_lines(self) -> None:
+        lines, self._lines = self._lines[:EVENTS_AT_ONCE], self._lines[EVENTS_AT_ONCE:]
+        if self._lines:
+            self._taking.start()
+        for line in lines:
+            if line.strip():
+                self._take(json.loads(line))
+
+    def _take(self, event: dict[str, Any]) -> None:
+        question = self._questions.pop(event.get("id", ""), None)
+        match event["event"]:
+            case "Answered":
+                if question is not None:
+                    question.then(event["result"])
+            case "CommandFailed" if question is not None:
+                question.failed(event["message"], event["advice"])
+            case "WorkerReady":
+                self._losses = 0
+                self.commands = tuple(event["commands"])
+                self.ready.emit()
+            case _:
+                self.told.emit(event)
+
+    def _not_started(self, error: QProcess.ProcessError) -> None:
+        if error == QProcess.ProcessError.FailedToStart:
+            self._ended(0, QProcess.ExitStatus.CrashExit)
+
+    def _ended(self, code: int, status: QProcess.ExitStatus) -> None:
+        process, self._process = self._process, None
+        if process is None or self._is_closing:
+            return
+        process.deleteLater()
+        self._rest = b""
+        how = "was stopped by the system" if status == QProcess.ExitStatus.CrashExit else f"ended with code {code}"
+        self._fail_edits()
+        self._restarting.start(RESTART_MILLISECONDS[min(self._losses, len(RESTART_MILLISECONDS) - 1)])
+        self._losses += 1
+        self.lost.emit(how)
+
+    def _fail_edits(self) -> None:
+        """Say of changes that are on their way that they may be lost: they are not made twice."""
+        for id in [id for id, question in self._questions.items() if question.is_edit]:
+            self._questions.pop(id).failed("The change may not have been kept: the worker ended.", "Make it again.")

@@ -1,0 +1,99 @@
+"""The table of documents as a Qt model that fetches a page of rows when it is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from PySide6.QtCore import QObject, Qt
+
+from desktop.paged_model import PAGE_ROWS, ROW_ROLE, Ask, PagedModel
+from desktop.theme import icon
+from desktop.words import size_text
+
+__all__ = ["COLUMNS", "PAGE_ROWS", "ROW_ROLE", "DocumentsModel", "cell_text", "text_source"]
+
+COLUMNS: Final[tuple[tuple[str, str], ...]] = (
+    ("star", "★"),
+    ("name", "Name"),
+    ("type", "Type"),
+    ("pages", "Pages"),
+    ("text", "Text from"),
+    ("language", "Language"),
+    ("year", "Year"),
+    ("size", "Size"),
+    ("copies", "Copies"),
+    ("tags", "Tags"),
+    ("hash", "SHA-256"),
+)
+"""Sort key of the worker and title."""
+_RIGHT = {"pages", "year", "size", "copies"}
+_HASH_CHARACTERS = 12
+
+
+class DocumentsModel(PagedModel):
+    """Sorted and filtered by the worker."""
+
+    def __init__(self, ask: Ask, forget: Callable[[str], None], parent: QObject | None = None) -> None:
+        super().__init__(ask, forget, "documents.page", [title for _, title in COLUMNS], parent)
+        self._sort = "name"
+        self._descending = False
+        self._only: Mapping[str, Any] = {}
+
+    def question(self) -> Mapping[str, Any]:
+        """Say in what order, and which documents."""
+        return {"sort": self._sort, "descending": self._descending, "only": self._only}
+
+    def cell(self, row: Mapping[str, Any], column: int, role: int) -> Any:
+        """Return a cell as text, aligned, with what there is more to say."""
+        key = COLUMNS[column][0]
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            side = Qt.AlignmentFlag.AlignRight if key in _RIGHT else Qt.AlignmentFlag.AlignLeft
+            return side | Qt.AlignmentFlag.AlignVCenter
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
+            return cell_text(key, row)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return row["id"] if key == "hash" else row["path"] if key == "name" else None
+        return icon("documents") if role == Qt.ItemDataRole.DecorationRole and key == "name" else None
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        """Have the worker sort by a column."""
+        self._sort, self._descending = COLUMNS[column][0], order == Qt.SortOrder.DescendingOrder
+        self.restart()
+
+    def show_only(self, only: Mapping[str, Any]) -> None:
+        """Show what fits a filter (storage.listing.DocumentFilter as JSON)."""
+        if only != self._only:
+            self._only = dict(only)
+            self.restart()
+
+
+_TEXTS: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
+    "star": lambda row: "★" if row["starred"] else "",
+    "name": lambda row: str(row["name"]),
+    "type": lambda row: str(row["kind"]),
+    "pages": lambda row: f"{row['pages']:,}",
+    "text": lambda row: text_source(row["pages"], row["ocr_pages"], row["lines"]),
+    "language": lambda row: str(row["language"]),
+    "year": lambda row: str(row["year"] or ""),
+    "size": lambda row: size_text(row["size_bytes"]),
+    "copies": lambda row: f"{row['copies']:,}" if row["copies"] > 1 else "",
+    "tags": lambda row: ", ".join(row["tags"]),
+    "hash": lambda row: str(row["id"])[:_HASH_CHARACTERS],
+}
+
+
+def cell_text(key: str, row: Mapping[str, Any]) -> str:
+    """Write one cell as people read it."""
+    return _TEXTS[key](row)
+
+
+def text_source(pages: int, ocr_pages: int | None, lines: int) -> str:
+    """Say where the text of a document comes from."""
+    if not lines:
+        return "no text"
+    if ocr_pages is None:
+        return ""
+    if not ocr_pages:
+        return "text"
+    return "OCR" if ocr_pages == pages else f"OCR on {ocr_pages} of {pages}"

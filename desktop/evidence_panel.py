@@ -1,0 +1,150 @@
+"""Beside the table: one cell with what was said of it, each place it was found at, and the page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPlainTextEdit, QVBoxLayout, QWidget
+
+from desktop.buttons import tool_button
+from desktop.viewer import Viewer
+from desktop.workspace import Workspace
+
+_VALUE_LINES = 3
+_HOW = {
+    "exact": "word for word",
+    "normalised": "but for spaces, case, hyphens or quotation marks",
+    "date": "this date",
+    "number": "this number",
+    "name": "a form of this name",
+    "fuzzy": "nearly",
+    "quote": "the quote it was drawn from",
+    "document": "the file itself",
+}
+"""How a value was found (engine.evidence.locate.Method), in words."""
+
+
+class EvidencePanel(QWidget):
+    """Shows the evidence of one cell: `show_cell` is the way in."""
+
+    closed = Signal()
+    shown = Signal(str, str)
+    """A cell is there, its place on its way: row id and column."""
+
+    def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._workspace = workspace
+        self._question = ""
+        self._cell: dict[str, Any] = {}
+        self._places: list[dict[str, Any]] = []
+        self._at = 0
+        self.viewer = Viewer(workspace)
+        self.viewer.closed.connect(self.closed)
+        self._title = QLabel(textFormat=Qt.TextFormat.PlainText)
+        font = self._title.font()
+        font.setBold(True)
+        self._title.setFont(font)
+        self._value = QPlainTextEdit(readOnly=True)
+        self._value.setAccessibleName("Value of the cell")
+        self._value.setTabChangesFocus(True)
+        self._value.setMaximumHeight(self._value.fontMetrics().lineSpacing() * _VALUE_LINES + 14)
+        self._said = QLabel(textFormat=Qt.TextFormat.PlainText, wordWrap=True)
+        self._where = QLabel(textFormat=Qt.TextFormat.PlainText, wordWrap=True)
+        self._before = tool_button("previous", "Previous place of this value", lambda: self.go(-1))
+        self._after = tool_button("next", "Next place of this value", lambda: self.go(1))
+        row = QHBoxLayout()
+        row.addWidget(self._before)
+        row.addWidget(self._after)
+        row.addWidget(self._where, 1)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(6, 6, 6, 4)
+        layout.setSpacing(4)
+        layout.addWidget(self._title)
+        layout.addWidget(self._value)
+        layout.addWidget(self._said)
+        layout.addLayout(row)
+        layout.addWidget(self.viewer, 1)
+
+    @property
+    def places(self) -> int:
+        """Count the places of the cell that were found."""
+        return len(self._places)
+
+    @property
+    def where(self) -> str:
+        """Return what is said of the place that is shown."""
+        return self._where.text()
+
+    def show_cell(self, run: str, row: str, column: str) -> None:
+        """Ask for a cell and show its first place."""
+        self.stop()
+        self._question = self._workspace.ask("results.cell", self._take, run=run, row=row, column=column)
+
+    def show_place(self, place: dict[str, Any]) -> None:
+        """Show lines of a document, which need not belong to the cell."""
+        lines = range(place["first_line"], place["last_line"] + 1)
+        self.viewer.show_document(place["document"], place["page"], line=place["first_line"], lines=lines)
+
+    def go(self, step: int) -> None:
+        """Show the next place of the value, or the one before with -1."""
+        if self._places:
+            self._at = (self._at + step) % len(self._places)
+            self._show_place()
+
+    def stop(self) -> None:
+        """Give up what is on its way."""
+        self._workspace.client.forget(self._question)
+
+    def _take(self, cell: dict[str, Any]) -> None:
+        self._cell, self._at = cell, 0
+        self._places = [place for place in cell["places"] if place["document"]]
+        self._title.setText(cell["column"])
+        self._value.setPlainText(_text(cell["value"]))
+        self._said.setText("\n".join(_said(cell)))
+        self._said.setVisible(bool(self._said.text()))
+        self._show_place()
+        self.shown.emit(cell["row"], cell["column"])
+
+    def _show_place(self) -> None:
+        missing = [place for place in self._cell["places"] if not place["document"]]
+        for button in (self._before, self._after):
+            button.setEnabled(len(self._places) > 1)
+        if not self._places:
+            nothing = "This value was not looked for: it says nothing that a record could say."
+            told = "Not located: this value was looked for in the records and not found." if missing else nothing
+            self._where.setText(told)
+            self.viewer.clear()
+            return
+        place = self._places[self._at]
+        count = f"Place {self._at + 1} of {len(self._places)}: " if len(self._places) > 1 else ""
+        also = f" {len(missing)} not located." if missing else ""
+        inside = f"{place['value']}: " if place["inside"] else ""
+        self._where.setText(f"{count}{inside}{_place_text(place)}.{also}")
+        self.show_place(place)
+
+
+def _place_text(place: dict[str, Any]) -> str:
+    first, last = place["first_line"], place["last_line"]
+    lines = f"line {first}" if first == last else f"lines {first}-{last}"
+    score = f" ({place['score']:.0%})" if place["method"] == "fuzzy" and place["score"] is not None else ""
+    return f"page {place['page']}, {lines}, {_HOW.get(place['method'], place['method'])}{score}"
+
+
+def _said(cell: dict[str, Any]) -> list[str]:
+    told = []
+    if cell["value"] != cell["original"]:
+        told.append(f"The model wrote: {_text(cell['original']) or '(nothing)'}")
+    if cell["verdict"]:
+        told.append(f"{cell['verdict'].capitalize()} by {cell['who']}, {cell['made_at'][:16].replace('T', ' ')} UTC")
+    if cell["note"]:
+        told.append(f"Note: {cell['note']}")
+    return told
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return "\n".join(_text(item) for item in value)
+    if isinstance(value, dict):
+        return ", ".join(f"{key}: {_text(item)}" for key, item in value.items())
+    return "" if value is None else str(value)

@@ -1,0 +1,91 @@
+"""Filters beside the table: types, tags, years and stars, each with how many documents have it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtWidgets import QHeaderView, QTreeWidget, QTreeWidgetItem, QWidget
+
+_KEY = Qt.ItemDataRole.UserRole
+_GROUPS = (("kinds", "Type"), ("tags", "Tag"), ("years", "Year"))
+
+
+class FacetsPanel(QTreeWidget):
+    """A tree of boxes to tick. It keeps what is ticked when counts change."""
+
+    changed = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAccessibleName("Filters")
+        self.setHeaderLabels(["Show only", ""])
+        self.setRootIsDecorated(False)
+        self.setIndentation(12)
+        self.header().setStretchLastSection(False)
+        self.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        self.header().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
+        self.itemChanged.connect(lambda item, column: self.changed.emit())
+
+    def chosen(self) -> dict[str, Any]:
+        """Return the filter as the worker takes it, without what is not ticked."""
+        only: dict[str, Any] = {}
+        for item in self._boxes():
+            if item.checkState(0) == Qt.CheckState.Checked:
+                group, value = item.data(0, _KEY)
+                if group == "starred":
+                    only["starred"] = True
+                else:
+                    only.setdefault(group, []).append(value)
+        return only
+
+    def show_counts(self, facets: dict[str, Any]) -> None:
+        """Show other counts; what is ticked stays, also when nothing has it any more."""
+        ticked = self.chosen()
+        with QSignalBlocker(self):
+            self.clear()
+            if facets["starred"] or ticked.get("starred"):
+                self._add(None, "starred", True, "★ Starred", facets["starred"], bool(ticked.get("starred")))
+            for group, title in _GROUPS:
+                self._add_group(group, title, facets[group], ticked.get(group, []))
+            self.expandAll()
+
+    def clear_choice(self) -> None:
+        """Take all ticks off."""
+        with QSignalBlocker(self):
+            for item in self._boxes():
+                item.setCheckState(0, Qt.CheckState.Unchecked)
+        self.changed.emit()
+
+    def _add_group(self, group: str, title: str, counts: list[list[Any]], ticked: list[Any]) -> None:
+        known = [value for value, _ in counts]
+        rows = [*counts, *([value, 0] for value in ticked if value not in known)]
+        if not rows:
+            return
+        head = QTreeWidgetItem(self, [title])
+        head.setFlags(Qt.ItemFlag.ItemIsEnabled)
+        font = head.font(0)
+        font.setBold(True)
+        head.setFont(0, font)
+        for value, count in rows:
+            self._add(head, group, value, str(value) if value else "unknown", count, value in ticked)
+
+    def _add(
+        self, head: QTreeWidgetItem | None, group: str, value: object, text: str, count: int, is_ticked: bool
+    ) -> None:
+        item = QTreeWidgetItem([text, f"{count:,}"])
+        item.setData(0, _KEY, (group, value))
+        item.setCheckState(0, Qt.CheckState.Checked if is_ticked else Qt.CheckState.Unchecked)
+        item.setTextAlignment(1, Qt.AlignmentFlag.AlignRight)
+        if head is None:
+            self.addTopLevelItem(item)
+        else:
+            head.addChild(item)
+
+    def _boxes(self) -> list[QTreeWidgetItem]:
+        heads = [self.topLevelItem(place) for place in range(self.topLevelItemCount())]
+        found = [head for head in heads if head is not None and head.data(0, _KEY) is not None]
+        for head in heads:
+            children = [head.child(place) for place in range(head.childCount())] if head is not None else []
+            found += [child for child in children if child is not None]
+        return found

@@ -1,0 +1,121 @@
+"""Groups: what a column names, and how many of the rows shown have each; picking one filters the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtWidgets import (
+    QComboBox,
+    QHBoxLayout,
+    QHeaderView,
+    QLabel,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop.buttons import choice_box, tool_button
+from desktop.results_model import ResultColumn
+from desktop.workspace import Workspace
+
+_VALUE = Qt.ItemDataRole.UserRole
+
+
+class GroupsPanel(QWidget):
+    """A column to choose, and its values. `selection` returns which rows are counted."""
+
+    picked = Signal(str, str)
+    """A group was picked: column, and the filter that shows it (empty: all groups)."""
+    grouped = Signal(str)
+    """Another column is grouped by, empty for none."""
+    fold_wanted = Signal(bool)
+    """All groups of the table are to be folded, or unfolded."""
+
+    def __init__(self, workspace: Workspace, selection: Callable[[], dict[str, Any]]) -> None:
+        super().__init__()
+        self._workspace, self._selection = workspace, selection
+        self._run, self._question = "", ""
+        self.column = choice_box("Group by")
+        self.column.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.column.activated.connect(lambda index: self._chosen())
+        self.list = QTreeWidget()
+        self.list.setAccessibleName("Groups")
+        self.list.setRootIsDecorated(False)
+        self.list.setHeaderLabels(["Value", "Rows"])
+        self.list.header().setStretchLastSection(False)
+        self.list.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        self.list.header().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
+        self.list.itemClicked.connect(self._pick)
+        self.list.itemActivated.connect(self._pick)
+        label = QLabel("Group by")
+        label.setBuddy(self.column)
+        self._fold = tool_button("fold", "Fold all groups", lambda: self.fold_wanted.emit(True))
+        self._unfold = tool_button("unfold", "Unfold all groups", lambda: self.fold_wanted.emit(False))
+        top = QHBoxLayout()
+        top.addWidget(label, 1)
+        for button in (self._fold, self._unfold):
+            top.addWidget(button)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(4)
+        layout.addLayout(top)
+        layout.addWidget(self.column)
+        layout.addWidget(self.list, 1)
+
+    def show_run(self, run: str, columns: Sequence[ResultColumn]) -> None:
+        """Offer the columns of another run; the one that was chosen stays so if it is there."""
+        before = self.column.currentText()
+        self._run = run
+        with QSignalBlocker(self.column):
+            self.column.clear()
+            self.column.addItems(["(no groups)", *(column.name for column in columns)])
+            self.column.setCurrentText(before if self.column.findText(before) > 0 else "(no groups)")
+        self.refresh()
+
+    def choose(self, column: str) -> None:
+        """Group by a column."""
+        self.column.setCurrentText(column)
+        self._chosen()
+
+    @property
+    def chosen(self) -> str:
+        """Return the column that is grouped by, empty for none."""
+        return self.column.currentText() if self.column.currentIndex() > 0 else ""
+
+    def refresh(self) -> None:
+        """Count anew."""
+        self.stop()
+        for button in (self._fold, self._unfold):
+            button.setEnabled(bool(self.chosen))
+        if not self.chosen or not self._run:
+            self.list.clear()
+            return
+        given: dict[str, Any] = {"run": self._run, "column": self.chosen, "only": self._selection()}
+        self._question = self._workspace.ask("results.group", self._show, **given)
+
+    def stop(self) -> None:
+        """Give up what is on its way."""
+        self._workspace.client.forget(self._question)
+
+    def _chosen(self) -> None:
+        self.grouped.emit(self.chosen)
+        self.refresh()
+
+    def _show(self, group: dict[str, Any]) -> None:
+        self.list.clear()
+        everything = QTreeWidgetItem(self.list, ["(all)", ""])
+        everything.setData(0, _VALUE, "")
+        for value, count in group["counts"]:
+            item = QTreeWidgetItem(self.list, [value or "(empty)", f"{count:,}"])
+            item.setData(0, _VALUE, f"={value}")
+            item.setToolTip(0, value)
+            item.setTextAlignment(1, Qt.AlignmentFlag.AlignRight)
+        if group["others"]:
+            more = QTreeWidgetItem(self.list, [f"{group['others']:,} more values"])
+            more.setFlags(Qt.ItemFlag.NoItemFlags)
+
+    def _pick(self, item: QTreeWidgetItem) -> None:
+        self.picked.emit(self.column.currentText(), str(item.data(0, _VALUE) or ""))

@@ -1,0 +1,133 @@
+"""Lines that hold the words looked for, with the words marked; activating one opens its page."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QPainter, QPalette
+from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+
+from desktop.theme import hit_colour
+from desktop.workspace import Workspace
+
+PAGE_HITS = 100
+Index = QModelIndex | QPersistentModelIndex
+HIT_ROLE: Final = int(Qt.ItemDataRole.UserRole)
+
+
+class HitsModel(QAbstractListModel):
+    """Fetches found lines a page at a time as the view scrolls (Qt's fetchMore)."""
+
+    counted = Signal(int, bool)
+    """How many lines are here, and whether there are more."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__(workspace)
+        self._workspace = workspace
+        self._rows: list[dict[str, Any]] = []
+        self._words, self._only, self._has_more, self._question = "", dict[str, Any](), False, ""
+
+    def look_for(self, words: str, only: dict[str, Any]) -> None:
+        """Look for words in the documents that fit a filter; empty words find nothing."""
+        self.stop()
+        self.beginResetModel()
+        self._rows, self._words, self._only, self._has_more = [], words.strip(), only, bool(words.strip())
+        self.endResetModel()
+        self.fetchMore(QModelIndex())
+
+    def stop(self) -> None:
+        """Give up what is on its way."""
+        if self._question:
+            self._workspace.client.forget(self._question)
+            self._question = ""
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's default
+        """Return how many lines are here."""
+        return 0 if parent.isValid() else len(self._rows)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Return a line as text, or whole."""
+        if not index.isValid():
+            return None
+        row = self._rows[index.row()]
+        if role == HIT_ROLE:
+            return row
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
+            return f"{row['name']}, page {row['page']}: {''.join(text for text, _ in row['pieces'])}"
+        return None
+
+    def canFetchMore(self, parent: Index) -> bool:
+        """Say whether there are more lines that are not being fetched."""
+        return self._has_more and not self._question
+
+    def fetchMore(self, parent: Index) -> None:
+        """Ask for the next lines."""
+        if not self.canFetchMore(parent):
+            return
+        given = {"words": self._words, "only": self._only, "offset": len(self._rows), "limit": PAGE_HITS}
+        self._question = self._workspace.ask("search.lines", self._take, self._failed, **given)
+
+    def _take(self, found: dict[str, Any]) -> None:
+        self._question, self._has_more = "", found["has_more"]
+        if found["rows"]:
+            first = len(self._rows)
+            self.beginInsertRows(QModelIndex(), first, first + len(found["rows"]) - 1)
+            self._rows += found["rows"]
+            self.endInsertRows()
+        self.counted.emit(len(self._rows), self._has_more)
+
+    def _failed(self, message: str, advice: str) -> None:
+        self._question, self._has_more = "", False
+        self._workspace.said.emit(message, advice)
+
+
+class _HitDelegate(QStyledItemDelegate):
+    """Draws a hit in two lines: where it is, and the words in their line."""
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+        metrics = option.fontMetrics
+        return QSize(100, 2 * metrics.height() + 10)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        row = index.data(HIT_ROLE)
+        area, palette, metrics = option.rect, option.palette, option.fontMetrics
+        is_selected = bool(option.state & QStyle.StateFlag.State_Selected)
+        painter.save()
+        if is_selected:
+            painter.fillRect(area, palette.color(QPalette.ColorRole.Highlight))
+        ink = palette.color(QPalette.ColorRole.HighlightedText if is_selected else QPalette.ColorRole.Text)
+        faint = ink if is_selected else palette.color(QPalette.ColorRole.PlaceholderText)
+        x, y, height = area.left() + 8, area.top() + 4, metrics.height()
+        painter.setClipRect(area)
+        painter.setPen(faint)
+        painter.drawText(x, y + metrics.ascent(), f"{row['name']}   page {row['page']}, line {row['line']}")
+        painter.setPen(ink)
+        for text, is_hit in row["pieces"]:
+            width = metrics.horizontalAdvance(text)
+            if is_hit and not is_selected:
+                painter.fillRect(QRectF(x, y + height, width, height), hit_colour())
+            painter.drawText(x, y + height + metrics.ascent(), text)
+            x += width
+        painter.restore()
+
+
+class HitsView(QListView):
+    """The list of lines found."""
+
+    chosen = Signal(str, int, int)
+    """Document, page and line that a person wants to see."""
+
+    def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.hits = HitsModel(workspace)
+        self.setModel(self.hits)
+        self.setItemDelegate(_HitDelegate(self))
+        self.setUniformItemSizes(True)
+        self.setAccessibleName("Lines found")
+        self.activated.connect(self._choose)
+        self.clicked.connect(self._choose)
+
+    def _choose(self, index: QModelIndex) -> None:
+        row = index.data(HIT_ROLE)
+        self.chosen.emit(row["document"], row["page"], row["line"])

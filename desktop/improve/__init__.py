@@ -1,0 +1,1 @@
+"""Improving a question: its builds, the plans they consider, and the choice between them."""

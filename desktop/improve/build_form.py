@@ -1,0 +1,156 @@
+"""What a build is asked of: how long, which plan is chosen, on which documents, and who judges."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QComboBox, QFormLayout, QHBoxLayout, QLabel, QSlider, QSpinBox, QWidget
+
+from desktop.fields import combo_box
+from desktop.run_queue import ALL_DOCUMENTS, STARRED, tagged, these_documents
+from desktop.words import counted, duration_text
+from desktop.workspace import Workspace
+
+MINUTES: Final = (2, 5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 240, 360, 480)
+"""Where the slider can stand."""
+USUAL_MINUTES: Final = 20
+USUAL_SAMPLE: Final = 8
+LEAST_SAMPLE, MOST_SAMPLE = 3, 50
+WITHIN: Final = "within-minutes"
+_POLICIES: Final = (
+    ("The most accurate plan", "best"),
+    ("The fastest plan that is as good as mine", "fastest"),
+    ("The most accurate within a time for all documents", WITHIN),
+)
+_SAME_MODEL: Final = "The model of the question"
+
+
+class BuildForm(QWidget):
+    """Fields; `options` are keys of the command `build`, `given` is its input."""
+
+    changed = Signal()
+
+    def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._space = workspace
+        self.minutes = QSlider(Qt.Orientation.Horizontal)
+        self.minutes.setAccessibleName("Minutes for improving")
+        self.minutes.setRange(0, len(MINUTES) - 1)
+        self.minutes.setPageStep(2)
+        self.minutes.setTickPosition(QSlider.TickPosition.TicksBelow)
+        self.told = QLabel()
+        self.told.setMinimumWidth(90)
+        self.policy = combo_box("Which plan is chosen")
+        for text, name in _POLICIES:
+            self.policy.addItem(text, name)
+        self.within = _number("Minutes for all documents", 1, 100_000, 60)
+        self.within.setSuffix(" min")
+        self.documents = _narrow("Documents that plans are tried on")
+        self.sample = _number("Documents of the sample", LEAST_SAMPLE, MOST_SAMPLE, USUAL_SAMPLE)
+        self.agent = _narrow("Model that proposes and judges")
+        self._offer_documents([])
+        self._offer_models([])
+        self._lay_out()
+        self.minutes.valueChanged.connect(lambda at: self._show_minutes())
+        self.policy.currentIndexChanged.connect(lambda at: self._show_minutes())
+        self.minutes.setValue(MINUTES.index(USUAL_MINUTES))
+        self._show_minutes()
+
+    @property
+    def given(self) -> str:
+        """Return the documents as an `--input` of the command line."""
+        return str(self.documents.currentData() or "")
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Return the other keys of the command."""
+        policy = str(self.policy.currentData())
+        if policy == WITHIN:
+            policy = f"{WITHIN} {self.within.value()}"
+        options: dict[str, Any] = {
+            "minutes": MINUTES[self.minutes.value()],
+            "sample": self.sample.value(),
+            "policy": policy,
+        }
+        if agent := self.agent.currentData():
+            options["agent_model"] = agent
+        return options
+
+    def show_options(self, given: str, options: dict[str, Any]) -> None:
+        """Show what the last build was given."""
+        minutes = min(range(len(MINUTES)), key=lambda at: abs(MINUTES[at] - options.get("minutes", USUAL_MINUTES)))
+        self.minutes.setValue(minutes)
+        self.sample.setValue(options.get("sample", USUAL_SAMPLE))
+        name, _, within = str(options.get("policy", "best")).partition(" ")
+        self.policy.setCurrentIndex(max(self.policy.findData(name), 0))
+        if within:
+            self.within.setValue(round(float(within)))
+        _select(self.agent, options.get("agent_model", ""))
+        _select(self.documents, given)
+
+    def look(self) -> None:
+        """Bring what can be chosen up to date: tags in use, what is selected, installed models."""
+        self._space.ask("documents.tags", self._offer_documents)
+        self._space.client.ask("models.list", self._offer_models)
+
+    def _lay_out(self) -> None:
+        minutes, policy, sample = QHBoxLayout(), QHBoxLayout(), QHBoxLayout()
+        minutes.addWidget(self.minutes, 1)
+        minutes.addWidget(self.told)
+        policy.addWidget(self.policy, 1)
+        policy.addWidget(self.within)
+        sample.addWidget(self.sample)
+        sample.addWidget(QLabel("of"))
+        sample.addWidget(self.documents, 1)
+        form = QFormLayout(self)
+        form.setContentsMargins(0, 0, 0, 0)
+        form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
+        rows = (("Work for", minutes), ("Choose", policy), ("Try plans on", sample), ("Judged by", self.agent))
+        for label, field in rows:
+            form.addRow(label, field)
+
+    def _show_minutes(self) -> None:
+        self.told.setText(duration_text(MINUTES[self.minutes.value()] * 60))
+        self.minutes.setToolTip(f"The whole build takes no longer than {self.told.text()}")
+        self.within.setVisible(self.policy.currentData() == WITHIN)
+        self.changed.emit()
+
+    def _offer_documents(self, tags: list[str]) -> None:
+        offers = [("all documents", ALL_DOCUMENTS), ("starred documents", STARRED)]
+        offers += [(f"documents tagged {tag}", tagged(tag)) for tag in tags]
+        if chosen := self._space.selected_documents:
+            offers.append((counted(len(chosen), "selected document"), these_documents(chosen)))
+        _offer(self.documents, [*offers, ("those that the question names", "")])
+
+    def _offer_models(self, models: list[dict[str, Any]]) -> None:
+        here = [row["id"] for row in models if row["installed"] and row["kind"] == "language"]
+        _offer(self.agent, [(_SAME_MODEL, ""), *((id, id) for id in here)])
+
+
+def _number(name: str, least: int, most: int, value: int) -> QSpinBox:
+    box = QSpinBox(minimum=least, maximum=most, value=value)
+    box.setAccessibleName(name)
+    box.lineEdit().setAccessibleName(name)
+    return box
+
+
+def _narrow(name: str) -> QComboBox:
+    box = combo_box(name)
+    box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+    return box
+
+
+def _offer(box: QComboBox, offers: list[tuple[str, str]]) -> None:
+    """Offer other choices; the one that was made stays where it is still there."""
+    before = box.currentData()
+    box.clear()
+    for text, value in offers:
+        box.addItem(text, value)
+    box.setCurrentIndex(max(box.findData(before), 0))
+
+
+def _select(box: QComboBox, value: str) -> None:
+    index = box.findData(value)
+    if index >= 0:
+        box.setCurrentIndex(index)

@@ -1,0 +1,131 @@
+"""One plan: what was changed and why in words, how it was rated, and the change as a diff."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel, QSplitter, QTreeWidget, QTreeWidgetItem, QVBoxLayout, QWidget
+
+from desktop.improve.diff_view import DiffView
+from desktop.words import counted, duration_text
+
+MOST_FAILURES: Final = 50
+"""Shown of one rating; the report has all of them."""
+
+GOLD: Final = "gold of "
+_GROUNDS: Final = {
+    "judge": "the judge",
+    "located": "values that stand in the documents",
+    "verbatim": "quotes that stand there word for word",
+    "filled": "cells that hold something",
+    "unrepeated": "items not said twice",
+    "completed": "documents that did not fail",
+    "precision": "right of what was found",
+    "recall": "found of what is right",
+}
+
+
+class ChangeView(QWidget):
+    """Shows what the worker knows of a plan (engine.worker.queries.build.plan)."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.words = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self.words.setAccessibleName("The change in words")
+        self.words.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
+        self.diff = DiffView()
+        self.ratings = QTreeWidget()
+        self.ratings.setAccessibleName("How the plan was rated")
+        self.ratings.setHeaderHidden(True)
+        self.ratings.setWordWrap(True)
+        self.ratings.setUniformRowHeights(False)
+        split = QSplitter(Qt.Orientation.Vertical)
+        split.addWidget(self.diff)
+        split.addWidget(self.ratings)
+        split.setSizes([330, 190])
+        split.setChildrenCollapsible(False)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(8, 8, 8, 8)
+        layout.addWidget(self.words)
+        layout.addWidget(split, 1)
+
+    def clear(self, why: str) -> None:
+        """Show nothing but why that is so."""
+        self.words.setText(why)
+        self.diff.setPlainText("")
+        self.ratings.clear()
+
+    def show_plan(self, plan: Mapping[str, Any], does: str, *, is_own: bool) -> None:
+        """Show a plan; `does` explains its directive."""
+        self.words.setText(own_text(plan) if is_own else change_text(plan, does))
+        if is_own:
+            self.diff.setPlainText(plan["yaml"])
+        else:
+            self.diff.show_diff(plan["diff"])
+        self.ratings.clear()
+        for rating in plan["ratings"]:
+            self._add_rating(rating)
+        for number, complaints in enumerate(plan["complaints"], 1):
+            item = QTreeWidgetItem([f"Proposal {number} was sent back"])
+            item.addChildren([_leaf(complaint) for complaint in complaints])
+            self.ratings.addTopLevelItem(item)
+
+    def _add_rating(self, entry: Mapping[str, Any]) -> None:
+        for rating in entry["ratings"][-1:]:
+            item = QTreeWidgetItem([rating_text(entry, rating)])
+            item.setToolTip(0, item.text(0))
+            item.addChildren([_leaf(text) for text in grounds_text(rating["grounds"])])
+            failures = rating["failures"]
+            item.addChildren([_leaf(failure_text(failure)) for failure in failures[:MOST_FAILURES]])
+            self.ratings.addTopLevelItem(item)
+            item.setExpanded(True)
+        if entry["trouble"]:
+            self.ratings.addTopLevelItem(_leaf(f"Could not go on: {entry['trouble']}"))
+
+
+def own_text(plan: Mapping[str, Any]) -> str:
+    """Introduce the user's own plan."""
+    operators = ", ".join(name for step in plan["operators"] for name in step)
+    return f"Your question as it is: {operators}."
+
+
+def change_text(plan: Mapping[str, Any], does: str) -> str:
+    """Say in words what a plan changed, who proposed it, and why it was dropped."""
+    by = "The model filled in what was left open." if plan["by_model"] else "Filled in from a template."
+    words = plan["words"]
+    parts = ["" if not does or does in words else f"It {does}.", words, by if words else ""]
+    parts += [f"Dropped: {plan['dropped']}"] if plan["dropped"] else []
+    return "\n".join(part for part in parts if part)
+
+
+def rating_text(entry: Mapping[str, Any], rating: Mapping[str, Any]) -> str:
+    """Write a rating in a line."""
+    took = f", {duration_text(entry['seconds'])}" if entry["seconds"] else ""
+    found = f", {counted(len(rating['failures']), 'failure')} found" if rating["failures"] else ""
+    part = "as a whole" if entry["is_whole"] else ", ".join(entry["operators"])
+    return f"{rating['score']:.2f} of 4 on {counted(rating['rows'], 'row')}{took}{found} ({part})"
+
+
+def grounds_text(grounds: list[Any]) -> Iterator[str]:
+    """Write what a rating was made of; gold is not judged."""
+    for name, share in grounds:
+        if str(name).startswith(GOLD):
+            yield f"{share:.0%} by {str(name).removeprefix(GOLD)} that you reviewed; the judge was not asked"
+        else:
+            yield f"{share:.0%} {_GROUNDS.get(name, name)}"
+
+
+def failure_text(failure: Mapping[str, Any]) -> str:
+    """Write a failure: what is wrong, and the words that show it."""
+    quote = f": “{failure['quote']}”" if failure["quote"] else ""
+    return f"{failure['text']}{quote}"
+
+
+def _leaf(text: str) -> QTreeWidgetItem:
+    item = QTreeWidgetItem([text])
+    item.setToolTip(0, text)
+    return item

@@ -1,0 +1,154 @@
+"""The choice between plans: accuracy and time as a chart, the same as a table, and the use of one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from PySide6.QtCore import Qt, Signal, SignalInstance
+from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QLabel, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+
+from desktop.buttons import push_button
+from desktop.improve.plan_lines import PlanLines
+from desktop.improve.scatter import PlanPoint, Scatter
+from desktop.rows_model import ROW_ROLE, Column, RowsModel
+from desktop.tables import make_table
+from desktop.words import duration_text
+
+EMPTY = "No plan was rated yet.\n\nEach plan stands here by its rating and its time as soon as it was tried."
+
+
+class ChoiceView(QWidget):
+    """Shows points of plans; what is current in the chart is current in the table."""
+
+    use_wanted = Signal(int)
+    run_wanted = Signal(int)
+    plan_wanted = Signal(int)
+    """A person wants to see what a plan changed."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.verdict = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self.verdict.setAccessibleName("What was chosen and why")
+        self.chart = Scatter()
+        self.model = RowsModel(
+            (
+                Column("Plan", lambda row: str(row["name"])),
+                Column("Rating", lambda row: f"{row['score']:.2f}", is_right=True),
+                Column("All documents", lambda row: duration_text(row["seconds"]), is_right=True),
+                Column("", lambda row: str(row["told"])),
+            ),
+            self,
+        )
+        self.table = make_table(self.model, "Plans to choose from")
+        for column, mode in enumerate((QHeaderView.ResizeMode.Stretch, *[QHeaderView.ResizeMode.ResizeToContents] * 3)):
+            self.table.horizontalHeader().setSectionResizeMode(column, mode)
+        self.use = push_button("check", "Use this plan", lambda: self._want(self.use_wanted))
+        self.run = push_button("run", "Use and run", lambda: self._want(self.run_wanted))
+        self.see = push_button("edit", "What it changes", lambda: self._want(self.plan_wanted))
+        self._empty = QLabel(EMPTY, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
+        self._stack = QStackedWidget()
+        self._lay_out()
+        self.chart.walked.connect(self._follow_chart)
+        self.chart.picked.connect(self.use_wanted)
+        self.table.selectionModel().currentRowChanged.connect(lambda now, before: self._follow_table())
+        self.table.doubleClicked.connect(lambda index: self._want(self.plan_wanted))
+
+    @property
+    def current(self) -> int:
+        """Return the plan that is current, 0 for none."""
+        return self.chart.current
+
+    def show_points(self, points: Sequence[PlanPoint], told: Mapping[int, str], verdict: str) -> None:
+        """Show plans; `told` says something of some of them."""
+        self.verdict.setText(verdict)
+        self.verdict.setVisible(bool(verdict))
+        self._stack.setCurrentIndex(1 if points else 0)
+        self.chart.show_points(points, self.chart.current)
+        rows = [
+            {"plan": p.plan, "name": p.name, "score": p.score, "seconds": p.seconds, "told": told.get(p.plan, "")}
+            for p in sorted(points, key=lambda point: -point.score)
+        ]
+        self.model.show_rows(rows)
+        self._follow_chart(self.chart.current)
+        for button in (self.use, self.run, self.see):
+            button.setEnabled(bool(points))
+
+    def forget(self) -> None:
+        """Show no plan as the current one."""
+        self.chart.current = 0
+
+    def _want(self, signal: SignalInstance) -> None:
+        if self.current:
+            signal.emit(self.current)
+
+    def _follow_chart(self, plan: int) -> None:
+        for number, row in enumerate(self.model.rows):
+            if row["plan"] == plan and self.table.currentIndex().row() != number:
+                self.table.selectRow(number)
+
+    def _follow_table(self) -> None:
+        row = self.table.currentIndex().data(ROW_ROLE)
+        if row is not None:
+            self.chart.go_to(row["plan"])
+
+    def _lay_out(self) -> None:
+        buttons = QHBoxLayout()
+        buttons.addStretch(1)
+        buttons.addWidget(self.see)
+        buttons.addWidget(self.run)
+        buttons.addWidget(self.use)
+        side = QWidget()
+        column = QVBoxLayout(side)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self.table, 1)
+        column.addLayout(buttons)
+        split = QSplitter()
+        split.addWidget(self.chart)
+        split.addWidget(side)
+        split.setChildrenCollapsible(False)
+        split.setSizes([560, 520])
+        self._stack.addWidget(self._empty)
+        self._stack.addWidget(split)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(8, 8, 8, 8)
+        layout.addWidget(self.verdict)
+        layout.addWidget(self._stack, 1)
+
+
+def points_of_report(last: Mapping[str, Any], names: Mapping[int, str]) -> tuple[list[PlanPoint], dict[int, str]]:
+    """Make the points of a finished build, and what is to be said of them."""
+    points, told = [], {}
+    for point in last["points"]:
+        if not point["score"]:
+            continue
+        plan = point["plan"]
+        is_own, is_chosen = plan == last["own"], plan == last["chosen"]
+        points.append(
+            PlanPoint(
+                plan, names.get(plan, f"Plan {plan}"), point["score"], point["seconds"],
+                is_own=is_own, is_chosen=is_chosen, is_on_front=point["on_frontier"],
+            )
+        )  # fmt: skip
+        notes = ["chosen"] if is_chosen else []
+        notes += ["better than yours"] if point["beats_own"] else []
+        told[plan] = ", ".join(notes)
+    return points, told
+
+
+def points_of_lines(lines: PlanLines, names: Mapping[int, str]) -> list[PlanPoint]:
+    """Make the points of a build that goes on: what is known of each plan until now, for all documents."""
+    found = []
+    documents = lines.started.get("documents", 0)
+    for line in lines.lines.values():
+        if line.score is None or line.seconds is None or line.dropped or not line.rows:
+            continue
+        seconds = line.seconds * lines.folder_times * documents / line.rows
+        found.append(PlanPoint(line.id, names[line.id], line.score, seconds, is_own=line.id == lines.own))
+    best: list[int] = []
+    highest = 0.0
+    for point in sorted(found, key=lambda p: (p.seconds, -p.score)):
+        if point.score > highest:
+            best.append(point.plan)
+            highest = point.score
+    return [PlanPoint(p.plan, p.name, p.score, p.seconds, is_own=p.is_own, is_on_front=p.plan in best) for p in found]

@@ -1,0 +1,228 @@
+"""The question that is being improved, as data with signals: what is known before, its build, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from PySide6.QtCore import QObject, Signal
+
+from desktop.client import Failed, Then
+from desktop.improve.plan_lines import PlanLines, lines_of_report
+from desktop.improve.plan_tree import PlanTree
+from desktop.workspace import Workspace
+
+STOPPED: Final = 130
+INTERRUPTED: Final = ("running", "cancelled", "failed")
+"""States of the queue's entry from which a build goes on, when it does not go on already."""
+
+
+class Improvement(QObject):
+    """One question at a time; the build of another one may go on meanwhile, and is shown when that is chosen."""
+
+    questions_changed = Signal()
+    question_changed = Signal()
+    """Another question was chosen; nothing is known of it yet."""
+    setup_changed = Signal()
+    """What is known before a build is here (engine.worker.queries.build.BuildSetup), or why not: `trouble`."""
+    state_changed = Signal()
+    """The build began, went on or ended."""
+    began = Signal()
+    ended = Signal()
+    """A build of the question came to its end, and `last` has its report, None where it has none."""
+
+    def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._space = workspace
+        self.tree = PlanTree(self)
+        self.questions: list[dict[str, Any]] = []
+        self.pipeline = ""
+        self.setup: dict[str, Any] = {}
+        self.trouble = ""
+        self.last: dict[str, Any] | None = None
+        self.entry: dict[str, Any] | None = None
+        self._lines: dict[str, PlanLines] = {}
+        self._entries: list[dict[str, Any]] = []
+        self._elsewhere: list[dict[str, Any]] = []
+        self._going = ""
+        workspace.case_opened.connect(lambda path: self._opened())
+        workspace.job.changed.connect(self._look_at_job)
+        workspace.job.finished.connect(lambda code: self._job_ended())
+        workspace.job.failed.connect(lambda message, advice: self._job_ended())
+        workspace.client.told.connect(self._take)
+        workspace.correction_made.connect(self._learn)
+
+    @property
+    def is_going(self) -> bool:
+        """Say whether the build of this question goes on."""
+        return self._is_ours(self._going)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Say whether a build of this question waits in the queue."""
+        return self.entry is not None and self.entry["state"] == "waiting"
+
+    @property
+    def can_continue(self) -> bool:
+        """Say whether a build was begun and not brought to its end."""
+        return self.entry is not None and self.entry["state"] in INTERRUPTED and not self.is_going
+
+    def load(self) -> None:
+        """Bring up to date which questions there are, and what is known of the one that is chosen."""
+        if not self._space.case:
+            return
+        if not self.tree.has_words:
+            self._space.client.ask("build.directives", self._take_words)
+        self._look_at_queue()
+        self._space.ask("pipelines.list", self._take_questions)
+        self._learn()
+
+    def choose(self, pipeline: str) -> None:
+        """Look at another question."""
+        if pipeline == self.pipeline:
+            return
+        if pipeline and all(question["path"] != pipeline for question in self.questions):
+            self._elsewhere.append({"path": pipeline, "name": Path(pipeline).stem})
+        self.pipeline, self.setup, self.trouble, self.last, self.entry = pipeline, {}, "", None, None
+        self.tree.show_lines(self._lines.get(pipeline, PlanLines()))
+        self.question_changed.emit()
+        self._learn()
+        self._look_at_last()
+        self._look_at_queue()
+
+    def start(self, given: str, criteria: Sequence[Mapping[str, Any]], options: Mapping[str, Any]) -> None:
+        """Build, or put a build into the queue; `given` are the documents as `--input`, `options` keys of `build`."""
+        pipeline = self.pipeline
+
+        def prepared(files: dict[str, Any]) -> None:
+            paths = {key: files[key] for key in ("out", "report", "validator") if files[key]}
+            self._space.build_wanted.emit(pipeline, given, {**options, **paths})
+
+        self._space.ask("build.prepare", prepared, pipeline=pipeline, criteria=list(criteria))
+
+    def stop(self) -> None:
+        """Stop the build; the best plan so far is kept."""
+        if self.is_going:
+            self._space.job.cancel()
+
+    def ask_plan(self, plan: int, then: Then, failed: Failed) -> str:
+        """Ask for all that is known of a plan."""
+        return self._space.ask("build.plan", then, failed, pipeline=self.pipeline, plan=plan)
+
+    def ask_outputs(self, left: int, right: int, document: str, then: Then, failed: Failed) -> str:
+        """Ask what two plans wrote of a document."""
+        given = {"pipeline": self.pipeline, "left": left, "right": right, "document": document}
+        return self._space.ask("build.outputs", then, failed, **given)
+
+    def use(self, plan: int, then: Callable[[str], object]) -> None:
+        """Make a question of a plan; `then` gets its path."""
+
+        def written(found: dict[str, Any]) -> None:
+            self._space.ask("pipelines.list", self._take_questions)
+            then(found["path"])
+
+        self._space.ask("build.use", written, pipeline=self.pipeline, plan=plan)
+
+    # -- inside --------------------------------------------------------------------------------------------------
+
+    def _is_ours(self, pipeline: str) -> bool:
+        """Say whether a path, as the queue has it, is that of the chosen question."""
+        return bool(pipeline) and pipeline in (self.pipeline, self.setup.get("pipeline"))
+
+    def _opened(self) -> None:
+        self.questions, self._entries, self._elsewhere, self._lines = [], [], [], {}
+        self.pipeline = ""
+        self.tree.show_lines(PlanLines())
+        self.question_changed.emit()
+
+    def _take_words(self, words: list[dict[str, str]]) -> None:
+        self.tree.show_words({one["name"]: one for one in words})
+
+    def _take_questions(self, questions: list[dict[str, Any]]) -> None:
+        known = {question["path"] for question in questions}
+        self.questions = [*questions, *(other for other in self._elsewhere if other["path"] not in known)]
+        paths = [question["path"] for question in self.questions]
+        self.questions_changed.emit()
+        if self.pipeline not in paths and not self.is_going:
+            built = [path for entry in reversed(self._entries) if (path := entry["pipeline"]) in paths]
+            self.choose(next(iter([*built, *paths]), ""))
+
+    def _learn(self) -> None:
+        """Ask what is known before a build."""
+        pipeline = self.pipeline
+        if not pipeline:
+            return
+
+        def told(setup: dict[str, Any]) -> None:
+            if pipeline == self.pipeline:
+                self.setup, self.trouble = setup, ""
+                self.setup_changed.emit()
+                self._look_at_queue()
+
+        def failed(message: str, advice: str) -> None:
+            if pipeline == self.pipeline:
+                self.setup, self.trouble = {}, f"{message}\n{advice}".strip()
+                self.setup_changed.emit()
+
+        self._space.ask("build.setup", told, failed, pipeline=pipeline)
+
+    def _look_at_last(self, *, is_end: bool = False) -> None:
+        pipeline = self.pipeline
+
+        def told(last: dict[str, Any] | None) -> None:
+            if pipeline != self.pipeline:
+                return
+            self.last = last
+            if last is not None and not self.is_going:
+                self._lines[pipeline] = lines_of_report(last)
+                self.tree.show_lines(self._lines[pipeline])
+            self.state_changed.emit()
+            if is_end:
+                self.ended.emit()
+
+        if pipeline:
+            self._space.ask("build.last", told, pipeline=pipeline)
+
+    def _look_at_queue(self) -> None:
+        def told(entries: list[dict[str, Any]]) -> None:
+            self._entries = [entry for entry in entries if entry["kind"] == "build"]
+            mine = [entry for entry in self._entries if self._is_ours(entry["pipeline"])]
+            self.entry = mine[-1] if mine else None
+            self.state_changed.emit()
+
+        if self._space.case:
+            self._space.ask("queue.show", told)
+
+    def _look_at_job(self) -> None:
+        """See whether a build begins."""
+        job = self._space.job
+        pipeline = str(job.given.get("pipeline", "")) if job.is_going and job.name == "build" else ""
+        if pipeline and pipeline != self._going:
+            self._going = pipeline
+            self._lines[pipeline] = PlanLines()
+            if self.is_going:
+                self.last = None
+                self.tree.show_lines(self._lines[pipeline])
+                self.began.emit()
+        if self._going:
+            self.state_changed.emit()
+
+    def _job_ended(self) -> None:
+        ended, self._going = self._going, ""
+        if ended and self._is_ours(ended):
+            self._look_at_last(is_end=True)
+            self._learn()
+        self._look_at_queue()
+
+    def _take(self, event: dict[str, Any]) -> None:
+        if event["event"] == "CaseChanged" and event["query"].startswith("queue."):
+            self._look_at_queue()
+        if not self._going:
+            return
+        if self.is_going:
+            self.tree.take(event)
+            if event["event"] in ("BuildStarted", "BuildProgress", "BuildFinished", "PlaceStarted", "CriteriaWritten"):
+                self.state_changed.emit()
+        else:
+            self._lines[self._going].take(event)

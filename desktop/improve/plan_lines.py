@@ -1,0 +1,142 @@
+"""The plans of a build, put together from its events (engine.optimizer.events) or from the report of the last one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+OWN = 1
+"""The number of the user's own plan, until a build says another."""
+BEST, CHOSEN = "the best so far", "chosen"
+
+
+@dataclass(frozen=True, slots=True)
+class PlanLine:
+    """One plan. `score` is 1 to 4 on so many `rows`, None before it was rated; `seconds` is what these rows take.
+
+    `dropped` says why it goes no further; `stands` that it is the best whole plan so far.
+    """
+
+    id: int
+    parent: int | None = None
+    directive: str = ""
+    words: str = ""
+    step: str = ""
+    depth: int = 0
+    by_model: bool = False
+    score: float | None = None
+    rows: int = 0
+    seconds: float | None = None
+    failures: int = 0
+    tokens: int | None = None
+    is_satisfied: bool = False
+    dropped: str = ""
+    stands: bool = False
+
+    @property
+    def state(self) -> str:
+        """Say how it is, in a word or two."""
+        if self.dropped:
+            return "dropped"
+        if self.stands:
+            return BEST
+        if self.score is None:
+            return "being tried"
+        return "nothing to improve" if self.is_satisfied else "rated"
+
+
+@dataclass(slots=True)
+class PlanLines:
+    """All plans of one build by their number, and how the build is. Events may come in any order."""
+
+    own: int = OWN
+    lines: dict[int, PlanLine] = field(default_factory=dict)
+    started: Mapping[str, Any] = field(default_factory=dict)
+    finished: Mapping[str, Any] = field(default_factory=dict)
+    progress: Mapping[str, Any] = field(default_factory=dict)
+    criteria: Mapping[str, Any] = field(default_factory=dict)
+
+    def take(self, event: Mapping[str, Any]) -> int:
+        """Take in an event; return the number of the plan that it is about, 0 for none."""
+        match event["event"]:
+            case "BuildStarted":
+                self.own, self.started = event["plan"], event
+                self._change(event["plan"])
+                return int(event["plan"])
+            case "CandidateFound":
+                keys = ("parent", "directive", "words", "step", "depth", "by_model")
+                return self._change(event["plan"], **{key: event[key] for key in keys})
+            case "CandidateDropped":
+                return self._drop(event)
+            case "CandidateRated":
+                return self._rate(event)
+            case "PlaceFinished" if event["depth"] == 0:
+                self._settle(event["plan"], event["chosen"])
+            case "CriteriaWritten":
+                self.criteria = event
+            case "BuildProgress":
+                self.progress = event
+            case "BuildFinished":
+                self.finished = event
+                self._settle(0, event["chosen"])
+        return 0
+
+    def line(self, id: int) -> PlanLine | None:
+        """Return a plan by its number."""
+        return self.lines.get(id)
+
+    def parent_of(self, line: PlanLine) -> int:
+        """Return the plan below which one is shown, 0 for the top: the user's own, and whose parent is not known."""
+        parent = line.parent or 0
+        return parent if parent in self.lines and parent != line.id else 0
+
+    def state_of(self, line: PlanLine) -> str:
+        """Say how a plan is: when the build is over, one was chosen."""
+        return CHOSEN if line.stands and self.finished else line.state
+
+    @property
+    def folder_times(self) -> float:
+        """Return how many times the rows of the sample all rows are; 0 before that is known."""
+        documents = self.started.get("documents", 0)
+        return self.started.get("rows", 0) / documents if documents else 0.0
+
+    def _change(self, id: int, **known: Any) -> int:
+        self.lines[id] = replace(self.lines.get(id, PlanLine(id)), **known)
+        return id
+
+    def _drop(self, event: Mapping[str, Any]) -> int:
+        if not event["plan"]:
+            return 0
+        known = self.lines.get(event["plan"])
+        told = {"directive": event["directive"], "parent": event["parent"] or None}
+        keep = known is not None and known.directive
+        return self._change(event["plan"], dropped=event["reason"], **({} if keep else told))
+
+    def _rate(self, event: Mapping[str, Any]) -> int:
+        """Keep the rating on the most rows."""
+        known = self.lines.get(event["plan"])
+        if known is not None and known.rows > event["rows"]:
+            return int(event["plan"])
+        keys = ("rows", "score", "seconds", "failures", "tokens", "is_satisfied")
+        return self._change(event["plan"], **{key: event[key] for key in keys})
+
+    def _settle(self, before: int, chosen: int) -> None:
+        """Let a plan stand in place of the one it was made from; where the build ended, in place of all."""
+        for line in [line for line in self.lines.values() if line.stands and (not before or line.id == before)]:
+            self.lines[line.id] = replace(line, stands=False)
+        if chosen in self.lines:
+            self.lines[chosen] = replace(self.lines[chosen], stands=True)
+
+
+def lines_of_report(last: Mapping[str, Any]) -> PlanLines:
+    """Make the plans of the last build from its report (engine.worker.queries.build.last)."""
+    names = PlanLine.__dataclass_fields__
+    found = PlanLines(own=last["own"])
+    for plan in last["plans"]:
+        known = {key: value for key, value in plan.items() if key in names}
+        found.lines[plan["id"]] = PlanLine(**known, stands=plan["id"] == last["chosen"])
+    sample = last["sample"]
+    found.finished = last
+    found.started = {"documents": sample["rows"], "rows": sample["of"], "reviewed": 0, "minutes": last["minutes"]}
+    return found

@@ -1,0 +1,155 @@
+"""The job that is going on, as data with signals: what the window shows of an ingest or a run."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from PySide6.QtCore import QObject, Signal
+
+from desktop.client import WorkerClient
+
+State = Literal["none", "going", "pausing", "cancelling"]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a job is. `left_seconds` is None until it can be told."""
+
+    done: int = 0
+    total: int = 0
+    failed: int = 0
+    pages: int = 0
+    left_seconds: float | None = None
+
+
+class Job(QObject):
+    """At most one job: `ingest`, `run`, `build` or `export`. Commands go to the worker; events come back as signals."""
+
+    changed = Signal()
+    """State or progress changed."""
+    finished = Signal(int)
+    """The job ended with this exit code (as on the command line)."""
+    failed = Signal(str, str)
+    """The job could not be done: message and advice."""
+    noted = Signal(str)
+    """Something a person should know, though the job goes on."""
+
+    def __init__(self, client: WorkerClient, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._client = client
+        self._id = ""
+        self.name = ""
+        self.state: State = "none"
+        self.progress = Progress()
+        self.given: dict[str, Any] = {}
+        self.run: dict[str, Any] = {}
+        """The latest RunProgress of a run (engine.worker.live), empty before there is one."""
+        self.run_id = ""
+        self.was_lost = False
+        """The last job ended because the worker did."""
+        self._began = 0.0
+        self._paused_seconds = 0.0
+        self._paused_at = 0.0
+        client.told.connect(self._take)
+        client.lost.connect(self._lost)
+
+    @property
+    def is_going(self) -> bool:
+        """Say whether there is a job."""
+        return self.state != "none"
+
+    def start(self, name: str, **given: Any) -> None:
+        """Start a job with the keys of its command; does nothing while another one is going."""
+        if self.is_going:
+            self.failed.emit("Something is going on already.", "Wait for its end, or cancel it.")
+            return
+        self.name, self.given = name, given
+        self.state, self.progress, self.was_lost = "going", Progress(), False
+        if name in ("run", "build"):
+            self.run, self.run_id = {}, ""
+        self._began, self._paused_seconds = time.monotonic(), 0.0
+        self._id = self._client.command(name, **given)
+        self.changed.emit()
+
+    def pause(self) -> None:
+        """Begin nothing new; what is under way comes to its end."""
+        if self.state == "going":
+            self._client.command("pause")
+            self._paused_at = time.monotonic()
+            self._become("pausing")
+
+    def resume(self) -> None:
+        """Go on after a pause."""
+        if self.state == "pausing":
+            self._client.command("resume")
+            self._paused_seconds += time.monotonic() - self._paused_at
+            self._become("going")
+
+    def cancel(self) -> None:
+        """Stop; what is finished is kept."""
+        if self.state in ("going", "pausing"):
+            self._client.command("cancel")
+            self._become("cancelling")
+
+    def _become(self, state: State) -> None:
+        self.state = state
+        self.changed.emit()
+
+    def _lost(self, how: str) -> None:
+        if self.is_going:
+            self.was_lost = True
+            self._end()
+            self.failed.emit(f"The worker {how} while it was at work.", "What was finished is kept: start it again.")
+
+    def _end(self) -> None:
+        self._id = ""
+        self._become("none")
+
+    def _take(self, event: dict[str, Any]) -> None:
+        match event["event"]:
+            case "FilesFound":
+                self._advance(total=self.progress.total + int(event["total"]))
+            case "DocumentRead":
+                pages = self.progress.pages + int(event["pages"])
+                self._advance(done=event["done"], total=event["total"], pages=pages)
+            case "DocumentFailed":
+                self._advance(done=event["done"], total=event["total"], failed=self.progress.failed + 1)
+            case "ExportProgress":
+                self._advance(done=event["done"], total=event["total"])
+            case "RunStarted" | "RunProgress" | "ModelRestarted" | "Warned":
+                self._take_of_run(event)
+            case "CommandFinished" if event["id"] == self._id:
+                self._end()
+                self.finished.emit(int(event["exit_code"]))
+            case "CommandFailed" if event["id"] == self._id:
+                self._end()
+                self.failed.emit(event["message"], event["advice"])
+
+    def _take_of_run(self, event: dict[str, Any]) -> None:
+        match event["event"]:
+            case "RunStarted":
+                self.run_id = event["run_id"]
+            case "RunProgress":
+                self.run = event
+                self.changed.emit()
+            case "ModelRestarted":
+                self.noted.emit(
+                    f"The model {event['model']} was started again: {event['reason']} ({event['settings']})"
+                )
+            case "Warned":
+                self.noted.emit(event["message"])
+
+    def _advance(
+        self, *, done: int | None = None, total: int | None = None, failed: int | None = None, pages: int | None = None
+    ) -> None:
+        old = self.progress
+        done = old.done if done is None else done
+        total = old.total if total is None else total
+        spent = time.monotonic() - self._began - self._paused_seconds
+        left = spent / done * (total - done) if done else None
+        self.progress = Progress(
+            done, total, old.failed if failed is None else failed, old.pages if pages is None else pages, left
+        )
+        self.changed.emit()

@@ -1,0 +1,37 @@
+"""What went wrong and what to do about it, above the place; nothing modal."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QWidget
+
+from desktop.buttons import tool_button
+
+
+class MessageBar(QFrame):
+    """Shows the latest message until it is closed. Text is shown as it is, never as markup."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setFrameShape(QFrame.Shape.StyledPanel)
+        self._text = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self._text.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
+        self._text.setAccessibleName("Message")
+        close = tool_button("close", "Close the message", self.hide)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(12, 6, 6, 6)
+        layout.addWidget(self._text, 1)
+        layout.addWidget(close, 0, Qt.AlignmentFlag.AlignTop)
+        self.hide()
+
+    @property
+    def text(self) -> str:
+        """Return what is shown, empty when nothing is."""
+        return "" if self.isHidden() else self._text.text()
+
+    def say(self, message: str, advice: str = "") -> None:
+        """Show a message, and what to do."""
+        self._text.setText(f"{message}\n{advice}" if advice else message)
+        self.show()

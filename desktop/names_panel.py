@@ -1,0 +1,206 @@
+"""A resolved name: the forms joined under it, those it was kept apart from, who decided, and where each stands."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QComboBox,
+    QGridLayout,
+    QLabel,
+    QPushButton,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop.buttons import choice_box, push_button
+from desktop.words import counted
+from desktop.workspace import Workspace
+
+_DATA = Qt.ItemDataRole.UserRole
+_SIGNS = {"same": "is the same as", "different": "is not", "undecided": "may be"}
+_BY = {"model": "the model", "user": "you", "transitivity": "both are the same as a third", "limit": "not asked"}
+
+
+class NamesPanel(QWidget):
+    """Shows one name of one column: `show_name` is the way in."""
+
+    place_wanted = Signal(dict)
+    """Somebody wants to see a line that a form stands in."""
+
+    def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._workspace = workspace
+        self._run, self._column, self._name, self._question = "", "", "", ""
+        self._title = QLabel(textFormat=Qt.TextFormat.PlainText, wordWrap=True)
+        self.tree = QTreeWidget()
+        self.tree.setAccessibleName("Forms and decisions of a name")
+        self.tree.setHeaderLabels(["Name", "Decided by", "Why"])
+        self.tree.setColumnWidth(0, 260)
+        self.tree.setColumnWidth(1, 90)
+        self.tree.currentItemChanged.connect(lambda now, before: self._enable())
+        self.tree.itemActivated.connect(self._open)
+        self.tree.itemClicked.connect(self._open)
+        self.other = choice_box("The other name", editable=True)
+        self.other.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        self.other.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.other.editTextChanged.connect(lambda text: self._enable())
+        self.merge_button = push_button("merge", "One and the same", self.merge)
+        self.apart_button = push_button("split", "Not the same", self.keep_apart)
+        self.split_button = push_button("split", "Split the form off", self.split)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(6, 6, 6, 4)
+        layout.addWidget(self._title)
+        layout.addWidget(self.tree, 1)
+        layout.addLayout(self._buttons())
+        self._enable()
+
+    @property
+    def name(self) -> str:
+        """Return the name that is shown, empty when none is."""
+        return self._name
+
+    def show_name(self, run: str, column: str, name: str) -> None:
+        """Ask how a name came about."""
+        self.stop()
+        self._run, self._column, self._name = run, column, name
+        self._title.setText(f"{name}: looking at how it came about…")
+        self._question = self._workspace.ask("names.history", self._show, run=run, column=column, name=name)
+
+    def clear(self, hint: str) -> None:
+        """Show no name, and say why."""
+        self.stop()
+        self._name = ""
+        self.tree.clear()
+        self._title.setText(hint)
+        self._enable()
+
+    def stop(self) -> None:
+        """Give up what is on its way."""
+        self._workspace.client.forget(self._question)
+
+    def merge(self) -> None:
+        """Make the other name one with this one."""
+        self._decide("names.merge", names=[self.other.currentText().strip()], into=self._name)
+
+    def keep_apart(self) -> None:
+        """Keep the other name apart from this one."""
+        self._decide("names.keep_apart", left=self._name, right=self.other.currentText().strip())
+
+    def split(self) -> None:
+        """Split the chosen form off."""
+        self._decide("names.split", name=self._name, form=self._chosen_form())
+
+    def _buttons(self) -> QGridLayout:
+        grid = QGridLayout()
+        label = QLabel("This name and")
+        label.setBuddy(self.other)
+        grid.addWidget(label, 0, 0)
+        grid.addWidget(self.other, 0, 1, 1, 2)
+        buttons: tuple[QPushButton, ...] = (self.merge_button, self.apart_button, self.split_button)
+        for place, button in enumerate(buttons):
+            grid.addWidget(button, 1, place)
+        grid.setColumnStretch(1, 1)
+        return grid
+
+    def _decide(self, query: str, **given: Any) -> None:
+        self._workspace.edit(query, self._decided, run=self._run, column=self._column, **given)
+
+    def _decided(self, done: dict[str, Any]) -> None:
+        rows = f"{counted(done['rows'], 'row')} of the table changed." if done["rows"] else ""
+        mixed = (
+            f"{counted(done['mixed'], 'row')} made from several forms will change when the question is run again."
+            if done["mixed"]
+            else ""
+        )
+        kept = f"It is kept for later runs in {done['pipeline']}."
+        self._workspace.said.emit(
+            "Your decision about the name is kept.", " ".join(t for t in (rows, mixed, kept) if t)
+        )
+        self.show_name(self._run, self._column, self._name)
+
+    def _show(self, history: dict[str, Any]) -> None:
+        forms, others = history["forms"], history["others"]
+        self._title.setText(
+            f"{history['name']}: {counted(len(forms), 'form')} in the records, "
+            f"{counted(len(history['decisions']), 'decision')} by {history['operator']}"
+        )
+        self.tree.clear()
+        joined = self._head(f"Joined under this name ({len(forms)})")
+        for form in forms:
+            joined.addChild(_form_item(form, is_form=True))
+        places = {form["text"]: form for form in (*forms, *others)}
+        for verdict, title in (
+            ("same", "Found to be the same"),
+            ("different", "Kept apart"),
+            ("undecided", "Left open"),
+        ):
+            decisions = [decision for decision in history["decisions"] if decision["verdict"] == verdict]
+            if decisions:
+                head = self._head(f"{title} ({len(decisions)})")
+                for decision in decisions:
+                    head.addChild(_decision_item(decision, places))
+        self.tree.expandToDepth(0)
+        names = dict.fromkeys(form["name"] for form in others if form["name"] != history["name"])
+        self.other.clear()
+        self.other.addItems(list(names))
+        self._enable()
+
+    def _head(self, title: str) -> QTreeWidgetItem:
+        head = QTreeWidgetItem(self.tree, [title])
+        font = head.font(0)
+        font.setBold(True)
+        head.setFont(0, font)
+        head.setFirstColumnSpanned(True)
+        return head
+
+    def _chosen_form(self) -> str:
+        item = self.tree.currentItem()
+        data = item.data(0, _DATA) if item is not None else None
+        return str(data["text"]) if isinstance(data, dict) and data.get("is_form") else ""
+
+    def _enable(self) -> None:
+        other = self.other.currentText().strip()
+        for button in (self.merge_button, self.apart_button):
+            button.setEnabled(bool(self._name and other and other != self._name))
+        self.other.setEnabled(bool(self._name))
+        self.split_button.setEnabled(bool(self._chosen_form()) and self._forms() > 1)
+
+    def _forms(self) -> int:
+        head = self.tree.topLevelItem(0)
+        return head.childCount() if head is not None else 0
+
+    def _open(self, item: QTreeWidgetItem) -> None:
+        data = item.data(0, _DATA)
+        if isinstance(data, dict) and "document" in data:
+            self.place_wanted.emit(data)
+
+
+def _form_item(form: dict[str, Any], *, is_form: bool) -> QTreeWidgetItem:
+    item = QTreeWidgetItem([form["text"], "", counted(form["rows"], "row")])
+    item.setData(0, _DATA, {"text": form["text"], "is_form": is_form})
+    for place in form["places"]:
+        item.addChild(_place_item(place))
+    return item
+
+
+def _decision_item(decision: dict[str, Any], forms: dict[str, dict[str, Any]]) -> QTreeWidgetItem:
+    left, right = decision["left"], decision["right"]
+    by = _BY.get(decision["by"], decision["by"].replace("_", " "))
+    item = QTreeWidgetItem([f"{left} {_SIGNS.get(decision['verdict'], '?')} {right}", by, decision["detail"]])
+    for column in range(3):
+        item.setToolTip(column, item.text(column))
+    for name in (left, right):
+        if name in forms:
+            item.addChild(_form_item(forms[name], is_form=False))
+    return item
+
+
+def _place_item(place: dict[str, Any]) -> QTreeWidgetItem:
+    item = QTreeWidgetItem([place["quote"], "", f"{place['name']}, page {place['page']}"])
+    item.setToolTip(0, place["quote"])
+    item.setData(0, _DATA, place)
+    return item

@@ -1,0 +1,260 @@
+"""One page as a picture with marks, or as lines of text where the kind has no pages. Coordinates are points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QGuiApplication, QImage, QMouseEvent, QPainter, QPen, QPixmap
+from PySide6.QtWidgets import (
+    QGraphicsItem,
+    QGraphicsPixmapItem,
+    QGraphicsScene,
+    QGraphicsView,
+    QStyleOptionGraphicsItem,
+    QWidget,
+)
+
+from desktop.text_selection import Box, Spot, Stretch, boxes_of, spot_in, text_of, whole, words_between
+
+__all__ = ["Box", "PageView", "ViewLine", "lay_out"]
+
+_EVIDENCE = (QColor(255, 196, 0, 90), QColor(200, 60, 20))
+_FOUND = (QColor(90, 170, 255, 80), QColor(30, 100, 190))
+_SELECTED = (QColor(60, 120, 220, 90), QColor(0, 0, 0, 0))
+_OCR_GROUND = QColor(255, 255, 240, 235)
+_TEXT_POINTS = 11.0
+_MARGIN = 24.0
+_LINE_GAP = 1.35
+
+
+@dataclass(frozen=True, slots=True)
+class ViewLine:
+    """A line to show. `box` is given for every line: pages without boxes are laid out first (`lay_out`)."""
+
+    number: int
+    text: str
+    box: Box
+    source: str
+
+
+def lay_out(lines: Sequence[tuple[int, str]]) -> tuple[list[ViewLine], float, float]:
+    """Put the lines of a text file below each other; return them with the width and height in points."""
+    metrics = QFontMetricsF(text_font())
+    height, width = _TEXT_POINTS * _LINE_GAP, metrics.horizontalAdvance("n")
+    shown = []
+    for place, (number, text) in enumerate(lines):
+        top = _MARGIN + place * height
+        right = _MARGIN + max(len(text.expandtabs(4)), 1) * width
+        shown.append(ViewLine(number, text.expandtabs(4), (_MARGIN, top, right, top + height), "text"))
+    widest = max((line.box[2] for line in shown), default=0.0)
+    return shown, max(widest + _MARGIN, 612.0), max(len(lines) * height + 2 * _MARGIN, 200.0)
+
+
+def text_font() -> QFont:
+    """Return the font of text files: every letter of one width."""
+    font = QFont("monospace")
+    font.setStyleHint(QFont.StyleHint.Monospace)
+    font.setPixelSize(round(_TEXT_POINTS))
+    return font
+
+
+class _Lines(QGraphicsItem):
+    """Draws the lines that can be seen: as the page itself, or as the OCR layer over the picture."""
+
+    def __init__(self, lines: Sequence[ViewLine], area: QRectF, *, is_layer: bool) -> None:
+        super().__init__()
+        self._lines, self._area, self._is_layer = lines, area, is_layer
+        self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemUsesExtendedStyleOption)
+
+    def boundingRect(self) -> QRectF:
+        return self._area
+
+    def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
+        seen = option.exposedRect
+        painter.setPen(QPen(QColor("#161616")))
+        if not self._is_layer:
+            painter.setFont(text_font())
+        for line in self._lines:
+            x0, y0, x1, y1 = line.box
+            if y1 < seen.top() or y0 > seen.bottom():
+                continue
+            where = QRectF(x0, y0, x1 - x0, y1 - y0)
+            if self._is_layer:
+                painter.fillRect(where, _OCR_GROUND)
+                font = QFont(painter.font())
+                font.setPixelSize(max(round(where.height() * 0.72), 1))
+                painter.setFont(font)
+                width = QFontMetricsF(font).horizontalAdvance(line.text)
+                painter.save()
+                painter.translate(where.left(), where.top())
+                painter.scale(where.width() / width if width else 1.0, 1.0)
+                painter.drawText(QRectF(0, 0, width + 4, where.height()), Qt.AlignmentFlag.AlignVCenter, line.text)
+                painter.restore()
+            else:
+                painter.drawText(where.adjusted(0, 0, 400, 0), Qt.AlignmentFlag.AlignVCenter, line.text)
+
+
+class _Marks(QGraphicsItem):
+    """Boxes over the page, all drawn by one item."""
+
+    def __init__(self, boxes: Sequence[Box], colours: tuple[QColor, QColor], area: QRectF) -> None:
+        super().__init__()
+        self._boxes, self._colours, self._area = list(boxes), colours, area
+
+    def boundingRect(self) -> QRectF:
+        return self._area
+
+    def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
+        fill, edge = self._colours
+        painter.setBrush(fill)
+        pen = QPen(edge, 1.5)
+        pen.setCosmetic(True)
+        painter.setPen(pen)
+        for x0, y0, x1, y1 in self._boxes:
+            painter.drawRect(QRectF(x0 - 1, y0 - 1, x1 - x0 + 2, y1 - y0 + 2))
+
+
+class PageView(QGraphicsView):
+    """Shows one page. Dragging with the mouse selects words, which `copy` puts on the clipboard."""
+
+    turned = Signal(int)
+    """The wheel went beyond the page: 1 for the next page, -1 for the one before."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._page = QGraphicsScene(self)
+        self.setScene(self._page)
+        self.setAccessibleName("Page")
+        self.viewport().setAccessibleName("Page")
+        self.setRenderHints(QPainter.RenderHint.Antialiasing | QPainter.RenderHint.SmoothPixmapTransform)
+        self.setTransformationAnchor(QGraphicsView.ViewportAnchor.AnchorUnderMouse)
+        self.lines: Sequence[ViewLine] = ()
+        self.selection: Stretch | None = None
+        """What is selected, by places in `lines` and characters."""
+        self._area = QRectF()
+        self._picture: QGraphicsPixmapItem | None = None
+        self._text: _Lines | None = None
+        self._marks: dict[str, _Marks] = {}
+        self._pressed: Spot | None = None
+
+    def show_page(self, width: float, height: float, lines: Sequence[ViewLine], *, is_text: bool) -> None:
+        """Show an empty page of this size in points, or the text itself; the picture comes later."""
+        self._page.clear()
+        self._picture, self._text, self._marks, self.selection = None, None, {}, None
+        self.lines, self._area = lines, QRectF(0, 0, width, height)
+        self._page.setSceneRect(self._area.adjusted(-8, -8, 8, 8))
+        sheet = self._page.addRect(self._area, QPen(QColor("#b0b0b0")), QColor("#ffffff"))
+        sheet.setZValue(-2)
+        if is_text:
+            self._add(_Lines(lines, self._area, is_layer=False), -1)
+
+    def show_picture(self, image: QImage) -> None:
+        """Put the picture of the page on it, in place of an earlier one."""
+        pixmap = QPixmap.fromImage(image)
+        if self._picture is None:
+            self._picture = self._page.addPixmap(pixmap)
+            self._picture.setTransformationMode(Qt.TransformationMode.SmoothTransformation)
+            self._picture.setZValue(-1)
+        self._picture.setPixmap(pixmap)
+        self._picture.setScale(self._area.width() / max(pixmap.width(), 1))
+
+    def show_text_layer(self, on: bool) -> None:
+        """Lay the text that was read over the picture, or take it away."""
+        if self._text is not None:
+            self._page.removeItem(self._text)
+            self._text = None
+        if on:
+            self._text = _Lines(self.lines, self._area, is_layer=True)
+            self._add(self._text, 1)
+
+    def mark_evidence(self, boxes: Sequence[Box]) -> None:
+        """Mark where something was found out; the first box is brought into view."""
+        self._mark("evidence", boxes, _EVIDENCE)
+        self._bring_into_view(boxes)
+
+    def mark_found(self, boxes: Sequence[Box]) -> None:
+        """Mark what was looked for; the first box is brought into view."""
+        self._mark("found", boxes, _FOUND)
+        self._bring_into_view(boxes)
+
+    def boxes_of(self, numbers: Sequence[int]) -> list[Box]:
+        """Return the boxes of lines by their numbers, those that are on this page."""
+        wanted = set(numbers)
+        return [line.box for line in self.lines if line.number in wanted]
+
+    def marked(self, what: str) -> int:
+        """Count the boxes of one kind of mark: evidence, found or selected."""
+        return len(self._marks[what]._boxes) if what in self._marks else 0
+
+    def selected_text(self) -> str:
+        """Return the selected text."""
+        return text_of(self._texts(), self.selection) if self.selection is not None else ""
+
+    def select_all(self) -> None:
+        """Select every line of the page."""
+        if self.lines:
+            self._select(whole(self._texts()))
+
+    def copy(self) -> None:
+        """Put the selected text on the clipboard."""
+        if text := self.selected_text():
+            QGuiApplication.clipboard().setText(text)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Begin to select."""
+        self._pressed = self._spot_at(self.mapToScene(event.position().toPoint()))
+        self._mark("selected", (), _SELECTED)
+        self.selection = None
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Select the words between here and where it began."""
+        here = self._spot_at(self.mapToScene(event.position().toPoint()))
+        if self._pressed is not None and here is not None:
+            self._select(words_between(self._texts(), self._pressed, here))
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """Select the word here."""
+        if here := self._spot_at(self.mapToScene(event.position().toPoint())):
+            self._select(words_between(self._texts(), here, here))
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """End selecting."""
+        self._pressed = None
+
+    def _select(self, stretch: Stretch) -> None:
+        self.selection = stretch
+        boxes = boxes_of(self._texts(), [line.box for line in self.lines], stretch)
+        self._mark("selected", boxes, _SELECTED)
+
+    def _texts(self) -> list[str]:
+        return [line.text for line in self.lines]
+
+    def _spot_at(self, point: QPointF) -> Spot | None:
+        """Return the place in the text nearest to a point."""
+
+        def distance(line: ViewLine) -> float:
+            x0, y0, x1, y1 = line.box
+            beside = max(x0 - point.x(), 0.0, point.x() - x1)
+            return beside + 4 * max(y0 - point.y(), 0.0, point.y() - y1)
+
+        if not self.lines:
+            return None
+        nearest = min(range(len(self.lines)), key=lambda place: distance(self.lines[place]))
+        return spot_in(self.lines[nearest].text, self.lines[nearest].box, nearest, point.x())
+
+    def _mark(self, what: str, boxes: Sequence[Box], colours: tuple[QColor, QColor]) -> None:
+        if (old := self._marks.pop(what, None)) is not None:
+            self._page.removeItem(old)
+        if boxes:
+            self._marks[what] = _Marks(boxes, colours, self._area)
+            self._add(self._marks[what], 2)
+
+    def _add(self, item: QGraphicsItem, height: float) -> None:
+        item.setZValue(height)
+        self._page.addItem(item)
+
+    def _bring_into_view(self, boxes: Sequence[Box]) -> None:
+        for x0, y0, x1, y1 in boxes[:1]:
+            self.ensureVisible(QRectF(x0, y0, x1 - x0, y1 - y0), 40, 80)

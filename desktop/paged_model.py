@@ -1,0 +1,208 @@
+"""A table whose rows stay with the worker: a page of them is fetched when it is looked at."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, QTimer, Signal
+
+from desktop.abstract import QtABCMeta
+
+PAGE_ROWS = 100
+KEPT_PAGES = 50
+Index = QModelIndex | QPersistentModelIndex
+Ask = Callable[..., str]
+"""Asks a question about a case (desktop.workspace.Workspace.ask); returns its id."""
+
+ROW_ROLE: Final = int(Qt.ItemDataRole.UserRole)
+"""The whole row, as the worker gave it; None while it is on its way."""
+
+
+class PagedModel(QAbstractTableModel, metaclass=QtABCMeta):
+    """Rows are known by number from the first answer on; their cells come when a view asks for them.
+
+    The worker's answer has `total` and `rows`. A subclass says what a cell shows (`cell`), and what is asked besides
+    `offset` and `limit` (`question`).
+    """
+
+    total_changed = Signal(int)
+    loading_failed = Signal(str, str)
+
+    def __init__(
+        self,
+        ask: Ask,
+        forget: Callable[[str], None],
+        query: str,
+        titles: Sequence[str],
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._ask = ask
+        self._forget = forget
+        self._query = query
+        self._titles = list(titles)
+        self._total = 0
+        self._pages: OrderedDict[int, list[dict[str, Any]]] = OrderedDict()
+        self._stale: set[int] = set()
+        self._coming: dict[int, str] = {}
+        self._outdated: set[int] = set()
+        """Pages on their way as they were before the last refresh: they are shown, and asked for once more."""
+        self._wanted: set[int] = set()
+        self._round = 0
+        self._is_begun = False
+        self._asking = QTimer(self, interval=0, singleShot=True)
+        self._asking.timeout.connect(self._ask_wanted)
+
+    def question(self) -> Mapping[str, Any]:
+        """Return what is asked besides `offset` and `limit`."""
+        return {}
+
+    @abstractmethod
+    def cell(self, row: Mapping[str, Any], column: int, role: int) -> Any:
+        """Return what a cell shows in a role."""
+
+    def taken(self, result: Mapping[str, Any]) -> None:
+        """Look at an answer before its rows are shown."""
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's default
+        """Return how many rows there are."""
+        return 0 if parent.isValid() else self._total
+
+    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's default
+        """Return the number of columns."""
+        return 0 if parent.isValid() else len(self._titles)
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Return the titles."""
+        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
+            return self._titles[section] if section < len(self._titles) else None
+        if orientation == Qt.Orientation.Vertical and role == Qt.ItemDataRole.DisplayRole:
+            return section + 1
+        return None
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Return a cell, None while it is on its way."""
+        if not index.isValid() or index.row() >= self._total:
+            return None
+        row = self.row(index.row())
+        if role == ROW_ROLE or row is None:
+            return row
+        return self.cell(row, index.column(), role)
+
+    def row(self, number: int) -> dict[str, Any] | None:
+        """Return a row, or None and have it fetched."""
+        page, place = divmod(number, PAGE_ROWS)
+        rows = self._pages.get(page)
+        if rows is None or page in self._stale:
+            self._want(page)
+        if rows is None or place >= len(rows):
+            return None
+        self._pages.move_to_end(page)
+        return rows[place]
+
+    def begin(self) -> None:
+        """Show what there is now: before this, nothing is asked."""
+        self._is_begun = True
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget all rows and begin anew: another case, order or filter."""
+        self.beginResetModel()
+        self._drop_questions()
+        self._pages.clear()
+        self._stale.clear()
+        self._total = 0
+        self.endResetModel()
+        self.total_changed.emit(0)
+        self._want(0)
+
+    def refresh(self) -> None:
+        """Ask anew for what is shown; until answers come the old rows stay."""
+        self._stale = set(self._pages)
+        self._outdated = set(self._coming)
+        last = next(reversed(self._pages), 0)
+        self._want(last)
+
+    def stop(self) -> None:
+        """Give up what is on its way."""
+        self._drop_questions()
+
+    def set_titles(self, titles: Sequence[str]) -> None:
+        """Show other columns."""
+        if list(titles) != self._titles:
+            self.beginResetModel()
+            self._titles = list(titles)
+            self.endResetModel()
+
+    def _drop_questions(self) -> None:
+        self._round += 1
+        for id in self._coming.values():
+            self._forget(id)
+        self._coming.clear()
+        self._outdated.clear()
+        self._wanted.clear()
+
+    def _want(self, page: int) -> None:
+        if self._is_begun and page not in self._coming:
+            self._wanted.add(page)
+            if not self._asking.isActive():
+                self._asking.start()
+
+    def _ask_wanted(self) -> None:
+        """Ask for what views wanted in one turn of the event loop."""
+        wanted, self._wanted = self._wanted, set()
+        for page in sorted(wanted):
+            number = self._round
+            self._coming[page] = self._ask(
+                self._query,
+                lambda result, page=page, number=number: self._take(page, number, result),
+                lambda message, advice, page=page, number=number: self._failed(page, number, message, advice),
+                offset=page * PAGE_ROWS,
+                limit=PAGE_ROWS,
+                **self.question(),
+            )
+
+    def _failed(self, page: int, number: int, message: str, advice: str) -> None:
+        if number == self._round:
+            self._coming.pop(page, None)
+            self._stale.discard(page)
+            self._outdated.discard(page)
+            self.loading_failed.emit(message, advice)
+
+    def _take(self, page: int, number: int, result: Mapping[str, Any]) -> None:
+        if number != self._round:
+            return
+        self._coming.pop(page, None)
+        self._stale.discard(page)
+        if page in self._outdated:
+            self._outdated.discard(page)
+            self._stale.add(page)
+            self._want(page)
+        self.taken(result)
+        self._resize(int(result["total"]))
+        if result["rows"]:
+            self._pages[page] = list(result["rows"])
+            self._pages.move_to_end(page)
+            while len(self._pages) > KEPT_PAGES:
+                self._pages.popitem(last=False)
+            first = page * PAGE_ROWS
+            last = min(first + len(result["rows"]), self._total) - 1
+            self.dataChanged.emit(self.index(first, 0), self.index(last, self.columnCount() - 1))
+
+    def _resize(self, total: int) -> None:
+        old = self._total
+        if total == old:
+            return
+        if total > old:
+            self.beginInsertRows(QModelIndex(), old, total - 1)
+            self._total = total
+            self.endInsertRows()
+        else:
+            self.beginRemoveRows(QModelIndex(), total, old - 1)
+            self._total = total
+            self._pages = OrderedDict((p, rows) for p, rows in self._pages.items() if p * PAGE_ROWS < total)
+            self.endRemoveRows()
+        self.total_changed.emit(total)

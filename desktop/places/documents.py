@@ -1,0 +1,297 @@
+"""Documents: the table of what was read, filters, words in all records, and the page viewer beside them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import QItemSelectionModel, Qt, QTimer
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHBoxLayout,
+    QHeaderView,
+    QInputDialog,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QSplitter,
+    QStackedWidget,
+    QTableView,
+    QTabWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop.actions import Actions
+from desktop.case_dialogs import ask_for_folder
+from desktop.documents_model import COLUMNS, DocumentsModel
+from desktop.facets import FacetsPanel
+from desktop.failures_view import FailuresView, outer_file
+from desktop.hits_view import HitsView
+from desktop.ingest_panel import IngestPanel
+from desktop.paged_model import ROW_ROLE
+from desktop.place import Place
+from desktop.theme import icon
+from desktop.viewer import Viewer
+from desktop.words import counted
+from desktop.workspace import Workspace
+
+_TYPING_MILLISECONDS = 250
+_WIDTHS = {
+    "star": 30,
+    "name": 240,
+    "type": 55,
+    "pages": 55,
+    "text": 95,
+    "language": 72,
+    "year": 50,
+    "size": 70,
+    "copies": 58,
+    "tags": 92,
+    "hash": 104,
+}
+
+
+class DocumentsPlace(Place):
+    """The table, the lines found, the files not read, and a viewer that opens beside them."""
+
+    name = "Documents"
+    icon_name = "documents"
+
+    def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
+        super().__init__(workspace, parent)
+        self.model = DocumentsModel(workspace.ask, workspace.client.forget, self)
+        self.table = self._make_table()
+        self.hits = HitsView(workspace)
+        self.facets = FacetsPanel()
+        self.ingest = IngestPanel(workspace)
+        self.failures = FailuresView(workspace, self.ingest.read_again)
+        self.viewer = Viewer(workspace)
+        self.viewer.hide()
+        self._typing = QTimer(self, interval=_TYPING_MILLISECONDS, singleShot=True)
+        self._typing.timeout.connect(self._look)
+        self._build()
+        self._connect()
+
+    def activate(self) -> None:
+        """Bring everything up to date."""
+        self._refresh()
+        self.words.setFocus()
+
+    def deactivate(self) -> None:
+        """Give up questions, and tell the other places which documents are selected."""
+        self.workspace.selected_documents = [row["id"] for row in self.selected()]
+        self.model.stop()
+        self.hits.hits.stop()
+        self.failures.stop()
+        self.viewer.stop()
+
+    def add_actions(self, actions: Actions) -> None:
+        """Add what can be done with documents, and with a page."""
+        add = actions.add
+        add("&Search the records…", self._focus_search, menu="Documents", shortcut="Ctrl+F", icon_name="search")
+        add("Filter by &name…", self.names.setFocus, menu="Documents", shortcut="Ctrl+L")
+        add("&Open the document", self.open_current, menu="Documents", shortcut="Ctrl+Return", icon_name="documents")
+        add("&Star, or take the star off", self.toggle_star, menu="Documents", shortcut="Ctrl+D", icon_name="star")
+        add("Add a &tag…", self.ask_tag, menu="Documents", shortcut="Ctrl+Shift+T", icon_name="tag")
+        add("&Remove a tag…", self.ask_untag, menu="Documents", shortcut="Ctrl+Shift+U")
+        add("Read again by &OCR", self.read_by_ocr, menu="Documents", shortcut="Ctrl+Shift+O", icon_name="retry")
+        add("Show &all documents", self.clear_filters, menu="Documents", shortcut="Ctrl+Shift+L")
+
+    def show_document(self, document: str, page: int = 1, line: int = 0) -> None:
+        """Open a page beside the table."""
+        self.viewer.show()
+        self.viewer.show_document(document, page, line=line)
+
+    def selected(self) -> list[dict[str, Any]]:
+        """Return the selected rows, as far as they are here."""
+        rows = [index.data(ROW_ROLE) for index in self.table.selectionModel().selectedRows()]
+        return [row for row in rows if row is not None]
+
+    def open_current(self) -> None:
+        """Open the current row's document."""
+        row = self.table.currentIndex().data(ROW_ROLE)
+        if row is not None:
+            self.show_document(row["id"])
+
+    def toggle_star(self) -> None:
+        """Give the selected documents a star; take it off when all have one."""
+        rows = self.selected()
+        if rows:
+            on = not all(row["starred"] for row in rows)
+            self.workspace.edit("documents.star", documents=[row["id"] for row in rows], on=on)
+
+    def tag(self, name: str, *, on: bool = True) -> None:
+        """Tag the selected documents, or take a tag off them."""
+        rows = self.selected()
+        if rows and name.strip():
+            self.workspace.edit("documents.tag", documents=[row["id"] for row in rows], tag=name, on=on)
+
+    def ask_tag(self) -> None:
+        """Ask for a tag; those in use are offered."""
+        self.workspace.ask("documents.tags", lambda tags: self._ask_tag("Add a tag", tags, on=True))
+
+    def ask_untag(self) -> None:
+        """Ask which tag of the selected documents to take off."""
+        tags = sorted({tag for row in self.selected() for tag in row["tags"]})
+        self._ask_tag("Remove a tag", tags, on=False)
+
+    def read_by_ocr(self) -> None:
+        """Read the current document again, every page by OCR."""
+        row = self.table.currentIndex().data(ROW_ROLE)
+        if row is not None:
+            self.ingest.read_again(outer_file(row["path"]), ocr="always")
+
+    def clear_filters(self) -> None:
+        """Show all documents again."""
+        self.names.clear()
+        self.words.clear()
+        self.facets.clear_choice()
+
+    def _build(self) -> None:
+        self.words = QLineEdit(placeholderText='Search all records: words, "a phrase", offic*', clearButtonEnabled=True)
+        self.words.setAccessibleName("Search all records")
+        self.names = QLineEdit(placeholderText="Filter by name", clearButtonEnabled=True)
+        self.names.setAccessibleName("Filter by name")
+        self.names.setMaximumWidth(200)
+        add = QPushButton(icon("folder"), "Add folder…")
+        add.clicked.connect(lambda: ask_for_folder(self, self.workspace))
+        top = QHBoxLayout()
+        top.addWidget(self.words, 1)
+        top.addWidget(self.names)
+        top.addWidget(add)
+        self._empty = QLabel(
+            "No documents yet.\nDrop a folder of records on this window, or choose Add folder.",
+            alignment=Qt.AlignmentFlag.AlignCenter,
+        )
+        self._nothing = QLabel("No document fits the filters.", alignment=Qt.AlignmentFlag.AlignCenter)
+        self._stack = QStackedWidget()
+        for shown in (self.table, self._empty, self._nothing):
+            self._stack.addWidget(shown)
+        self.tabs = QTabWidget()
+        self.tabs.setAccessibleName("Documents, lines found, files not read")
+        self.tabs.addTab(self._stack, "Documents")
+        self.tabs.addTab(self.hits, "Lines found")
+        self.tabs.addTab(self.failures, "Not read")
+        self._splitter = QSplitter()
+        beside: tuple[tuple[QWidget, int], ...] = ((self.facets, 0), (self.tabs, 3), (self.viewer, 3))
+        for part, stretch in beside:
+            self._splitter.addWidget(part)
+            self._splitter.setStretchFactor(self._splitter.count() - 1, stretch)
+            self._splitter.setCollapsible(self._splitter.count() - 1, False)
+        self._splitter.setSizes([170, 480, 480])
+        self.facets.setMinimumWidth(120)
+        self.viewer.setMinimumWidth(300)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(12, 10, 12, 8)
+        layout.addLayout(top)
+        layout.addWidget(self.ingest)
+        layout.addWidget(self._splitter, 1)
+
+    def _connect(self) -> None:
+        space = self.workspace
+        space.case_opened.connect(self._case_opened)
+        space.case_changed.connect(lambda query: self._refresh())
+        space.folder_offered.connect(self.ingest.offer)
+        space.document_wanted.connect(self.show_document)
+        self.model.total_changed.connect(self._show_total)
+        self.table.selectionModel().selectionChanged.connect(lambda now, before: self._keep_selection())
+        self.model.loading_failed.connect(space.said)
+        self.hits.hits.counted.connect(self._show_hits)
+        self.hits.chosen.connect(self.show_document)
+        self.words.textChanged.connect(lambda text: self._typing.start())
+        self.names.textChanged.connect(lambda text: self._typing.start())
+        self.facets.changed.connect(self._look)
+        self.viewer.closed.connect(self._close_viewer)
+
+    def _make_table(self) -> QTableView:
+        table = QTableView()
+        table.setModel(self.model)
+        table.setAccessibleName("Documents")
+        table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        table.setAlternatingRowColors(True)
+        table.setShowGrid(False)
+        table.setWordWrap(False)
+        table.setTabKeyNavigation(False)
+        table.verticalHeader().setVisible(False)
+        table.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        table.verticalHeader().setDefaultSectionSize(table.fontMetrics().height() + 10)
+        table.horizontalHeader().setSectionsMovable(True)
+        table.horizontalHeader().setSortIndicator(1, Qt.SortOrder.AscendingOrder)
+        table.setSortingEnabled(True)
+        for column, (key, _) in enumerate(COLUMNS):
+            table.setColumnWidth(column, _WIDTHS[key])
+        table.activated.connect(lambda index: self.open_current())
+        table.doubleClicked.connect(lambda index: self.open_current())
+        return table
+
+    def _case_opened(self, path: str) -> None:
+        self._close_viewer()
+        for box in (self.words, self.names):
+            box.clear()
+        self.model.begin()
+        self.failures.begin()
+        self._refresh()
+
+    def _keep_selection(self) -> None:
+        """Let other places know what is selected: a question can be asked of these documents alone."""
+        self.workspace.selected_documents = [row["id"] for row in self.selected()]
+
+    def _refresh(self) -> None:
+        if self.workspace.case:
+            self.model.refresh()
+            self.failures.refresh()
+            self.workspace.ask("documents.facets", self.facets.show_counts, only=self._only())
+            failed = self.workspace.summary.get("failures", 0)
+            self.tabs.setTabText(2, f"Not read ({failed:,})" if failed else "Not read")
+
+    def _only(self) -> dict[str, Any]:
+        return {"text": self.names.text(), **self.facets.chosen()}
+
+    def _look(self) -> None:
+        """Apply the filters, and search when there are words."""
+        only = self._only()
+        self.model.show_only(only)
+        self.hits.hits.look_for(self.words.text(), only)
+        if self.words.text().strip():
+            self.tabs.setCurrentWidget(self.hits)
+        else:
+            self.tabs.setTabText(1, "Lines found")
+            if self.tabs.currentWidget() is self.hits:
+                self.tabs.setCurrentIndex(0)
+        self.workspace.ask("documents.facets", self.facets.show_counts, only=only)
+
+    def _show_total(self, total: int) -> None:
+        self.tabs.setTabText(0, f"Documents ({total:,})" if total else "Documents")
+        is_filtered = bool(self.names.text() or self.facets.chosen())
+        self._stack.setCurrentWidget(self.table if total else self._nothing if is_filtered else self._empty)
+        if total and not self.table.currentIndex().isValid():
+            first = self.model.index(0, 1)
+            self.table.selectionModel().setCurrentIndex(first, QItemSelectionModel.SelectionFlag.NoUpdate)
+
+    def _show_hits(self, count: int, has_more: bool) -> None:
+        self.tabs.setTabText(1, f"Lines found ({count:,}{'+' if has_more else ''})")
+        if not count:
+            self.workspace.said.emit(f"No line has the words {self.words.text().strip()!r}.", "Try fewer words.")
+
+    def _ask_tag(self, title: str, tags: list[str], *, on: bool) -> None:
+        count = len(self.selected())
+        if not count or not (on or tags):
+            self.workspace.said.emit("There is no document to do this with.", "Select documents in the table first.")
+            return
+        dialog = QInputDialog(self)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setWindowTitle(title)
+        dialog.setLabelText(f"Tag for {counted(count, 'document')}:")
+        dialog.setComboBoxItems(tags or [""])
+        dialog.setComboBoxEditable(on)
+        dialog.textValueSelected.connect(lambda name: self.tag(name, on=on))
+        dialog.open()
+
+    def _focus_search(self) -> None:
+        self.words.setFocus()
+        self.words.selectAll()
+
+    def _close_viewer(self) -> None:
+        self.viewer.stop()
+        self.viewer.hide()
+        self.table.setFocus()

@@ -1,0 +1,300 @@
+"""Export: the results of a run as a file, with every option explained; it is written by the worker."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QCheckBox,
+    QFileDialog,
+    QFormLayout,
+    QGroupBox,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QProgressBar,
+    QRadioButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop.actions import Actions
+from desktop.buttons import choice_box, push_button
+from desktop.place import Place
+from desktop.words import counted
+from desktop.workspace import Workspace
+
+FORMATS: Final = (
+    ("csv", "CSV", "A plain table that every program reads. A column beside each value says where it was found."),
+    ("xlsx", "Excel", "A workbook: results, a sheet with every quote and its place, and the ledger."),
+    ("jsonl", "JSON lines", "One object a line with values, ids and places, for other programs."),
+    ("pdf", "PDF report", "Each row with pictures of its pages, the lines marked, and the ledger on the last page."),
+)
+"""Suffix, title and explanation."""
+_REVIEWS = (
+    ("none", "Leave reviews out: what the model wrote"),
+    ("beside", "Beside it: verdict, corrected value and note in columns of their own"),
+    ("applied", "Corrected values in place of the model's, with verdict and note"),
+)
+_EMPTY = "There are no results to export yet. Ask a question of the documents and run it."
+
+
+class ExportPlace(Place):
+    """A form, and what becomes of it."""
+
+    name = "Export"
+    icon_name = "export"
+
+    def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
+        super().__init__(workspace, parent)
+        self._is_ours = False
+        self._written = ""
+        self._make_options()
+        self._make_end()
+        page = QWidget()
+        column = QVBoxLayout(page)
+        column.setSpacing(10)
+        for part in (self._format_box(), self._what_box(), self._file_row()):
+            column.addWidget(part)
+        column.addLayout(self._buttons())
+        column.addWidget(self.told)
+        column.addStretch(1)
+        area = QScrollArea(widgetResizable=True)
+        area.setFrameShape(QScrollArea.Shape.NoFrame)
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        area.setWidget(page)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(12, 6, 12, 8)
+        layout.addWidget(area)
+        workspace.job.changed.connect(self._show_job)
+        workspace.job.finished.connect(self._finished)
+        workspace.job.failed.connect(lambda message, advice: self._failed())
+        workspace.client.told.connect(self._take)
+        workspace.case_opened.connect(lambda path: self._case_opened())
+
+    def activate(self) -> None:
+        """Offer the runs there are, and what is chosen in Results."""
+        self.workspace.ask("results.runs", self._show_runs)
+        self._enable()
+        self.runs.setFocus()
+
+    def add_actions(self, actions: Actions) -> None:
+        """Add exporting to the menu."""
+        actions.add("&Export…", self.show_export, menu="Results", shortcut="Ctrl+Alt+X", icon_name="export")
+
+    def show_export(self) -> None:
+        """Export with the options as they are, or ask where to while no file is named."""
+        if self.isVisible() and self.file.text().strip():
+            self.export()
+        elif self.isVisible():
+            self.ask_file()
+        else:
+            self.workspace.said.emit("Choose what to export in Export.", "Then Ctrl+Alt+X writes it.")
+
+    @property
+    def suffix(self) -> str:
+        """Return the format that is chosen, by its suffix without the dot."""
+        return FORMATS[self._formats.checkedId()][0]
+
+    def choose_format(self, suffix: str) -> None:
+        """Choose a format by its suffix."""
+        self._formats.button([known for known, *_ in FORMATS].index(suffix)).setChecked(True)
+
+    def export(self) -> None:
+        """Have the worker write the file."""
+        path = self.file.text().strip()
+        if not path or not self.runs.currentData():
+            return
+        shown = self.workspace.shown_results
+        is_same = shown.get("run") == self.runs.currentData()
+        given: dict[str, Any] = {
+            "case": self.workspace.case,
+            "run": self.runs.currentData(),
+            "out": [path],
+            "form": "long" if self.long_form.isChecked() and self.suffix != "pdf" else "wide",
+            "reviews": self.reviews.currentData(),
+            "drop_rejected": self.drop_rejected.isChecked(),
+            "bom": self.bom.isChecked(),
+            "lists": "joined" if self.joined.isChecked() else "json",
+        }
+        if is_same and self.only_columns.isChecked():
+            given["columns"] = shown["columns"]
+        if is_same and self.only_selected.isChecked():
+            given["rows"] = shown["rows"]
+        self._is_ours = True
+        self._written = ""
+        self.told.setText("Writing…")
+        self.workspace.job.start("export", **given)
+
+    def ask_file(self) -> QFileDialog:
+        """Ask where the file is to be written."""
+        title = FORMATS[self._formats.checkedId()][1]
+        dialog = QFileDialog(self, f"Export as {title}")
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setDefaultSuffix(self.suffix)
+        dialog.setNameFilter(f"{title} (*.{self.suffix})")
+        dialog.fileSelected.connect(self.file.setText)
+        dialog.open()
+        return dialog
+
+    def _make_options(self) -> None:
+        self.runs = choice_box("Run to export")
+        self.runs.currentIndexChanged.connect(lambda index: self._enable())
+        self.only_selected = QCheckBox("Only the rows selected in Results")
+        self.only_columns = QCheckBox("Only the columns shown in Results")
+        self.wide_form = QRadioButton("One row for each result (wide)")
+        self.long_form = QRadioButton("One row for each place of evidence (long)")
+        self.wide_form.setChecked(True)
+        self.reviews = choice_box("Reviews")
+        for key, title in _REVIEWS:
+            self.reviews.addItem(title, key)
+        self.reviews.setCurrentIndex(1)
+        self.drop_rejected = QCheckBox("Leave out rows that were rejected")
+        self.bom = QCheckBox("Mark the file as UTF-8 (Excel on Windows likes that)")
+        self.joined = QCheckBox("Write lists as text joined by ; instead of JSON")
+
+    def _format_box(self) -> QGroupBox:
+        box = QGroupBox("Format")
+        layout = QVBoxLayout(box)
+        self._formats = QButtonGroup(self)
+        for number, (suffix, title, explained) in enumerate(FORMATS):
+            button = QRadioButton(f"{title} (.{suffix}): {explained}")
+            self._formats.addButton(button, number)
+            layout.addWidget(button)
+        self._formats.button(0).setChecked(True)
+        self._formats.idToggled.connect(lambda number, on: self._format_chosen() if on else None)
+        return box
+
+    def _what_box(self) -> QGroupBox:
+        box = QGroupBox("What")
+        form = QFormLayout(box)
+        form.addRow("Results of", self.runs)
+        rows = QVBoxLayout()
+        for part in (self.only_selected, self.only_columns, self.drop_rejected):
+            rows.addWidget(part)
+        form.addRow("Parts", rows)
+        shape = QVBoxLayout()
+        shape.addWidget(self.wide_form)
+        shape.addWidget(self.long_form)
+        form.addRow("Form", shape)
+        form.addRow("Reviews", self.reviews)
+        text = QVBoxLayout()
+        text.addWidget(self.bom)
+        text.addWidget(self.joined)
+        form.addRow("Text", text)
+        return box
+
+    def _file_row(self) -> QGroupBox:
+        box = QGroupBox("File")
+        self.file = QLineEdit(placeholderText="Where to write it", clearButtonEnabled=True)
+        self.file.setAccessibleName("File to write")
+        self.file.textChanged.connect(lambda text: self._enable())
+        row = QHBoxLayout(box)
+        row.addWidget(self.file, 1)
+        row.addWidget(push_button("folder", "Choose…", self.ask_file))
+        return box
+
+    def _make_end(self) -> None:
+        self.start = push_button("export", "Export", self.export)
+        self.start.setMinimumHeight(34)
+        self.cancel = push_button("cancel", "Cancel", self.workspace.job.cancel)
+        self.open_file = push_button("documents", "Open the file", lambda: self._open(self._written))
+        self.open_folder = push_button("folder", "Open its folder", lambda: self._open(str(Path(self._written).parent)))
+        self.bar = QProgressBar()
+        self.bar.setAccessibleName("Progress of the export")
+        self.told = QLabel(textFormat=Qt.TextFormat.PlainText, wordWrap=True)
+        self.told.setAccessibleName("What was exported")
+
+    def _buttons(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        for part in (self.start, self.cancel, self.bar, self.open_file, self.open_folder):
+            row.addWidget(part)
+        row.addStretch(1)
+        for part in (self.cancel, self.bar, self.open_file, self.open_folder):
+            part.hide()
+        return row
+
+    def _show_runs(self, runs: list[dict[str, Any]]) -> None:
+        before = self.runs.currentData() or self.workspace.shown_results.get("run")
+        self.runs.clear()
+        for run in runs:
+            if run["rows"] is not None:
+                started = run["started_at"][:16].replace("T", " ")
+                self.runs.addItem(f"{run['name']}, {started}, {counted(run['rows'], 'row')}", run["id"])
+        self.runs.setCurrentIndex(max(self.runs.findData(before), 0))
+        if not self.runs.count():
+            self.told.setText(_EMPTY)
+        elif self.told.text() == _EMPTY:
+            self.told.clear()
+        if self.runs.count() and not self.file.text():
+            case = Path(self.workspace.case)
+            self.file.setText(str(case.with_name(f"{case.stem}.{self.suffix}")))
+        self._enable()
+
+    def _format_chosen(self) -> None:
+        if path := self.file.text().strip():
+            self.file.setText(str(Path(path).with_suffix(f".{self.suffix}")))
+        self._enable()
+
+    def _enable(self) -> None:
+        shown = self.workspace.shown_results
+        is_same = bool(shown) and shown.get("run") == self.runs.currentData()
+        selected = len(shown.get("rows", ())) if is_same else 0
+        self.only_selected.setText(f"Only the rows selected in Results ({selected:,})")
+        self.only_selected.setEnabled(selected > 0)
+        self.only_columns.setEnabled(is_same)
+        is_report = self.suffix == "pdf"
+        self.long_form.setEnabled(not is_report)
+        self.wide_form.setEnabled(not is_report)
+        self.bom.setEnabled(self.suffix == "csv")
+        self.joined.setEnabled(self.suffix in ("csv", "xlsx"))
+        ready = self.runs.count() > 0 and bool(self.file.text().strip())
+        self.start.setEnabled(ready and not self.workspace.job.is_going)
+
+    def _show_job(self) -> None:
+        job = self.workspace.job
+        going = self._is_ours and job.is_going
+        self.cancel.setVisible(going)
+        self.cancel.setEnabled(job.state == "going")
+        self.bar.setVisible(going)
+        self.bar.setRange(0, job.progress.total)
+        self.bar.setValue(job.progress.done)
+        self._enable()
+
+    def _take(self, event: dict[str, Any]) -> None:
+        if event["event"] == "ResultsWritten" and self._is_ours:
+            self._written = event["path"]
+            notes = "".join(f"\n{note}" for note in event["notes"])
+            self.told.setText(f"Written: {event['path']}, {counted(event['rows'], 'row')}.{notes}")
+
+    def _finished(self, code: int) -> None:
+        if not self._is_ours:
+            return
+        self._is_ours = False
+        if not self._written:
+            self.told.setText("Cancelled: nothing was written.")
+        for button in (self.open_file, self.open_folder):
+            button.setVisible(bool(self._written))
+        self._show_job()
+
+    def _failed(self) -> None:
+        if self._is_ours and not self.workspace.job.is_going:
+            self._is_ours = False
+            self.told.setText("Nothing was written.")
+            self._show_job()
+
+    def _case_opened(self) -> None:
+        self.file.clear()
+        self.told.clear()
+        self._written = ""
+        for button in (self.open_file, self.open_folder):
+            button.hide()
+
+    def _open(self, path: str) -> None:
+        QDesktopServices.openUrl(QUrl.fromLocalFile(path))

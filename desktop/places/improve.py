@@ -1,0 +1,253 @@
+"""Improve: other plans for a question, tried on a sample of the documents, and the choice between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QProgressBar,
+    QSizePolicy,
+    QStackedWidget,
+    QTabWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop.actions import Actions
+from desktop.buttons import push_button
+from desktop.fields import combo_box
+from desktop.improve.before_view import BeforeView
+from desktop.improve.choice_view import ChoiceView, points_of_lines, points_of_report
+from desktop.improve.improvement import Improvement
+from desktop.improve.plans_view import PlansView
+from desktop.improve.told import going_text, state_text, verdict_text
+from desktop.place import Place
+from desktop.workspace import Workspace
+
+_MAKE_ONE = (
+    "Make one in the place Question and try it on some documents; then other ways to ask the same are looked for here."
+)
+_NO_QUESTION = f"There is no question to improve yet.\n\n{_MAKE_ONE}"
+
+
+class ImprovePlace(Place):
+    """The view of one Improvement: before, the plans, and the choice between them."""
+
+    name = "Improve"
+    icon_name = "improve"
+
+    def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
+        super().__init__(workspace, parent)
+        self.improvement = Improvement(workspace, self)
+        self.before = BeforeView(workspace)
+        self.plans = PlansView(self.improvement)
+        self.choice = ChoiceView()
+        self._shown = 0
+        self._build()
+        self._connect()
+        self._show()
+
+    def is_offered(self) -> bool:
+        """Say whether the worker can build."""
+        return "build" in self.workspace.client.commands
+
+    def activate(self) -> None:
+        """Bring the questions, and what can be chosen, up to date."""
+        self.improvement.load()
+        self.before.form.look()
+        (self.tabs.currentWidget() or self).setFocus()
+
+    def add_actions(self, actions: Actions) -> None:
+        """Add what can be done with plans."""
+        add = actions.add
+        add("&Improve the question, or go on", self.start, menu="Improve", shortcut="Ctrl+F9", icon_name="improve")
+        add("&Stop, and keep the best plan", self.stop, menu="Improve", shortcut="Shift+F9", icon_name="cancel")
+        add("&Use the chosen plan", self.use, menu="Improve", shortcut="Ctrl+F10", icon_name="check")
+        add("Use the chosen plan and &run it", self.use_and_run, menu="Improve", shortcut="Ctrl+F11", icon_name="run")
+        add("Open the re&port", self.open_report, menu="Improve", shortcut="Ctrl+F12", icon_name="open")
+        for number, (text, view) in enumerate(
+            (("&Before improving", self.before), ("The p&lans", self.plans), ("The &choice between plans", self.choice))
+        ):
+            show = lambda view=view: self._go(view)  # noqa: E731 - bound now
+            add(text, show, menu="Improve", shortcut=f"Ctrl+F{number + 6}")
+
+    def start(self) -> None:
+        """Begin, or go on with what was begun."""
+        model, space = self.improvement, self.workspace
+        if not self.isVisible():
+            space.place_wanted.emit(self.name)
+        if not model.pipeline or not model.setup:
+            space.said.emit("There is no question that can be improved.", model.trouble or _MAKE_ONE)
+        elif model.is_going or (model.is_waiting and space.job.is_going):
+            space.said.emit("This question is being improved already.", "Stop it first, or wait for its end.")
+        else:
+            criteria = self.before.criteria.criteria
+            self.before.criteria.kept()
+            model.start(self.before.form.given, criteria, self.before.form.options)
+
+    def stop(self) -> None:
+        """Stop the build; the best plan so far is kept."""
+        self.improvement.stop()
+
+    def use(self) -> None:
+        """Open the chosen plan as a question of its own."""
+        self._use(self.choice.current, self.workspace.question_wanted.emit)
+
+    def use_and_run(self) -> None:
+        """Put the chosen plan into the queue of runs."""
+        self._use(self.choice.current, self.workspace.run_wanted.emit)
+
+    def open_report(self) -> None:
+        """Open the report in the system's viewer."""
+        last = self.improvement.last
+        if last is None:
+            self.workspace.said.emit("There is no report yet.", "It is written when improving ends.")
+        else:
+            QDesktopServices.openUrl(QUrl.fromLocalFile(last["report"]))
+
+    # -- inside --------------------------------------------------------------------------------------------------
+
+    def _use(self, plan: int, then: Callable[[str], object]) -> None:
+        model = self.improvement
+        if not plan:
+            self.workspace.said.emit("No plan is chosen.", "Choose one in the chart or the table.")
+        elif plan == model.tree.lines.own:
+            then(model.pipeline)
+        else:
+            model.use(plan, then)
+
+    def _go(self, view: QWidget) -> None:
+        if not self.isVisible():
+            self.workspace.place_wanted.emit(self.name)
+        self.tabs.setCurrentWidget(view)
+
+    def _build(self) -> None:
+        self.questions = combo_box("Question to improve")
+        self.questions.setMinimumContentsLength(18)
+        self.status = QLabel(textFormat=Qt.TextFormat.PlainText)
+        self.status.setAccessibleName("What is going on")
+        self.status.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self.bar = QProgressBar()
+        self.bar.setAccessibleName("Time that is spent")
+        self.bar.setFixedWidth(150)
+        self.bar.setTextVisible(False)
+        self.go = push_button("improve", "Improve", self.start)
+        self.halt = push_button("cancel", "Stop", self.stop)
+        self.report = push_button("open", "Report", self.open_report)
+        top = QHBoxLayout()
+        top.addWidget(self.questions)
+        top.addWidget(self.status, 1)
+        for widget in (self.bar, self.report, self.halt, self.go):
+            top.addWidget(widget)
+        self.tabs = QTabWidget()
+        self.tabs.setAccessibleName("Improving")
+        self.tabs.setDocumentMode(True)
+        for view, title in ((self.before, "Before"), (self.plans, "Plans"), (self.choice, "Choice")):
+            self.tabs.addTab(view, title)
+        self._none = QLabel(_NO_QUESTION, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self._none)
+        self._stack.addWidget(self.tabs)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(12, 10, 12, 8)
+        layout.addLayout(top)
+        layout.addWidget(self._stack, 1)
+
+    def _connect(self) -> None:
+        model, space = self.improvement, self.workspace
+        model.questions_changed.connect(self._show_questions)
+        model.question_changed.connect(self._show_question)
+        model.setup_changed.connect(lambda: self.before.show_setup(model.setup, model.trouble))
+        model.setup_changed.connect(self._show)
+        model.state_changed.connect(self._show)
+        model.began.connect(lambda: self.tabs.setCurrentWidget(self.plans))
+        model.ended.connect(self._ended)
+        self.questions.activated.connect(lambda at: model.choose(str(self.questions.itemData(at))))
+        self.choice.use_wanted.connect(lambda plan: self.use())
+        self.choice.run_wanted.connect(lambda plan: self.use_and_run())
+        self.choice.plan_wanted.connect(self._see)
+        space.job.changed.connect(self._show)
+        space.improve_wanted.connect(self._take)
+        space.client.ready.connect(self._reload)
+        space.case_opened.connect(lambda path: self._reload())
+
+    def _reload(self) -> None:
+        if self.isVisible():
+            self.improvement.load()
+
+    def _take(self, pipeline: str) -> None:
+        """Look at a question that somebody wants to be improved."""
+        self.workspace.place_wanted.emit(self.name)
+        self.improvement.choose(pipeline)
+        self.tabs.setCurrentWidget(self.before)
+
+    def _see(self, plan: int) -> None:
+        self.tabs.setCurrentWidget(self.plans)
+        self.plans.choose(plan)
+
+    def _ended(self) -> None:
+        self.choice.forget()
+        self._show()
+        if self.improvement.last is not None:
+            self.tabs.setCurrentWidget(self.choice)
+
+    def _show_questions(self) -> None:
+        self.questions.clear()
+        for question in self.improvement.questions:
+            self.questions.addItem(question["name"], question["path"])
+        self.questions.setCurrentIndex(self.questions.findData(self.improvement.pipeline))
+        self._show()
+
+    def _show_question(self) -> None:
+        self.questions.setCurrentIndex(self.questions.findData(self.improvement.pipeline))
+        self.before.show_setup({}, "")
+        self.choice.forget()
+        self._shown = 0
+        self._show()
+
+    def _show(self) -> None:
+        model, job = self.improvement, self.workspace.job
+        self._stack.setCurrentIndex(1 if model.pipeline else 0)
+        self.questions.setVisible(bool(model.pipeline))
+        going, lines = model.is_going, model.tree.lines
+        self.go.setVisible(bool(model.pipeline) and not going)
+        self.go.setText("Go on" if model.can_continue else "Improve")
+        self.go.setEnabled(bool(model.setup) and not (model.is_waiting and job.is_going))
+        self.halt.setVisible(going)
+        self.halt.setEnabled(job.state != "cancelling")
+        self.report.setVisible(model.last is not None and not going)
+        self.bar.setVisible(going)
+        self.bar.setRange(0, round(lines.started.get("minutes", 0) * 60))
+        self.bar.setValue(round(lines.progress.get("spent_seconds", 0)))
+        is_cancelling = job.state == "cancelling"
+        told = going_text(lines, is_cancelling=is_cancelling) if going else state_text(model.entry, is_going=False)
+        self.status.setText(told)
+        judged = f"\nJudged by: {lines.criteria['task']}" if going and lines.criteria else ""
+        self.status.setToolTip(told + judged)
+        self._show_options()
+        self._show_points()
+
+    def _show_options(self) -> None:
+        """Show what the last build of the question was asked of, once."""
+        entry = self.improvement.entry
+        if entry is not None and entry["id"] != self._shown:
+            self._shown = entry["id"]
+            self.before.form.show_options(entry["input"], entry["options"])
+
+    def _show_points(self) -> None:
+        model = self.improvement
+        lines = model.tree.lines
+        names = {line.id: model.tree.name(line) for line in lines.lines.values()}
+        if model.last is not None:
+            points, told = points_of_report(model.last, names)
+            verdict = verdict_text(model.last, names.get(model.last["chosen"], ""))
+        else:
+            points, told = points_of_lines(lines, names), {}
+            verdict = "Plans so far, by what they took on few documents. More is known at the end." if points else ""
+        self.choice.show_points(points, told, verdict)
+        count = len(lines.lines) - 1
+        self.tabs.setTabText(1, f"Plans ({count:,})" if count > 0 else "Plans")

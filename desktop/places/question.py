@@ -1,0 +1,310 @@
+"""Question: the pipeline as cards, its YAML beside them, and trying it on a few documents."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QCloseEvent
+from PySide6.QtWidgets import (
+    QLabel,
+    QSplitter,
+    QStackedWidget,
+    QTabWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop.actions import Actions
+from desktop.place import Place
+from desktop.question.begin_view import BeginView
+from desktop.question.cards import CardList
+from desktop.question.document import PipelineDocument
+from desktop.question.file_dialogs import ask_for_name, ask_for_pipeline, ask_where_to_save
+from desktop.question.header import Header
+from desktop.question.texts import YamlEditor
+from desktop.question.try_panel import TryPanel
+from desktop.workspace import Workspace
+
+MOST_ELSEWHERE = 8
+"""Pipelines from other folders that a case remembers."""
+
+
+class QuestionPlace(Place):
+    """The view of one PipelineDocument; what it shows and changes goes through that."""
+
+    name = "Question"
+    icon_name = "question"
+
+    def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
+        super().__init__(workspace, parent)
+        self.document = PipelineDocument(workspace, self)
+        self.begin = BeginView()
+        self.header = Header(self.document)
+        self.cards = CardList(self.document)
+        self.yaml = YamlEditor()
+        self.trial = TryPanel(workspace, self.document)
+        self._build()
+        self._connect()
+        self._asked = False
+        self._problem = -1
+
+    def activate(self) -> None:
+        """Bring the lists up to date, and take the keyboard."""
+        if not self._asked:
+            self._asked = True
+            self.document.learn_types()
+            self.workspace.client.ask("pipelines.templates", self.begin.show_templates)
+        self.trial.choose_documents()
+        self._show_files()
+        (self.cards if self.document.is_open else self.begin.templates).setFocus()
+
+    def deactivate(self) -> None:
+        """Keep what was typed."""
+        self.cards.flush()
+
+    def undo(self) -> None:
+        """Go back to before the last change, in the cards or the YAML."""
+        self.cards.flush()
+        self.document.undo()
+
+    def redo(self) -> None:
+        """Make the change again that was undone."""
+        self.document.redo()
+
+    def add_actions(self, actions: Actions) -> None:
+        """Add what can be done with a question."""
+
+        def add(text: str, do: Callable[[], object], shortcut: str, icon_name: str = "") -> None:
+            actions.add(text, lambda: self._here(do), menu="Question", shortcut=shortcut, icon_name=icon_name)
+
+        add("&New question…", self.document.close, "Ctrl+Alt+N", "add")
+        add("&Open question…", self._ask_open, "Ctrl+Alt+O", "open")
+        add("&Save question", self.save, "Ctrl+S", "save")
+        add("Save question &as…", self._ask_save, "Ctrl+Shift+S")
+        add("Re&name question…", self._ask_rename, "F2")
+        add("&Duplicate question…", self._ask_duplicate, "Ctrl+Alt+P", "duplicate")
+        add("&Try on some documents", self.try_now, "F9", "try")
+        add("&Run the question", self.run, "Ctrl+F5", "run")
+        add("&Improve the question", self.improve, "Ctrl+Alt+B", "improve")
+        add("Show the &YAML", lambda: self._show_tab(self.yaml), "Ctrl+Alt+Y")
+        add("Next &problem", self.go_to_problem, "F8", "warning")
+        add("Add an op&erator…", self.cards.offer_operators, "Ctrl+Alt+E", "add")
+        add("D&uplicate the operator", lambda: self.cards.act("duplicate"), "Ctrl+Alt+C", "duplicate")
+        add("Re&move the operator", lambda: self.cards.act("remove"), "Ctrl+Alt+Backspace", "remove")
+        add("Run the operator ear&lier", lambda: self.cards.act("up"), "Ctrl+Alt+Up", "up")
+        add("Run the operator later", lambda: self.cards.act("down"), "Ctrl+Alt+Down", "down")
+
+    def open_file(self, path: str) -> None:
+        """Open a pipeline file."""
+        self.workspace.client.ask("pipelines.open", self.document.show_saved, path=path)
+
+    def begin_with(self, template: dict[str, Any]) -> None:
+        """Begin a pipeline with a template, under a name that no file of the case has."""
+
+        def named(files: list[dict[str, Any]]) -> None:
+            taken = {file["name"] for file in files}
+            title, number = template["title"], 2
+            while title in taken:
+                title, number = f"{template['title']} {number}", number + 1
+            self.document.begin(template["text"], title)
+
+        self.workspace.ask("pipelines.list", named)
+
+    def save(self) -> None:
+        """Keep the pipeline in its file."""
+        self.cards.flush()
+        if self.document.is_open:
+            self.document.save()
+
+    def try_now(self) -> None:
+        """Try the pipeline up to the open operator."""
+        if not self.document.is_open:
+            return
+        self._show_tab(self.trial)
+        current = self.cards.current
+        index = self.trial.until.findData(current.name if current is not None else "")
+        self.trial.until.setCurrentIndex(max(index, 0))
+        self.trial.try_now()
+
+    def run(self) -> None:
+        """Keep the pipeline and ask for its run."""
+        self.cards.flush()
+        if self.document.is_open:
+            self.document.save(then=self.workspace.run_wanted.emit)
+
+    def improve(self) -> None:
+        """Keep the pipeline and ask for better plans."""
+        self.cards.flush()
+        if self.document.is_open:
+            self.document.save(then=self.workspace.improve_wanted.emit)
+
+    def go_to_problem(self) -> None:
+        """Show the next problem: its card, and its line in the YAML."""
+        problems = self.document.problems
+        if problems:
+            self._problem = (self._problem + 1) % len(problems)
+            found = problems[self._problem]
+            if found["operator"]:
+                self.cards.open_card(found["operator"])
+            self._show_tab(self.yaml)
+            self.yaml.go_to(found["line"] or 1)
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Keep what was written before the window goes."""
+        self.cards.flush()
+        self.document.keep()
+        super().closeEvent(event)
+
+    # -- inside --------------------------------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        self._wanted: dict[str, Callable[[], object]] = {
+            "others": self.document.close,
+            "undo": self.undo,
+            "redo": self.redo,
+            "problem": self.go_to_problem,
+            "try": self.try_now,
+            "run": self.run,
+        }
+        self.tabs = QTabWidget()
+        self.tabs.setAccessibleName("YAML and trial")
+        self.tabs.addTab(self.yaml, "YAML")
+        self.tabs.addTab(self.trial, "Try")
+        split = QSplitter()
+        for part in (self.cards, self.tabs):
+            split.addWidget(part)
+            split.setCollapsible(split.count() - 1, False)
+        split.setSizes([540, 560])
+        self.cards.setMinimumWidth(340)
+        self.tabs.setMinimumWidth(320)
+        self._refused = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self._refused.hide()
+        editing = QWidget()
+        column = QVBoxLayout(editing)
+        column.setContentsMargins(12, 8, 12, 8)
+        column.addWidget(self.header)
+        column.addWidget(self._refused)
+        column.addWidget(split, 1)
+        self._editing = editing
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self.begin)
+        self._stack.addWidget(editing)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self._stack)
+
+    def _connect(self) -> None:
+        document, space = self.document, self.workspace
+        self.header.wanted.connect(lambda what: self._wanted[what]())
+        self.begin.template_chosen.connect(self.begin_with)
+        self.begin.file_chosen.connect(self.open_file)
+        document.text_changed.connect(self.yaml.show_text)
+        document.opened.connect(self._opened)
+        document.state_changed.connect(self._show_state)
+        document.problems_changed.connect(self._show_problems)
+        document.refused.connect(self._refuse)
+        document.text_changed.connect(lambda text: self._refused.hide())
+        self.yaml.typed.connect(document.type_text)
+        self.yaml.line_entered.connect(self._follow_line)
+        self.cards.current_changed.connect(self._follow_card)
+        self.trial.begins.connect(self.cards.flush)
+        space.case_opened.connect(lambda path: document.close())
+        space.question_wanted.connect(self._open_wanted)
+
+    def _open_wanted(self, path: str) -> None:
+        self.workspace.place_wanted.emit(self.name)
+        self.open_file(path)
+
+    def _here(self, do: Callable[[], object]) -> None:
+        """Do something that belongs to this place, and show it."""
+        if not self.workspace.case:
+            self.workspace.said.emit("There is no case open.", "Open a case, or drop a folder of records.")
+            return
+        if not self.isVisible():
+            self.workspace.place_wanted.emit(self.name)
+        do()
+
+    def _show_tab(self, widget: QWidget) -> None:
+        self.tabs.setCurrentWidget(widget)
+
+    def _opened(self) -> None:
+        self._problem = -1
+        is_open = self.document.is_open
+        self._stack.setCurrentWidget(self._editing if is_open else self.begin)
+        self.yaml.show_problems([])
+        self._refused.hide()
+        if is_open:
+            self.yaml.show_text(self.document.text)
+            self._show_tab(self.yaml)
+        else:
+            self._show_files()
+
+    def _show_state(self) -> None:
+        if self.document.file.path:
+            self._remember(self.document.file.path)
+
+    def _show_problems(self) -> None:
+        self.yaml.show_problems(self.document.problems)
+
+    def _refuse(self, note: str) -> None:
+        self._refused.setText(note)
+        self._refused.show()
+
+    def _follow_line(self, line: int) -> None:
+        """Open the card that the cursor in the YAML is in."""
+        found = [card for card in self.document.cards if card["first_line"] <= line <= card["last_line"]]
+        current = self.cards.current
+        if found and current is not None and current.name != found[0]["name"]:
+            self.cards.open_card(found[0]["name"])
+
+    def _follow_card(self, card: dict[str, Any]) -> None:
+        """Show the lines of the card that was opened."""
+        if card and not self.yaml.hasFocus():
+            self.yaml.go_to(card["first_line"])
+
+    def _show_files(self) -> None:
+        if self.workspace.case and not self.document.is_open:
+            self.workspace.ask("pipelines.list", lambda files: self.begin.show_files(files, self._elsewhere()))
+
+    def _ask_open(self) -> None:
+        ask_for_pipeline(self, str(self.document.file.folder), self.open_file)
+
+    def _ask_save(self) -> None:
+        self.cards.flush()
+        if self.document.is_open:
+            folder, name = self.document.directory, self.document.file.name
+            ask_where_to_save(self, folder, name, lambda path: self.document.save(path, overwrite=True))
+
+    def _ask_rename(self) -> None:
+        if self.document.is_open:
+            ask_for_name(self, "Rename the question", self.document.file.name, self._rename)
+
+    def _rename(self, name: str) -> None:
+        self.document.file.rename(name)
+
+    def _ask_duplicate(self) -> None:
+        if self.document.is_open:
+            ask_for_name(self, "Duplicate the question", f"{self.document.file.name} copy", self._duplicate)
+
+    def _duplicate(self, name: str) -> None:
+        self.cards.flush()
+        if name.strip():
+            self.document.save(str(self.document.file.folder / f"{name.strip()}.yaml"))
+
+    def _elsewhere(self) -> list[str]:
+        value = self.workspace.settings.value(self._key(), [])
+        paths = [value] if isinstance(value, str) else value if isinstance(value, list) else []
+        return [str(path) for path in paths if path]
+
+    def _remember(self, path: str) -> None:
+        """Keep pipelines that lie elsewhere; those beside the case are found by looking."""
+        if path.startswith(str(self.document.file.folder)):
+            return
+        paths = [path, *(other for other in self._elsewhere() if other != path)]
+        self.workspace.settings.setValue(self._key(), paths[:MOST_ELSEWHERE])
+
+    def _key(self) -> str:
+        return f"questions/{hashlib.sha256(self.workspace.case.encode()).hexdigest()[:16]}"

@@ -1,0 +1,300 @@
+"""Results: the table of a run, its evidence beside it, review by keyboard, names, groups and charts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import QModelIndex, QTimer
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QWidget
+
+from desktop.actions import Actions
+from desktop.paged_model import ROW_ROLE
+from desktop.place import Place
+from desktop.results_columns import ResultsColumns
+from desktop.results_layout import ResultsLayout
+from desktop.results_model import ResultColumn, ResultsModel
+from desktop.results_review import ResultsReview
+from desktop.results_table import ResultsTable
+from desktop.words import counted
+from desktop.workspace import Workspace
+
+_FOLLOW_MILLISECONDS = 120
+_EMPTY = "No results yet.\nAsk a question of the documents and run it: its answers are listed here."
+_NO_ROWS = "This run found nothing: no row came out of it.\nLook at its ledger in Run to see why."
+_NONE_FIT = "No row fits the filters. Show all rows again with Ctrl+Shift+E."
+
+
+class ResultsPlace(Place):
+    """One run at a time."""
+
+    name = "Results"
+    icon_name = "results"
+
+    def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
+        super().__init__(workspace, parent)
+        self.model = ResultsModel(workspace.ask, workspace.client.forget, self)
+        self.table = ResultsTable(self.model, workspace.settings)
+        self.parts = ResultsLayout(workspace, self.table, lambda: self.model.selection, self)
+        self.review = ResultsReview(workspace, self.model, self.table, self.parts.progress)
+        self.evidence, self.names = self.parts.evidence, self.parts.names
+        self.charts, self.groups = self.parts.charts, self.parts.groups
+        self.columns = ResultsColumns(self.model, self.table, self.groups)
+        self._document = ""
+        self._own_keys: list[QAction] = []
+        self._follow = QTimer(self, interval=_FOLLOW_MILLISECONDS, singleShot=True)
+        self._follow.timeout.connect(self._show_current)
+        self._connect()
+
+    @property
+    def run(self) -> str:
+        """Return the run that is shown, empty when none is."""
+        return self.model.run
+
+    def activate(self) -> None:
+        """Bring everything up to date, and take the keyboard."""
+        for action in self._own_keys:
+            action.setEnabled(True)
+        self._ask_runs()
+        self.table.setFocus()
+
+    def deactivate(self) -> None:
+        """Give up questions, and leave the keys to other places."""
+        for action in self._own_keys:
+            action.setEnabled(False)
+        self._follow.stop()
+        for part in (self.model, self.evidence, self.evidence.viewer, self.names, self.charts, self.groups):
+            part.stop()
+
+    def copy(self) -> bool:
+        """Copy the selected cells while the table has the keyboard."""
+        if self.table.hasFocus():
+            self.table.copy()
+        return self.table.hasFocus()
+
+    def undo(self) -> None:
+        """Take back the last step of the review."""
+        self.review.undo()
+
+    def redo(self) -> None:
+        """Do the step of the review again that was taken back."""
+        self.review.redo()
+
+    def add_actions(self, actions: Actions) -> None:
+        """Add what can be done with results."""
+
+        def add(text: str, do: Any, shortcut: str, icon_name: str = "") -> QAction:
+            return actions.add(text, do, menu="Results", shortcut=shortcut, icon_name=icon_name)
+
+        review, columns = self.review, self.columns
+        self._own_keys = [
+            add("&Next row", lambda: self.table.move_row(1), "J", "next"),
+            add("&Previous row", lambda: self.table.move_row(-1), "K", "previous"),
+            add("&Accept the row", lambda: review.judge("accept"), "A", "check"),
+            add("&Correct the cell", review.edit_current, "E", "edit"),
+            add("&Reject the row", lambda: review.judge("reject"), "R", "reject"),
+            add("N&ote on the row…", review.ask_note, "N", "note"),
+            add("Take the &verdict back", lambda: review.judge("clear"), "U"),
+        ]
+        add("Acce&pt the cell", lambda: review.judge("accept", cell=True), "Ctrl+Shift+Y")
+        add("Re&ject the cell", lambda: review.judge("reject", cell=True), "Ctrl+Shift+X")
+        add("&Open the evidence", self.open_evidence, "Ctrl+E", "documents")
+        add("Show the docu&ment in Documents", self.open_document, "Ctrl+Shift+D")
+        add("&Filter this column", self.table.focus_filter, "Ctrl+Shift+F", "search")
+        add("&Show all rows", self.clear_filters, "Ctrl+Shift+E")
+        add("&Group by this column", columns.group_by_current, "Ctrl+Shift+G")
+        add("F&old or unfold the group", columns.fold_current, "Ctrl+Alt+G", "fold")
+        add("Fold all groups", lambda: self.model.fold_all(on=True), "Ctrl+Alt+Z")
+        add("Unfold all groups", lambda: self.model.fold_all(on=False), "Ctrl+Alt+U", "unfold")
+        add("&Hide this column", columns.hide_current, "Ctrl+Shift+H")
+        add("Show all co&lumns", self.table.show_all_columns, "Ctrl+Shift+J")
+        add("P&in this column, or let it go", columns.pin_current, "Ctrl+Shift+P", "pin")
+        add("&Write reviewed rows as gold…", review.ask_gold, "Ctrl+Alt+W", "save")
+        add("How this na&me came about", self.show_name, "Ctrl+M", "merge")
+        add("Mer&ge the selected names", self.merge_selected, "Ctrl+Shift+M", "merge")
+        add("C&harts", self.parts.show_charts, "Ctrl+H", "chart")
+        for action in self._own_keys:
+            action.setEnabled(False)
+
+    def show_run(self, run: str) -> None:
+        """Show the results of a run."""
+        self.parts.choose_run(run)
+        self.workspace.ask("results.table", self._show_table, self._not_shown, run=run)
+
+    def open_evidence(self) -> None:
+        """Open the evidence of the current cell beside the table."""
+        if self.table.currentIndex().isValid():
+            self.parts.open_side(self.evidence)
+            self._show_current()
+
+    def open_document(self) -> None:
+        """Show the page of the evidence in Documents."""
+        viewer = self.evidence.viewer
+        if viewer.document:
+            self.workspace.document_wanted.emit(viewer.document, viewer.page, viewer.line)
+
+    def show_name(self) -> None:
+        """Show how the name in the current cell came about."""
+        self.parts.open_side(self.names)
+        self._show_current()
+
+    def merge_selected(self) -> None:
+        """Make one name of those in the selected cells: the current one's."""
+        cells = self.table.selectionModel().selectedIndexes()
+        column = self.model.column_of(self.table.currentIndex())
+        cells = [i for i in cells if i.data(ROW_ROLE) and self.model.column_of(i) == column]
+        names = [str(i.data() or "") for i in cells]
+        into = str(self.table.currentIndex().data() or "")
+        if column is None or not column.resolved_by or len(set(names)) < 2:
+            self.workspace.said.emit(
+                "There are no names to merge.", "Select several cells with names in a column that was resolved."
+            )
+            return
+        self.review.merge(column.name, names, into)
+
+    def clear_filters(self) -> None:
+        """Show all rows again."""
+        self._document = ""
+        self.table.clear_filters()
+        self.parts.clear_choices()
+        self._filter()
+
+    def _connect(self) -> None:
+        space = self.workspace
+        space.case_opened.connect(lambda path: self._case_opened())
+        space.case_changed.connect(self._case_changed)
+        space.run_finished.connect(self._run_finished)
+        space.results_wanted.connect(self.show_run)
+        self.model.total_changed.connect(self._show_total)
+        self.model.loading_failed.connect(space.said)
+        self.table.filtered.connect(self._filter)
+        self.table.layout_changed.connect(self._tell_shown)
+        self.table.clicked.connect(lambda index: self._open(index) if index.column() else self._fold(index))
+        self.table.activated.connect(self._open)
+        self.table.selectionModel().currentChanged.connect(lambda now, before: self._follow.start())
+        self.table.selectionModel().selectionChanged.connect(lambda now, before: self._tell_shown())
+        self.parts.run_chosen.connect(self.show_run)
+        self.parts.choice_changed.connect(self._filter)
+        self.parts.side_changed.connect(self._follow.start)
+        self.evidence.closed.connect(self._close_side)
+        self.names.place_wanted.connect(self._show_place)
+        self.groups.picked.connect(self.table.set_filter)
+        self.groups.grouped.connect(self.model.group_by)
+        self.groups.fold_wanted.connect(lambda on: self.model.fold_all(on=on))
+        self.charts.picked.connect(self._pick)
+
+    def _case_opened(self) -> None:
+        self.model.clear()
+        self.parts.show_hint(_EMPTY)
+        self._close_side()
+        self.model.can_edit = not self.workspace.read_only
+        if self.isVisible():  # else when it is entered: the documents are seen first
+            self._ask_runs()
+
+    def _case_changed(self, what: str) -> None:
+        if what == "run":
+            self._ask_runs()
+        if what.partition(".")[0] in ("reviews", "names") and self.run:
+            self.review.changed()
+            self.groups.refresh()
+            self.charts.refresh()
+            if self.parts.side_is_open:
+                self._follow.start()
+            self.workspace.correction_made.emit()
+
+    def _run_finished(self, run: str) -> None:
+        self._ask_runs()
+        if not self.run:
+            self.show_run(run)
+
+    def _ask_runs(self) -> None:
+        if self.workspace.case:
+            self.workspace.ask("results.runs", self._show_runs)
+
+    def _show_runs(self, runs: list[dict[str, Any]]) -> None:
+        with_rows = [run for run in runs if run["rows"] is not None]
+        self.parts.show_runs(with_rows, self.run)
+        if not with_rows:
+            self.parts.show_hint(_EMPTY)
+        elif self.run not in {run["id"] for run in with_rows}:
+            self.show_run(with_rows[0]["id"])
+
+    def _show_table(self, table: dict[str, Any]) -> None:
+        columns = [ResultColumn(c["name"], c["kind"], c["resolved_by"]) for c in table["columns"]]
+        self._document = ""
+        self.model.show_run(table["run"], columns)
+        self.table.show_columns()
+        self.parts.show_columns(table["run"], columns)
+        self.model.group_by(self.groups.chosen)
+        self.review.changed()
+        self._tell_shown()
+        if not table["rows"]:
+            self.parts.show_hint(_NO_ROWS)
+
+    def _not_shown(self, message: str, advice: str) -> None:
+        self.workspace.said.emit(message, advice)
+
+    def _filter(self) -> None:
+        only: dict[str, Any] = {"filters": self.table.filters()} if self.table.filters() else {}
+        only |= self.parts.choices() | ({"document": self._document} if self._document else {})
+        self.model.show_only(only)
+        self.groups.refresh()
+        self.charts.refresh()
+
+    def _pick(self, column: str, value: str, document: str) -> None:
+        """Show the rows that a mark of a chart stands for."""
+        self._document = document
+        self.parts.show_table()
+        if value:
+            self.table.set_filter(column, f"={value}")
+        else:
+            self._filter()
+
+    def _show_total(self, total: int) -> None:
+        hint = "" if total or not self.run else _NONE_FIT if self.model.is_filtered else ""
+        self.parts.show_total(counted(self.model.selected, "row") if total else "", hint)
+        if total and not self.table.currentIndex().isValid():
+            self.table.go_to(0, 1)
+
+    def _open(self, index: QModelIndex) -> None:
+        """Open the evidence of a cell; fold or unfold a heading."""
+        if not self._fold(index):
+            self.open_evidence()
+
+    def _fold(self, index: QModelIndex) -> bool:
+        is_heading = self.model.heading(index.row()) is not None
+        self.model.fold(index.row())
+        return is_heading
+
+    def _show_current(self) -> None:
+        """Follow the current cell with what is open beside the table."""
+        index = self.table.currentIndex()
+        row, column = index.data(ROW_ROLE), self.model.column_of(index)
+        if not self.parts.side_is_open or not isinstance(row, dict) or column is None:
+            return
+        if self.parts.side is self.names:
+            if column.resolved_by:
+                self.names.show_name(self.run, column.name, str(index.data() or ""))
+            else:
+                self.names.clear(f"{column.name}: nothing decided which of its values are one.")
+        else:
+            self.evidence.show_cell(self.run, row["id"], column.name)
+
+    def _show_place(self, place: dict[str, Any]) -> None:
+        self.parts.open_side(self.evidence)
+        self.evidence.show_place(place)
+
+    def _close_side(self) -> None:
+        self.evidence.viewer.stop()
+        self.parts.close_side()
+        self.table.setFocus()
+
+    def _tell_shown(self) -> None:
+        """Let Export know what is chosen here."""
+        chosen = {i.row(): i.data(ROW_ROLE) for i in self.table.selectionModel().selectedIndexes()}
+        hidden = self.table.hidden_columns
+        self.workspace.shown_results = {
+            "run": self.run,
+            "rows": [row["id"] for row in chosen.values() if isinstance(row, dict)],
+            "columns": [column.name for column in self.model.columns if column.name not in hidden],
+        }

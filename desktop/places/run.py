@@ -1,0 +1,237 @@
+"""Run: questions over the documents of the case, one after the other, and what comes of them as it comes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QCloseEvent
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QHBoxLayout,
+    QLabel,
+    QProgressBar,
+    QSplitter,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop.actions import Actions
+from desktop.buttons import push_button
+from desktop.notify import Notifier
+from desktop.place import Place
+from desktop.queue_panel import QueuePanel
+from desktop.run_queue import RunQueue, name_of
+from desktop.run_view import RunView
+from desktop.sleep import SleepInhibitor
+from desktop.theme import icon
+from desktop.words import duration_text
+from desktop.workspace import Workspace
+
+_NOT_YET = "Nothing runs.\n\nChoose Start: operators, rows and reasons are shown here while they come."
+_BUILDING = "A question is being improved.\n\nThe place Improve shows the plans that are tried."
+_BUILT = "Improving has ended.\n\nThe place Improve shows the plans and the choice between them."
+_GOING = {"going": "Running", "pausing": "Paused", "cancelling": "Stopping"}
+
+
+class RunPlace(Place):
+    """The queue at the left; at the right the run that goes on, or was the last."""
+
+    name = "Run"
+    icon_name = "run"
+
+    def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
+        super().__init__(workspace, parent)
+        self.queue = RunQueue(workspace, self)
+        self.panel = QueuePanel(workspace, self.queue)
+        self.view = RunView(workspace)
+        self.sleep = SleepInhibitor(self)
+        self.notifier = Notifier(self)
+        self._build()
+        self._connect()
+        self._show()
+
+    def activate(self) -> None:
+        """Bring the queue and the choice of documents up to date."""
+        self.queue.load()
+        self.panel.choices.look()
+        self.view.rows.refresh()
+        (self.panel.table if self.queue.entries else self.panel.add).setFocus()
+
+    def deactivate(self) -> None:
+        """Give up questions whose answers nobody would see."""
+        self.view.stop()
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Let the computer sleep when the window goes."""
+        self.sleep.release()
+        super().closeEvent(event)
+
+    def add_actions(self, actions: Actions) -> None:
+        """Add what can be done with runs."""
+        add, panel = actions.add, self.panel
+        add("&Start, or continue", self.start, menu="Run", shortcut="F5", icon_name="resume")
+        add("&Pause, or go on", self.pause_or_resume, menu="Run", shortcut="F6", icon_name="pause")
+        add("&Cancel", self.cancel, menu="Run", shortcut="Shift+F5", icon_name="cancel")
+        add("Run &overnight", self.overnight.toggle, menu="Run", shortcut="F7", icon_name="night")
+        add("&Add a question…", panel.offer_questions, menu="Run", shortcut="Ctrl+Shift+N", icon_name="add")
+        add("Add a &file…", panel.choose_file, menu="Run", shortcut="Ctrl+Alt+F", icon_name="open")
+        add("Move &up", lambda: panel.shift(-1), menu="Run", shortcut="Alt+Up", icon_name="up")
+        add("Move &down", lambda: panel.shift(1), menu="Run", shortcut="Alt+Down", icon_name="down")
+        add("&Remove from the queue", panel.remove, menu="Run", shortcut="Shift+Del", icon_name="remove")
+        add("Show the &results", self.show_results, menu="Run", shortcut="Ctrl+Shift+R", icon_name="next")
+
+    def start(self) -> None:
+        """Continue the chosen entry if it was interrupted, begin it if it waits, else begin the next that waits."""
+        if self.workspace.job.is_going:
+            self.workspace.said.emit("Something is going on already.", "The queue goes on by itself at its end.")
+            return
+        entry = self.panel.current()
+        wanted = entry["id"] if entry and (self.queue.can_continue(entry) or entry["state"] == "waiting") else 0
+        if not self.queue.start(wanted):
+            self.workspace.said.emit("There is nothing to run.", "Add a question to the queue.")
+
+    def pause_or_resume(self) -> None:
+        """Begin nothing new, or go on."""
+        job = self.workspace.job
+        if job.state == "pausing":
+            job.resume()
+        else:
+            job.pause()
+
+    def cancel(self) -> None:
+        """Stop the run; what is finished is kept."""
+        if self.queue.current:
+            self.workspace.job.cancel()
+
+    def show_results(self) -> None:
+        """Lead to the results of the chosen run."""
+        entry = self.panel.current()
+        if entry and entry["run_id"]:
+            self.workspace.results_wanted.emit(entry["run_id"])
+
+    def _build(self) -> None:
+        self.status = QLabel(textFormat=Qt.TextFormat.PlainText)
+        self.status.setAccessibleName("What is going on")
+        self.bar = QProgressBar()
+        self.bar.setAccessibleName("How far the run is")
+        self.bar.setFixedWidth(180)
+        self.go = push_button("resume", "Start", self.start)
+        self.pause = push_button("pause", "Pause", self.pause_or_resume)
+        self.stop = push_button("cancel", "Cancel", self.cancel)
+        self.results = push_button("next", "Show results", self.show_results)
+        self.overnight = QCheckBox("Run overnight")
+        self.overnight.setToolTip("Keep the computer awake until the queue is empty")
+        top = QHBoxLayout()
+        top.addWidget(self.status, 1)
+        for widget in (self.bar, self.go, self.pause, self.stop, self.results, self.overnight):
+            top.addWidget(widget)
+        self._none = QLabel(_NOT_YET, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self._none)
+        self._stack.addWidget(self.view)
+        splitter = QSplitter()
+        splitter.addWidget(self.panel)
+        splitter.addWidget(self._stack)
+        splitter.setStretchFactor(0, 2)
+        splitter.setStretchFactor(1, 3)
+        splitter.setChildrenCollapsible(False)
+        splitter.setSizes([400, 700])
+        self._note = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self._note.hide()
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(12, 10, 12, 8)
+        layout.addLayout(top)
+        layout.addWidget(self._note)
+        layout.addWidget(splitter, 1)
+
+    def _connect(self) -> None:
+        job = self.workspace.job
+        job.changed.connect(self._show)
+        job.noted.connect(self._say)
+        self.queue.changed.connect(self._show)
+        self.queue.began.connect(self._began)
+        self.queue.ended.connect(self._ended)
+        self.queue.emptied.connect(self._emptied)
+        self.panel.selected.connect(self._show)
+        self.overnight.toggled.connect(self._stay_awake)
+        self.sleep.changed.connect(self._tell_sleep)
+        self.workspace.run_wanted.connect(lambda pipeline: self.workspace.place_wanted.emit(self.name))
+
+    def _began(self, id: int) -> None:
+        self.panel.select(id)
+        self._note.hide()
+        is_build = self.workspace.job.name == "build"
+        self._none.setText(_BUILDING if is_build else _NOT_YET)
+        self._stack.setCurrentWidget(self._none if is_build else self.view)
+        self.view.begin()
+        self._stay_awake()
+
+    def _ended(self, entry: dict[str, Any]) -> None:
+        if entry["kind"] == "build":
+            self._none.setText(_BUILT)
+        state = self.queue.state_of(entry)
+        self.notifier.tell(f"{name_of(entry)}: {state}", entry["told"])
+        if state in ("failed", "interrupted"):
+            self._say(f"{name_of(entry)} {state}: {entry['told']} Continue goes on from the last reply.")
+        self.panel.select(entry["id"])
+        if state == "interrupted":
+            self._emptied()
+
+    def _emptied(self) -> None:
+        self.sleep.release()
+
+    def _stay_awake(self) -> None:
+        if self.overnight.isChecked() and self.queue.current:
+            self.sleep.hold()
+        elif self.sleep.how:
+            self.sleep.release()
+
+    def _tell_sleep(self) -> None:
+        if self.sleep.why_not:
+            self._say(f"The computer may fall asleep: {self.sleep.why_not}. Set it to stay awake yourself.")
+        held = f" (kept awake by {self.sleep.how})" if self.sleep.how else ""
+        self.overnight.setToolTip(f"Keep the computer awake until the queue is empty{held}")
+
+    def _say(self, text: str) -> None:
+        self._note.setText(text)
+        self._note.show()
+
+    def _show(self) -> None:
+        job, going = self.workspace.job, bool(self.queue.current)
+        entry = self.panel.current()
+        continues = entry is not None and self.queue.can_continue(entry)
+        self.go.setText("Continue" if continues else "Start")
+        self.go.setVisible(not going)
+        self.go.setEnabled(not job.is_going and (continues or self.queue.next_waiting() is not None))
+        self.pause.setVisible(going)
+        self.pause.setEnabled(job.state != "cancelling")
+        paused = job.state == "pausing"
+        self.pause.setText("Go on" if paused else "Pause")
+        self.pause.setIcon(icon("resume" if paused else "pause"))
+        self.stop.setVisible(going)
+        self.stop.setEnabled(job.state != "cancelling")
+        self.results.setVisible(bool(entry and entry["run_id"] and entry["id"] != self.queue.current))
+        self.bar.setVisible(going)
+        self._show_progress()
+
+    def _show_progress(self) -> None:
+        job, running = self.workspace.job, self.queue.entry(self.queue.current)
+        if running is None:
+            waiting = sum(entry["state"] == "waiting" for entry in self.queue.entries)
+            interrupted = self.queue.to_continue()
+            busy = "The documents are being read." if job.is_going else ""
+            text = (
+                f"{name_of(interrupted)} was interrupted." if interrupted else f"{waiting:,} waiting" if waiting else ""
+            )
+            self.status.setText(busy or text)
+            return
+        operators = job.run.get("operators", [])
+        total = sum(max(each["total"], each["done"]) for each in operators)
+        done = sum(each["done"] for each in operators)
+        self.bar.setRange(0, total if total else 0)
+        self.bar.setValue(done)
+        left = job.run.get("left_seconds")
+        ends = f", about {duration_text(left)} left" if left and job.state == "going" else ""
+        self.status.setText(f"{_GOING.get(job.state, 'Running')}: {name_of(running)}{ends}")

@@ -1,0 +1,207 @@
+"""Start: a new case, one of the recent ones, or a folder that is dropped; and what this machine lacks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QSize, QStandardPaths, Qt, QTimer
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import (
+    QGridLayout,
+    QGroupBox,
+    QHBoxLayout,
+    QLabel,
+    QListWidget,
+    QListWidgetItem,
+    QPushButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop.buttons import IconLabel, push_button
+from desktop.case_dialogs import ask_for_case, ask_for_folder, ask_for_new_case
+from desktop.place import Place
+from desktop.theme import icon
+from desktop.workspace import Workspace
+
+_MARKS = {"ok": ("check", "works"), "note": ("warning", "note"), "missing": ("warning", "missing")}
+_PATH = Qt.ItemDataRole.UserRole
+_LOOK_MILLISECONDS = 200
+
+
+class StartPlace(Place):
+    """The first place, and the only one without a case."""
+
+    name = "Start"
+    icon_name = "start"
+    needs_case = False
+
+    def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
+        super().__init__(workspace, parent)
+        title = QLabel("Drop a folder of records anywhere on this window")
+        font = title.font()
+        font.setPointSizeF(font.pointSizeF() * 1.6)
+        title.setFont(font)
+        hint = QLabel("PDFs, scans, mail, office files. Everything is read on this computer, and stays on it.")
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(32, 28, 32, 20)
+        layout.setSpacing(12)
+        layout.addWidget(title)
+        layout.addWidget(hint)
+        layout.addLayout(self._buttons())
+        columns = QHBoxLayout()
+        columns.setSpacing(20)
+        columns.addWidget(self._recent_box(), 2)
+        columns.addWidget(self._machine_box(), 3)
+        layout.addSpacing(8)
+        layout.addLayout(columns, 1)
+        self._asked = False
+        self._soon = QTimer(self, interval=_LOOK_MILLISECONDS, singleShot=True)
+        self._soon.timeout.connect(self._look_when_idle)
+        workspace.case_opened.connect(lambda path: self._show_recent())
+
+    def activate(self) -> None:
+        """Show the recent cases, and look at the machine once."""
+        self._show_recent()
+        if not self._asked:
+            self._soon.start()
+        self._new.setFocus()
+
+    def deactivate(self) -> None:
+        """Look at the machine another time."""
+        self._soon.stop()
+
+    def look(self) -> None:
+        """Look at this machine (some seconds, in the worker)."""
+        self._asked = True
+        self._again.setEnabled(False)
+        self._verdict.setText("Looking at this computer…")
+        self.workspace.client.ask("doctor.checks", self._show_checks, self._not_checked)
+
+    def open_sample(self) -> None:
+        """Copy the sample records beside the user's documents, and open a case for them."""
+        documents = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
+        folder = str(Path(documents or Path.home()) / "Redwell sample")
+
+        def copied(sample: dict[str, str]) -> None:
+            self.workspace.open_case(sample["case"], create=True, folder=sample["records"])
+
+        self.workspace.client.ask("sample.copy", copied, is_edit=True, folder=folder)
+
+    def _look_when_idle(self) -> None:
+        """Look at the machine once, though not beside a case that is being opened: that would take longer then."""
+        if self.workspace.is_opening:
+            self._soon.start()
+        elif not self._asked:
+            self.look()
+
+    def _buttons(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        made = []
+        for text, name, do in (
+            ("New case…", "add", ask_for_new_case),
+            ("Open case…", "open", ask_for_case),
+            ("Add folder…", "folder", ask_for_folder),
+            ("Open the sample case", "documents", lambda parent, space: self.open_sample()),
+        ):
+            button = QPushButton(icon(name), text)
+            button.setMinimumHeight(36)
+            button.clicked.connect(lambda checked=False, do=do: do(self, self.workspace))
+            row.addWidget(button)
+            made.append(button)
+        self._new = made[0]
+        row.addStretch(1)
+        return row
+
+    def _recent_box(self) -> QGroupBox:
+        box = QGroupBox("Recent cases")
+        self._recent = QListWidget()
+        self._recent.setAccessibleName("Recent cases")
+        self._recent.itemActivated.connect(lambda item: self.workspace.open_case(item.data(_PATH)))
+        self._none = QLabel("None yet. A case is one file that holds everything about one investigation.")
+        self._none.setWordWrap(True)
+        layout = QVBoxLayout(box)
+        layout.addWidget(self._none, 0, Qt.AlignmentFlag.AlignTop)
+        layout.addWidget(self._recent, 1)
+        return box
+
+    def _machine_box(self) -> QGroupBox:
+        box = QGroupBox("This computer")
+        self._verdict = QLabel()
+        self._again = QPushButton(icon("retry"), "Look again")
+        self._again.clicked.connect(self.look)
+        top = QHBoxLayout()
+        top.addWidget(self._verdict, 1)
+        top.addWidget(self._again)
+        self._checks = QScrollArea(widgetResizable=True)
+        self._checks.setFrameShape(QScrollArea.Shape.NoFrame)
+        self._checks.setAccessibleName("What works on this computer")
+        layout = QVBoxLayout(box)
+        layout.addLayout(top)
+        layout.addWidget(self._checks, 1)
+        return box
+
+    def _show_recent(self) -> None:
+        self._recent.clear()
+        for path in self.workspace.recent():
+            item = QListWidgetItem(icon("documents"), f"{Path(path).stem}\n{Path(path).parent}")
+            item.setData(_PATH, path)
+            item.setToolTip(path)
+            item.setSizeHint(QSize(0, 2 * self._recent.fontMetrics().height() + 10))
+            self._recent.addItem(item)
+        self._none.setVisible(not self._recent.count())
+        self._recent.setVisible(bool(self._recent.count()))
+
+    def _not_checked(self, message: str, advice: str) -> None:
+        self._again.setEnabled(True)
+        self._verdict.setText("This computer could not be looked at.")
+        self.workspace.said.emit(message, advice)
+
+    def _show_checks(self, found: list[dict[str, Any]]) -> None:
+        self._again.setEnabled(True)
+        missing = [check for check in found if check["state"] == "missing"]
+        names = ", ".join(check["name"] for check in missing)
+        self._verdict.setText(f"Needed: {names}" if missing else "Redwell can run.")
+        self._verdict.setWordWrap(True)
+        page = QWidget()
+        grid = QGridLayout(page)
+        grid.setContentsMargins(0, 0, 8, 0)
+        grid.setVerticalSpacing(8)
+        grid.setColumnStretch(1, 1)
+        order = {"missing": 0, "note": 1, "ok": 2}
+        for row, check in enumerate(sorted(found, key=lambda check: order[check["state"]])):
+            self._add_check(grid, row, check)
+        grid.setRowStretch(len(found), 1)
+        self._checks.setWidget(page)
+
+    def _add_check(self, grid: QGridLayout, row: int, check: dict[str, Any]) -> None:
+        name, word = _MARKS[check["state"]]
+        mark = IconLabel(name, f"{check['name']}: {word}")
+        advice = f"\n{check['advice']}" if check["advice"] else ""
+        text = QLabel(f"{check['name']}: {check['detail']}{advice}", textFormat=Qt.TextFormat.PlainText, wordWrap=True)
+        grid.addWidget(mark, row, 0, Qt.AlignmentFlag.AlignTop)
+        grid.addWidget(text, row, 1, Qt.AlignmentFlag.AlignTop)
+        if mend := self._mend_button(check):
+            mend.setAccessibleName(f"{mend.text()}: {check['name']}")
+            grid.addWidget(mend, row, 2, Qt.AlignmentFlag.AlignTop)
+
+    def _mend_button(self, check: dict[str, Any]) -> QPushButton | None:
+        """Make the button that does what a check advises; None where there is nothing to do."""
+        space = self.workspace
+        match check["mend"]:
+            case "install":
+                return push_button("download", "Install", lambda: space.model_offered.emit(check["subject"]))
+            case "measure":
+                return push_button("speed", "Measure", lambda: space.speed_wanted.emit(check["subject"]))
+            case "settings":
+                return push_button("settings", "Settings", lambda: space.place_wanted.emit("Settings"))
+            case _ if check["state"] == "missing":
+                return push_button("retry", "Copy what to do", lambda: self._copy(check["name"], check["advice"]))
+        return None
+
+    def _copy(self, name: str, advice: str) -> None:
+        QGuiApplication.clipboard().setText(advice)
+        self.workspace.said.emit(f"{name}: what to do is on the clipboard.", advice)

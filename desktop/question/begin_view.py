@@ -1,0 +1,93 @@
+"""What is shown while no pipeline is written: the templates, and those of this case."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QDateTime, QLocale, QSize, Qt, Signal
+from PySide6.QtWidgets import QGroupBox, QHBoxLayout, QLabel, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
+
+from desktop.theme import icon
+
+_DATA = Qt.ItemDataRole.UserRole
+
+
+class BeginView(QWidget):
+    """Two lists: what to begin with, and what was written before."""
+
+    template_chosen = Signal(dict)
+    """A template (engine.templates.PipelineTemplate)."""
+    file_chosen = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        title = QLabel("What do you want to know?")
+        font = title.font()
+        font.setPointSizeF(font.pointSizeF() * 1.6)
+        title.setFont(font)
+        hint = QLabel("A question is a row of steps over the documents of this case. Begin with one that is ready.")
+        hint.setWordWrap(True)
+        self.templates = self._list("Templates", "templates")
+        self.templates.itemActivated.connect(lambda item: self.template_chosen.emit(item.data(_DATA)))
+        self.templates.itemClicked.connect(lambda item: self.template_chosen.emit(item.data(_DATA)))
+        self.files = self._list("Questions of this case", "question")
+        self.files.itemActivated.connect(lambda item: self.file_chosen.emit(item.data(_DATA)))
+        self.files.itemClicked.connect(lambda item: self.file_chosen.emit(item.data(_DATA)))
+        self._none = QLabel("None yet. What you write is kept in a folder beside the case.", wordWrap=True)
+        columns = QHBoxLayout()
+        columns.setSpacing(20)
+        columns.addWidget(_box("Begin with", self.templates), 3)
+        columns.addWidget(_box("Questions of this case", self.files, self._none), 2)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(20, 16, 20, 12)
+        layout.setSpacing(12)
+        layout.addWidget(title)
+        layout.addWidget(hint)
+        layout.addLayout(columns, 1)
+        self.show_files([], [])
+
+    def show_templates(self, found: list[dict[str, Any]]) -> None:
+        """Show the templates."""
+        self.templates.clear()
+        for one in found:
+            self._add(self.templates, "templates", f"{one['title']}\n{one['summary']}", one, lines=3)
+
+    def show_files(self, found: list[dict[str, Any]], elsewhere: list[str]) -> None:
+        """Show the pipelines beside the case, and the paths of those opened from other places."""
+        self.files.clear()
+        for one in found:
+            when = QDateTime.fromSecsSinceEpoch(int(one["changed_at"]))
+            text = QLocale().toString(when, QLocale.FormatType.ShortFormat)
+            self._add(self.files, "question", f"{one['name']}\n{text}", one["path"])
+        for path in elsewhere:
+            self._add(self.files, "question", f"{Path(path).stem}\n{Path(path).parent}", path)
+        self._none.setVisible(not self.files.count())
+        self.files.setVisible(bool(self.files.count()))
+
+    def _list(self, name: str, icon_name: str) -> QListWidget:
+        made = QListWidget()
+        made.setAccessibleName(name)
+        made.setWordWrap(True)
+        made.setSpacing(2)
+        made.setIconSize(QSize(24, 24))
+        made.setMouseTracking(True)
+        made.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        return made
+
+    def _add(self, into: QListWidget, icon_name: str, text: str, data: Any, lines: int = 2) -> None:
+        item = QListWidgetItem(icon(icon_name), text)
+        item.setData(_DATA, data)
+        item.setToolTip(text)
+        item.setSizeHint(QSize(0, lines * into.fontMetrics().lineSpacing() + 12))
+        into.addItem(item)
+
+
+def _box(title: str, *widgets: QWidget) -> QGroupBox:
+    box = QGroupBox(title)
+    layout = QVBoxLayout(box)
+    for widget in widgets:
+        layout.addWidget(widget, 0 if isinstance(widget, QLabel) else 1)
+    if any(isinstance(widget, QLabel) for widget in widgets):
+        layout.addStretch(0)
+    return box

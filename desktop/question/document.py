@@ -1,0 +1,277 @@
+"""The pipeline being written, as a model without widgets: one text, which cards and YAML both show and change."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from desktop.question.history import History
+from desktop.question.keeper import Keeper
+from desktop.workspace import Workspace
+
+READ_MILLISECONDS = 200
+CHECK_MILLISECONDS = 350
+ESTIMATE_MILLISECONDS = 900
+SAVE_MILLISECONDS = 1500
+"""How long after the last change the cards follow what was typed, it is checked, estimated, and kept."""
+
+EMPTY: dict[str, Any] = {"cards": [], "steps": [], "datasets": [], "default_model": "", "problem": None}
+
+
+class PipelineDocument(QObject):
+    """Holds the text, and what the worker says of it. The text is all there is: cards are read from it.
+
+    A change of a card is made in the worker, on the text as it is; if somebody typed meanwhile, it is made again.
+    """
+
+    text_changed = Signal(str)
+    """There is another text, not by `type_text`."""
+    outline_changed = Signal()
+    problems_changed = Signal()
+    estimate_changed = Signal()
+    state_changed = Signal()
+    """Name, whether it is kept, or what can be undone has changed."""
+    opened = Signal()
+    """Another pipeline is being written now, or none."""
+    refused = Signal(str)
+    """A change that could not be made, and why."""
+
+    def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._workspace = workspace
+        self.types: dict[str, dict[str, Any]] = {}
+        self.is_open = False
+        self.file = Keeper(workspace, self)
+        self.file.changed.connect(self.state_changed)
+        self._clear()
+        self._changes: deque[tuple[dict[str, Any], str]] = deque()
+        self._waiting: dict[str, str] = {}
+        self._in_flight = ""
+        self._read_soon = self._timer(READ_MILLISECONDS, self._read)
+        self._check_soon = self._timer(CHECK_MILLISECONDS, self._check)
+        self._estimate_soon = self._timer(ESTIMATE_MILLISECONDS, self._estimate)
+        self._save_soon = self._timer(SAVE_MILLISECONDS, self._save_ours)
+
+    @property
+    def text(self) -> str:
+        """Return the whole YAML."""
+        return self.history.text
+
+    @property
+    def cards(self) -> list[dict[str, Any]]:
+        """Return the operators as last read (engine.language.outline.Card)."""
+        cards: list[dict[str, Any]] = self.outline["cards"]
+        return cards
+
+    @property
+    def is_kept(self) -> bool:
+        """Say whether the text is in its file."""
+        return bool(self.file.path) and self.text == self.file.kept
+
+    @property
+    def is_busy(self) -> bool:
+        """Say whether changes are on their way, or something typed has not been read."""
+        return bool(self._changes or self._in_flight) or self._read_soon.isActive() or "read" in self._waiting
+
+    @property
+    def directory(self) -> str:
+        """Return where relative paths of the pipeline start."""
+        return str(Path(self.file.path).parent if self.file.path else self.file.folder)
+
+    def learn_types(self) -> None:
+        """Ask which operators there are, unless that is known; cards wait for it."""
+        if not self.types:
+            self._workspace.client.ask("pipelines.operators", self._take_types)
+
+    def begin(self, text: str, name: str) -> None:
+        """Write a new pipeline, which is in no file yet."""
+        self._start(text, name, path="", digest="", kept="")
+
+    def show_saved(self, saved: dict[str, Any]) -> None:
+        """Go on with a pipeline from a file (engine.worker.pipeline_files.SavedPipeline)."""
+        self._start(saved["text"], saved["name"], path=saved["path"], digest=saved["digest"], kept=saved["text"])
+
+    def close(self) -> None:
+        """Write none any more; what is not kept yet is."""
+        self.keep()
+        self._stop()
+        self._clear()
+        self.is_open = False
+        self.opened.emit()
+
+    def type_text(self, text: str) -> None:
+        """Take what a person typed into the YAML."""
+        if text != self.text:
+            self.history.push(text, "yaml")
+            self._read_soon.start()
+            self._touched()
+
+    def change(self, tag: str = "", **change: Any) -> None:
+        """Make a change of a card (engine.worker.pipeline_changes); those with one `tag` are undone together."""
+        self._changes.append((change, tag))
+        self._next_change()
+
+    def undo(self) -> None:
+        """Go back to the text before the last change, on whichever side it was made."""
+        self._go_to(self.history.undo())
+
+    def redo(self) -> None:
+        """Make the change again that was undone."""
+        self._go_to(self.history.redo())
+
+    def save(self, path: str = "", *, overwrite: bool = False, then: Callable[[str], object] | None = None) -> None:
+        """Keep the text in its file, or in another one; `then` is called with the path."""
+        self._save_soon.stop()
+        self.file.save(self.text, path, overwrite=overwrite, then=then)
+
+    def keep(self) -> None:
+        """Let nothing be lost: changes of a file that is not the case's go into one beside the case."""
+        if self.is_open and self.history.can_undo and not self.is_kept:
+            file = self.file
+            self.save("" if file.is_ours else str(file.folder / f"{file.name} (changed).yaml"), overwrite=True)
+
+    def problems_of(self, operator: str) -> list[dict[str, Any]]:
+        """Return the problems of one operator."""
+        return [problem for problem in self.problems if problem["operator"] == operator]
+
+    def stop(self) -> None:
+        """Give up questions; what is typed stays."""
+        for name in list(self._waiting):
+            self._workspace.client.forget(self._waiting.pop(name))
+
+    # -- inside --------------------------------------------------------------------------------------------------
+
+    def _clear(self) -> None:
+        self.history = History()
+        self.outline = dict(EMPTY)
+        self.problems: list[dict[str, Any]] = []
+        self.fields: dict[str, list[str]] = {}
+        self.estimate: dict[str, Any] | None = None
+        self.file.begin("")
+
+    def _timer(self, milliseconds: int, do: Any) -> QTimer:
+        timer = QTimer(self, interval=milliseconds, singleShot=True)
+        timer.timeout.connect(do)
+        return timer
+
+    def _stop(self) -> None:
+        self.stop()
+        self._changes.clear()
+        if self._in_flight:
+            self._workspace.client.forget(self._in_flight)
+            self._in_flight = ""
+        for timer in (self._read_soon, self._check_soon, self._estimate_soon, self._save_soon):
+            timer.stop()
+
+    def _start(self, text: str, name: str, *, path: str, digest: str, kept: str) -> None:
+        self._stop()
+        self._clear()
+        self.history = History(text)
+        self.file.begin(name, path, digest, kept)
+        self.is_open = True
+        self.learn_types()
+        self.opened.emit()
+        self.text_changed.emit(text)
+        self.state_changed.emit()
+        self._read()
+
+    def _take_types(self, found: list[dict[str, Any]]) -> None:
+        self.types.update((one["kind"], one) for one in found)
+        self.outline_changed.emit()
+
+    def _touched(self) -> None:
+        if self.file.is_ours:
+            self._save_soon.start()
+        self.state_changed.emit()
+
+    def _save_ours(self) -> None:
+        if self.is_open and not self.is_kept and self.file.is_ours:
+            self.save()
+
+    def _go_to(self, text: str) -> None:
+        self._changes.clear()
+        self.text_changed.emit(text)
+        self._touched()
+        self._read()
+
+    def _next_change(self) -> None:
+        if self._in_flight or not self._changes:
+            return
+        change, tag = self._changes[0]
+        before = self.text
+
+        def done(found: dict[str, Any]) -> None:
+            self._in_flight = ""
+            if self._changes and self._changes[0][0] is change and self.text == before:
+                self._changes.popleft()
+                self._take_change(found, tag)
+            self._next_change()
+
+        def failed(message: str, advice: str) -> None:
+            self._in_flight = ""
+            self._changes.clear()
+            self._workspace.said.emit(message, advice)
+
+        self._in_flight = self._workspace.client.ask("pipelines.change", done, failed, text=before, change=change)
+
+    def _take_change(self, found: dict[str, Any], tag: str) -> None:
+        self.outline = found["outline"]
+        if found["note"]:
+            self.refused.emit(found["note"])
+        if found["text"] != self.text:
+            self.history.push(found["text"], tag)
+            self.text_changed.emit(found["text"])
+            self._touched()
+            self._check_soon.start()
+        self.outline_changed.emit()
+
+    def _ask(self, name: str, query: str, then: Any, failed: Any = None, **given: Any) -> None:
+        """Ask about the text as it is now; an answer about another one is not taken, nor is one before the latest."""
+        if name in self._waiting:
+            self._workspace.client.forget(self._waiting.pop(name))
+        text = self.text
+
+        def done(found: Any) -> None:
+            self._waiting.pop(name, None)
+            if text == self.text:
+                then(found)
+
+        def lost(message: str, advice: str) -> None:
+            self._waiting.pop(name, None)
+            if failed is not None:
+                failed()
+
+        self._waiting[name] = self._workspace.client.ask(query, done, lost, text=text, **given)
+
+    def _read(self) -> None:
+        self._read_soon.stop()
+
+        def read(found: dict[str, Any]) -> None:
+            self.outline = found["outline"] if found["outline"]["problem"] is None else self.outline
+            self.outline_changed.emit()
+            self._check_soon.start()
+
+        self._ask("read", "pipelines.read", read)
+
+    def _check(self) -> None:
+        def checked(found: dict[str, Any]) -> None:
+            self.problems, self.fields = found["problems"], found["fields"] or self.fields
+            self.problems_changed.emit()
+            if any(problem["severity"] == "error" for problem in self.problems):
+                self._show_estimate(None)
+            else:
+                self._estimate_soon.start()
+
+        self._ask("check", "pipelines.check", checked, directory=self.directory)
+
+    def _estimate(self) -> None:
+        given = {"directory": self.directory, "case": self._workspace.case}
+        self._ask("estimate", "pipelines.estimate", self._show_estimate, lambda: self._show_estimate(None), **given)
+
+    def _show_estimate(self, found: dict[str, Any] | None) -> None:
+        self.estimate = found
+        self.estimate_changed.emit()

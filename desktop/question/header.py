@@ -1,0 +1,88 @@
+"""The line above the cards: the name, undo and redo, problems, what a run will take, and the buttons that go on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
+
+from desktop.buttons import push_button, tool_button
+from desktop.question.document import PipelineDocument
+from desktop.question.texts import problem_text
+from desktop.words import counted, duration_text
+
+
+class Header(QWidget):
+    """Shows the state of a document."""
+
+    wanted = Signal(str)
+    """others, undo, redo, problem, try or run."""
+
+    def __init__(self, document: PipelineDocument, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._document = document
+        self.title = QLabel(textFormat=Qt.TextFormat.PlainText)
+        font = self.title.font()
+        font.setBold(True)
+        self.title.setFont(font)
+        self.kept = QLabel()
+        self.estimate = QLabel()
+        self.estimate.setAccessibleName("What a run will take")
+        self.problems = QPushButton(flat=True)
+        self.problems.setAccessibleName("Problems: show the next one")
+        self.problems.clicked.connect(lambda checked=False: self.wanted.emit("problem"))
+        self._undo = tool_button("undo", "Undo", lambda: self.wanted.emit("undo"))
+        self._redo = tool_button("redo", "Redo", lambda: self.wanted.emit("redo"))
+        self.run = push_button("run", "Run…", lambda: self.wanted.emit("run"))
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(tool_button("templates", "Other questions", lambda: self.wanted.emit("others")))
+        left: tuple[QWidget, ...] = (self.title, self.kept, self._undo, self._redo)
+        for widget in left:
+            layout.addWidget(widget)
+        layout.addStretch(1)
+        attempt = push_button("try", "Try", lambda: self.wanted.emit("try"))
+        right: tuple[QWidget, ...] = (self.problems, self.estimate, attempt, self.run)
+        for widget in right:
+            layout.addWidget(widget)
+        document.opened.connect(self._begin)
+        document.state_changed.connect(self._show_state)
+        document.problems_changed.connect(self._show_problems)
+        document.estimate_changed.connect(self._show_estimate)
+
+    def _begin(self) -> None:
+        self.problems.hide()
+        self.estimate.setText("")
+
+    def _show_state(self) -> None:
+        document = self._document
+        self.title.setText(document.file.name)
+        self.title.setToolTip(document.file.path)
+        self.kept.setText("" if document.is_kept else "(not saved yet)")
+        self._undo.setEnabled(document.history.can_undo)
+        self._redo.setEnabled(document.history.can_redo)
+
+    def _show_problems(self) -> None:
+        problems = self._document.problems
+        errors = sum(problem["severity"] == "error" for problem in problems)
+        notes = len(problems) - errors
+        parts = [counted(errors, "error")] * bool(errors) + [counted(notes, "note")] * bool(notes)
+        self.problems.setText(", ".join(parts))
+        self.problems.setVisible(bool(problems))
+        self.problems.setToolTip(problem_text(problems))
+        self.run.setEnabled(not errors)
+
+    def _show_estimate(self) -> None:
+        found = self._document.estimate
+        self.estimate.setText("" if found is None else estimate_text(found))
+        self.estimate.setToolTip("" if found is None else "\n".join(found["assumed"]))
+
+
+def estimate_text(found: dict[str, Any]) -> str:
+    """Write an estimate (engine.estimate.total.Forecast) in one line."""
+    if not found["calls"]:
+        return "No model is asked"
+    tokens = found["prompt_tokens"] + found["sampled_tokens"]
+    time = "time not measured yet" if found["seconds"] is None else f"about {duration_text(found['seconds'])}"
+    return f"{counted(found['calls'], 'call')}, {tokens:,} tokens, {time}"

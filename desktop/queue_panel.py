@@ -1,0 +1,169 @@
+"""The queue of runs: which question over which documents, in which order."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QFileDialog,
+    QHBoxLayout,
+    QHeaderView,
+    QLabel,
+    QMenu,
+    QPushButton,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop.buttons import push_button, tool_button
+from desktop.rows_model import ROW_ROLE, Column, RowsModel
+from desktop.run_choices import RunChoices
+from desktop.run_queue import RunQueue, input_text, name_of
+from desktop.tables import make_table
+from desktop.theme import icon
+from desktop.workspace import Workspace
+
+_PIPELINES = "Questions (*.yaml *.yml)"
+_EMPTY = (
+    "Nothing is queued.\n\nMake a question in the place Question, or choose Add.\n"
+    "Several questions run one after the other, overnight too."
+)
+
+
+class QueuePanel(QWidget):
+    """Shows a RunQueue and changes it; which entry is begun is the place's business."""
+
+    selected = Signal()
+
+    def __init__(self, workspace: Workspace, queue: RunQueue, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._space, self.queue = workspace, queue
+        self.model = RowsModel(
+            (
+                Column("Question", name_of, tip=lambda row: str(row["pipeline"])),
+                Column("Documents", lambda row: input_text(row["input"])),
+                Column("State", queue.state_of, tip=lambda row: str(row["told"]) or queue.state_of(row)),
+            ),
+            self,
+        )
+        self.table = make_table(self.model, "Queue of runs")
+        header = self.table.horizontalHeader()
+        for column, mode in enumerate(
+            (
+                QHeaderView.ResizeMode.Stretch,
+                QHeaderView.ResizeMode.ResizeToContents,
+                QHeaderView.ResizeMode.ResizeToContents,
+            )
+        ):
+            header.setSectionResizeMode(column, mode)
+        self.table.selectionModel().currentRowChanged.connect(lambda now, before: self._selected())
+        self._empty = QLabel(_EMPTY, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self.table)
+        self._stack.addWidget(self._empty)
+        self.choices = RunChoices(workspace)
+        self.choices.chosen.connect(self._choose)
+        self.told = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self.told.setAccessibleName("How the chosen run ended")
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addLayout(self._buttons())
+        layout.addWidget(self._stack, 1)
+        layout.addWidget(self.choices)
+        layout.addWidget(self.told)
+        queue.changed.connect(self._show)
+        self._show()
+
+    def current(self) -> dict[str, Any] | None:
+        """Return the entry that is chosen, None when none is."""
+        row: dict[str, Any] | None = self.table.currentIndex().data(ROW_ROLE)
+        return row
+
+    def select(self, id: int) -> None:
+        """Choose an entry by its id."""
+        for number, row in enumerate(self.model.rows):
+            if row["id"] == id:
+                self.table.selectRow(number)
+
+    def offer_questions(self) -> None:
+        """Show the questions that can be added, as a menu."""
+        self._space.ask("queue.questions", self._show_menu)
+
+    def choose_file(self) -> None:
+        """Ask for a pipeline file."""
+        dialog = QFileDialog(self, "Add a question to the queue")
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.setNameFilter(_PIPELINES)
+        dialog.setDirectory(str(Path(self._space.case).parent))
+        dialog.fileSelected.connect(self.queue.add)
+        dialog.open()
+
+    def remove(self) -> None:
+        """Take the chosen entry off the queue."""
+        if entry := self.current():
+            self.queue.remove(entry["id"])
+
+    def shift(self, step: int) -> None:
+        """Move the chosen entry up (-1) or down (1); it stays chosen."""
+        if entry := self.current():
+            place = self.table.currentIndex().row() + step
+            self.queue.move(entry["id"], step)
+            if 0 <= place < len(self.model.rows):
+                self.table.selectRow(place)
+
+    def _buttons(self) -> QHBoxLayout:
+        self.add: QPushButton = push_button("add", "Add", self.offer_questions)
+        self.add.setToolTip("Add a question to the queue")
+        self._change = [
+            tool_button("up", "Move up", lambda: self.shift(-1)),
+            tool_button("down", "Move down", lambda: self.shift(1)),
+            tool_button("remove", "Remove from the queue", self.remove),
+        ]
+        row = QHBoxLayout()
+        row.addWidget(QLabel("Queue"))
+        row.addStretch(1)
+        row.addWidget(self.add)
+        for button in self._change:
+            row.addWidget(button)
+        return row
+
+    def _show_menu(self, questions: list[dict[str, Any]]) -> None:
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        for question in questions:
+            menu.addAction(icon("run"), question["name"], partial(self.queue.add, question["path"]))
+        if questions:
+            menu.addSeparator()
+        menu.addAction(icon("open"), "Choose a file…", self.choose_file)
+        menu.popup(self.add.mapToGlobal(self.add.rect().bottomLeft()))
+
+    def _show(self) -> None:
+        chosen = self.current()
+        rows = [{**entry, "shown": self.queue.state_of(entry)} for entry in self.queue.entries]
+        self.model.show_rows(rows)
+        self._stack.setCurrentWidget(self.table if rows else self._empty)
+        if chosen is not None and any(row["id"] == chosen["id"] for row in rows):
+            self.select(chosen["id"])
+        elif rows:
+            self.table.selectRow(0)
+        self._selected()
+
+    def _selected(self) -> None:
+        entry = self.current()
+        is_going = entry is not None and entry["id"] == self.queue.current
+        for button in self._change:
+            button.setEnabled(entry is not None)
+        self._change[-1].setEnabled(entry is not None and not is_going)
+        self.told.setText(entry["told"] if entry is not None else "")
+        self.told.setVisible(bool(self.told.text()))
+        self.choices.show_entry(entry, can_change=not is_going)
+        self.selected.emit()
+
+    def _choose(self, given: str, model: str, trust_code: bool) -> None:
+        if entry := self.current():
+            self.queue.choose(entry["id"], given, model, trust_code=trust_code)

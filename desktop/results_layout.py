@@ -1,0 +1,199 @@
+"""The widgets of Results and how they lie beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QHBoxLayout,
+    QLabel,
+    QProgressBar,
+    QSplitter,
+    QStackedWidget,
+    QTabWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop.buttons import choice_box, push_button
+from desktop.charts_panel import ChartsPanel
+from desktop.evidence_panel import EvidencePanel
+from desktop.groups_panel import GroupsPanel
+from desktop.names_panel import NamesPanel
+from desktop.results_model import ResultColumn
+from desktop.results_table import ResultsTable
+from desktop.words import counted
+from desktop.workspace import Workspace
+
+
+class ResultsLayout(QWidget):
+    """Groups at the left, table and charts in the middle, evidence and names at the right."""
+
+    run_chosen = Signal(str)
+    side_changed = Signal()
+    """Something else is open beside the table."""
+    choice_changed = Signal()
+    """Another choice of rows: not located, not reviewed."""
+
+    def __init__(
+        self, workspace: Workspace, table: ResultsTable, selection: Callable[[], dict[str, Any]], place: QWidget
+    ) -> None:
+        super().__init__(place)
+        self._table = table
+        self.evidence = EvidencePanel(workspace)
+        self.names = NamesPanel(workspace)
+        self.charts = ChartsPanel(workspace, selection)
+        self.groups = GroupsPanel(workspace, selection)
+        self.progress = QProgressBar()
+        self.progress.setAccessibleName("Review")
+        self.progress.setFormat("not reviewed yet")
+        self.progress.setMinimumWidth(150)
+        self.progress.setMaximumWidth(260)
+        self._hint = QLabel(alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
+        self._stack = QStackedWidget()
+        self._stack.addWidget(table)
+        self._stack.addWidget(self._hint)
+        self.tabs = QTabWidget()
+        self.tabs.setAccessibleName("Table and charts")
+        self.tabs.addTab(self._with_filters(), "Rows")
+        self.tabs.addTab(self.charts, "Charts")
+        self.tabs.currentChanged.connect(lambda index: self.charts.refresh())
+        self._sides = QTabWidget()
+        self._sides.setAccessibleName("Evidence and names")
+        self._sides.addTab(self.evidence, "Evidence")
+        self._sides.addTab(self.names, "Name")
+        self._sides.currentChanged.connect(lambda index: self.side_changed.emit())
+        self._sides.hide()
+        self._arrange(workspace, place)
+
+    @property
+    def side_is_open(self) -> bool:
+        """Say whether something is open beside the table."""
+        return not self._sides.isHidden()
+
+    @property
+    def side(self) -> QWidget | None:
+        """Return what is open beside the table."""
+        return self._sides.currentWidget() if self.side_is_open else None
+
+    def open_side(self, part: QWidget) -> None:
+        """Open the evidence or the name beside the table."""
+        self._sides.setCurrentWidget(part)
+        self._sides.show()
+
+    def close_side(self) -> None:
+        """Close what is beside the table."""
+        self._sides.hide()
+
+    def show_table(self) -> None:
+        """Show the rows rather than charts."""
+        self.tabs.setCurrentIndex(0)
+
+    def show_charts(self) -> None:
+        """Show charts rather than the rows."""
+        self.tabs.setCurrentWidget(self.charts)
+
+    def show_runs(self, runs: Sequence[dict[str, Any]], current: str) -> None:
+        """Offer runs to choose from."""
+        with QSignalBlocker(self.runs):
+            self.runs.clear()
+            for run in runs:
+                started = run["started_at"][:16].replace("T", " ")
+                self.runs.addItem(f"{run['name']}, {started}, {counted(run['rows'], 'row')}", run["id"])
+        self.runs.setEnabled(bool(runs))
+        if current:
+            self.choose_run(current)
+
+    def choose_run(self, run: str) -> None:
+        """Show which run is open."""
+        with QSignalBlocker(self.runs):
+            self.runs.setCurrentIndex(self.runs.findData(run))
+
+    def show_columns(self, run: str, columns: Sequence[ResultColumn]) -> None:
+        """Offer the columns of a run for groups and charts, with no choice made."""
+        self.clear_choices()
+        self.groups.show_run(run, columns)
+        self.charts.show_run(run, columns)
+        self._sides.setTabVisible(1, any(column.resolved_by for column in columns))
+        self._stack.setCurrentIndex(0)
+
+    def show_total(self, text: str, hint: str) -> None:
+        """Say how many rows there are, or in place of the table why there is none."""
+        self.tabs.setTabText(0, text.capitalize() if text else "Rows")
+        self._below.setText(hint)
+        self._below.setVisible(bool(hint))
+
+    def show_hint(self, hint: str) -> None:
+        """Show a text in place of the table."""
+        self._hint.setText(hint)
+        self._stack.setCurrentIndex(1)
+        self.tabs.setTabText(0, "Rows")
+
+    def choices(self) -> dict[str, Any]:
+        """Return the choice of rows, as the worker takes it."""
+        boxes = {
+            "only_not_located": self._missing,
+            "only_unreviewed": self._unreviewed,
+            "least_agreed_first": self._doubtful,
+        }
+        return {key: True for key, box in boxes.items() if box.isChecked()}
+
+    def clear_choices(self) -> None:
+        """Take the choice of rows back, quietly."""
+        for box in (self._missing, self._unreviewed, self._doubtful):
+            with QSignalBlocker(box):
+                box.setChecked(False)
+
+    def _with_filters(self) -> QWidget:
+        self._missing = QCheckBox("Only with cells not located")
+        self._unreviewed = QCheckBox("Only not reviewed")
+        row = QHBoxLayout()
+        row.setContentsMargins(6, 6, 6, 2)
+        self._doubtful = QCheckBox("Most doubtful first")
+        self._doubtful.setToolTip("Rows whose readings disagree, or whose values fail a check, before the others")
+        for box in (self._missing, self._unreviewed, self._doubtful):
+            box.toggled.connect(lambda on: self.choice_changed.emit())
+            row.addWidget(box)
+        row.addStretch(1)
+        self._below = QLabel(wordWrap=True)
+        self._below.hide()
+        page = QWidget()
+        column = QVBoxLayout(page)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addLayout(row)
+        column.addWidget(self._stack, 1)
+        column.addWidget(self._below)
+        return page
+
+    def _arrange(self, workspace: Workspace, place: QWidget) -> None:
+        self.runs = choice_box("Run")
+        self.runs.setMinimumContentsLength(24)
+        self.runs.activated.connect(lambda index: self.run_chosen.emit(str(self.runs.itemData(index))))
+        top = QHBoxLayout()
+        self.export = push_button("export", "Export…", lambda: workspace.place_wanted.emit("Export"))
+        label = QLabel("Results of")
+        label.setBuddy(self.runs)
+        top.addWidget(label)
+        top.addWidget(self.runs)
+        top.addStretch(1)
+        top.addWidget(self.progress)
+        top.addWidget(self.export)
+        splitter = QSplitter()
+        for part, stretch in ((self.groups, 0), (self.tabs, 3), (self._sides, 3)):
+            splitter.addWidget(part)
+            splitter.setStretchFactor(splitter.count() - 1, stretch)
+            splitter.setCollapsible(splitter.count() - 1, False)
+        splitter.setSizes([170, 480, 480])
+        self.groups.setMinimumWidth(120)
+        self._sides.setMinimumWidth(320)
+        self.tabs.setMinimumWidth(300)
+        inner = QVBoxLayout(self)
+        inner.setContentsMargins(0, 0, 0, 0)
+        inner.addLayout(top)
+        inner.addWidget(splitter, 1)
+        outer = QVBoxLayout(place)
+        outer.setContentsMargins(12, 10, 12, 8)
+        outer.addWidget(self)

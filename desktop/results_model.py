@@ -1,0 +1,249 @@
+"""The table of results as a Qt model: a column for what reviewers said, then those of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from PySide6.QtCore import QModelIndex, QObject, Qt, Signal
+
+from desktop.paged_model import Ask, Index, PagedModel
+from desktop.theme import icon
+from desktop.words import counted
+
+REVIEW_TITLE: Final = "Review"
+NOT_LOCATED: Final = "Not located: this value was looked for in the records and not found."
+HEADING_ROLE: Final = int(Qt.ItemDataRole.UserRole) + 1
+"""The heading in a row of the table, None in a row of the results."""
+_VERDICT_ICONS: Final = {"accepted": "check", "corrected": "edit", "rejected": "reject"}
+_TIP_CHARACTERS = 1500
+
+
+@dataclass(frozen=True, slots=True)
+class ResultColumn:
+    """A column as the worker describes it (engine.worker.queries.results.ColumnInfo)."""
+
+    name: str
+    kind: str
+    resolved_by: str = ""
+
+
+class ResultsModel(PagedModel):
+    """Rows of one run. Column 0 is the review, column n the run's n-th."""
+
+    edited = Signal(str, str, str)
+    """A cell was edited in place: row id, column, text."""
+    grouped = Signal()
+    """Rows are in other groups, or other groups are folded."""
+
+    def __init__(self, ask: Ask, forget: Callable[[str], None], parent: QObject | None = None) -> None:
+        super().__init__(ask, forget, "results.page", (), parent)
+        self.run = ""
+        self.columns: Sequence[ResultColumn] = ()
+        self.can_edit = True
+        self._sort, self._descending = "", False
+        self._only: Mapping[str, Any] = {}
+        self._group_by, self._all_folded = "", False
+        self._folded_otherwise: set[str] = set()
+        self.selected = 0
+        """Rows that fit the filters: those of `rowCount`, without the headings of groups."""
+
+    def show_run(self, run: str, columns: Sequence[ResultColumn]) -> None:
+        """Show another run, without filters and in its own order."""
+        self.beginResetModel()
+        self.run, self.columns = run, tuple(columns)
+        self._sort, self._descending, self._only = "", False, {}
+        self._group_by, self._all_folded, self._folded_otherwise = "", False, set()
+        self._total = 0
+        self.endResetModel()
+        self.begin()
+
+    def clear(self) -> None:
+        """Show no run."""
+        self.stop()
+        self._is_begun = False
+        self.beginResetModel()
+        self.run, self.columns, self._total = "", (), 0
+        self._pages.clear()
+        self.endResetModel()
+        self.total_changed.emit(0)
+
+    def column_of(self, index: Index) -> ResultColumn | None:
+        """Return the column of the run that a cell lies in, None in that of the review and for no cell."""
+        place = index.column() - 1 if index.isValid() else -1
+        return self.columns[place] if 0 <= place < len(self.columns) else None
+
+    @property
+    def selection(self) -> dict[str, Any]:
+        """Return which rows are shown, in which order (engine.results.table.Selection as JSON)."""
+        return {**self._only, "sort": self._sort, "descending": self._descending}
+
+    @property
+    def is_filtered(self) -> bool:
+        """Say whether rows are left out."""
+        return bool(self._only)
+
+    def question(self) -> Mapping[str, Any]:
+        """Return the run, order and filters, and groups."""
+        asked = {"run": self.run, "only": self.selection}
+        if self._group_by:
+            others = sorted(self._folded_otherwise)
+            asked["grouping"] = {"column": self._group_by, "all_folded": self._all_folded, "others": others}
+        return asked
+
+    def taken(self, result: Mapping[str, Any]) -> None:
+        """Note how many rows there are without headings."""
+        self.selected = int(result["selected"])
+
+    @property
+    def group_column(self) -> str:
+        """Return the column that rows are grouped by, empty for none."""
+        return self._group_by
+
+    def group_by(self, column: str) -> None:
+        """Put rows below headings, one for each value of a column; empty for no groups."""
+        if column != self._group_by:
+            self._group_by, self._all_folded, self._folded_otherwise = column, False, set()
+            self.restart()
+            self.grouped.emit()
+
+    def heading(self, number: int) -> Mapping[str, Any] | None:
+        """Return the heading in a row (engine.worker.queries.results.ShownHeading), None where there is none."""
+        row = self.row(number)
+        return row if row is not None and "heading" in row else None
+
+    def heading_above(self, number: int) -> int:
+        """Return the row of the heading that a row stands below, -1 where none is known."""
+        while number >= 0 and self.row(number) is not None:
+            if self.heading(number) is not None:
+                return number
+            number -= 1
+        return -1
+
+    def fold(self, number: int) -> None:
+        """Fold the group whose heading is in a row, or unfold it."""
+        heading = self.heading(number)
+        if heading is not None:
+            self._folded_otherwise ^= {heading["heading"]}
+            self.refresh()
+            self.grouped.emit()
+
+    def fold_all(self, *, on: bool) -> None:
+        """Fold all groups, or unfold them."""
+        if self._group_by:
+            self._all_folded, self._folded_otherwise = on, set()
+            self.restart()
+            self.grouped.emit()
+
+    def show_only(self, only: Mapping[str, Any]) -> None:
+        """Show what fits filters, a Selection without its order."""
+        if only != self._only:
+            self._only = dict(only)
+            self.restart()
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        """Have the worker sort by a column; the column of reviews stands for the order of the run."""
+        name = self.columns[column - 1].name if 1 <= column <= len(self.columns) else ""
+        descending = order == Qt.SortOrder.DescendingOrder and bool(name)
+        if self.run and (name, descending) != (self._sort, self._descending):
+            self._sort, self._descending = name, descending
+            self.restart()
+
+    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's default
+        """Return the number of columns."""
+        return 0 if parent.isValid() or not self.run else len(self.columns) + 1
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Return the titles; rows are numbered as they are shown."""
+        if role != Qt.ItemDataRole.DisplayRole:
+            return None
+        if orientation == Qt.Orientation.Vertical:
+            return section + 1
+        return self.columns[section - 1].name if 1 <= section <= len(self.columns) else REVIEW_TITLE
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Return a cell; a heading is no row of the results."""
+        heading = self.heading(index.row()) if index.isValid() and index.row() < self._total else None
+        return super().data(index, role) if heading is None else self._heading(heading, index.column(), role)
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        """Let cells be edited that are here whole."""
+        flags = super().flags(index)
+        row = self.row(index.row()) if index.isValid() and index.column() else None
+        whole = row is not None and "heading" not in row and index.column() - 1 not in row["cut"]
+        return flags | Qt.ItemFlag.ItemIsEditable if whole and self.can_edit else flags
+
+    def cell(self, row: Mapping[str, Any], column: int, role: int) -> Any:
+        """Return a cell: the review in the first column, what the model wrote in the others."""
+        place = column - 1
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            is_number = place >= 0 and self.columns[place].kind == "number"
+            side = Qt.AlignmentFlag.AlignRight if is_number else Qt.AlignmentFlag.AlignLeft
+            return side | Qt.AlignmentFlag.AlignVCenter
+        return self._review(row, role) if place < 0 else self._cell(row, place, role)
+
+    def _heading(self, heading: Mapping[str, Any], column: int, role: int) -> Any:
+        text = f"{heading['heading'] or '(empty)'} ({counted(heading['count'], 'row')})"
+        match role:
+            case _ if role == HEADING_ROLE:
+                return heading
+            case Qt.ItemDataRole.AccessibleTextRole:
+                return f"Group {text}, {'folded' if heading['is_folded'] else 'unfolded'}"
+            case Qt.ItemDataRole.DisplayRole if column == 0:
+                return text
+        return None
+
+    def _review(self, row: Mapping[str, Any], role: int) -> Any:
+        match role:
+            case Qt.ItemDataRole.DisplayRole | Qt.ItemDataRole.AccessibleTextRole:
+                return "; ".join(part for part in (row["verdict"], "note" if row["note"] else "") if part)
+            case Qt.ItemDataRole.DecorationRole if row["verdict"] or row["note"]:
+                return icon(_VERDICT_ICONS.get(row["verdict"], "note"))
+            case Qt.ItemDataRole.ToolTipRole:
+                return row["note"] or None
+        return None
+
+    def _cell(self, row: Mapping[str, Any], place: int, role: int) -> Any:
+        text = row["cells"][place]
+        match role:
+            case Qt.ItemDataRole.DisplayRole | Qt.ItemDataRole.EditRole:
+                return text
+            case Qt.ItemDataRole.AccessibleTextRole:
+                told = _told(row, place, self.columns[place].name)
+                return f"{text} ({', '.join(told)})" if told else text
+            case Qt.ItemDataRole.ToolTipRole:
+                shown = text if len(text) <= _TIP_CHARACTERS else f"{text[:_TIP_CHARACTERS]}…"
+                return "\n".join((shown, *_tips(row, place, self.columns[place].name))) or None
+            case Qt.ItemDataRole.DecorationRole:
+                name = "edit" if place in row["corrected"] else "not_located" if place in row["missing"] else ""
+                return icon(name) if name else None
+        return None
+
+    def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
+        """Tell of an edit; the cell changes when the case has it."""
+        row = self.row(index.row()) if index.isValid() else None
+        if role != Qt.ItemDataRole.EditRole or row is None or "heading" in row or index.column() < 1:
+            return False
+        if str(value) != row["cells"][index.column() - 1]:
+            self.edited.emit(row["id"], self.columns[index.column() - 1].name, str(value))
+        return True
+
+
+def _told(row: Mapping[str, Any], place: int, name: str) -> list[str]:
+    """Say briefly what is remarkable about a cell."""
+    corrected = place in row["corrected"]
+    doubtful = bool(row["doubts"].get(name)) and not corrected
+    return (
+        ["to be looked at"] * doubtful
+        + ["corrected"] * corrected
+        + ["not located"] * (place in row["missing"] and not corrected)
+    )
+
+
+def _tips(row: Mapping[str, Any], place: int, name: str) -> list[str]:
+    """Say at more length what is remarkable about a cell: of a value that was corrected, no more than that."""
+    if place in row["corrected"]:
+        return ["Corrected: this is not what the model wrote."]
+    said = row["doubts"].get(name, "")
+    return [NOT_LOCATED] * (place in row["missing"]) + [said] * bool(said)

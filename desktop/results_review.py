@@ -1,0 +1,139 @@
+"""Review by keyboard: verdicts, corrections in place, notes, undo; and how far it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFileDialog, QInputDialog, QProgressBar
+
+from desktop.paged_model import ROW_ROLE
+from desktop.results_model import ResultsModel
+from desktop.results_table import ResultsTable
+from desktop.words import counted
+from desktop.workspace import Workspace
+
+
+class ResultsReview:
+    """What a reviewer does with the rows of the table."""
+
+    def __init__(self, workspace: Workspace, model: ResultsModel, table: ResultsTable, progress: QProgressBar) -> None:
+        self._workspace, self._model, self._table, self._progress = workspace, model, table, progress
+        model.edited.connect(self._correct)
+
+    def changed(self) -> None:
+        """Show what the case has now."""
+        self._model.refresh()
+        self._workspace.ask("reviews.progress", self._show_progress, run=self._model.run)
+
+    def judge(self, kind: str, *, cell: bool = False) -> None:
+        """Accept or reject the selected rows, or the current cell, or take that back; then go to the next row."""
+        rows = self._chosen()
+        if not rows or not self._may_edit():
+            return
+        column = self._column() if cell else ""
+        if cell and not column:
+            return
+        ids = rows[:1] if cell else rows
+        self._workspace.edit("reviews.judge", run=self._model.run, rows=ids, kind=kind, column=column)
+        if not cell and len(rows) == 1 and kind != "clear":
+            self._table.move_row(1)
+
+    def edit_current(self) -> None:
+        """Begin to correct the current cell in place."""
+        index = self._table.currentIndex()
+        if not self._may_edit() or not index.isValid() or not self._column():
+            return
+        if index.flags() & Qt.ItemFlag.ItemIsEditable:
+            self._table.edit(index)
+        elif index.data(ROW_ROLE) is not None:
+            self._workspace.said.emit(
+                "This text is too long to be corrected here.", "Reject the cell and write a note."
+            )
+
+    def ask_note(self) -> QInputDialog | None:
+        """Ask for the text of a note on the current row."""
+        row = self._table.currentIndex().data(ROW_ROLE)
+        if not isinstance(row, dict) or not self._may_edit():
+            return None
+        dialog = QInputDialog(self._table)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setOption(QInputDialog.InputDialogOption.UsePlainTextEditForTextInput)
+        dialog.setWindowTitle("Note")
+        dialog.setLabelText(f"Note on row {row['number']}:")
+        dialog.setTextValue(row["note"])
+        dialog.textValueSelected.connect(lambda text: self.note(row["id"], text))
+        dialog.open()
+        return dialog
+
+    def note(self, row: str, text: str) -> None:
+        """Write a note on a row; empty text takes it off."""
+        self._workspace.edit("reviews.note", run=self._model.run, row=row, text=text)
+
+    def merge(self, column: str, names: list[str], into: str) -> None:
+        """Say that names are one."""
+        if self._may_edit():
+            self._workspace.edit("names.merge", run=self._model.run, column=column, names=names, into=into)
+
+    def ask_gold(self) -> QFileDialog | None:
+        """Ask where the reviewed rows are to be written as gold answers."""
+        run = self._model.run
+        if not run:
+            return None
+        dialog = QFileDialog(self._table, "Reviewed rows as gold answers")
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setDefaultSuffix("jsonl")
+        dialog.setNameFilter("JSON lines (*.jsonl)")
+        dialog.fileSelected.connect(lambda file: self.write_gold(run, file))
+        dialog.open()
+        return dialog
+
+    def write_gold(self, run: str, file: str) -> None:
+        """Write the reviewed rows of a run, corrected, as gold answers."""
+
+        def written(rows: int) -> None:
+            self._workspace.said.emit(f"{counted(rows, 'reviewed row')} written to {file}.", "")
+
+        self._workspace.ask("reviews.gold", written, run=run, file=file)
+
+    def undo(self) -> None:
+        """Take the last step back."""
+        self._workspace.edit("reviews.undo", lambda step: self._stepped(step, "There is no review step to undo."))
+
+    def redo(self) -> None:
+        """Make the step again that was taken back last."""
+        self._workspace.edit("reviews.redo", lambda step: self._stepped(step, "There is no review step to redo."))
+
+    def _stepped(self, step: dict[str, Any] | None, nothing: str) -> None:
+        if step is None:
+            self._workspace.said.emit(nothing, "")
+
+    def _correct(self, row: str, column: str, text: str) -> None:
+        self._workspace.edit("reviews.correct", run=self._model.run, row=row, column=column, text=text)
+
+    def _may_edit(self) -> bool:
+        if not self._model.can_edit:
+            self._workspace.said.emit("The case can be read, not changed.", self._workspace.read_only)
+        return self._model.can_edit
+
+    def _chosen(self) -> list[str]:
+        """Return the ids of the selected rows, the current one where none is."""
+        indexes = self._table.selectionModel().selectedIndexes() or [self._table.currentIndex()]
+        rows = {index.row(): index.data(ROW_ROLE) for index in indexes if index.isValid()}
+        return [row["id"] for _, row in sorted(rows.items()) if isinstance(row, dict)]
+
+    def _column(self) -> str:
+        place = self._table.currentIndex().column() - 1
+        return self._model.columns[place].name if 0 <= place < len(self._model.columns) else ""
+
+    def _show_progress(self, progress: dict[str, Any]) -> None:
+        done, rows = progress["reviewed"], progress["rows"]
+        self._progress.setRange(0, max(rows, 1))
+        self._progress.setValue(done)
+        self._progress.setFormat(f"{done:,} of {rows:,} reviewed")
+        parts = [f"{progress[kind]:,} {kind}" for kind in ("accepted", "corrected", "rejected")]
+        if progress["unplaced"]:
+            parts.append(f"{progress['unplaced']:,} rows reviewed in earlier runs are not in this one")
+        self._progress.setToolTip(", ".join(parts))
+        self._progress.setAccessibleDescription(f"{done} of {rows} rows reviewed: {', '.join(parts)}")

@@ -1,0 +1,211 @@
+"""The queue of runs of the open case, as data with signals: it is kept by the worker, and begun from here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import parse_qsl, urlencode
+
+from PySide6.QtCore import QObject, Signal
+
+from desktop.words import counted
+from desktop.workspace import Workspace
+
+ALL_DOCUMENTS: Final = "case:"
+"""The `--input` for all documents of the case."""
+
+STARRED: Final = "case:starred=1"
+CANCELLED = 130
+CONTINUABLE = ("running", "failed", "cancelled")
+"""States of an entry with which it can be gone on with; running, when it is not the one that goes on."""
+
+_ENDED = {0: ("finished", "finished"), 1: ("finished", "finished; some files or rows failed")}
+
+
+def tagged(tag: str) -> str:
+    """Write the `--input` for the documents with a tag."""
+    return ALL_DOCUMENTS + urlencode({"tag": tag})
+
+
+def these_documents(ids: Sequence[str]) -> str:
+    """Write the `--input` for documents by their ids."""
+    return ALL_DOCUMENTS + urlencode([("document", id) for id in ids])
+
+
+def input_text(given: str) -> str:
+    """Say which documents an `--input` means."""
+    if not given.startswith(ALL_DOCUMENTS):
+        return given or "as the question says"
+    pairs = parse_qsl(given.removeprefix(ALL_DOCUMENTS))
+    tags = [value for key, value in pairs if key == "tag"]
+    documents = sum(key == "document" for key, _ in pairs)
+    parts = ["starred"] if any(key == "starred" for key, _ in pairs) else []
+    parts += [f"tagged {' or '.join(tags)}"] if tags else []
+    parts += [counted(documents, "document")] if documents else []
+    return ", ".join(parts) or "all documents"
+
+
+class RunQueue(QObject):
+    """`entries` are those of the worker (engine.worker.queue_file); `current` is the one that goes on, 0 for none."""
+
+    changed = Signal()
+    began = Signal(int)
+    ended = Signal(dict)
+    """A run of the queue came to its end; its entry."""
+    emptied = Signal()
+    """Nothing is left to be begun."""
+
+    def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._space = workspace
+        self.entries: list[dict[str, Any]] = []
+        self.current = 0
+        self._case = ""
+        workspace.case_opened.connect(lambda path: self._opened())
+        workspace.run_wanted.connect(self.add)
+        workspace.build_wanted.connect(self.add_build)
+        workspace.job.finished.connect(self._finished)
+        workspace.job.failed.connect(self._failed)
+        workspace.client.ready.connect(self.load)
+
+    def load(self) -> None:
+        """Ask for the queue of the open case."""
+        if self._space.case:
+            self._space.ask("queue.show", self._take)
+
+    def entry(self, id: int) -> dict[str, Any] | None:
+        """Return an entry by its id."""
+        return next((entry for entry in self.entries if entry["id"] == id), None)
+
+    def state_of(self, entry: Mapping[str, Any]) -> str:
+        """Say how an entry is: one that is marked as running and does not go on was interrupted."""
+        state = str(entry["state"])
+        return "interrupted" if state == "running" and entry["id"] != self.current else state
+
+    def can_continue(self, entry: Mapping[str, Any]) -> bool:
+        """Say whether an entry was begun and not brought to its end."""
+        return entry["id"] != self.current and entry["state"] in CONTINUABLE
+
+    def next_waiting(self) -> dict[str, Any] | None:
+        """Return the entry that is begun next."""
+        return next((entry for entry in self.entries if entry["state"] == "waiting"), None)
+
+    def to_continue(self) -> dict[str, Any] | None:
+        """Return the first entry that was interrupted."""
+        return next((entry for entry in self.entries if self.state_of(entry) == "interrupted"), None)
+
+    def add(self, pipeline: str, given: str = ALL_DOCUMENTS, model: str = "") -> None:
+        """Put a pipeline file at the end."""
+        self._edit("queue.add", pipeline=pipeline, input=given, model=model)
+
+    def add_build(self, pipeline: str, given: str, options: Mapping[str, Any]) -> None:
+        """Put the improving of a pipeline at the end; it is begun at once where nothing goes on."""
+
+        def added(entries: list[dict[str, Any]]) -> None:
+            self._take(entries)
+            self.start(entries[-1]["id"])
+
+        known = {"pipeline": pipeline, "input": given, "kind": "build", "options": dict(options)}
+        self._space.edit("queue.add", added, **known)
+
+    def remove(self, id: int) -> None:
+        """Take an entry off; not the one that goes on."""
+        if id != self.current:
+            self._edit("queue.remove", entry=id)
+
+    def move(self, id: int, step: int) -> None:
+        """Move an entry up (-1) or down (1)."""
+        self._edit("queue.move", entry=id, step=step)
+
+    def choose(self, id: int, given: str, model: str = "", *, trust_code: bool = False) -> None:
+        """Choose which documents an entry reads, and how; it waits to be run then."""
+        if id != self.current:
+            self._edit("queue.choose", entry=id, input=given, model=model, trust_code=trust_code)
+
+    def start(self, id: int = 0) -> bool:
+        """Begin an entry, or the next one that waits; False when there is none or something is going on."""
+        entry = self.entry(id) if id else self.next_waiting()
+        if entry is None or self._space.job.is_going or not self._space.case:
+            return False
+        self.current, self._case = entry["id"], self._space.case
+        self._mark("running", "")
+        given = {"pipeline": entry["pipeline"], "case": self._case, **self._space.reading_options()}
+        given |= {key: entry[key] for key in ("input", "model", "trust_code") if entry[key]}
+        self._space.job.start(entry["kind"], **given, **entry["options"])
+        self.began.emit(self.current)
+        self.changed.emit()
+        return True
+
+    def _opened(self) -> None:
+        self.entries = []
+        self.changed.emit()
+        self.load()
+
+    def _take(self, entries: list[dict[str, Any]]) -> None:
+        self.entries = entries
+        self.changed.emit()
+
+    def _edit(self, query: str, **given: Any) -> None:
+        self._space.edit(query, self._take, **given)
+
+    def _mark(self, state: str, told: str) -> None:
+        """Note how the current entry is, here at once, and in its case."""
+        run_id, case = "" if state == "running" else self._space.job.run_id, self._case
+        entry = self.entry(self.current)
+        if entry is not None and case == self._space.case:
+            entry |= {"state": state, "told": told, "run_id": run_id or entry["run_id"]}
+        known: dict[str, Any] = {"run": run_id} if run_id else {}
+        self._space.client.ask(
+            "queue.mark",
+            lambda entries: self._take(entries) if case == self._space.case else None,
+            is_edit=True,
+            case=case,
+            entry=self.current,
+            state=state,
+            told=told,
+            **known,
+        )
+
+    def _finished(self, code: int) -> None:
+        if not self.current:
+            if self._space.job.name != "run":
+                self.changed.emit()
+            return
+        if code == CANCELLED:
+            self._end("cancelled", "stopped; what was finished is kept", go_on=False)
+            return
+        self._end(*_ENDED.get(code, ("failed", f"ended with code {code}")), go_on=True)
+
+    def _failed(self, message: str, advice: str) -> None:
+        if not self.current:
+            return
+        if self._space.job.was_lost:
+            self._interrupt(message)
+        else:
+            self._end("failed", f"{message}. {advice}" if advice else message, go_on=True)
+
+    def _interrupt(self, message: str) -> None:
+        """Leave the entry marked as running in the file: the worker that would mark it is gone."""
+        entry, self.current = self.entry(self.current), 0
+        if entry is not None:
+            entry["told"] = message
+            self.ended.emit(entry)
+        self.changed.emit()
+
+    def _end(self, state: str, told: str, *, go_on: bool) -> None:
+        self._mark(state, told)
+        entry, self.current = self.entry(self.current), 0
+        if state == "finished" and self._space.job.run_id:
+            self._space.run_finished.emit(self._space.job.run_id)
+        if entry is not None:
+            self.ended.emit(entry)
+        if not (go_on and self.start()):
+            self.emptied.emit()
+        self.changed.emit()
+
+
+def name_of(entry: Mapping[str, Any]) -> str:
+    """Return what the question of an entry is called, and whether it is improved."""
+    stem = Path(entry["pipeline"]).stem
+    return f"Improve {stem}" if entry["kind"] == "build" else stem

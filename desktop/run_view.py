@@ -1,0 +1,153 @@
+"""How far a run is: its operators, what it takes, the latest rows, and why rows were turned down."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QLabel, QSplitter, QTabWidget, QVBoxLayout, QWidget
+
+from desktop.live_rows_model import LiveRowsModel
+from desktop.rows_model import ROW_ROLE, Column, RowsModel
+from desktop.tables import make_table
+from desktop.words import counted, duration_text, size_text
+from desktop.workspace import Workspace
+
+_ROWS_MILLISECONDS = 1000
+_FIELD_WIDTH = 170
+_SHORT = {"rejected": "not wanted", "failed": "failed"}
+
+
+def _number(key: str) -> Any:
+    return lambda row: f"{row[key]:,}" if row[key] else ""
+
+
+OPERATOR_COLUMNS = (
+    Column("Operator", lambda row: str(row["name"])),
+    Column("Kind", lambda row: str(row["kind"])),
+    Column("Done", lambda row: f"{row['done']:,}", is_right=True),
+    Column("Left", lambda row: f"{row['total'] - row['done']:,}" if row["total"] > row["done"] else "", is_right=True),
+    Column("Turned down", _number("rejected"), is_right=True),
+    Column("Failed", _number("failed"), is_right=True),
+    Column("Rows/min", lambda row: f"{row['per_minute']:,.1f}" if row["per_minute"] else "", is_right=True),
+    Column(
+        "Time left",
+        lambda row: "done" if row["is_finished"] else duration_text(row["left_seconds"]) if row["left_seconds"] else "",
+        is_right=True,
+    ),
+)
+REASON_COLUMNS = (
+    Column("Rows", lambda row: f"{row['rows']:,}", is_right=True),
+    Column("Operator", lambda row: str(row["operator"])),
+    Column("What", lambda row: _SHORT.get(row["fate"], str(row["fate"]))),
+    Column("Reason", lambda row: str(row["reason"])),
+)
+
+
+class RunView(QWidget):
+    """Draws the latest RunProgress (engine.worker.live) of the job; the rows are fetched beside it."""
+
+    def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._space = workspace
+        self.operators = RowsModel(OPERATOR_COLUMNS, self)
+        self.reasons = RowsModel(REASON_COLUMNS, self)
+        self.rows = LiveRowsModel(workspace.client.ask, workspace.client.forget, self)
+        self.meters = QLabel()
+        self.meters.setAccessibleName("What the run takes")
+        self.meters.setWordWrap(True)
+        self.operator_table = make_table(self.operators, "Operators of the run")
+        self.operator_table.selectionModel().currentRowChanged.connect(lambda now, before: self._choose_operator())
+        self.row_table = make_table(self.rows, "Latest rows")
+        self.row_table.horizontalHeader().setDefaultSectionSize(_FIELD_WIDTH)
+        self.row_table.horizontalHeader().setStretchLastSection(True)
+        self.reason_table = make_table(self.reasons, "Why rows were turned down")
+        self.tabs = QTabWidget()
+        self.tabs.setAccessibleName("Latest rows, and why rows were turned down")
+        self.tabs.addTab(self.row_table, "Latest rows")
+        self.tabs.addTab(self.reason_table, "Turned down")
+        self._refresh = QTimer(self, interval=_ROWS_MILLISECONDS, singleShot=True)
+        self._refresh.timeout.connect(self._refresh_rows)
+        self._lay_out()
+        workspace.job.changed.connect(self._show)
+
+    def begin(self) -> None:
+        """Show another run."""
+        self.operators.show_rows([])
+        self.reasons.show_rows([])
+        self.meters.setText("")
+        self.rows.operator = ""
+        self.rows.begin()
+
+    def stop(self) -> None:
+        """Give up what is on its way."""
+        self._refresh.stop()
+        self.rows.stop()
+
+    def _lay_out(self) -> None:
+        for table, stretched in ((self.operator_table, 0), (self.reason_table, 3)):
+            header = table.horizontalHeader()
+            for column in range(table.model().columnCount()):
+                mode = (
+                    QHeaderView.ResizeMode.Stretch if column == stretched else QHeaderView.ResizeMode.ResizeToContents
+                )
+                header.setSectionResizeMode(column, mode)
+        splitter = QSplitter(Qt.Orientation.Vertical)
+        splitter.addWidget(self.operator_table)
+        splitter.addWidget(self.tabs)
+        splitter.setSizes([200, 260])
+        top = QHBoxLayout()
+        top.addWidget(self.meters, 1)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addLayout(top)
+        layout.addWidget(splitter, 1)
+
+    def _show(self) -> None:
+        run = self._space.job.run
+        if self._space.job.name != "run" or not run:
+            return
+        self.meters.setText(meters_text(run))
+        self.operators.show_rows(run["operators"])
+        others = run["other_reasons"]
+        more = {
+            "rows": others,
+            "operator": "",
+            "fate": "",
+            "reason": "for other reasons: see the ledger of the results",
+        }
+        self.reasons.show_rows([*run["reasons"], *([more] if others else [])])
+        turned_down = sum(reason["rows"] for reason in self.reasons.rows)
+        self.tabs.setTabText(1, f"Turned down ({turned_down:,})" if turned_down else "Turned down")
+        if not self._refresh.isActive():
+            self._refresh.start()
+
+    def _refresh_rows(self) -> None:
+        if self.isVisible():
+            self.rows.refresh()
+            shown = self.rows.shown
+            self.tabs.setTabText(0, f"Latest rows of {shown}" if shown else "Latest rows")
+
+    def _choose_operator(self) -> None:
+        row = self.operator_table.currentIndex().data(ROW_ROLE)
+        if row is not None:
+            self.rows.show_operator(row["name"])
+
+
+def meters_text(run: Mapping[str, Any]) -> str:
+    """Write in one line what a run takes and how fast it is."""
+    parts = [f"{duration_text(run['elapsed_seconds'])} so far"]
+    if run["files_done"] < run["files_total"]:
+        parts.append(f"{run['files_done']:,} of {counted(run['files_total'], 'file')} read")
+    if run["loading"]:
+        parts.append(f"loading {run['loading']}")
+    calls = run["calls_made"] + run["calls_from_cache"]
+    if calls:
+        cached = f" ({run['calls_from_cache']:,} kept from before)" if run["calls_from_cache"] else ""
+        parts.append(f"{counted(calls, 'reply', 'replies')}{cached}")
+    if run["read_per_second"] or run["written_per_second"]:
+        parts.append(f"{run['read_per_second']:,.0f} tokens/s read, {run['written_per_second']:,.1f} written")
+    if run["memory_bytes"]:
+        parts.append(f"{size_text(run['memory_bytes'])} of memory")
+    return ", ".join(parts)

@@ -1,0 +1,294 @@
+"""The page viewer: pages of one document, with zoom, rotation, search, the text that was read, and evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QImage, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
+
+from desktop.buttons import tool_button
+from desktop.page_view import Box, PageView, ViewLine, lay_out
+from desktop.picture_loader import PictureLoader
+from desktop.sections_box import SectionsBox
+from desktop.viewer_bar import PasswordBar, ViewerBar
+from desktop.workspace import Workspace
+
+ZOOM_STEP = 1.25
+_ZOOMS = (0.2, 6.0)
+_PICTURE_SCALES = (1.0, 1.5, 2.0, 3.0, 4.0)
+_SHARPEN_MILLISECONDS = 150
+
+
+class Viewer(QWidget):
+    """Shows documents of the open case: `show_document` is the way in."""
+
+    closed = Signal()
+    page_shown = Signal(str, int)
+    """A page is there with its lines: document and page."""
+    picture_shown = Signal(str, int)
+
+    def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._workspace = workspace
+        self._document, self._page, self._pages = "", 0, 0
+        self._evidence: Sequence[Box] = ()
+        self._line = 0
+        self._lines: Sequence[int] = ()
+        self._found: list[tuple[int, int]] = []
+        self._questions: dict[str, str] = {}
+        self._fits, self._turn, self._zoom = True, 0, 1.0
+        self._is_text = False
+        self._picture_scale = 0.0
+        self._loader = PictureLoader(self)
+        self._loader.loaded.connect(self._picture_loaded)
+        self._password = ""
+        self._file = ""
+        self._sharpen = QTimer(self, interval=_SHARPEN_MILLISECONDS, singleShot=True)
+        self._sharpen.timeout.connect(self._ask_picture)
+        self.view = PageView()
+        self._bar = self._make_bar()
+        self.password_bar = PasswordBar()
+        self.password_bar.entered.connect(self.open_with)
+        self.sections = SectionsBox(workspace)
+        self.sections.chosen.connect(lambda page, line: self.show_document(self._document, page, line=line))
+        self.page_shown.connect(self.sections.show_page)
+        self._title = QLabel(textFormat=Qt.TextFormat.PlainText)
+        self._title.setMinimumWidth(60)
+        self._hint = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self._hint.hide()
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(4)
+        layout.addLayout(self._top())
+        layout.addWidget(self._bar)
+        layout.addWidget(self.sections)
+        layout.addWidget(self._hint)
+        layout.addWidget(self.password_bar)
+        layout.addWidget(self.view, 1)
+
+    @property
+    def document(self) -> str:
+        """Return the document that is shown, empty when none is."""
+        return self._document
+
+    @property
+    def page(self) -> int:
+        """Return the page that is shown, from 1; 0 when none is."""
+        return self._page
+
+    def show_document(
+        self, document: str, page: int = 1, boxes: Sequence[Box] = (), *, line: int = 0, lines: Sequence[int] = ()
+    ) -> None:
+        """Open a page and mark boxes on it (points, as evidence has them), or lines by their numbers."""
+        if document != self._document:
+            self._found, self._turn, self._password = [], 0, ""
+        self._document, self._page, self._evidence, self._line = document, page, tuple(boxes), line
+        self._lines = tuple(lines)
+        self._ask_lines()
+
+    def clear(self) -> None:
+        """Show no page."""
+        self.stop()
+        self._document, self._page, self._pages, self._found = "", 0, 0, []
+        self._title.clear()
+        self._hint.hide()
+        self.view.show_page(612.0, 792.0, (), is_text=False)
+
+    def go_to_page(self, page: int) -> None:
+        """Turn to a page of the document; beyond its ends nothing happens."""
+        if self._document and 1 <= page <= self._pages and page != self._page:
+            self._page, self._evidence, self._line, self._lines = page, (), 0, ()
+            self._ask_lines()
+
+    def zoom_by(self, factor: float) -> None:
+        """Enlarge or shrink the page."""
+        self._fits = False
+        self._zoom = min(max(self._zoom * factor, _ZOOMS[0]), _ZOOMS[1])
+        self._transform()
+
+    def fit(self) -> None:
+        """Show the whole width of the page, also when the window changes its size."""
+        self._fits = True
+        self._transform()
+
+    def rotate(self) -> None:
+        """Turn the page by a quarter to the right."""
+        self._turn = (self._turn + 90) % 360
+        self._transform()
+
+    def look_for(self, words: str) -> None:
+        """Look for words in this document and go to the first line that has them, from this page on."""
+        self._found = []
+        self.view.mark_found(())
+        if words.strip() and self._document:
+            self._ask("find", "search.within", self._show_found, document=self._document, words=words)
+        else:
+            self._bar.count.setText("")
+
+    def find_next(self, step: int = 1) -> None:
+        """Go to the next page with a line that was found, or the one before with -1."""
+        pages = sorted({page for page, _ in self._found})
+        if pages:
+            later = [page for page in pages if page > self._page] or pages
+            earlier = [page for page in pages if page < self._page] or pages
+            self.go_to_page(later[0] if step > 0 else earlier[-1])
+
+    def open_with(self, password: str) -> None:
+        """Show the pages of an encrypted document; the password is kept in memory while the document is shown."""
+        self._password = password
+        self._ask_picture()
+
+    def stop(self) -> None:
+        """Give up what is on its way."""
+        self._sharpen.stop()
+        for id in self._questions.values():
+            self._workspace.client.forget(id)
+        self._questions.clear()
+        self._loader.wait()
+        self.sections.stop()
+
+    @property
+    def line(self) -> int:
+        """Return the line that was asked for, 0 when it was a page."""
+        return self._line
+
+    def toggle_text(self) -> None:
+        """Lay the text that was read over the page, or take it away."""
+        self._bar.layer.toggle()
+
+    def focus_search(self) -> None:
+        """Put the cursor where words of the document are looked for."""
+        self._bar.words.setFocus()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep a page that fits fitting."""
+        super().resizeEvent(event)
+        if self._fits:
+            self._transform()
+
+    def _top(self) -> QHBoxLayout:
+        close = tool_button("close", "Close the page", self.closed.emit)
+        row = QHBoxLayout()
+        row.addWidget(self._title, 1)
+        row.addWidget(close)
+        return row
+
+    def _make_bar(self) -> ViewerBar:
+        bar = ViewerBar()
+        bar.page_chosen.connect(self.go_to_page)
+        bar.turned_over.connect(lambda step: self.go_to_page(self._page + step))
+        bar.zoomed.connect(lambda step: self.zoom_by(ZOOM_STEP**step))
+        bar.fit_wanted.connect(self.fit)
+        bar.turn_wanted.connect(self.rotate)
+        bar.layer_toggled.connect(self.view.show_text_layer)
+        bar.words_entered.connect(self.look_for)
+        bar.next_wanted.connect(self.find_next)
+        return bar
+
+    def _ask(self, what: str, query: str, then: Any, **given: Any) -> None:
+        """Ask, and forget an earlier question of the same kind."""
+        if what in self._questions:
+            self._workspace.client.forget(self._questions[what])
+        self._questions[what] = self._workspace.ask(query, then, self._failed, **given)
+
+    def _ask_lines(self) -> None:
+        near = {"near": self._line} if self._line else {}
+        self._ask("lines", "pages.lines", self._show_lines, document=self._document, page=self._page, **near)
+
+    def _show_lines(self, text: dict[str, Any]) -> None:
+        if (text["document"], text["page"]) != (self._document, self._page):
+            return
+        self._pages = text["pages"]
+        self._title.setText(text["name"])
+        self._title.setToolTip(text["name"])
+        self._bar.show_page(self._page, self._pages)
+        self.password_bar.hide()
+        self._is_text = not text["width"]
+        if self._is_text:
+            lines, width, height = lay_out([(line["number"], line["text"]) for line in text["lines"]])
+        else:
+            lines = [_view_line(line) for line in text["lines"] if line["box"] is not None]
+            width, height = text["width"], text["height"]
+        self.view.show_page(width, height, lines, is_text=self._is_text)
+        self._bar.layer.setEnabled(not self._is_text)
+        self.view.show_text_layer(self._bar.layer.isChecked() and not self._is_text)
+        self._say_hint(text)
+        self._picture_scale = 0.0
+        self._transform()
+        marks = [*self._evidence, *self.view.boxes_of([self._line, *self._lines])]
+        self.view.mark_evidence(marks)
+        self._mark_found()
+        self.page_shown.emit(self._document, self._page)
+
+    def _say_hint(self, text: dict[str, Any]) -> None:
+        shown = len(text["lines"])
+        hint = "" if shown else "No text was found on this page."
+        if shown and text["total_lines"] > shown:
+            first, last = text["lines"][0]["number"], text["lines"][-1]["number"]
+            hint = f"Lines {first:,} to {last:,} of {text['total_lines']:,}. Search to reach the others."
+        self._hint.setText(hint)
+        self._hint.setVisible(bool(hint))
+
+    def _show_found(self, found: list[list[int]]) -> None:
+        self._found = [(page, line) for page, line in found]
+        self._bar.count.setText(f"{len(found):,} lines" if len(found) != 1 else "1 line")
+        if found and self._page not in {page for page, _ in self._found}:
+            self.find_next()
+        self._mark_found()
+
+    def _mark_found(self) -> None:
+        boxes = self.view.boxes_of([line for page, line in self._found if page == self._page])
+        if boxes or self._found:
+            self.view.mark_found(boxes)
+
+    def _transform(self) -> None:
+        if not self._page:
+            return
+        self.view.resetTransform()
+        self.view.rotate(self._turn)
+        if self._fits:
+            area = self.view.sceneRect()
+            across = area.height() if self._turn % 180 else area.width()
+            self._zoom = min(max((self.view.viewport().width() - 4) / max(across, 1.0), _ZOOMS[0]), _ZOOMS[1])
+        self.view.scale(self._zoom, self._zoom)
+        if not self._is_text:
+            self._sharpen.start()
+
+    def _ask_picture(self) -> None:
+        """Ask for a picture that is sharp at this zoom, unless it is there."""
+        wanted = self._zoom * self.devicePixelRatioF()
+        scale = next((step for step in _PICTURE_SCALES if step >= wanted), _PICTURE_SCALES[-1])
+        if scale > self._picture_scale:
+            self._picture_scale = scale
+            here = {"document": self._document, "page": self._page}
+            here |= {"password": self._password} if self._password else {}
+            self._ask("picture", "pages.picture", self._load_picture, scale=scale, **here)
+
+    def _load_picture(self, picture: dict[str, Any]) -> None:
+        if (picture["document"], picture["page"]) != (self._document, self._page):
+            return
+        if picture["needs_password"]:
+            self._picture_scale = 0.0
+            self.password_bar.ask(was_wrong=bool(self._password))
+            self._password = ""
+        else:
+            self.password_bar.hide()
+            self._file = picture["file"]
+            self._loader.load(self._file)
+
+    def _picture_loaded(self, file: str, image: QImage) -> None:
+        if file == self._file and not image.isNull():
+            self.view.show_picture(image)
+            self.picture_shown.emit(self._document, self._page)
+
+    def _failed(self, message: str, advice: str) -> None:
+        self._hint.setText(f"{message}\n{advice}" if advice else message)
+        self._hint.show()
+
+
+def _view_line(line: dict[str, Any]) -> ViewLine:
+    x0, y0, x1, y1 = line["box"]
+    return ViewLine(line["number"], line["text"], (x0, y0, x1, y1), line["source"])

@@ -1,0 +1,284 @@
+"""The main window: side bar with the places, menus, command palette, messages, and the state of the job."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QByteArray, QSize, Qt, Signal
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import (
+    QApplication,
+    QHBoxLayout,
+    QLabel,
+    QListWidget,
+    QListWidgetItem,
+    QMainWindow,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop.actions import Actions
+from desktop.buttons import tool_button
+from desktop.case_dialogs import ask_for_case, ask_for_folder, ask_for_new_case
+from desktop.message_bar import MessageBar
+from desktop.offline_panel import OfflinePanel
+from desktop.page_actions import add_page_actions
+from desktop.palette import CommandPalette
+from desktop.place import Place
+from desktop.places import PLACES
+from desktop.places.settings import SettingsPlace
+from desktop.settings_values import font_scale_of
+from desktop.theme import FONT_SCALES, THEME_NAMES, THEMES, Theme, apply_theme, icon, theme_of
+from desktop.viewer import Viewer
+from desktop.words import counted
+from desktop.workspace import Workspace
+
+CASE_SUFFIX = ".redwell"
+MODEL_SUFFIX = ".gguf"
+_SIDE_WIDTH = 150
+
+
+class MainWindow(QMainWindow):
+    """One window for one case."""
+
+    closing = Signal()
+    """The window goes away now; the worker is given time to end after that."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__()
+        self.workspace = workspace
+        workspace.setParent(self)
+        self.setAcceptDrops(True)
+        self.setMinimumSize(900, 600)
+        self.resize(1280, 720)
+        self.actions_ = Actions(self.menuBar())
+        self.places: list[Place] = [kind(workspace) for kind in PLACES]
+        self._stack = QStackedWidget()
+        self._side = self._make_side()
+        self.messages = MessageBar()
+        self._current: Place | None = None
+        self.setCentralWidget(self._make_centre())
+        self._make_status()
+        self._make_actions()
+        self._make_history_actions()
+        for place in self.places:
+            place.add_actions(self.actions_)
+        add_page_actions(self.actions_, self._viewer, lambda: self._current is not None and self._current.copy())
+        self._restore()
+        workspace.case_opened.connect(self._case_opened)
+        workspace.summary_changed.connect(self._show_title)
+        workspace.said.connect(self.messages.say)
+        workspace.folder_offered.connect(lambda folder: self.go_to("Documents"))
+        workspace.document_wanted.connect(lambda document, page, line: self.go_to("Documents"))
+        workspace.results_wanted.connect(lambda run: self.go_to("Results"))
+        workspace.place_wanted.connect(self.go_to)
+        workspace.client.ready.connect(self._offer_places)
+        for place in self.places:
+            if isinstance(place, SettingsPlace):
+                place.theme_chosen.connect(self.set_theme)
+                place.letters_chosen.connect(self.set_font_scale)
+                place.test_wanted.connect(self.show_offline)
+        self._offer_places()
+        self.go_to("Start")
+
+    def go_to(self, name: str) -> None:
+        """Show the place of this name, if it can be entered now."""
+        for index, place in enumerate(self.places):
+            item = self._side.item(index)
+            if place.name == name and item.flags() & Qt.ItemFlag.ItemIsEnabled and not item.isHidden():
+                self._side.setCurrentRow(index)
+
+    @property
+    def current(self) -> Place | None:
+        """Return the place that is shown."""
+        return self._current
+
+    def set_theme(self, theme: Theme) -> None:
+        """Change the colours now, and keep them for the next start."""
+        self.workspace.settings.setValue("theme", theme)
+        self._redraw()
+
+    def scale_font(self, step: int) -> None:
+        """Make letters larger or smaller by so many steps; 0 sets them back."""
+        now = font_scale_of(self.workspace.settings)
+        nearest = min(range(len(FONT_SCALES)), key=lambda index: abs(FONT_SCALES[index] - now))
+        self.set_font_scale(FONT_SCALES[min(max(nearest + step, 0), len(FONT_SCALES) - 1)] if step else 1.0)
+
+    def set_font_scale(self, scale: float) -> None:
+        """Make letters so many times as large as the system's, and keep that for the next start."""
+        self.workspace.settings.setValue("font_scale", scale)
+        self._redraw()
+
+    def show_offline(self) -> OfflinePanel:
+        """Open the panel that tests whether anything can leave this computer."""
+        panel = OfflinePanel(self.workspace, self)
+        panel.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        panel.show()
+        panel.start()
+        return panel
+
+    def undo(self) -> None:
+        """Undo what was done last in the place that is shown."""
+        if self._current is not None:
+            self._current.undo()
+
+    def redo(self) -> None:
+        """Do again what was undone in the place that is shown."""
+        if self._current is not None:
+            self._current.redo()
+
+    def show_palette(self) -> CommandPalette:
+        """Open the command palette."""
+        palette = CommandPalette(self.actions_.all, self)
+        palette.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        palette.open()
+        return palette
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Take files and folders of this machine."""
+        if any(url.isLocalFile() for url in event.mimeData().urls()):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Open a case that is dropped, take in a model, and read a folder or any other file."""
+        paths = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
+        event.acceptProposedAction()
+        for path in paths[:1]:
+            if path.endswith(CASE_SUFFIX):
+                self.workspace.open_case(path)
+            elif path.endswith(MODEL_SUFFIX):
+                self.workspace.model_offered.emit(path)
+            else:
+                self.workspace.take_folder(path)
+        if len(paths) > 1:
+            self.messages.say("Only the first of these was taken.", "Put the files into one folder and drop that.")
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Keep the state and end the worker; what a job has finished is in the case."""
+        self.closing.emit()
+        self.hide()
+        settings = self.workspace.settings
+        settings.setValue("geometry", self.saveGeometry())
+        settings.setValue("state", self.saveState())
+        if self._current is not None:
+            self._current.deactivate()
+        for place in self.places:
+            place.close()
+        self.workspace.client.close()
+        event.accept()
+
+    def _make_side(self) -> QListWidget:
+        side = QListWidget()
+        side.setAccessibleName("Places")
+        side.setFixedWidth(_SIDE_WIDTH)
+        side.setIconSize(QSize(20, 20))
+        side.setSpacing(2)
+        for place in self.places:
+            item = QListWidgetItem(icon(place.icon_name), place.name)
+            item.setSizeHint(QSize(_SIDE_WIDTH - 8, 36))
+            side.addItem(item)
+            self._stack.addWidget(place)
+        side.currentRowChanged.connect(self._enter)
+        return side
+
+    def _make_centre(self) -> QWidget:
+        right = QWidget()
+        column = QVBoxLayout(right)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.messages)
+        column.addWidget(self._stack, 1)
+        centre = QWidget()
+        row = QHBoxLayout(centre)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(0)
+        row.addWidget(self._side)
+        row.addWidget(right, 1)
+        return centre
+
+    def _make_status(self) -> None:
+        self._counts = QLabel()
+        self._counts.setIndent(8)
+        self._counts.setAccessibleName("What is in the case")
+        told = "Nothing has left this computer.", "Redwell opens no connection to another one."
+        offline = tool_button("offline", "Offline", self.show_offline)
+        offline.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        offline.setAccessibleName("Offline: nothing has left this computer")
+        offline.setToolTip(" ".join(told))
+        self._offline = offline
+        self.statusBar().addWidget(self._counts)
+        self.statusBar().addPermanentWidget(offline)
+
+    def _make_actions(self) -> None:
+        add, space = self.actions_.add, self.workspace
+        add("&New case…", lambda: ask_for_new_case(self, space), menu="File", shortcut="Ctrl+N", icon_name="add")
+        add("&Open case…", lambda: ask_for_case(self, space), menu="File", shortcut="Ctrl+O", icon_name="open")
+        add("Add &folder…", lambda: ask_for_folder(self, space), menu="File", shortcut="Ctrl+I", icon_name="folder")
+        add("&Quit", self.close, menu="File", shortcut="Ctrl+Q")
+        add("&Commands…", self.show_palette, menu="View", shortcut="Ctrl+K", icon_name="palette")
+        add("&Larger letters", lambda: self.scale_font(1), menu="View", shortcut="Ctrl+Shift++")
+        add("&Smaller letters", lambda: self.scale_font(-1), menu="View", shortcut="Ctrl+Shift+-")
+        add("&Usual letters", lambda: self.scale_font(0), menu="View", shortcut="Ctrl+Shift+0")
+        for number, theme in enumerate(THEMES, 1):
+            named = f"Colours: &{THEME_NAMES[theme].lower()}"
+            add(named, lambda theme=theme: self.set_theme(theme), menu="View", shortcut=f"Ctrl+Shift+{number}")  # type: ignore[misc]
+        for number, place in enumerate(self.places, 1):
+            go = lambda name=place.name: self.go_to(name)  # noqa: E731 - bound now
+            add(f"&{place.name}", go, menu="Go", shortcut=f"Alt+{number}", icon_name=place.icon_name)
+        self._offline_action = add("&Offline?", self._offline.click, menu="Help", shortcut="Ctrl+Shift+F1")
+
+    def _viewer(self) -> Viewer:
+        """Return the page viewer of the place that is shown, else that of the documents."""
+        here = self._current.findChildren(Viewer) if self._current is not None else []
+        return (here or self.findChildren(Viewer))[0]
+
+    def _make_history_actions(self) -> None:
+        """Undo and redo belong to the place that is shown."""
+        self.actions_.add("&Undo", self.undo, menu="Edit", shortcut="Ctrl+Z", icon_name="undo")
+        self.actions_.add("&Redo", self.redo, menu="Edit", shortcut="Ctrl+Shift+Z", icon_name="redo")
+
+    def _redraw(self) -> None:
+        app = QApplication.instance()
+        settings = self.workspace.settings
+        if isinstance(app, QApplication):
+            apply_theme(app, theme_of(settings), font_scale_of(settings))
+        self.actions_.redraw_icons()
+        for settings_place in (place for place in self.places if isinstance(place, SettingsPlace)):
+            settings_place.show_looks()
+        for index, place in enumerate(self.places):
+            self._side.item(index).setIcon(icon(place.icon_name))
+
+    def _enter(self, index: int) -> None:
+        if self._current is not None:
+            self._current.deactivate()
+        self._current = self.places[index]
+        self._stack.setCurrentWidget(self._current)
+        self._current.activate()
+
+    def _offer_places(self) -> None:
+        for index, place in enumerate(self.places):
+            item = self._side.item(index)
+            item.setHidden(not place.is_offered())
+            can_enter = bool(self.workspace.case) or not place.needs_case
+            item.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable if can_enter else Qt.ItemFlag(0))
+
+    def _case_opened(self, path: str) -> None:
+        self._offer_places()
+        if isinstance(self._current, PLACES[0]):
+            self.go_to("Documents")
+
+    def _show_title(self) -> None:
+        summary = self.workspace.summary
+        self.setWindowTitle(f"{summary['name']} - Redwell")
+        self._counts.setText(
+            f"{counted(summary['documents'], 'document')}, {counted(summary['pages'], 'page')}"
+            + (f", {counted(summary['failures'], 'file')} not read" if summary["failures"] else "")
+        )
+
+    def _restore(self) -> None:
+        self.setWindowTitle("Redwell")
+        settings = self.workspace.settings
+        geometry, state = settings.value("geometry"), settings.value("state")
+        if isinstance(geometry, QByteArray):
+            self.restoreGeometry(geometry)
+        if isinstance(state, QByteArray):
+            self.restoreState(state)

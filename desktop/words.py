@@ -1,0 +1,30 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+_KILO = 1000
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """Write `1 file`, `1,200 files`."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def size_text(size_bytes: int) -> str:
+    """Write a size in bytes, kB, MB or GB (thousands)."""
+    size = float(size_bytes)
+    for unit in ("bytes", "kB", "MB"):
+        if size < _KILO:
+            return f"{size:,.0f} {unit}" if unit in ("bytes", "kB") else f"{size:,.1f} {unit}"
+        size /= _KILO
+    return f"{size:,.1f} GB"
+
+
+def duration_text(seconds: float) -> str:
+    """Write a duration coarsely: a person plans with it."""
+    if seconds < 50:
+        return f"{max(round(seconds), 1)} s"
+    minutes = round(seconds / 60)
+    if minutes < 100:
+        return f"{minutes} min"
+    return f"{minutes / 60:.1f} h"

@@ -1,0 +1,166 @@
+"""What all places share: the worker, the case that is open, and the job that is going on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QObject, QSettings, QTimer, Signal
+
+from desktop.client import Failed, Then, WorkerClient
+from desktop.job import Job
+from desktop.settings_values import number_of
+
+RECENT = "recent_cases"
+MOST_RECENT = 12
+REFRESH_MILLISECONDS = 500
+"""While a job adds to the case, views ask anew at most this often."""
+
+
+_SILENT = ("case.open", "case.complete_facts", "sample.copy")
+"""Edits that change nothing that is shown."""
+
+
+class Workspace(QObject):
+    """A model with signals and no widget; every place takes it."""
+
+    case_opened = Signal(str)
+    """A case is open now; its path."""
+    case_changed = Signal(str)
+    """The case has changed; the query that did it, or the name of the job. Views ask anew."""
+    summary_changed = Signal()
+    said = Signal(str, str)
+    """Something a person should know: what, and what to do (may be empty)."""
+    folder_offered = Signal(str)
+    """A folder or file was dropped or chosen to be read into the open case."""
+    document_wanted = Signal(str, int, int)
+    """Somebody wants to see a document: id, page, line (0: none)."""
+    question_wanted = Signal(str)
+    """Somebody wants a pipeline file to be opened in the place Question."""
+    improve_wanted = Signal(str)
+    """Somebody wants better plans to be looked for, for a pipeline file."""
+    build_wanted = Signal(str, str, dict)
+    """A pipeline file is to be improved: its path, the documents (as `--input`), other keys of the command `build`."""
+    run_wanted = Signal(str)
+    """Somebody wants a pipeline file to be run on the open case."""
+    results_wanted = Signal(str)
+    """Somebody wants to see the results of a run, by its id."""
+    run_finished = Signal(str)
+    """A run came to its end and its results are in the case; its id."""
+    correction_made = Signal()
+    """A person corrected a result."""
+    place_wanted = Signal(str)
+    """Somebody wants to be led to a place, by its name."""
+    speed_wanted = Signal(str)
+    """The speed of a model is to be measured, by its id."""
+    model_offered = Signal(str)
+    """A model file was dropped, or chosen; or a model of the catalogue is to be installed, by its id."""
+
+    def __init__(self, client: WorkerClient, settings: QSettings, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.client = client
+        self.settings = settings
+        self.job = Job(client, self)
+        self.case = ""
+        self.is_opening = False
+        """A case was asked for, and is not there yet."""
+        self.read_only = ""
+        self.summary: dict[str, Any] = {}
+        self.shown_results: dict[str, Any] = {}
+        """What Results shows: `run`, `columns` that are not hidden, ids of the `rows` that are selected."""
+        self.selected_documents: list[str] = []
+        """What is selected in the table of documents."""
+        self._refresh = QTimer(self, interval=REFRESH_MILLISECONDS, singleShot=True)
+        self._refresh.timeout.connect(self._tell_change)
+        client.problem.connect(self.said)
+        client.lost.connect(lambda how: self.said.emit(f"The worker {how}; another one is being started.", ""))
+        client.told.connect(self._take)
+        self.job.failed.connect(self.said)
+        self.job.finished.connect(lambda code: self._tell_change())
+
+    def ask(self, query: str, then: Then, failed: Failed | None = None, **given: Any) -> str:
+        """Ask about the open case (desktop.client.WorkerClient.ask)."""
+        return self.client.ask(query, then, failed, case=self.case, **given)
+
+    def edit(self, query: str, then: Then | None = None, **given: Any) -> str:
+        """Change the open case; views hear of it by `case_changed`."""
+        return self.client.ask(query, then or (lambda result: None), is_edit=True, case=self.case, **given)
+
+    def open_case(self, path: str, *, create: bool = False, folder: str = "") -> None:
+        """Open a case, and make it if `create` is set; then offer to read `folder` into it, if one is given."""
+
+        def opened(result: dict[str, Any]) -> None:
+            self.is_opening = False
+            self.case, self.selected_documents = result["summary"]["path"], []
+            self.read_only, self.summary = result["read_only"], result["summary"]
+            self._remember(self.case)
+            self.case_opened.emit(self.case)
+            self.summary_changed.emit()
+            if self.read_only:
+                self.said.emit(f"The case can be read, not changed: {self.read_only}", "")
+            else:
+                self._complete_facts(0)
+            if folder:
+                self.folder_offered.emit(folder)
+
+        def failed(message: str, advice: str) -> None:
+            self.is_opening = False
+            self.said.emit(message, advice)
+
+        self.is_opening = True
+        self.client.ask("case.open", opened, failed, is_edit=False, case=path, create=create)
+
+    def reading_options(self) -> dict[str, Any]:
+        """Return what a person chose about reading files, as keys of the commands `ingest` and `run`."""
+        workers = number_of(self.settings, "reading/workers")
+        return {"workers": workers} if workers else {}
+
+    def take_folder(self, folder: str) -> None:
+        """Read a folder: into the open case, else into one beside the folder that has its name."""
+        if self.case:
+            self.folder_offered.emit(folder)
+            return
+        place = Path(folder)
+        self.open_case(str(place.with_name(f"{place.stem}.redwell")), create=True, folder=folder)
+
+    def recent(self) -> list[str]:
+        """Return the cases that were open lately, the last one first."""
+        value = self.settings.value(RECENT, [])
+        if isinstance(value, str):  # an INI file does not tell a list of one from a text
+            return [value]
+        return [str(path) for path in value] if isinstance(value, list) else []
+
+    def forget_recent(self, path: str) -> None:
+        """Take a case off the list of recent ones."""
+        self.settings.setValue(RECENT, [other for other in self.recent() if other != path])
+
+    def _remember(self, path: str) -> None:
+        self.settings.setValue(RECENT, [path, *(other for other in self.recent() if other != path)][:MOST_RECENT])
+
+    def _complete_facts(self, left: int) -> None:
+        case = self.case
+
+        def done(more: int) -> None:
+            if more and case == self.case:
+                self._complete_facts(more)
+
+        self.client.ask("case.complete_facts", done, is_edit=False, case=case)
+
+    def _take(self, event: dict[str, Any]) -> None:
+        match event["event"]:
+            case "DocumentRead" | "DocumentFailed":
+                if not self._refresh.isActive():
+                    self._refresh.start()
+            case "CaseChanged" if event["query"] not in _SILENT and not event["query"].startswith("queue."):
+                self.case_changed.emit(event["query"])
+
+    def _tell_change(self) -> None:
+        if not self.case:
+            return
+
+        def counted(summary: dict[str, Any]) -> None:
+            self.summary = summary
+            self.summary_changed.emit()
+
+        self.case_changed.emit(self.job.name or "job")
+        self.ask("case.summary", counted)

@@ -1,0 +1,155 @@
+"""Check by code what a model answered: its lines were shown, and its values stand in them (the article's validator).
+
+A value that stands elsewhere in what was shown gets the lines where it does; one that stands nowhere is a complaint,
+with which the model is asked again, and then dropped. Snippets are recovered from the text, never the model's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from engine.answers.contract import Answer, Dropped, Item, Method
+from engine.answers.reply import Form
+from engine.answers.shown import Shown
+from engine.answers.specs import Spec, has_content, read_spec
+from engine.answers.support import FREE_TYPES, Support, quoted, shared_words, support
+from engine.values.base import ORIGINAL, Normalised, ValueType
+
+WORST_FIRST: tuple[Method, ...] = ("inferred", "computed", "verbatim")
+
+PageOf = Callable[[int], int | None]
+"""Gives the page of a line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """An answer as far as it passed, and what to tell the model of the rest."""
+
+    answer: Answer
+    complaints: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Checker:
+    """Checks replies about the lines shown. `accept` are the methods that may ship."""
+
+    shown: Shown
+    accept: Collection[Method]
+    page_of: PageOf = lambda line: None
+
+    def check(self, form: Form, reply: Mapping[str, Any]) -> Checked:
+        """Check a whole reply to a question."""
+        signals = {name: value for name, value in reply.items() if name not in ("items", "headers")}
+        claim = signals.get("extraction_method", "verbatim")
+        headers = tuple(reply.get("headers", ()))
+        items: list[Item] = []
+        dropped: list[Dropped] = []
+        complaints: list[str] = []
+        for number, written in enumerate(reply["items"], 1):
+            found = self.item(form.spec, written, claim=claim)
+            if isinstance(found, Dropped):
+                dropped.append(found)
+                complaints.append(f"item {number}: {found.why}")
+            else:
+                items.append(found)
+        return Checked(Answer(tuple(items), tuple(dropped), signals, headers), tuple(complaints))
+
+    def item(self, spec: Spec, written: Mapping[str, Any], *, claim: str = "verbatim") -> Item | Dropped:
+        """Check one item: spans, quotes, and each leaf of its value."""
+        cited = _checked_places(self.shown, written["spans"])
+        if isinstance(cited, str):
+            return Dropped(written["value"], (), cited)
+        judge = _Judge(self.shown, cited, claim)
+        value = read_spec(spec, written["value"], judge)
+        spans = tuple(dict.fromkeys(map(self.shown.span, judge.places or cited)))
+        if not has_content(value):
+            return Dropped(written["value"], spans, "; ".join(judge.unsupported) or "it has no value")
+        method = next(one for one in WORST_FIRST if one in judge.methods or one == "verbatim")
+        if method not in self.accept:
+            why = "; ".join(judge.loose) or f"the value is {method} and not {' or '.join(self.accept)}"
+            return Dropped(written["value"], spans, why)
+        places = judge.places or cited
+        return Item(
+            value=value,
+            spans=tuple(sorted(spans)),
+            snippet=self.shown.snippet(sorted(places, key=lambda place: place.start)),
+            method=method,
+            original="; ".join(judge.originals),
+            page=self.page_of(min(spans).first),
+            problem="; ".join([*judge.problems, *judge.unsupported]),
+            level=written.get("level", 1),
+            moved=judge.moved,
+        )
+
+
+def cited_pieces(shown: Shown, spans: Sequence[Mapping[str, Any]]) -> list[range]:
+    """Return the pieces that spans name; lines between two blocks that were not shown are left out."""
+    named = (shown.offsets(span["line_start"], span["line_end"]) for span in spans)
+    return list(dict.fromkeys(pieces for pieces in named if pieces is not None))
+
+
+def _checked_places(shown: Shown, spans: Sequence[Mapping[str, Any]]) -> list[range] | str:
+    """Return the pieces that the spans name, each checked by its quote if it has one; or what is wrong."""
+    cited: list[range] = []
+    for span in spans:
+        named = shown.offsets(span["line_start"], span["line_end"])
+        if named is None:
+            return f"lines {span['line_start']} to {span['line_end']} are not all shown"
+        if "quote" in span:
+            named = quoted(shown, span["quote"], named)
+            if named is None:
+                return f"the quote {span['quote']!r} stands in none of the lines"
+        if named not in cited:
+            cited.append(named)
+    return cited
+
+
+class _Judge:
+    """Judges the leaves of one item one after another, and gathers where they stand."""
+
+    def __init__(self, shown: Shown, cited: Sequence[range], claim: str) -> None:
+        self._shown = shown
+        self._cited = cited
+        self._claim = claim
+        self.places: list[range] = []
+        self.methods: set[Method] = set()
+        self.originals: list[str] = []
+        self.problems: list[str] = []
+        self.unsupported: list[str] = []
+        self.loose: list[str] = []
+        self.moved = False
+
+    def __call__(self, kind: ValueType, written: Any, read: Normalised) -> Any:
+        """Return the value that is kept of a leaf; None where the lines do not bear it out."""
+        found = support(self._shown, self._cited, kind, read, claim=self._claim)
+        if found is None:
+            self.unsupported.append(f"{read.original!r} does not stand in the lines")
+            return None
+        self._take(found, read)
+        if kind.name in FREE_TYPES or (read.value is None and not kind.part_names):
+            return found.original
+        return kind.cell(self._borne_out(written) if isinstance(written, Mapping) else written)
+
+    def _borne_out(self, written: Mapping[str, Any]) -> dict[str, Any]:
+        """Leave out the parts of a value that the lines it stands in do not hold."""
+        lines = self._shown.snippet(self.places)
+        kept: dict[str, Any] = {}
+        for name, part in written.items():
+            there = not isinstance(part, str) or name == ORIGINAL or shared_words(part, lines, shortest=1) == 1
+            kept[name] = part if there else None
+            if not there:
+                self.problems.append(f"{name} {part!r} does not stand in the lines")
+        return kept
+
+    def _take(self, found: Support, read: Normalised) -> None:
+        self.methods.add(found.method)
+        self.moved = self.moved or found.moved
+        if found.original:
+            self.originals.append(found.original)
+        if found.method == "inferred" and read.original:
+            self.loose.append(f"{read.original!r} does not stand in the lines word for word")
+        if read.problem:
+            self.problems.append(read.problem)
+        self.places += [place for place in found.places if place not in self.places]

@@ -1,0 +1,86 @@
+"""What to do with a checked answer: the pipeline's next move, decided by code from the signals (sections 2.3, 2.4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.answers.contract import Answer, Item, Shape, Status
+from engine.answers.specs import identity_of
+
+Move = Literal["ship", "widen", "reread", "not_found", "clarify", "conflict"]
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """An answer after a round, and what could still be done.
+
+    `strong` is context_completeness_strong: what code saw beyond the lines shown, None where it could not tell.
+    `can_widen`: there is more of the document, and a round left; `can_reread`: a page could be read another way.
+    `clarification` is what to ask the user if nothing is found, "" where the question is clear.
+    """
+
+    answer: Answer
+    shape: Shape
+    strong: bool | None = None
+    can_widen: bool = False
+    can_reread: bool = False
+    clarification: str = ""
+
+    @property
+    def is_incomplete(self) -> bool:
+        """Say whether there is more than was found: as code saw it, or else as the model says."""
+        return self.strong is False or self.answer.says_incomplete
+
+    @property
+    def question_back(self) -> str:
+        """Return what to ask the user; "" for nothing."""
+        return self.clarification or str(self.answer.signals.get("suggested_clarification") or "")
+
+
+def dispatch(seen: Situation) -> Move:
+    """Choose the next move.
+
+    >>> dispatch(Situation(Answer(), "single", can_widen=True))
+    'widen'
+    >>> dispatch(Situation(Answer(), "single"))
+    'not_found'
+    """
+    if seen.can_reread and seen.answer.signals.get("context_structured") is False:
+        return "reread"
+    if not seen.answer.items:
+        if seen.can_widen:
+            return "widen"
+        return "clarify" if seen.question_back else "not_found"
+    if rivals(seen.answer, seen.shape):
+        return "conflict"
+    return "widen" if seen.is_incomplete and seen.can_widen else "ship"
+
+
+def status_of(seen: Situation) -> Status:
+    """Say what became of the question when no round is left."""
+    if not seen.answer.items:
+        return "clarify" if seen.question_back else "none"
+    if rivals(seen.answer, seen.shape):
+        return "conflict"
+    return "partial" if seen.is_incomplete else "found"
+
+
+def rivals(answer: Answer, shape: Shape) -> tuple[Item, ...]:
+    """Return the items that contradict each other: different values where one was asked for; none where they agree.
+
+    That the model says so (conflicting_evidence) is not needed, and not enough.
+    """
+    if shape not in ("single", "nested"):
+        return ()
+    distinct: dict[str, Item] = {}
+    for item in answer.best:
+        mine = identity_of(item.value)
+        if not any(_within(mine, other) for other in distinct):
+            distinct[mine] = item
+    return tuple(distinct.values()) if len(distinct) > 1 else ()
+
+
+def _within(one: str, other: str) -> bool:
+    """Say whether one text is the other, or a part of it: 'Acme' and 'Acme Corporation' are no contradiction."""
+    return f" {one} " in f" {other} " or f" {other} " in f" {one} "

@@ -1,0 +1,80 @@
+"""Parse a question before anything is looked for: keywords, scope, type, shape, clarification.
+
+The article's question parsing has one brief for the retrieval and one for the answer. Both are asked of the model once
+per question, under a schema; whatever the pipeline says of it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from engine.answers.contract import Shape
+from engine.answers.specs import closed_object
+from engine.answers.values import answer_type
+from engine.values.base import ValueType
+
+SHAPES: tuple[str, ...] = get_args(Shape)
+PARSED_SHAPES = ("single", "list", "table")
+"""Shapes that a model may choose: the others need names that only the pipeline can give."""
+
+_TEXT = answer_type("text")
+MOST_KEYWORDS = 8
+MOST_SECTIONS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """What is asked, and where to look for it.
+
+    `scope` are titles or numbers of sections; `clarification` is the question back where nobody could tell what is
+    meant, "" else.
+    """
+
+    question: str
+    keywords: tuple[str, ...] = ()
+    scope: tuple[str, ...] = ()
+    type: ValueType = _TEXT
+    shape: Shape = "single"
+    clarification: str = ""
+
+    @property
+    def query(self) -> str:
+        """Return the words to search for."""
+        return " ".join([self.question, *self.keywords])
+
+
+def parse_schema(types: Sequence[str]) -> dict[str, Any]:
+    """Return the schema of a parsed question."""
+    words = {"type": "string", "minLength": 1, "maxLength": 40}
+    return closed_object(
+        {
+            "keywords": {"type": "array", "items": words, "minItems": 1, "maxItems": MOST_KEYWORDS},
+            "scope": {"type": "array", "items": words, "maxItems": MOST_SECTIONS},
+            "answer_type": {"type": "string", "enum": list(types)},
+            "answer_shape": {"type": "string", "enum": list(PARSED_SHAPES)},
+            "clarification": {"anyOf": [{"type": "string", "minLength": 1, "maxLength": 120}, {"type": "null"}]},
+        }
+    )
+
+
+def parse_form(types: Sequence[str]) -> str:
+    """Describe it in words."""
+    kinds, shapes = (" or ".join(f'"{name}"' for name in names) for names in (types, PARSED_SHAPES))
+    return (
+        f'{{"keywords": [text, ...], "scope": [text, ...], "answer_type": {kinds}, "answer_shape": {shapes}, '
+        '"clarification": text or null}'
+    )
+
+
+def parsed_of(question: str, reply: Mapping[str, Any]) -> Parsed:
+    """Read a reply of the model."""
+    return Parsed(
+        question=question,
+        keywords=tuple(dict.fromkeys(reply["keywords"])),
+        scope=tuple(reply["scope"]),
+        type=answer_type(reply["answer_type"]),
+        shape=reply["answer_shape"],
+        clarification=reply["clarification"] or "",
+    )

@@ -1,0 +1,125 @@
+"""Which passages of a text to show for a question: sections by their titles, then full text and embeddings, fused."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.answers.parsing import Parsed
+from engine.answers.shown import Shown
+from engine.documents.headings import Heading
+from engine.evidence.normalise import plain, words
+from engine.operators.numbered_text import NumberedText
+from engine.operators.ranking_texts import PIECE_CHARACTERS, best, fused, rank_by_embedding, rank_by_text
+
+Retrieval = Literal["hybrid", "fts", "embedding", "whole"]
+
+Embed = Callable[[Sequence[str]], Awaitable[NDArray[np.float32]]]
+CountTokens = Callable[[str], int]
+
+
+@dataclass(frozen=True)
+class Passages:
+    """A text cut into passages, half-open ranges of its pieces in order that cover all of it."""
+
+    text: NumberedText
+    ranges: tuple[range, ...]
+    headings: tuple[Heading, ...] = ()
+
+    @classmethod
+    def of(cls, text: NumberedText, headings: Sequence[Heading] = ()) -> Passages:
+        """Cut a text; `headings` are those of its document, by document line."""
+        first = text.first_line or 1
+        begins = {heading.line - first for heading in headings}
+        return cls(text, tuple(_cut(text, begins)), tuple(headings))
+
+    def texts(self) -> list[str]:
+        """Return the passages' texts, in order."""
+        pieces = self.text.pieces
+        return [self.text.text[pieces[one.start].start : pieces[one.stop - 1].stop].strip() for one in self.ranges]
+
+    def of_pieces(self, pieces: frozenset[int]) -> list[int]:
+        """Return the passages that hold any of these pieces, by their place."""
+        return [place for place, one in enumerate(self.ranges) if any(piece in pieces for piece in one)]
+
+    def in_sections(self, named: Sequence[str]) -> list[int]:
+        """Return the passages of the sections that a question names by title or number, in order."""
+        sections = [section for section in self._sections() if any(_is_named(section[0], name) for name in named)]
+        places = []
+        for place, one in enumerate(self.ranges):
+            first, last = self.text.pieces[one.start].line, self.text.pieces[one.stop - 1].line
+            if any(begin <= last and first <= end for _, begin, end in sections):
+                places.append(place)
+        return places
+
+    async def ranking(self, query: str, question: str, how: Retrieval, embed: Embed) -> list[int]:
+        """Rank the passages for a query, best first; those without any of its words come last under fts.
+
+        `question` alone is embedded: key words beside it would blur what it means.
+        """
+        texts = self.texts()
+        by_text = rank_by_text(query, texts) if how != "embedding" else []
+        by_embedding = await rank_by_embedding(question, texts, embed) if how in ("hybrid", "embedding") else []
+        return best(fused(by_text, by_embedding) if by_text and by_embedding else by_text or by_embedding, len(texts))
+
+    def _sections(self) -> Iterator[tuple[str, int, int]]:
+        """Yield the title of each section and its first and last line, from 0 in the text, inclusive."""
+        first, last = self.text.first_line or 1, self.text.pieces[-1].line if self.text.pieces else 0
+        for place, heading in enumerate(self.headings):
+            following = (other.line for other in self.headings[place + 1 :] if other.level <= heading.level)
+            yield heading.text, heading.line - first, next(following, last + first + 1) - first - 1
+
+
+def choose(
+    passages: Passages, order: Sequence[int], *, first: Sequence[int], budget: int, count: CountTokens
+) -> Shown | None:
+    """Show the passages of `first` and then those of `order` while they fit `budget` (tokens); None: nothing fits in.
+
+    The first passage is always shown: a budget too small for it is for the question to find out.
+    """
+    texts = passages.texts()
+    chosen: list[int] = []
+    used = 0
+    for place in dict.fromkeys([*first, *order]):
+        size = count(texts[place]) + 4 * len(passages.ranges[place])
+        if chosen and used + size > budget:
+            continue
+        chosen.append(place)
+        used += size
+    if not chosen:
+        return None
+    return Shown.of(passages.text, [piece for place in chosen for piece in passages.ranges[place]])
+
+
+def query_of(parsed: Parsed, discovered: Sequence[str] = ()) -> str:
+    """Return the words to search for: the question's, its key words, and those that a reading came upon."""
+    return " ".join([parsed.query, *discovered])
+
+
+def _is_named(title: str, name: str) -> bool:
+    """Say whether a title is the one that is named: every word of the name stands in it."""
+    wanted = [word for word in words(plain(name)) if word not in ("the", "section", "article", "clause", "of")]
+    return bool(wanted) and set(wanted) <= set(words(plain(title)))
+
+
+def _cut(text: NumberedText, begins: set[int]) -> Iterator[range]:
+    """Cut before headings and behind blank lines, so that no passage is longer than an embedding reads, if it can."""
+    start = 0
+    for piece in range(1, len(text.pieces) + 1):
+        if piece == len(text.pieces):
+            yield range(start, piece)
+            return
+        long = text.pieces[piece].stop - text.pieces[start].start > PIECE_CHARACTERS
+        half = text.pieces[piece - 1].stop - text.pieces[start].start > PIECE_CHARACTERS // 3
+        if long or (half and (text.pieces[piece].line in begins or _is_blank(text, piece - 1))):
+            yield range(start, piece)
+            start = piece
+
+
+def _is_blank(text: NumberedText, piece: int) -> bool:
+    one = text.pieces[piece]
+    return not text.text[one.start : one.stop].strip()

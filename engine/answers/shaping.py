@@ -1,0 +1,144 @@
+"""Items into the value of a cell, by the shape that was asked for, each leaf with the lines it stands in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine.answers.contract import Answer, Item, Shape, spans_of
+from engine.answers.dispatching import rivals
+from engine.answers.specs import identity_of
+from engine.evidence.items import leaves
+from engine.rows import Span
+
+Cited = dict[str, tuple[Span, ...]]
+"""The lines of each leaf of a row's fields, by its path."""
+
+
+@dataclass
+class Cell:
+    """The value of one field, and the lines of its leaves."""
+
+    value: Any
+    cited: Cited = field(default_factory=dict)
+
+
+def cell_of(name: str, shape: Shape, answer: Answer) -> Cell:
+    """Make the field `name` of an answer.
+
+    It is null where nothing was found, and where one value was asked for and the lines contradict each other.
+    """
+    items = answer.items
+    if not items:
+        return Cell(None)
+    match shape:
+        case "list":
+            return _listed(name, items)
+        case "table":
+            return _table(name, items, answer.headers)
+        case "tree":
+            return _tree(name, items)
+    if rivals(answer, shape):
+        return Cell(None)
+    return Cell(answer.best[0].value, _cite(name, answer.best[0].value, spans_of(answer.best)))
+
+
+def items_cell(name: str, items: Sequence[Item]) -> Cell:
+    """Make the field that holds every item with its lines, snippet and page."""
+    value = [_written(item) for item in items]
+    return Cell(value, _together([_cite(f"{name}[{n}]", value[n], item.spans) for n, item in enumerate(items)]))
+
+
+def merge(before: Answer, after: Answer) -> Answer:
+    """Add the items of a further round: the same value once, with all its lines.
+
+    The signals are those of the last round that found something: a round that found nothing says nothing of the rest.
+    """
+    items: dict[str, Item] = {}
+    for item in (*before.items, *after.items):
+        key = f"{item.level} {identity_of(item.value)}"
+        if key not in items:
+            items[key] = item
+        elif not set(item.spans) <= set(items[key].spans):
+            items[key] = _joined(items[key], item)
+    ordered = sorted(items.values(), key=lambda item: item.spans[0])
+    signals = after.signals if after.items or not before.items else before.signals
+    return Answer(tuple(ordered), (*before.dropped, *after.dropped), signals, after.headers or before.headers)
+
+
+def _joined(first: Item, second: Item) -> Item:
+    spans = tuple(sorted({*first.spans, *second.spans}))
+    snippet = first.snippet if second.snippet in first.snippet else f"{first.snippet}\n{second.snippet}"
+    return Item(
+        value=first.value,
+        spans=spans,
+        snippet=snippet,
+        method=first.method,
+        original=first.original,
+        page=first.page,
+        problem=first.problem,
+        level=first.level,
+        moved=first.moved or second.moved,
+    )
+
+
+def _listed(name: str, items: Sequence[Item]) -> Cell:
+    values = [item.value for item in items]
+    return Cell(values, _together([_cite(f"{name}[{n}]", item.value, item.spans) for n, item in enumerate(items)]))
+
+
+def _table(name: str, items: Sequence[Item], headers: Sequence[str]) -> Cell:
+    columns = list(headers)
+    for item in items:
+        columns += [column for column in _row(item.value) if column not in columns and isinstance(item.value, Mapping)]
+    width = max([len(columns), *(len(item.value) for item in items)])
+    columns += [f"column {n + 1}" for n in range(len(columns), width)]
+    rows = []
+    for item in items:
+        cells = [item.value.get(c) for c in columns] if isinstance(item.value, Mapping) else list(item.value)
+        rows.append(cells + [None] * (width - len(cells)))
+    cited = [_cite(f"{name}.rows[{n}]", rows[n], item.spans) for n, item in enumerate(items)]
+    named = _cite(f"{name}.headers", columns, spans_of(items))
+    return Cell({"headers": columns, "rows": rows}, _together([named, *cited]))
+
+
+def _row(value: Any) -> Sequence[str]:
+    return list(value) if isinstance(value, Mapping) else ()
+
+
+def _tree(name: str, items: Sequence[Item]) -> Cell:
+    """Nest entries by their levels; one that is more than a level deeper than the one before is its child."""
+    roots: list[dict[str, Any]] = []
+    open_entries: list[tuple[int, list[dict[str, Any]], str]] = [(0, roots, name)]
+    cited: list[Cited] = []
+    for item in items:
+        while open_entries[-1][0] >= item.level:
+            open_entries.pop()
+        _, siblings, path = open_entries[-1]
+        here = f"{path}[{len(siblings)}]"
+        entry: dict[str, Any] = {"value": item.value, "children": []}
+        siblings.append(entry)
+        cited.append(_cite(f"{here}.value", item.value, item.spans))
+        open_entries.append((item.level, entry["children"], f"{here}.children"))
+    return Cell(roots, _together(cited))
+
+
+def _written(item: Item) -> dict[str, Any]:
+    return {
+        "value": item.value,
+        "original": item.original,
+        "method": item.method,
+        "lines": item.lines,
+        "page": item.page,
+        "snippet": item.snippet,
+        **({"problem": item.problem} if item.problem else {}),
+    }
+
+
+def _cite(path: str, value: Any, spans: tuple[Span, ...]) -> Cited:
+    return {leaf.path: spans for leaf in leaves(path, value, {})}
+
+
+def _together(parts: Sequence[Cited]) -> Cited:
+    return {path: spans for part in parts for path, spans in part.items()}

@@ -1,0 +1,153 @@
+"""What the value of one item is made of: a typed leaf, a record of them, or a list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from engine.answers.contract import Shape
+from engine.answers.values import answer_type, words_of
+from engine.values.base import MARKS, ORIGINAL, Normalised, ValueType
+
+MOST_CELLS = 12
+"""Columns of a table whose columns nobody named."""
+
+MOST_LISTED = 30
+DEEPEST = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One typed value. In a record it may be null: not every item states everything."""
+
+    type: ValueType
+    nullable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RecordOf:
+    """Named values."""
+
+    fields: tuple[tuple[str, Spec], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ManyOf:
+    """Values of one kind, in order."""
+
+    item: Spec
+    most: int = MOST_LISTED
+
+
+Spec = Leaf | RecordOf | ManyOf
+
+Judge = Callable[[ValueType, Any, Normalised], Any]
+"""Takes the type, what was written and what was read of it; returns what is kept of a leaf (None: nothing)."""
+
+
+def spec_of(kind: ValueType, shape: Shape, fields: Mapping[str, Any]) -> Spec:
+    """Say what an item of this shape holds; raises ValueError for fields that do not fit it."""
+    if shape == "nested" or (shape == "table" and fields):
+        if not fields:
+            raise ValueError("shape nested needs fields: the names and types of what is in it")
+        return _record(fields, 1)
+    if fields:
+        raise ValueError(f"fields belong to the shapes table and nested, not to {shape}")
+    if shape == "table":
+        return ManyOf(Leaf(answer_type("text")), MOST_CELLS)
+    return Leaf(kind)
+
+
+def _record(fields: Mapping[str, Any], depth: int) -> RecordOf:
+    if depth > DEEPEST:
+        raise ValueError(f"fields are nested more than {DEEPEST} deep")
+    return RecordOf(tuple((name, _spec(written, depth)) for name, written in fields.items()))
+
+
+def _spec(written: Any, depth: int) -> Spec:
+    match written:
+        case str():
+            return Leaf(answer_type(written), nullable=True)
+        case Mapping() if written:
+            return _record(written, depth + 1)
+        case [item]:
+            inner = _spec(item, depth + 1)
+            return ManyOf(Leaf(inner.type) if isinstance(inner, Leaf) else inner)
+    raise ValueError(f"a field is a type, a mapping of fields or a list of one of these, not {written!r}")
+
+
+def schema_of_spec(spec: Spec) -> dict[str, Any]:
+    """Return the JSON Schema of what the model writes."""
+    match spec:
+        case Leaf(type=kind, nullable=nullable):
+            own = dict(kind.model_schema())
+            return {"anyOf": [own, {"type": "null"}]} if nullable else own
+        case RecordOf(fields=fields):
+            return closed_object({name: schema_of_spec(inner) for name, inner in fields})
+        case ManyOf(item=item, most=most):
+            return {"type": "array", "items": schema_of_spec(item), "maxItems": most}
+
+
+def closed_object(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the JSON Schema of an object with these fields, all of them, in this order, and no others."""
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def describe_spec(spec: Spec) -> str:
+    """Describe what the model writes, on one line."""
+    match spec:
+        case Leaf(type=kind, nullable=nullable):
+            return f"{words_of(kind)} or null" if nullable else words_of(kind)
+        case RecordOf(fields=fields):
+            return "{" + ", ".join(f'"{name}": {describe_spec(inner)}' for name, inner in fields) + "}"
+        case ManyOf(item=item):
+            return f"[{describe_spec(item)}, ...]"
+
+
+def read_spec(spec: Spec, written: Any, keep: Judge) -> Any:
+    """Read what a model wrote, leaf by leaf; `keep` says what stays of each."""
+    match spec:
+        case Leaf(type=kind):
+            return None if written is None else keep(kind, written, kind.read(written))
+        case RecordOf(fields=fields):
+            return {name: read_spec(inner, written[name], keep) for name, inner in fields}
+        case ManyOf(item=item):
+            return [read_spec(item, one, keep) for one in written]
+
+
+def has_content(value: Any) -> bool:
+    """Say whether anything is left of a value."""
+    match value:
+        case Mapping():
+            return any(has_content(inner) for inner in value.values())
+        case list():
+            return any(has_content(inner) for inner in value)
+        case str():
+            return bool(value.strip())
+    return value is not None
+
+
+def identity_of(value: Any) -> str:
+    """Make a key under which values that say the same are equal: case, spaces and the words as written aside."""
+    return "\x1f".join(_marks(value))
+
+
+def _marks(value: Any) -> Iterator[str]:
+    match value:
+        case Mapping():
+            told = [name for name in sorted(value) if name not in MARKS and value[name] is not None]
+            for name in told or [name for name in (ORIGINAL,) if name in value]:
+                yield from (f"{name}={mark}" for mark in _marks(value[name]))
+        case list():
+            for inner in value:
+                yield from _marks(inner)
+        case str():
+            yield " ".join("".join(c if c.isalnum() else " " for c in value.casefold()).split())
+        case _:
+            yield repr(value)

@@ -1,0 +1,97 @@
+"""Whether lines bear out a value: word for word, as the same date or number, or in other words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from engine.answers.contract import Method
+from engine.answers.shown import Shown
+from engine.evidence.dates import date_mentions, parse_date
+from engine.evidence.locate import Located, locate
+from engine.evidence.normalise import plain, words
+from engine.evidence.numbers import number_mentions, parse_number
+from engine.rows import Span
+from engine.values.base import Normalised, ValueType
+
+LEAST_SHARED = 0.6
+"""Share of a paraphrase's longer words that must stand in the cited lines."""
+
+SHORTEST_WORD = 4
+FREE_TYPES = frozenset({"text"})
+"""Types whose values may be told in other words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """Where a value stands (half-open ranges of pieces), in which words, and how surely.
+
+    `moved`: not in the lines that were cited, so these are others.
+    """
+
+    method: Method
+    places: tuple[range, ...]
+    original: str
+    moved: bool = False
+
+
+def support(
+    shown: Shown, cited: Sequence[range], kind: ValueType, read: Normalised, *, claim: str = "verbatim"
+) -> Support | None:
+    """Find what bears out a value that was read, in the cited pieces or else anywhere in what is shown; None: nothing.
+
+    A type without words of its own (boolean) is borne out by the citation. `claim` is what the model says of its
+    answer: only a value that it says was computed may stand nowhere.
+    """
+    if not read.original:
+        return Support("inferred", tuple(cited), "")
+    found = _located(shown, read.original, cited)
+    if found is not None:
+        place, method = found
+        original = read.original if method == "words" else _as_written(read.original, shown.snippet([place]))
+        inside = any(place.start >= block.start and place.stop <= block.stop for block in cited)
+        return Support("verbatim", (place,), original or read.original, moved=not inside)
+    if claim == "computed" and kind.name not in FREE_TYPES:
+        return Support("computed", tuple(cited), read.original)
+    if kind.name in FREE_TYPES and shared_words(read.original, shown.snippet(list(cited))) >= LEAST_SHARED:
+        return Support("inferred", tuple(cited), read.original)
+    return None
+
+
+def quoted(shown: Shown, quote: str, cited: range) -> range | None:
+    """Return the pieces a quote stands in, the cited ones first; None where it stands in none that is shown."""
+    found = _located(shown, quote, [cited])
+    return found[0] if found and found[1] == "words" else None
+
+
+def shared_words(text: str, lines: str, *, shortest: int = SHORTEST_WORD) -> float:
+    """Return the share of a text's words, of so many letters or more, that stand in lines: 0 to 1; 0 without any."""
+    mine = {word for word in words(plain(text)) if len(word) >= shortest}
+    return len(mine & set(words(plain(lines)))) / len(mine) if mine else 0.0
+
+
+def _located(shown: Shown, value: str, cited: Sequence[range]) -> tuple[range, str] | None:
+    """Find the pieces of a value: by its "words", or as the same date or number by its "value"."""
+    near = [Span(block.start + 1, block.stop) for block in cited]
+    found = locate(shown.index, value, near=near)
+    if found is None or found.method in ("fuzzy", "name"):
+        return None
+    place = range(found.first_line - 1, found.last_line)
+    if not any(place.start in block and place.stop - 1 in block for block in shown.blocks):
+        return None
+    return place, "words" if _has_words(found) else "value"
+
+
+def _has_words(found: Located) -> bool:
+    return found.method in ("exact", "normalised")
+
+
+def _as_written(value: str, lines: str) -> str:
+    """Return the date or number of some lines that means the same as a value; "" where there is none."""
+    text = plain(lines)
+    date = parse_date(value)
+    if date is not None:
+        same = (text[b:e] for found, b, e in date_mentions(text) if date.agreement(found, year_is_known=False))
+        return next(same, "")
+    number = parse_number(value)
+    return next((text[b:e] for found, b, e in number_mentions(text) if found == number), "")

@@ -1,0 +1,188 @@
+"""`redwell build`: look for a pipeline that reads better, on a sample of the user's own documents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from engine.cli.build_watch import BuildWatch, choose_build_watch
+from engine.cli.console import counted, messages, output, span_text, styled, visible
+from engine.cli.interrupting import run_interruptible
+from engine.cli.local_models import LocalModels
+from engine.cli.options import (
+    AllowHostOption,
+    InputOption,
+    OcrOption,
+    PasswordOption,
+    QuietOption,
+    TrustOption,
+    WorkersOption,
+)
+from engine.cli.settings import COMMAND_SETTINGS
+from engine.documents.options import ParseOptions
+from engine.optimizer.build import BuildResult, NewAgents
+from engine.optimizer.build_options import MINUTES
+from engine.optimizer.frontier import Point, read_policy
+from engine.optimizer.local_agents import agents_over
+from engine.optimizer.sampling import USUAL_ROWS
+from engine.worker.builds import BuildJob, ReadyBuild, make_ready_build, run_build
+from engine.worker.exit_codes import INTERRUPTED
+from engine.worker.jobs import NewModels, default_case
+from engine.worker.model_choice import Models
+from storage.case import Case
+
+app = typer.Typer(**COMMAND_SETTINGS)
+
+new_models: NewModels = LocalModels
+"""Makes the models of a build; tests put scripted ones here."""
+
+new_agents: NewAgents = agents_over
+"""Makes who proposes and judges; tests put scripted ones here."""
+
+
+@app.command()
+def build(  # noqa: PLR0913, PLR0917 - one parameter per option
+    pipeline: Annotated[Path, typer.Argument(metavar="PIPELINE", help="The pipeline file (YAML).", show_default=False)],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE", help="Where the chosen pipeline is written (.yaml).")
+    ],
+    input: InputOption = None,
+    case: Annotated[
+        Path | None,
+        typer.Option("--case", metavar="FILE", help="The case file; PIPELINE's name with .redwell if not given."),
+    ] = None,
+    minutes: Annotated[
+        float, typer.Option("--minutes", metavar="N", help="The whole build takes no longer than so many minutes.")
+    ] = MINUTES,
+    sample: Annotated[
+        int, typer.Option("--sample", metavar="N", min=1, help="Documents on which plans are tried.")
+    ] = USUAL_ROWS,
+    policy: Annotated[
+        str,
+        typer.Option(
+            "--policy",
+            metavar="POLICY",
+            help='Which plan is chosen: best, fastest (of those as good as yours), or "within-minutes N" for a run '
+            "over all documents.",
+        ),
+    ] = "best",
+    validator: Annotated[
+        Path | None,
+        typer.Option("--validator", metavar="FILE", help="Criteria of your own, by operator (see docs/optimizer.md)."),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="FILE", help="Write what was tried and why (.html, and .json beside it)."),
+    ] = None,
+    model: Annotated[
+        str, typer.Option("--model", metavar="NAME", help="A model in place of those that the pipeline names.")
+    ] = "",
+    agent_model: Annotated[
+        str, typer.Option("--agent-model", metavar="NAME", help="Who proposes and judges; the pipeline's if not given.")
+    ] = "",
+    seed: Annotated[int, typer.Option("--seed", min=0, metavar="N", help="Another draw of documents.")] = 0,
+    ocr: OcrOption = "auto",
+    workers: WorkersOption = None,
+    password: PasswordOption = None,
+    trust_code: TrustOption = False,
+    allow_host: AllowHostOption = None,
+    quiet: QuietOption = False,
+    json_events: Annotated[
+        bool, typer.Option("--json-events", help="Write events to stdout as JSON lines, in place of the summary.")
+    ] = False,
+) -> None:
+    """Rewrite a pipeline until it reads better, on a sample of your own documents, without labels.
+
+    Everything is kept in the case file, so the same command goes on after a stop; Ctrl-C keeps the best plan so far. A
+    plan that does not do better than your own is not chosen. Ends with 0, or as `redwell run` does.
+    """
+    job = BuildJob(
+        pipeline=pipeline,
+        case=case or default_case(pipeline),
+        out=out,
+        inputs=tuple(input or ()),
+        minutes=minutes,
+        rows=sample,
+        policy=read_policy(policy),
+        validator=validator,
+        report=report,
+        model=model,
+        agent_model=agent_model,
+        seed=seed,
+        workers=workers,
+        trust_code=trust_code,
+        allow_hosts=tuple(allow_host or ()),
+        parse=ParseOptions(ocr=ocr, password=password),
+    )
+    models = new_models()
+    ready = make_ready_build(job, models)
+    watch = choose_build_watch(quiet=quiet, json_events=json_events)
+    with Case(job.case) as opened:
+        result = _build(ready, models, opened, watch)
+    if result is None:
+        raise typer.Exit(INTERRUPTED)
+    if not (quiet or json_events):
+        _say(result, job)
+    raise typer.Exit(INTERRUPTED if result.status == "stopped" else 0)
+
+
+def _build(ready: ReadyBuild, models: Models, case: Case, watch: BuildWatch) -> BuildResult | None:
+    """Build; None where it was stopped before there was anything to keep."""
+    try:
+        with watch:
+            return run_interruptible(run_build(ready, case, models, watch.take, new_agents=new_agents))
+    except KeyboardInterrupt:
+        text = f"Stopped. What was read and asked is kept in {case.path.name}; the same command goes on from there."
+        messages().print(text, soft_wrap=True)
+        return None
+
+
+def _say(result: BuildResult, job: BuildJob) -> None:
+    """Print the plans between which one was chosen, what was reused, and the files."""
+    console = output()
+    console.print(_table(result))
+    console.print()
+    name = "Your own plan stays" if result.choice.plan == result.user.id else f"Plan {result.choice.plan} was chosen"
+    console.print(styled((f"{name}: ", "bold"), visible(result.choice.reason), "."), soft_wrap=True)
+    if result.chosen.words:
+        console.print(styled(visible(result.chosen.words)), soft_wrap=True)
+    reuse = result.reuse
+    console.print(
+        styled(
+            ("Reuse   ", "bold"),
+            f"{reuse.outputs_reused:,} outputs from the case, {reuse.outputs_shared:,} shared by plans, "
+            f"{reuse.outputs_made:,} made; {reuse.calls_reused:,} replies from the case, "
+            f"{counted(reuse.calls_made, 'call')} made.",
+        ),
+        soft_wrap=True,
+    )
+    ended = {"finished": "Finished", "out of time": "Out of time", "stopped": "Stopped"}[result.status]
+    spent = f"{ended} after {span_text(result.seconds)} of {result.options.minutes:g} minutes"
+    console.print(styled(("Time    ", "bold"), f"{spent}, on {result.sample} of {counted(result.rows, 'row')}."))
+    files = f"{job.out}" if job.report is None else f"{job.out}, {job.report} and its .json"
+    console.print(styled(("Written ", "bold"), visible(files)), soft_wrap=True)
+
+
+def _table(result: BuildResult) -> Table:
+    table = Table("plan", "directive", "rating", "wins", "all rows, about", "")
+    for point in (result.own, *sorted(result.points, key=lambda p: -p.score)):
+        table.add_row(*_cells(point, result))
+    return table
+
+
+def _cells(point: Point, result: BuildResult) -> list[str]:
+    candidate = result.search.candidates[point.plan]
+    notes = ["chosen"] if point.plan == result.choice.plan else []
+    notes += ["better than yours"] if point.beats else []
+    notes += ["on the frontier"] if point in result.front else []
+    return [
+        "your own" if point.plan == result.user.id else str(point.plan),
+        candidate.directive,
+        f"{point.score:.2f}" if point.score else "not rated",
+        f"{point.wins:.2f}",
+        span_text(point.seconds) if point.score else "",
+        ", ".join(notes),
+    ]

@@ -1,0 +1,145 @@
+"""What a person sees while a build goes on: what is tried, what it is rated, and what it will take."""
+
+from __future__ import annotations
+
+import sys
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+
+from engine.cli.console import messages, one_line, span_text, styled
+from engine.cli.failure import show_problem
+from engine.executor.events import DocumentFailed, DocumentRead, Event, FilesFound, ModelLoading, ModelReady, Warned
+from engine.optimizer.candidates import TIE
+from engine.optimizer.events import (
+    BuildFinished,
+    BuildProgress,
+    BuildStarted,
+    CandidateDropped,
+    CandidateFound,
+    CandidateRated,
+    Compared,
+    CriteriaWritten,
+    PlaceFinished,
+    PlaceStarted,
+)
+
+INDENT = "  "
+
+
+class BuildWatch:
+    """Follows a build and says nothing but warnings. Use as a context manager around the build."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Leave the screen as it is."""
+
+    def take(self, event: Event) -> None:
+        """Take in one event (engine.executor.events.Emit)."""
+        if isinstance(event, Warned):
+            show_problem("warning", event.message.replace(" warning:", "", 1), style="bold yellow")
+
+
+class JsonBuildWatch(BuildWatch):
+    """Writes each event to stdout as one line."""
+
+    def take(self, event: Event) -> None:
+        """Write one event."""
+        sys.stdout.write(event.to_json() + "\n")
+        sys.stdout.flush()
+
+
+class LineWatch(BuildWatch):
+    """Writes a line for each thing that happens; on a terminal, what is being done stands below them."""
+
+    def __init__(self) -> None:
+        self._console: Console = messages()
+        self._status = self._console.status("") if self._console.is_terminal else None
+        self._own = 0
+
+    def __enter__(self) -> Self:
+        if self._status is not None:
+            self._status.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Take the last line away."""
+        if self._status is not None:
+            self._status.stop()
+
+    def take(self, event: Event) -> None:
+        """Write a line, or show what is being done."""
+        super().take(event)
+        if isinstance(event, BuildStarted):
+            self._own = event.plan
+        if isinstance(event, BuildProgress):
+            if self._status is not None:
+                self._status.update(_progress_text(event))
+            return
+        if line := self.line(event):
+            self._console.print(styled(line), soft_wrap=not self._console.is_terminal)
+
+    def line(self, event: Event) -> str:
+        """Write what happened in a line; empty for what is not worth one."""
+        text = _frame_line(event)
+        match event:
+            case PlaceStarted():
+                text = f"{INDENT * event.depth}{one_line(' -> '.join(event.operators))}: on {event.rows} rows"
+            case CriteriaWritten():
+                text = f"{INDENT}is judged by: {one_line(event.task)}"
+            case CandidateFound():
+                text = f"{INDENT * (event.depth + 1)}plan {event.plan}: {event.directive}"
+            case CandidateDropped():
+                text = f"{INDENT}plan {event.plan} ({event.directive}) dropped: {one_line(event.reason)}"
+            case CandidateRated():
+                text = f"{INDENT}{self._name(event.plan)} rated {event.score:.2f} on {event.rows} rows"
+            case Compared():
+                share = "a draw" if event.share == TIE else f"{event.share:.0%} of the win to the first"
+                text = f"{INDENT}{self._name(event.left)} and {self._name(event.right)} compared: {share}"
+            case PlaceFinished():
+                text = f"{INDENT * event.depth}{self._name(event.chosen)} stands: {one_line(event.reason)}"
+        return text
+
+    def _name(self, plan: int) -> str:
+        return "your own plan" if plan == self._own else f"plan {plan}"
+
+
+def choose_build_watch(*, quiet: bool, json_events: bool) -> BuildWatch:
+    """Choose the display."""
+    if json_events:
+        return JsonBuildWatch()
+    return BuildWatch() if quiet else LineWatch()
+
+
+def _frame_line(event: Event) -> str:
+    """Write what happened before and after the search."""
+    text = ""
+    match event:
+        case FilesFound():
+            text = f"reading {event.total} files of {one_line(event.dataset)}"
+        case DocumentFailed():
+            text = one_line(f"failed: {event.path}: {event.message}")
+        case DocumentRead() if event.done == event.total:
+            text = f"{event.total} files read"
+        case ModelLoading():
+            text = f"loading the model {one_line(event.model)}"
+        case ModelReady():
+            text = f"{one_line(event.model)} is ready after {span_text(event.seconds)}"
+        case BuildStarted():
+            text = f"plans are tried on {event.documents} of {event.rows} rows, for {event.minutes:g} minutes"
+            text += f"; {event.reviewed} reviewed rows are known" if event.reviewed else ""
+        case BuildFinished():
+            text = f"{event.status} after {span_text(event.seconds)}"
+    return text
+
+
+def _progress_text(event: BuildProgress) -> str:
+    about = f", about {span_text(event.about_seconds)}" if event.about_seconds else ""
+    return f"{one_line(event.doing)}{about} · {span_text(event.left_seconds)} left"

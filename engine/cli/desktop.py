@@ -1,0 +1,28 @@
+"""`redwell desktop`: the window, a process of its own."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from engine.cli.settings import COMMAND_SETTINGS
+from engine.errors import EnvironmentMissing
+
+app = typer.Typer(**COMMAND_SETTINGS)
+
+
+@app.command()
+def desktop(
+    case: Annotated[Path | None, typer.Argument(metavar="[CASE]", help="A case to open.", show_default=False)] = None,
+) -> None:
+    """Open the window: drop a folder, watch it being read, look at every page."""
+    if importlib.util.find_spec("PySide6") is None:
+        raise EnvironmentMissing("the library PySide6 is not installed", advice="Run `make setup`.")
+    # -P: a folder named desktop in the current folder is not what is meant.
+    command = [sys.executable, "-P", "-m", "desktop", *([str(case)] if case else [])]
+    raise typer.Exit(subprocess.run(command, check=False).returncode)

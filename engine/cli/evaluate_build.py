@@ -1,0 +1,71 @@
+"""`redwell eval TASK --build`: the optimised pipeline of a task, from documents that are not scored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.cli.build_watch import choose_build_watch
+from engine.cli.console import messages, span_text
+from engine.cli.interrupting import run_interruptible
+from engine.evaluation.task import Task
+from engine.executor.run import RunOptions
+from engine.executor.translation import open_case
+from engine.optimizer.local_agents import agents_over
+from engine.worker.builds import BuildJob, make_ready_build, run_build
+from engine.worker.jobs import NewModels
+
+
+@dataclass(frozen=True)
+class BuildOrder:
+    """A build as ordered: `out` is the file for the pipeline, the report goes beside it; `seed` draws the sample."""
+
+    out: Path
+    minutes: float
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Built:
+    """The pipeline that was chosen, and the seconds it took to find. `is_own`: none was better than the user's."""
+
+    pipeline: Path
+    seconds: float
+    is_own: bool
+
+
+def build_for(
+    task: Task,
+    pipeline: Path,
+    order: BuildOrder,
+    *,
+    folder: Path,
+    data: Path | None,
+    options: RunOptions,
+    new_models: NewModels,
+) -> Built:
+    """Look for a better pipeline on the task's sample: no gold, and no document that is scored, is in `folder`.
+
+    Raises what `redwell build` raises, and KeyboardInterrupt when it was stopped.
+    """
+    inputs = task.write_inputs("sample", folder / f"{task.name}-sample", data)
+    job = BuildJob(
+        pipeline=pipeline,
+        case=folder / f"{task.name}-build.redwell",
+        out=order.out,
+        inputs=inputs,
+        minutes=order.minutes,
+        report=order.out.with_suffix(".html"),
+        model=options.model,
+        seed=order.seed,
+        trust_code=options.trust_code,
+    )
+    models = new_models()
+    ready = make_ready_build(job, models)
+    watch = choose_build_watch(quiet=False, json_events=False)
+    with open_case(job.case) as case, watch:
+        result = run_interruptible(run_build(ready, case, models, watch.take, new_agents=agents_over))
+    is_own = result.choice.plan == result.user.id
+    said = f"{result.choice.reason}; {span_text(result.seconds)}; {order.out}"
+    messages().print(f"  {'your own plan stays' if is_own else 'a better plan'}: {said}", markup=False, soft_wrap=True)
+    return Built(order.out, result.seconds, is_own)

@@ -1,0 +1,239 @@
+"""The two ends of what was shown: does what the answer is about go on there? (article, 2.4)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from engine.completeness.lists import Event, ListWalk, OpenList
+from engine.completeness.report import Finding, Side, Test, Verdict
+from engine.completeness.signs import (
+    announced_count,
+    announces,
+    is_open_ended,
+    sentence_goes_on,
+    table_goes_on,
+)
+from engine.completeness.text import RunningText
+from engine.documents.document import Line
+from engine.rows import Span
+
+_CONTINUED = re.compile(r"\b(?:continued|cont['’]?d)\b", re.IGNORECASE)
+_CLOSING = re.compile(
+    r"^\W*(?:in witness whereof|witness|signed|signature|by:|/s/|dated?:?\b|sincerely|respectfully|attest)|/s/|_{6,}",
+    re.IGNORECASE,
+)
+"""With these words a contract, letter or filing comes to its signatures."""
+_LEAD = 4
+_OUTDENT_POINTS = 4.0
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What the tests look at: lines `first` to `last`, shown around the answer, and those kept behind them.
+
+    `cited` are the spans of the answer's items in order; empty, the whole of what was shown is judged.
+    """
+
+    text: RunningText
+    first: int
+    last: int
+    cited: tuple[Span, ...]
+    after: Span | None
+
+    @property
+    def tail(self) -> tuple[Line, ...]:
+        """Return the running text from the first to the last line shown."""
+        return self.text.between(self.first, self.last)
+
+    @property
+    def overlap(self) -> tuple[Line, ...]:
+        """Return the running text kept behind what was shown."""
+        return self.text.between(self.after.first, self.after.last) if self.after else ()
+
+
+def findings_after(shown: Shown, walk: ListWalk) -> list[Finding]:
+    """Test the end of what was shown against the lines kept behind it, with which the walk goes on."""
+    targets = _targets(walk, shown)
+    if targets:
+        return _after_list(shown, walk, targets)
+    return _after_text(shown, walk)
+
+
+def findings_before(shown: Shown, walk: ListWalk) -> list[Finding]:
+    """Test the beginning of what was shown against the lines before it; the walk stands where what was shown ends."""
+    for target in _targets(walk, shown):
+        first = target.items[0].line
+        if first < shown.first:
+            reason = f"a list was shown from its middle: it begins on line {first}"
+            return [_finding("numbering", "before", "truncated", reason, Span(first, first))]
+    tail, before = shown.tail, shown.text.between(1, shown.first - 1)
+    is_cited = not shown.cited or any(span.first <= tail[0].number <= span.last for span in shown.cited)
+    if is_cited and sentence_goes_on(before, tail):
+        at = Span(tail[0].number, tail[0].number)
+        return [_finding("sentence", "before", "truncated", "what was shown begins in the middle of a sentence", at)]
+    return []
+
+
+def _targets(walk: ListWalk, shown: Shown) -> list[OpenList]:
+    """Find the lists the answer is about: those of which it cites several items, or the one it cites that just began.
+
+    Without items: the innermost list that is open where what was shown ends.
+    """
+    if not shown.cited:
+        last_open = [one for one in walk.open[-1:] if one.items[-1].line >= shown.first]
+        return [one for one in last_open if one.items[-1].line not in walk.headings]
+    hit = [one for one in walk.seen if len(_cited_items(one, shown.cited)) > 1]
+    if hit:
+        return hit
+    last = max(span.last for span in shown.cited)
+    innermost = next((one for one in reversed(walk.open) if one.items[0].line <= last), None)
+    just_begun = innermost is not None and len(innermost.items) == 1 and innermost.announced_on is not None
+    return [innermost] if innermost and just_begun and innermost.items[0].line >= shown.first else []
+
+
+def _cited_items(one: OpenList, cited: Sequence[Span]) -> set[int]:
+    """Return the places of the items of a list on which a span lies."""
+    places: set[int] = set()
+    for span in cited:
+        if one.closed_on is not None and span.first >= one.closed_on:
+            continue
+        places |= {i for i, item in enumerate(one.items) if span.first <= item.line <= span.last}
+        held = [i for i, item in enumerate(one.items) if item.line <= span.first]
+        places |= set(held[-1:]) if not places or held else set()
+    return places
+
+
+def _after_list(shown: Shown, walk: ListWalk, targets: Sequence[OpenList]) -> list[Finding]:
+    counted = [finding for target in targets if (finding := _announced(shown, target))]
+    still_open = [target for target in targets if target in walk.open]
+    if not still_open:
+        ended = max(target.closed_on or 0 for target in targets)
+        reason = "the list ends inside what was shown"
+        return [_finding("other_text", "after", "bounded", reason, Span(ended, ended)), *counted]
+    rest = shown.text.between(shown.last + 1, len(shown.text.lines))
+    if not rest:
+        return [_finding("document_end", "after", "bounded", "the document ends where what was shown ends"), *counted]
+    tail, overlap = shown.tail, shown.overlap
+    if overlap and sentence_goes_on(tail, overlap):
+        return [_sentence(overlap[0])]
+    decided = _followed(walk, still_open, overlap)
+    if decided is not None and decided.test != "other_text":
+        return [decided, *counted]
+    hints = [*_hints(tail, overlap), *counted]
+    if any(hint.verdict == "truncated" for hint in hints) or decided is None:
+        return hints
+    return [decided, *hints]
+
+
+def _followed(walk: ListWalk, targets: Sequence[OpenList], overlap: Sequence[Line]) -> Finding | None:
+    """Read on behind what was shown until a list goes on or all are over; None without lines to read."""
+    for line in overlap:
+        if _CONTINUED.search(line.text) and len(line.text) < 100:
+            continue
+        outdented = _leaves_bullets(line, [t for t in targets if t in walk.open])
+        events = walk.read(line)
+        for event in events:
+            if event.deed == "continues" and event.list in targets:
+                reason = f"the list goes on behind what was shown: {event.marker!r} stands on line {line.number}"
+                return _finding("numbering", "after", "truncated", reason, _at(line))
+        if not any(target in walk.open for target in targets):
+            return _over(events[0], line, is_heading=line.number in walk.headings)
+        if outdented and events[0].deed == "text":
+            reason = f"text that is no item of the list follows on line {line.number}"
+            return _finding("other_text", "after", "bounded", reason, _at(line))
+    titled = any(target.items[-1].line in walk.headings for target in targets)
+    if not overlap or (titled and not _CLOSING.search(overlap[0].text)):
+        return None  # text behind a section with a title is still that section's
+    reason = "no further item stands on the lines kept behind what was shown"
+    return _finding("other_text", "after", "bounded", reason, Span(overlap[0].number, overlap[-1].number))
+
+
+def _leaves_bullets(line: Line, targets: Sequence[OpenList]) -> bool:
+    """Say whether a line stands left of a bulleted list, so that further bullets are another list's."""
+    if not targets or not targets[-1].is_bulleted:
+        return False
+    indent = targets[-1].indent
+    is_left = line.box is not None and indent is not None and line.box.x0 < indent - _OUTDENT_POINTS
+    return is_left or announces(line)
+
+
+def _over(event: Event, line: Line, *, is_heading: bool) -> Finding:
+    if is_heading or event.list is None:
+        reason = f"a new heading bounds it: {line.text.strip()[:60]!r} on line {line.number}"
+        return _finding("heading", "after", "bounded", reason, _at(line))
+    what = "the list around it goes on" if event.deed == "continues" else "another list begins"
+    reason = f"the list is over: {what} with {event.marker!r} on line {line.number}"
+    return _finding("numbering", "after", "bounded", reason, _at(line))
+
+
+def _after_text(shown: Shown, walk: ListWalk) -> list[Finding]:
+    """Test text that is no list, or one item of one."""
+    tail, overlap = shown.tail, shown.overlap
+    if not tail:
+        return []
+    last_cited = max((span.last for span in shown.cited), default=shown.last)
+    behind = shown.text.between(last_cited + 1, shown.last)
+    if behind and not sentence_goes_on(shown.text.between(shown.first, last_cited), behind):
+        reason = "what is cited ends inside what was shown"
+        return [_finding("other_text", "after", "bounded", reason, _at(behind[0]))]
+    if not shown.text.between(shown.last + 1, len(shown.text.lines)):
+        return [_finding("document_end", "after", "bounded", "the document ends where what was shown ends")]
+    hints = _hints(tail, overlap, of_list=False)
+    return hints if hints or not overlap else _begins_anew(shown, walk, overlap)
+
+
+def _begins_anew(shown: Shown, walk: ListWalk, overlap: Sequence[Line]) -> list[Finding]:
+    events = walk.read(overlap[0])
+    if overlap[0].number in shown.text.headings and not _CONTINUED.search(overlap[0].text):
+        return [_over(events[0], overlap[0], is_heading=True)]
+    if shown.cited and events[0].list is not None:
+        reason = f"a new item begins behind what was shown: {events[0].marker!r} on line {overlap[0].number}"
+        return [_finding("numbering", "after", "bounded", reason, _at(overlap[0]))]
+    return []
+
+
+def _hints(tail: Sequence[Line], overlap: Sequence[Line], *, of_list: bool = True) -> list[Finding]:
+    """Collect what the last lines shown say of what follows."""
+    found = []
+    if table_goes_on(tail, overlap):
+        found.append(
+            _finding("table", "after", "truncated", "the table goes on behind what was shown", _at(overlap[0]))
+        )
+    elif overlap and sentence_goes_on(tail, overlap):
+        found.append(_sentence(overlap[0]))
+    if announces(tail[-1]):
+        reason = "what was shown ends with an announcement of more"
+        found.append(_finding("announcement", "after", "truncated", reason, _at(tail[-1])))
+    elif of_list and is_open_ended(tail[-1]):
+        reason = f"the last item shown ends as one does that others follow: {tail[-1].text.rstrip()[-12:]!r}"
+        found.append(_finding("item_end", "after", "truncated", reason, _at(tail[-1])))
+    return found
+
+
+def _announced(shown: Shown, target: OpenList) -> Finding | None:
+    """Compare the count in the text before a list with its items."""
+    first = target.items[0].line
+    lead = shown.text.between(max(1, first - _LEAD), first - 1)
+    count = announced_count(lead) if lead and target.announced_on is not None else None
+    if count is None or target.items[0].ordinal != 1:
+        return None
+    there = len(target.items)
+    verdict: Verdict = "truncated" if there < count else "bounded"
+    reason = f"the text announces {count} items; {there} stand in what was shown"
+    return _finding("announced", "after", verdict, reason, _at(lead[-1]))
+
+
+def _sentence(line: Line) -> Finding:
+    return _finding(
+        "sentence", "after", "truncated", f"a sentence goes on behind what was shown, on line {line.number}", _at(line)
+    )
+
+
+def _finding(test: Test, side: Side, verdict: Verdict, reason: str, lines: Span | None = None) -> Finding:
+    return Finding(test, side, verdict, reason, lines)
+
+
+def _at(line: Line) -> Span:
+    return Span(line.number, line.number)

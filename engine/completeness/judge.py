@@ -1,0 +1,110 @@
+"""Judge whether what was retrieved is bounded or truncated (article, 2.4). No model is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engine.completeness.ends import Shown, findings_after, findings_before
+from engine.completeness.lists import walk_lists
+from engine.completeness.report import CompletenessReport, Finding
+from engine.completeness.retrieval import Retrieval, overlap_after, overlap_before, shown
+from engine.completeness.spans import check_spans, gaps
+from engine.completeness.text import RunningText, running_text
+from engine.documents.document import Line
+from engine.documents.outline import Section
+from engine.rows import Span
+
+_SURE = 0.9
+
+
+def judge_completeness(
+    document_lines: Sequence[Line],
+    retrieval: Retrieval,
+    spans: Sequence[Sequence[Span]],
+    *,
+    sections: Sequence[Section] | None = None,
+) -> CompletenessReport:
+    """Say whether the shown lines hold all that an answer is about.
+
+    `document_lines` are all lines of the document, `spans` those that each item of the answer cites; without items the
+    whole of what was shown is judged. `sections` is the document's outline; None finds one in the lines. Whoever
+    judges several answers about one document prepares it once: `judge(running_text(lines, sections), ...)`.
+    """
+    return judge(running_text(document_lines, sections), retrieval, spans)
+
+
+def judge(text: RunningText, retrieval: Retrieval, spans: Sequence[Sequence[Span]]) -> CompletenessReport:
+    """Judge an answer as `judge_completeness` does."""
+    cited = tuple(sorted(span for item in spans for span in item))
+    around = _around(shown(retrieval, text.lines), cited)
+    if around is None:
+        return CompletenessReport(None, (), check_spans(text, spans), gaps(text, spans), ("nothing was shown",))
+    before = overlap_before(around.first, text.lines, retrieval.overlap_pages)
+    after = overlap_after(around.last, text.lines, retrieval.overlap_pages)
+    looked_at = Shown(text, around.first, around.last, cited, after)
+    walk = walk_lists(text.between(1, around.last), text.headings)
+    findings = findings_before(looked_at, walk) if before else []
+    findings += findings_after(looked_at, walk)
+    findings += _section_findings(text, retrieval, around, findings, has_items=bool(cited))
+    strong = _strong(findings)
+    reasons = tuple(finding.reason for finding in findings)
+    if not reasons:
+        reasons = (_nothing_known(after),)
+    return CompletenessReport(
+        strong, tuple(findings), check_spans(text, spans), gaps(text, spans), reasons, before, after
+    )
+
+
+def _around(there: Sequence[Span], cited: Sequence[Span]) -> Span | None:
+    """Return the run of shown lines that holds the last line cited; the last run where nothing is cited."""
+    runs: list[Span] = []
+    for span in there:
+        if runs and span.first == runs[-1].last + 1:
+            runs[-1] = Span(runs[-1].first, span.last)
+        else:
+            runs.append(span)
+    if not runs:
+        return None
+    last = max((span.last for span in cited), default=runs[-1].last)
+    return next((run for run in runs if run.first <= last <= run.last), runs[-1])
+
+
+def _section_findings(
+    text: RunningText, retrieval: Retrieval, around: Span, found: Sequence[Finding], *, has_items: bool
+) -> list[Finding]:
+    """Use the section's end, where it is known, for what the text at the ends leaves open."""
+    section = retrieval.section
+    if section is None or any(finding.side == "after" for finding in found):
+        return []
+    rest = text.between(around.last + 1, section.section_end_line)
+    if rest and not has_items:
+        reason = f"the section {section.title!r} goes on to line {section.section_end_line}"
+        return [Finding("section_end", "after", "truncated", reason, Span(rest[0].number, rest[-1].number))]
+    if not rest and section.confidence >= _SURE:
+        reason = f"the section {section.title!r} was shown to its end"
+        return [Finding("section_end", "after", "bounded", reason, None)]
+    return []
+
+
+def _strong(findings: Sequence[Finding]) -> bool | None:
+    """Weigh the findings: a truncated beginning decides; at the end, signs that disagree prove nothing."""
+    if any(finding.side == "before" and finding.verdict == "truncated" for finding in findings):
+        return False
+    verdicts = {finding.verdict for finding in findings if finding.side == "after"}
+    if len(verdicts) != 1:
+        return _surest(findings) if verdicts else None
+    return verdicts == {"bounded"}
+
+
+def _surest(findings: Sequence[Finding]) -> bool | None:
+    """Where signs at the end disagree, an item that follows is stronger than a count that is reached."""
+    follows = ("numbering", "sentence", "table")
+    if any(f.verdict == "truncated" and f.test in follows and f.side == "after" for f in findings):
+        return False
+    return None
+
+
+def _nothing_known(after: Span | None) -> str:
+    if after is None:
+        return "no lines were kept behind what was shown, so nothing tells whether it goes on"
+    return "neither a heading nor a continuation stands behind what was shown"

@@ -1,0 +1,219 @@
+"""What a directive is: where it fits, what it leaves open, and the plan that follows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Generic, TypeVar
+
+from engine.directives.prompt_checks import ProposedPrompt, complaints, lost_definitions
+from engine.errors import PipelineError
+from engine.language.binding import bind
+from engine.language.position import Where
+from engine.language.templates import Template
+from engine.plan.frozen import FrozenMap, thaw
+from engine.plan.node import Node
+from engine.plan.plan import Plan, Step
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an operator stands: `index` counts the operators of `step` from 0."""
+
+    step: str
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """The operators of a step that a directive rewrites, from `first` up to and excluding `stop`."""
+
+    step: str
+    first: int
+    stop: int
+
+    @classmethod
+    def at(cls, place: Place, *, since: int | None = None) -> Match:
+        """Match the operator at a place, or the run from index `since` to it, both inclusive."""
+        return cls(place.step, place.index if since is None else since, place.index + 1)
+
+    @property
+    def place(self) -> Place:
+        """Return where the last operator of the run stands."""
+        return Place(self.step, self.stop - 1)
+
+    def nodes(self, plan: Plan) -> tuple[Node, ...]:
+        """Return the operators of the run."""
+        names = step_of(plan, self.step).operators[self.first : self.stop]
+        return tuple(plan.operator(name) for name in names)
+
+
+@dataclass(frozen=True, slots=True)
+class Blocked:
+    """A directive does not fit; `reason` says why in words that a report can print."""
+
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """What is known of data and machine beside the plan; what is not known is left at its default.
+
+    `context_tokens` is the model's context, prompt and reply together; `models` the other models that may be asked, the
+    best first. `field_tokens` says how long the text in a field typically is. `source_fields` are the fields of
+    datasets of which the plan does not tell them.
+    """
+
+    context_tokens: int = 8192
+    models: tuple[str, ...] = ()
+    field_tokens: Mapping[str, int] = FrozenMap({})
+    source_fields: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: FrozenMap({}))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Params:
+    """What a directive leaves open. Subclasses have no defaults: a proposal says everything."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON object that `Directive.read_params` reads back."""
+        return {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
+
+
+P = TypeVar("P", bound=Params)
+
+
+class Directive(ABC, Generic[P]):
+    """A way to rewrite a run of operators of one step into others that do the same task.
+
+    Everything here is pure. `name` is the module's; `equation` the paper's number, empty for what came after it;
+    `purpose` completes "It ..." in a report. `needs` are the kinds of operator that a run may end with.
+    """
+
+    name: ClassVar[str]
+    equation: ClassVar[str] = ""
+    purpose: ClassVar[str]
+    needs: ClassVar[frozenset[str]]
+    params_type: type[P]
+
+    def matches(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
+        """Find the run that ends at a place, or say why there is none."""
+        node = node_at(plan, place)
+        if node.kind not in self.needs:
+            return Blocked(f"{node.name} is {node.kind}, and this rewrites {' and '.join(sorted(self.needs))}")
+        found = self._match(plan, place, facts)
+        if isinstance(found, Match) and (reason := _shared_reason(plan, found)):
+            return Blocked(reason)
+        return found
+
+    @abstractmethod
+    def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
+        """As `matches`, of an operator of a kind in `needs`."""
+
+    @abstractmethod
+    def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
+        """Return the JSON Schema that holds a model to parameters that are possible here."""
+
+    @abstractmethod
+    def default_params(self, match: Match, plan: Plan, facts: Facts) -> P:
+        """Fill the parameters in from templates and arithmetic, without a model."""
+
+    @abstractmethod
+    def apply(self, plan: Plan, match: Match, params: P) -> Plan:
+        """Return the rewritten plan; raises PipelineError for parameters that make no plan."""
+
+    def prompts(self, match: Match, plan: Plan, params: P, facts: Facts) -> Sequence[ProposedPrompt]:
+        """Return the prompts among the parameters with what they must and may say."""
+        return ()
+
+    def definitions(self, match: Match, plan: Plan) -> Template | None:
+        """Return the user's prompt whose definitions the proposed prompts together must keep; None for none."""
+        return None
+
+    def complaints(self, match: Match, plan: Plan, params: P, facts: Facts) -> Sequence[str]:
+        """Say what is wrong with parameters beyond what all directives are checked for."""
+        return ()
+
+    def read_params(self, value: Any) -> P:
+        """Read parameters from JSON; raises PipelineError saying which is wrong."""
+        return bind(self.params_type, value, Where())
+
+    def check_params(self, match: Match, plan: Plan, params: P, facts: Facts) -> list[str]:
+        """Say in words what a second proposal must do better; nothing where `params` can be applied."""
+        try:
+            found = self._found_wrong(match, plan, params, facts)
+            if not found:
+                self.apply(plan, match, params)
+        except PipelineError as error:  # no operator can have such a value
+            return [f"{error} {error.advice}".strip()]
+        return found
+
+    def _found_wrong(self, match: Match, plan: Plan, params: P, facts: Facts) -> list[str]:
+        proposed = self.prompts(match, plan, params, facts)
+        found = [line for prompt in proposed for line in complaints(prompt)]
+        if (user := self.definitions(match, plan)) and proposed:
+            found += lost_definitions(user, [prompt.text for prompt in proposed])
+        return [*found, *self.complaints(match, plan, params, facts)]
+
+    def describe(self, before: Plan, after: Plan) -> str:
+        """Say in words what was rewritten into what, and what for."""
+        gone, new = _names_apart(before, after), _names_apart(after, before)
+        changed = [n.name for n in after.operators if n.name in _names(before) and n != before.operator(n.name)]
+        shown = [f"{name} ({after.operator(name).kind})" for name in new]
+        told = (("replaced", gone), ("changed", changed), ("new", shown))
+        parts = [f"{what}: {', '.join(names)}" for what, names in told if names]
+        return f"It {self.purpose}. {'; '.join(parts)}."
+
+
+AnyDirective = Directive[Any]
+
+
+def step_of(plan: Plan, name: str) -> Step:
+    """Find a step; raises PipelineError listing the steps there are."""
+    for step in plan.steps:
+        if step.name == name:
+            return step
+    raise PipelineError(f"there is no step {name!r}", advice=f"There are: {', '.join(s.name for s in plan.steps)}.")
+
+
+def node_at(plan: Plan, place: Place) -> Node:
+    """Return the operator at a place; raises PipelineError where there is none."""
+    names = step_of(plan, place.step).operators
+    if not 0 <= place.index < len(names):
+        raise PipelineError(f"step {place.step!r} has {len(names)} operators, none at {place.index}")
+    return plan.operator(names[place.index])
+
+
+def places(plan: Plan) -> list[Place]:
+    """Return the places of all operators, in the order they run."""
+    return [Place(step.name, index) for step in plan.steps for index in range(len(step.operators))]
+
+
+def _shared_reason(plan: Plan, match: Match) -> str:
+    """Say why no directive may touch a run: "" where one may."""
+    uses = Counter(name for step in plan.steps for name in step.operators)
+    for node in match.nodes(plan):
+        if uses[node.name] > 1:
+            return f"{node.name} is used {uses[node.name]} times; a rewrite of one use would change the others"
+        if node.sample is not None:
+            return f"{node.name} works on a sample of {node.sample} rows, which other operators would not"
+    return ""
+
+
+def _names(plan: Plan) -> list[str]:
+    return [node.name for node in plan.operators]
+
+
+def _names_apart(plan: Plan, other: Plan) -> list[str]:
+    there = set(_names(other))
+    return [name for name in _names(plan) if name not in there]
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case Params():
+            return value.to_json()
+        case tuple() | list():
+            return [_plain(item) for item in value]
+    return thaw(value)

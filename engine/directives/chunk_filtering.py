@@ -1,0 +1,105 @@
+"""Leave out chunks that the task does not need (paper section 3.1.1, equation 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, cast
+
+from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
+from engine.directives.fields import fields_before
+from engine.directives.neighbours import Reader, reader_of, split_of
+from engine.directives.prompt_checks import ProposedPrompt
+from engine.directives.proposals import a_prompt, an_object
+from engine.directives.splicing import free_field, free_name, spliced
+from engine.directives.wording import task_of, worded
+from engine.language.schema import Field, Scalar, Schema
+from engine.language.template_text import field_expression, field_place
+from engine.language.templates import Template
+from engine.operators.filter import Filter
+from engine.operators.gather import Gather
+from engine.operators.map import Map
+from engine.plan.plan import Plan
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilteringParams(Params):
+    """The prompt that asks whether a chunk says anything the task needs."""
+
+    prompt: str
+
+
+class ChunkFiltering(Directive[FilteringParams]):
+    """Gather => Gather -> Filter (4). The model answers in a map, and code filters, for a document's first chunk stays.
+
+    Were all chunks of a document left out, the document would be missing from the result.
+
+    before: report: cut -> context -> find -> together
+    after:  report: cut -> context -> context_needed -> context_kept -> find -> together
+    """
+
+    name: ClassVar[str] = "chunk_filtering"
+    equation: ClassVar[str] = "4"
+    purpose: ClassVar[str] = "leaves out chunks that say nothing for the task; the first of each document always stays"
+    needs: ClassVar[frozenset[str]] = frozenset({"gather"})
+    params_type = FilteringParams
+
+    def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
+        match = Match.at(place)
+        gather = _gather(plan, match)
+        found = split_of(plan, match, gather)
+        if found is None or found[1].number_key != gather.order_key:
+            return Blocked(f"no split before {gather.name} in its step numbered its chunks")
+        reader = _reader(plan, match)
+        if reader is None:
+            return Blocked(f"no map or filter behind {gather.name} says what its chunks are needed for")
+        if isinstance(reader.node, Filter):
+            return Blocked(f"{reader.node.name} filters the chunks already")
+        return match
+
+    def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
+        """Return the JSON Schema of the parameters."""
+        return an_object(prompt=a_prompt())
+
+    def default_params(self, match: Match, plan: Plan, facts: Facts) -> FilteringParams:
+        """Ask by the task of the operator that reads the chunks."""
+        reader = _reader(plan, match)
+        assert reader is not None and reader.node.prompt is not None  # _match
+        place = field_place(_gather(plan, match).rendered_key)
+        return FilteringParams(prompt=worded("chunk_relevance", place=place, task=task_of(reader.node.prompt)))
+
+    def prompts(self, match: Match, plan: Plan, params: FilteringParams, facts: Facts) -> Sequence[ProposedPrompt]:
+        """Return the prompt about a chunk."""
+        key = _gather(plan, match).rendered_key
+        fields = fields_before(plan, match.place, facts).with_names(key).closed
+        return [ProposedPrompt(name="prompt", text=params.prompt, fields=fields, shows=frozenset({key}), partial=True)]
+
+    def definitions(self, match: Match, plan: Plan) -> Template | None:
+        """Return the prompt that the chunks are needed for."""
+        reader = _reader(plan, match)
+        return reader.node.prompt if reader else None
+
+    def apply(self, plan: Plan, match: Match, params: FilteringParams) -> Plan:
+        """Return the plan with fewer chunks."""
+        gather, reader = _gather(plan, match), _reader(plan, match)
+        needed = free_field(plan, f"{gather.name}_is_needed")
+        asking = Map(
+            name=free_name(plan, f"{gather.name}_needed"),
+            model=reader.node.model if reader else None,
+            prompt=Template(params.prompt),
+            schema=Schema((Field(needed, Scalar("boolean")),)),
+        )
+        keeping = Filter(
+            name=free_name(plan, f"{gather.name}_kept"),
+            condition=f"{field_expression(needed)} or {field_expression(gather.order_key)} == 1",
+            drop_keys=(needed,),
+        )
+        return spliced(plan, match, [gather, asking, keeping])
+
+
+def _gather(plan: Plan, match: Match) -> Gather:
+    return cast("Gather", match.nodes(plan)[-1])
+
+
+def _reader(plan: Plan, match: Match) -> Reader | None:
+    return reader_of(plan, match, {_gather(plan, match).rendered_key})

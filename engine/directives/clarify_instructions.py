@@ -1,0 +1,91 @@
+"""Say more exactly what is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
+from engine.directives.fields import fields_before
+from engine.directives.prompt_checks import ProposedPrompt
+from engine.directives.proposals import a_prompt, an_object
+from engine.directives.splicing import spliced
+from engine.directives.wording import asked_for, with_note
+from engine.language.templates import Template
+from engine.operators.filter import Filter
+from engine.operators.map import Map
+from engine.operators.reduce import Reduce
+from engine.plan.plan import Plan
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClarifyParams(Params):
+    """The clearer prompt."""
+
+    prompt: str
+
+
+class ClarifyInstructions(Directive[ClarifyParams]):
+    """Map => Map with a prompt that leaves less open. It shows what the user's prompt shows and keeps its terms.
+
+    before: report: find
+    after:  report: find
+    """
+
+    name: ClassVar[str] = "clarify_instructions"
+    purpose: ClassVar[str] = "says more exactly what is asked"
+    needs: ClassVar[frozenset[str]] = frozenset({"map", "filter", "reduce"})
+    params_type = ClarifyParams
+
+    def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
+        match = Match.at(place)
+        node = _node(plan, match)
+        if node.prompt is None or node.schema is None:
+            return Blocked(f"{node.name} asks no model")
+        if _default(node) == node.prompt:
+            return Blocked(f"the prompt of {node.name} has been made clearer already")
+        return match
+
+    def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
+        """Return the JSON Schema of the parameters."""
+        return an_object(prompt=a_prompt())
+
+    def default_params(self, match: Match, plan: Plan, facts: Facts) -> ClarifyParams:
+        """Add to the user's prompt what every such question means."""
+        return ClarifyParams(prompt=_default(_node(plan, match)).text)
+
+    def prompts(self, match: Match, plan: Plan, params: ClarifyParams, facts: Facts) -> Sequence[ProposedPrompt]:
+        """Return the prompt, which must show all that the user's shows."""
+        node = _node(plan, match)
+        assert node.prompt is not None  # _match
+        variables = tuple(sorted(node.prompt.variables or ()))
+        shows = frozenset().union(*(node.prompt.reads(variable) for variable in variables))
+        fields = fields_before(plan, match.place, facts).closed
+        uses = "inputs" if isinstance(node, Reduce) and node.prompt.uses("inputs") else ""
+        return [
+            ProposedPrompt(
+                name="prompt", text=params.prompt, variables=variables, fields=fields, shows=shows, uses=uses
+            )
+        ]
+
+    def definitions(self, match: Match, plan: Plan) -> Template | None:
+        """Return the prompt whose definitions must be kept."""
+        return _node(plan, match).prompt
+
+    def apply(self, plan: Plan, match: Match, params: ClarifyParams) -> Plan:
+        """Return the plan with the clearer prompt."""
+        node = _node(plan, match)
+        assert node.prompt is not None  # _match
+        return spliced(plan, match, [replace(node, prompt=replace(node.prompt, text=params.prompt))])
+
+
+def _node(plan: Plan, match: Match) -> Map | Filter | Reduce:
+    node = match.nodes(plan)[-1]
+    assert isinstance(node, Map | Filter | Reduce)  # needs
+    return node
+
+
+def _default(node: Map | Filter | Reduce) -> Template:
+    assert node.prompt is not None and node.schema is not None  # _match
+    return with_note(node.prompt, "clarify", asked=asked_for(node.schema.fields))

@@ -1,0 +1,67 @@
+"""Leave out passages that hold none of some words: a model proposes the words, code applies them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
+from engine.directives.fitting import row_node
+from engine.directives.keywords import KEYWORD, MOST_KEYWORDS, keyword_complaints, keyword_condition, keywords_of
+from engine.directives.passages import PASSAGE_TOKENS, Passages, match_by_words, settings_schema, showing, texts
+from engine.directives.proposals import a_list, a_word, an_object
+from engine.directives.splicing import free_name
+from engine.language.template_text import field_expression
+from engine.operators.filter import Filter
+from engine.plan.plan import Plan
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompressionParams(Params):
+    """The text, the most tokens of a passage, and the words, or beginnings of words, one of which it must hold."""
+
+    split_key: str
+    passage_tokens: int
+    keywords: tuple[str, ...]
+
+
+class DeterministicCompression(Directive[CompressionParams]):
+    """Map => Split -> Filter -> Reduce -> Map, where the filter is code. The first passage of a text always stays.
+
+    before: report: find
+    after:  report: find_passages -> find_matching -> find_collected -> find -> find_tidy
+    """
+
+    name: ClassVar[str] = "deterministic_compression"
+    purpose: ClassVar[str] = "shows only passages that hold words of the question; code chooses them"
+    needs: ClassVar[frozenset[str]] = frozenset({"map", "filter"})
+    params_type = CompressionParams
+
+    def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
+        return match_by_words(plan, place, facts)
+
+    def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
+        """Return the JSON Schema of the parameters."""
+        words = a_list(a_word(KEYWORD), 1, MOST_KEYWORDS)
+        return an_object(**settings_schema(plan, match, facts), keywords=words)
+
+    def default_params(self, match: Match, plan: Plan, facts: Facts) -> CompressionParams:
+        """Look for the words of the prompt and of the answer's fields."""
+        return CompressionParams(
+            split_key=texts(plan, match.place, facts)[0],
+            passage_tokens=PASSAGE_TOKENS,
+            keywords=keywords_of(row_node(plan, match)),
+        )
+
+    def complaints(self, match: Match, plan: Plan, params: CompressionParams, facts: Facts) -> Sequence[str]:
+        """Refuse words that cannot be looked for."""
+        return keyword_complaints(params.keywords)
+
+    def apply(self, plan: Plan, match: Match, params: CompressionParams) -> Plan:
+        """Return the plan that shows passages with the words."""
+        passages = Passages.of(plan, match, params.split_key, params.passage_tokens)
+        found = keyword_condition(passages.cut.chunk_key, params.keywords)
+        first = f"{field_expression(passages.cut.number_key)} == 1"
+        name = free_name(plan, f"{match.nodes(plan)[-1].name}_matching")
+        return showing(plan, match, passages, Filter(name=name, condition=f"{found} or {first}"))

@@ -1,0 +1,94 @@
+"""Divide the fields, the examples and the instructions of one question among several."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, TypeVar
+
+from engine.language.schema import Enum, Field, ListOf, Nullable, Quote, Record, Schema, Type
+
+T = TypeVar("T")
+
+FEWEST_KINDS = 4
+"""Listed kinds from which on they are divided."""
+
+KINDS_TOGETHER = 3
+MOST_PARTS = 8
+
+_ENTRY = re.compile(r"^[ \t]*(?:\d{1,3}[.)]|[-*•])[ \t]+(?P<kind>[^\n{}]{2,200})$", re.MULTILINE)
+
+
+def even_parts(names: Sequence[T], most: int) -> list[tuple[T, ...]]:
+    """Divide names into at most so many runs of about equal length, in order."""
+    count = min(len(names), most)
+    ends = [round(len(names) * number / count) for number in range(count + 1)]
+    return [tuple(names[start:end]) for start, end in zip(ends, ends[1:], strict=False)]
+
+
+def answered_together(schema: Schema) -> list[tuple[str, ...]]:
+    """Return the fields in order, in one run those answered together: a quote, and what it stands before."""
+    runs: list[tuple[str, ...]] = []
+    joins = False
+    for field in schema.fields:
+        if joins:
+            runs[-1] = (*runs[-1], field.name)
+        else:
+            runs.append((field.name,))
+        kind = field.type.inner if isinstance(field.type, Nullable) else field.type
+        joins = isinstance(kind, Quote)
+    return runs
+
+
+def only_fields(schema: Schema, names: Collection[str]) -> Schema:
+    """Return the schema of some fields, in its own order."""
+    return Schema(tuple(f for f in schema.fields if f.name in names))
+
+
+def divided_examples(
+    examples: Sequence[Mapping[str, Any]], known: Sequence[str], schema: Schema
+) -> tuple[dict[str, Any], ...]:
+    """Return examples of a question about the fields of `schema`, when the fields `known` are answered already.
+
+    An example that lacks one of them is left out.
+    """
+    found = []
+    for one in examples:
+        output = one["output"]
+        if set(known) | set(schema.names) <= set(output):
+            inputs = {key: {**value, **{n: output[n] for n in known}} for key, value in one.items() if key != "output"}
+            found.append({**inputs, "output": {n: output[n] for n in schema.names}})
+    return tuple(found)
+
+
+def listed_kinds(text: str) -> list[str]:
+    """Return the entries of the lists in a prompt (`1. ...`, `- ...`), if there are enough to divide."""
+    kinds = [match["kind"].strip() for match in _ENTRY.finditer(text)]
+    return kinds if len(kinds) >= FEWEST_KINDS else []
+
+
+def without_kinds(text: str, left_out: Collection[str]) -> str:
+    """Leave entries out of the lists in a prompt."""
+    kept = _ENTRY.sub(lambda match: "\0" if match["kind"].strip() in left_out else match[0], text)
+    return re.sub(r"\0\n?", "", kept)
+
+
+def grouped(kinds: Sequence[str]) -> list[tuple[str, ...]]:
+    """Divide kinds into groups of about three, at most eight groups."""
+    return even_parts(kinds, min(MOST_PARTS, math.ceil(len(kinds) / KINDS_TOGETHER)))
+
+
+def choices_of_items(kind: Type) -> tuple[str, tuple[str, ...]]:
+    """Return the field of a list's records that says which of several kinds each is, and the kinds; else nothing."""
+    item = kind.item if isinstance(kind, ListOf) else kind
+    for field in item.fields if isinstance(item, Record) else ():
+        inner = field.type.inner if isinstance(field.type, Nullable) else field.type
+        if isinstance(inner, Enum) and len(inner.values) >= FEWEST_KINDS:
+            return field.name, tuple(map(str, inner.values))
+    return "", ()
+
+
+def renamed_field(field: Field, name: str) -> Field:
+    """Return a field of the same type under another name."""
+    return Field(name, field.type, field.description)

@@ -1,0 +1,206 @@
+"""Read a long document in chunks (paper section 3.1.1, equation 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
+from engine.directives.chunking import (
+    Merge,
+    Names,
+    default_merge,
+    gathering,
+    merge_fields,
+    merge_prompt,
+    merges_of,
+    merging,
+    splitting,
+)
+from engine.directives.fields import fields_before
+from engine.directives.fitting import ABOUT_THE_ANSWER, NOT_DIVISIBLE, has_key, long_texts, row_node, unreadable_prompt
+from engine.directives.prompt_checks import ProposedPrompt
+from engine.directives.proposals import a_number, a_prompt, an_object, one_of
+from engine.directives.rereading import reading
+from engine.directives.splicing import spliced, without_fields
+from engine.directives.wording import with_note
+from engine.language.template_text import rename_fields
+from engine.language.templates import Template
+from engine.operators.filter import Filter
+from engine.operators.gather import Gather
+from engine.operators.map import Map
+from engine.operators.reduce import Reduce
+from engine.operators.split import Split
+from engine.optimizer.heuristics import MOST_NEXT, MOST_PREVIOUS, chunk_sizes, windows
+from engine.plan.frozen import FrozenMap
+from engine.plan.node import Node
+from engine.plan.plan import Plan
+
+PROMPT_AND_REPLY = 0.25
+"""Of the context, what is left for instructions and reply beside the chunks that a prompt shows."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChunkingParams(Params):
+    """The field to cut, the most tokens of a chunk, the chunks shown around one, and the prompts.
+
+    `merge_prompt` is empty where `merge` leaves the model nothing to put together.
+    """
+
+    split_key: str
+    chunk_tokens: int
+    previous: int
+    following: int
+    prompt: str
+    merge: Merge
+    merge_prompt: str
+
+
+class DocumentChunking(Directive[ChunkingParams]):
+    """Map_x => Split -> Gather -> Map_y -> Reduce (1); of a filter, a row stays where one of its chunks does.
+
+    before: report: find
+    after:  report: find_chunks -> find_context -> find -> find_merged -> find_tidy
+    """
+
+    name: ClassVar[str] = "document_chunking"
+    equation: ClassVar[str] = "1"
+    purpose: ClassVar[str] = "reads the document in chunks, each among its neighbours, and puts the answers together"
+    needs: ClassVar[frozenset[str]] = frozenset({"map", "filter"})
+    params_type = ChunkingParams
+
+    def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
+        node = row_node(plan, Match.at(place))
+        if reason := unreadable_prompt(node) or has_key(node, {**NOT_DIVISIBLE, **ABOUT_THE_ANSWER}):
+            return Blocked(reason)
+        if not _texts(plan, place, facts):
+            return Blocked(f"the prompt of {node.name} shows no text that could be cut, or only a chunk")
+        if isinstance(node, Map) and not set(_answered(node)):
+            return Blocked(f"{node.name} keeps no field of its answer")
+        return Match.at(place)
+
+    def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
+        """Return the JSON Schema of the parameters."""
+        sizes = chunk_sizes(facts.context_tokens)
+        merges = _merges(row_node(plan, match))
+        return an_object(
+            split_key=one_of(_texts(plan, match.place, facts)),
+            chunk_tokens=a_number(sizes[0], sizes[-1]),
+            previous=a_number(0, MOST_PREVIOUS),
+            following=a_number(0, MOST_NEXT),
+            prompt=a_prompt(),
+            merge=one_of(merges),
+            merge_prompt=a_prompt(may_be_empty=True),
+        )
+
+    def default_params(self, match: Match, plan: Plan, facts: Facts) -> ChunkingParams:
+        """Take the smallest chunks with one before each, the user's prompt, and a merge prompt where one is needed."""
+        node = row_node(plan, match)
+        key = _texts(plan, match.place, facts)[0]
+        split = splitting(Names.of(plan, match).cut, key, chunk_sizes(facts.context_tokens)[0])
+        tokens = split.num_tokens or 1
+        room = round(facts.context_tokens * (1 - PROMPT_AND_REPLY))
+        window = windows(facts.field_tokens.get(key, 4 * tokens), tokens, room)[:2][-1]
+        assert node.prompt is not None  # unreadable_prompt
+        merge = "code" if isinstance(node, Filter) else default_merge(_answer(node))
+        prompt = rename_fields(node.prompt, {key: f"{split.chunk_key}_rendered"})
+        noted = with_note(prompt, "note_part", with_context=True, decides=isinstance(node, Filter))
+        return ChunkingParams(
+            split_key=key,
+            chunk_tokens=tokens,
+            previous=window.previous,
+            following=window.following,
+            prompt=noted.text,
+            merge=merge,
+            merge_prompt="" if isinstance(node, Filter) else merge_prompt(_kept(node), merge),
+        )
+
+    def prompts(self, match: Match, plan: Plan, params: ChunkingParams, facts: Facts) -> Sequence[ProposedPrompt]:
+        """Return the prompt about a chunk, and the one that puts answers together if there is one."""
+        node = row_node(plan, match)
+        split, gather = _cutting(plan, match, params)
+        fields = fields_before(plan, match.place, facts)
+        fields = fields.with_names(split.chunk_key, split.id_key, split.number_key, gather.rendered_key)
+        shown = frozenset({gather.rendered_key})
+        found = [ProposedPrompt(name="prompt", text=params.prompt, fields=fields.closed, shows=shown, partial=True)]
+        asked = () if isinstance(node, Filter) else merge_fields(_answer(node), params.merge)
+        if asked:
+            answers = frozenset(f.name for f in asked)
+            found.append(
+                ProposedPrompt(
+                    name="merge_prompt",
+                    text=params.merge_prompt,
+                    variables=("inputs", "reduce_key"),
+                    fields=fields.with_names(*_answer(node).names).closed,
+                    shows=answers,
+                    uses="inputs",
+                )
+            )
+        return found
+
+    def definitions(self, match: Match, plan: Plan) -> Template | None:
+        """Return the prompt whose definitions must be kept."""
+        return row_node(plan, match).prompt
+
+    def apply(self, plan: Plan, match: Match, params: ChunkingParams) -> Plan:
+        """Return the plan that reads chunks."""
+        node = row_node(plan, match)
+        names = Names.of(plan, match)
+        split, gather = _cutting(plan, match, params)
+        part = reading(
+            node,
+            {params.split_key: gather.rendered_key},
+            prompt=replace(node.prompt, text=params.prompt) if node.prompt else None,
+            quoted={params.split_key: split.chunk_key},
+        )
+        own = frozenset(node.schema.names if node.schema else ())
+        part = replace(part, drop_keys=tuple(key for key in node.drop_keys if key in own))
+        dropped = [key for key in node.drop_keys if key not in own]
+        added = [split.chunk_key, gather.rendered_key, split.id_key, split.number_key]
+        merged = _merged(names, part, split, params)
+        extra = merged.extra_fields if isinstance(node, Map) else tuple(merged.aggregate)
+        tidy = without_fields(names.tidy, [*dropped, *added, *extra])
+        nodes: list[Node] = [split, gather, part, merged, *tidy]
+        return spliced(plan, match, nodes)
+
+
+def _cutting(plan: Plan, match: Match, params: ChunkingParams) -> tuple[Split, Gather]:
+    names = Names.of(plan, match)
+    split = splitting(names.cut, params.split_key, params.chunk_tokens)
+    return split, gathering(names.context, split, params.previous, params.following)
+
+
+def _merged(names: Names, part: Map | Filter, split: Split, params: ChunkingParams) -> Reduce:
+    if isinstance(part, Map):
+        return merging(names.merge, _kept(part), split.id_key, params.merge, params.merge_prompt)
+    count = FrozenMap({f"{names.merge}_parts": FrozenMap({"count": split.number_key})})
+    return Reduce(name=names.merge, reduce_key=(split.id_key,), pass_through=True, aggregate=count)
+
+
+def _kept(node: Map) -> Map:
+    """Return a map with the part of its answer that stays in the row."""
+    return replace(node, schema=_answer(node), drop_keys=())
+
+
+def _answer(node: Map | Filter) -> Any:
+    assert node.schema is not None  # unreadable_prompt
+    kept = tuple(f for f in node.schema.fields if f.name not in node.drop_keys)
+    return replace(node.schema, fields=kept)
+
+
+def _answered(node: Map) -> tuple[str, ...]:
+    return tuple(_answer(node).names)
+
+
+def _merges(node: Map | Filter) -> tuple[Merge, ...]:
+    return ("code",) if isinstance(node, Filter) else merges_of(_answer(node))
+
+
+def _texts(plan: Plan, place: Place, facts: Facts) -> list[str]:
+    """Return the fields that may be cut: texts that are shown, and no chunks already."""
+    node = row_node(plan, Match.at(place))
+    there = fields_before(plan, place, facts).names
+    chunks = {n.chunk_key for n in plan.operators if isinstance(n, Split)}
+    chunks |= {n.rendered_key for n in plan.operators if isinstance(n, Gather)}
+    return [t for t in long_texts(plan, place, node, facts) if t not in chunks and f"{t}_chunk" not in there]

@@ -1,0 +1,161 @@
+"""Make keys that mean the same equal before rows are grouped by them (paper section 3.2.2, equation 9)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, cast
+
+from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place, step_of
+from engine.directives.fields import fields_before, type_of_field
+from engine.directives.prompt_checks import ProposedPrompt
+from engine.directives.proposals import a_flag, a_list, a_prompt, an_object, one_of
+from engine.directives.splicing import free_name, spliced
+from engine.directives.wording import worded
+from engine.language.schema import Field, Scalar, Schema, Text
+from engine.language.template_text import field_place
+from engine.language.templates import Template
+from engine.operators.add_uuid import AddUuid
+from engine.operators.reduce import Reduce
+from engine.operators.resolve import Resolve
+from engine.operators.split import Split
+from engine.plan.plan import Plan
+
+Canonical = Literal["most_common", "longest"]
+
+_PAIR = ("input1", "input2")
+_PERSONS = ("officer", "person", "name", "witness", "author", "suspect", "employee", "defendant", "plaintiff")
+"""What a field is called that holds names of persons; part of the name is enough."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeyResolution(Params):
+    """A key that is resolved, the question about two of its values, and whether they are names of persons."""
+
+    key: str
+    comparison_prompt: str
+    persons: bool
+    canonical: Canonical
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolutionParams(Params):
+    """The keys to resolve, each for itself."""
+
+    keys: tuple[KeyResolution, ...]
+
+
+class DuplicateKeyResolution(Directive[ResolutionParams]):
+    """Reduce_{K, x} => (Resolve_k1 || ... || Resolve_km) -> Reduce_{K, x} (9).
+
+    before: report: acts -> by_officer
+    after:  report: acts -> by_officer_same_officer -> by_officer
+    """
+
+    name: ClassVar[str] = "duplicate_key_resolution"
+    equation: ClassVar[str] = "9"
+    purpose: ClassVar[str] = "finds keys that mean the same and writes one of them everywhere, before rows are grouped"
+    needs: ClassVar[frozenset[str]] = frozenset({"reduce"})
+    params_type = ResolutionParams
+
+    def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
+        match = Match.at(place)
+        node = _reduce(plan, match)
+        if not node.keys:
+            return Blocked(f"{node.name} makes one group of all rows")
+        if not node.synthesize_resolve:
+            return Blocked(f"{node.name} says synthesize_resolve: false")
+        if not _keys(plan, match):
+            return Blocked(f"the keys of {node.name} are numbers, choices or identifiers, or resolved already")
+        return match
+
+    def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
+        """Return the JSON Schema of the parameters."""
+        keys = _keys(plan, match)
+        one = an_object(
+            key=one_of(keys),
+            comparison_prompt=a_prompt(),
+            persons=a_flag(),
+            canonical=one_of(("most_common", "longest")),
+        )
+        return an_object(keys=a_list(one, 1, len(keys)))
+
+    def default_params(self, match: Match, plan: Plan, facts: Facts) -> ResolutionParams:
+        """Resolve every key that may be, names of persons by the rule for them."""
+        return ResolutionParams(keys=tuple(_default(key) for key in _keys(plan, match)))
+
+    def prompts(self, match: Match, plan: Plan, params: ResolutionParams, facts: Facts) -> Sequence[ProposedPrompt]:
+        """Return the questions about two values."""
+        fields = fields_before(plan, match.place, facts).closed
+        return [
+            ProposedPrompt(
+                name=f"comparison_prompt of {one.key}",
+                text=one.comparison_prompt,
+                variables=_PAIR,
+                fields=fields,
+                shows=frozenset({one.key}),
+            )
+            for one in params.keys
+        ]
+
+    def complaints(self, match: Match, plan: Plan, params: ResolutionParams, facts: Facts) -> Sequence[str]:
+        """Refuse a key that is no key, or named twice, and a question that shows one side only."""
+        named, valid = [one.key for one in params.keys], _keys(plan, match)
+        found = [f"keys: {key!r} is none of {', '.join(valid)}." for key in named if key not in valid]
+        found += ["keys: name each key once."] if len(set(named)) < len(named) else []
+        found += [] if named else ["keys: name at least one."]
+        for one in params.keys:
+            lacking = [side for side in _PAIR if side not in one.comparison_prompt]
+            found += [f"comparison_prompt of {one.key} must show {side}." for side in lacking]
+        return found
+
+    def apply(self, plan: Plan, match: Match, params: ResolutionParams) -> Plan:
+        """Return the plan with a resolve for each key; they follow each other, for each changes its own key alone."""
+        node = _reduce(plan, match)
+        resolves = [_resolving(plan, node, one) for one in params.keys]
+        return spliced(plan, match, [*resolves, node])
+
+
+def _reduce(plan: Plan, match: Match) -> Reduce:
+    return cast("Reduce", match.nodes(plan)[-1])
+
+
+def _default(key: str) -> KeyResolution:
+    first, second = (field_place(key, side) for side in _PAIR)
+    persons = any(word in key.casefold() for word in _PERSONS)
+    return KeyResolution(
+        key=key,
+        comparison_prompt=worded("compare_keys", key=key.replace("_", " "), first=first, second=second),
+        persons=persons,
+        canonical="longest" if persons else "most_common",
+    )
+
+
+def _resolving(plan: Plan, node: Reduce, one: KeyResolution) -> Resolve:
+    return Resolve(
+        name=free_name(plan, f"{node.name}_same_{one.key}"),
+        model=node.model,
+        comparison_prompt=Template(one.comparison_prompt, frozenset(_PAIR)),
+        schema=Schema((Field(one.key, Scalar("string")),)),
+        rules=("person_name",) if one.persons else (),
+        canonical=one.canonical,
+    )
+
+
+def _keys(plan: Plan, match: Match) -> list[str]:
+    """Return the keys that hold words which may be written in several ways."""
+    node = _reduce(plan, match)
+    index = match.stop - 1
+    earlier = [plan.operator(name) for name in step_of(plan, match.step).operators[:index]]
+    settled = {"filename", "path"}
+    for other in earlier:
+        match other:
+            case Split():
+                settled |= {other.id_key, other.number_key}
+            case AddUuid():
+                settled.add(other.field)
+            case Resolve():
+                settled |= set(other.schema.names)
+    words = (Scalar("string"), None)
+    kinds = {key: type_of_field(plan, match.place, key) for key in node.keys if key not in settled}
+    return [key for key, kind in kinds.items() if kind in words or isinstance(kind, Text)]

@@ -1,0 +1,72 @@
+"""Which fields the rows have at one place of a plan, and of what type those are that operators write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from engine.directives.base import Facts, Place, step_of
+from engine.language.binding import parts_of
+from engine.language.checks import known_after
+from engine.language.schema import Nullable, Schema, Type
+from engine.plan.node import Node
+from engine.plan.plan import Plan, Step
+
+_PROBE = "\ue000probe"
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """The fields that are known; `is_open` says that there may be others."""
+
+    names: frozenset[str]
+    is_open: bool = False
+
+    def with_names(self, *names: str) -> Fields:
+        """Add fields that a rewrite writes."""
+        return replace(self, names=self.names | set(names))
+
+    @property
+    def closed(self) -> frozenset[str] | None:
+        """Return the fields where they are all known, else None."""
+        return None if self.is_open else self.names
+
+
+def fields_before(plan: Plan, place: Place, facts: Facts) -> Fields:
+    """Return the fields of the rows that reach the operator at a place (of a join: of both sides)."""
+    step = step_of(plan, place.step)
+    return _probed(plan, replace(step, name=_PROBE, operators=step.operators[: place.index]), step.name, facts)
+
+
+def fields_of_input(plan: Plan, step: str, name: str, facts: Facts) -> Fields:
+    """Return the fields of one input of a step."""
+    return _probed(plan, Step(_PROBE, (name,), ()), step, facts)
+
+
+def type_of_field(plan: Plan, place: Place, name: str) -> Type | None:
+    """Return the type of a field as the last operator before a place declares it, null apart; None if none does."""
+    for node in reversed(list(_nodes_before(plan, place))):
+        for _, schema in parts_of(node, Schema):
+            for field in schema.fields:
+                if field.name == name:
+                    return field.type.inner if isinstance(field.type, Nullable) else field.type
+        if name in node.traits().writes:
+            return None
+    return None
+
+
+def _nodes_before(plan: Plan, place: Place) -> Iterator[Node]:
+    for step in plan.steps:
+        names = step.operators[: place.index] if step.name == place.step else step.operators
+        yield from (plan.operator(name) for name in names)
+        if step.name == place.step:
+            return
+
+
+def _probed(plan: Plan, probe: Step, before: str, facts: Facts) -> Fields:
+    """Return the fields after the step `probe`, put in the place of the step `before`."""
+    earlier = plan.steps[: [step.name for step in plan.steps].index(before)]
+    there = {d.name for d in plan.datasets} | {s.name for s in earlier}
+    retrievers = tuple(r for r in plan.retrievers if r.source in there)
+    probed = replace(plan, steps=(*earlier, probe), retrievers=retrievers)
+    return Fields(*known_after(probed, _PROBE, source_fields=dict(facts.source_fields)))

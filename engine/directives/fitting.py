@@ -1,0 +1,74 @@
+"""Reasons for which a directive does not fit an operator, in words; an empty text is no reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+
+from engine.directives.base import Facts, Match, Place
+from engine.directives.fields import type_of_field
+from engine.language.schema import Quote, Scalar, Text
+from engine.operators.filter import Filter
+from engine.operators.gather import Gather
+from engine.operators.map import Map
+from engine.operators.row_prompts import RowPromptNode
+from engine.plan.node import Node
+from engine.plan.plan import Plan
+
+NOT_DIVISIBLE: Mapping[str, str] = {
+    "batch_prompt": "asks about several rows at once",
+    "calibrate": "compares rows of its own choice",
+    "samples": "makes several rows of one",
+    "limit": "counts rows as they are",
+    "probabilities": "is about one answer",
+    "correct_lean": "is about one answer",
+    "save_retriever_output": "keeps what one question was shown",
+}
+"""Keys that mean something else where one question becomes several, and why."""
+
+ABOUT_THE_ANSWER: Mapping[str, str] = {"validate": "is about the whole answer, which no part need fulfil"}
+
+
+def has_key(node: Node, keys: Mapping[str, str]) -> str:
+    """Say which of some keys an operator sets, and why that matters."""
+    for field in fields(node):
+        default = field.default_factory() if field.default_factory is not MISSING else field.default
+        if field.name in keys and getattr(node, field.name) != default:
+            written = field.metadata.get("yaml", field.name)
+            return f"{node.name} has {written}, which {keys[field.name]}"
+    return ""
+
+
+def unreadable_prompt(node: RowPromptNode) -> str:
+    """Say why the prompt of a row cannot be rewritten."""
+    if node.prompt is None or node.schema is None:
+        return f"{node.name} asks no model"
+    if node.reads_unknown_fields or node.prompt.reads_unknown:
+        return f"the prompt of {node.name} shows whole rows, not fields by name"
+    return ""
+
+
+def long_texts(plan: Plan, place: Place, node: RowPromptNode, facts: Facts) -> tuple[str, ...]:
+    """Return the fields with text that a prompt shows as they are, the longest first as far as it is known."""
+    shown = [path[1] for path in node.prompt.shows if len(path) == 2 and path[0] == "input"] if node.prompt else []
+    texts = [name for name in dict.fromkeys(shown) if _may_be_text(plan, place, name)]
+    return tuple(sorted(texts, key=lambda name: -facts.field_tokens.get(name, 0)))
+
+
+def quoted_field(plan: Plan, shown: str) -> str:
+    """Return the field to quote from where a text is shown: of a chunk among its neighbours, the chunk itself."""
+    chunks = {node.rendered_key: node.content_key for node in plan.operators if isinstance(node, Gather)}
+    return chunks.get(shown, shown)
+
+
+def _may_be_text(plan: Plan, place: Place, name: str) -> bool:
+    kind = type_of_field(plan, place, name)
+    return kind is None or isinstance(kind, Text | Quote) or kind == Scalar("string")
+
+
+def row_node(plan: Plan, match: Match) -> Map | Filter:
+    """Return the map or filter that a match ends with."""
+    node = match.nodes(plan)[-1]
+    if not isinstance(node, Map | Filter):
+        raise TypeError(f"{node.name} is {node.kind}, neither map nor filter")
+    return node

@@ -1,0 +1,112 @@
+"""Make a row of each thing that was found in a chunk (paper section 3.1.1, equation 5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place, step_of
+from engine.directives.fitting import row_node
+from engine.directives.neighbours import before
+from engine.directives.proposals import an_object, one_of
+from engine.directives.splicing import free_name, spliced
+from engine.language.schema import ListOf
+from engine.operators.gather import Gather
+from engine.operators.reduce import Reduce
+from engine.operators.unnest import Unnest
+from engine.plan.frozen import FrozenMap, thaw
+from engine.plan.plan import Plan
+
+_OF_ITEMS = {"union": "collect_unique", "concat": "collect"}
+"""What computes of single items what the function computes of lists."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlatteningParams(Params):
+    """The field with the list that becomes rows."""
+
+    unnest_key: str
+
+
+class Flattening(Directive[FlatteningParams]):
+    """Gather -> Map => Gather -> Map -> Unnest (5), where a reduce puts the chunks together again behind it.
+
+    A chunk in which nothing was found stays one row, with null, so that its document is still counted.
+
+    before: report: cut -> context -> find -> together
+    after:  report: cut -> context -> find -> find_single -> together
+    """
+
+    name: ClassVar[str] = "flattening"
+    equation: ClassVar[str] = "5"
+    purpose: ClassVar[str] = "makes a row of each thing found in a chunk before they are put together"
+    needs: ClassVar[frozenset[str]] = frozenset({"map"})
+    params_type = FlatteningParams
+
+    def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
+        match = Match.at(place)
+        node = row_node(plan, match)
+        gathered = next((index for index, other in before(plan, match) if isinstance(other, Gather)), None)
+        if gathered is None:
+            return Blocked(f"no gather before {node.name} in its step")
+        reduce = _reduce(plan, place)
+        if reduce is None:
+            return Blocked(f"no reduce follows {node.name}: what it writes would be other rows")
+        if not _lists(plan, match):
+            return Blocked(f"{node.name} writes no list that {reduce.name} takes item by item")
+        return Match.at(place, since=place.index)
+
+    def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
+        """Return the JSON Schema of the parameters."""
+        return an_object(unnest_key=one_of(_lists(plan, match)))
+
+    def default_params(self, match: Match, plan: Plan, facts: Facts) -> FlatteningParams:
+        """Take the first list."""
+        return FlatteningParams(unnest_key=_lists(plan, match)[0])
+
+    def apply(self, plan: Plan, match: Match, params: FlatteningParams) -> Plan:
+        """Return the plan with an unnest before the reduce."""
+        node, reduce = row_node(plan, match), _reduce(plan, match.place)
+        assert reduce is not None  # _match
+        single = Unnest(name=free_name(plan, f"{node.name}_single"), unnest_key=params.unnest_key, keep_empty=True)
+        aggregate = {f: _of_items(f, value, params.unnest_key) for f, value in thaw(reduce.aggregate).items()}
+        changed = replace(reduce, aggregate=FrozenMap(aggregate))
+        return spliced(plan, match, [node, single], others=[changed])
+
+
+def _reduce(plan: Plan, place: Place) -> Reduce | None:
+    names = step_of(plan, place.step).operators
+    following = plan.operator(names[place.index + 1]) if place.index + 1 < len(names) else None
+    return following if isinstance(following, Reduce) else None
+
+
+def _lists(plan: Plan, match: Match) -> list[str]:
+    """Return the lists that may be unnested: those that the reduce joins by code, or shows the model alone."""
+    node, reduce = row_node(plan, match), _reduce(plan, match.place)
+    if node.schema is None or reduce is None:
+        return []
+    lists = [f.name for f in node.schema.fields if isinstance(f.type, ListOf) and f.name not in node.drop_keys]
+    return [name for name in lists if _is_taken_singly(reduce, name)]
+
+
+def _is_taken_singly(reduce: Reduce, name: str) -> bool:
+    others = [a for a in reduce.aggregates if a.sources != (name,)]
+    if any(name in a.sources for a in others) or any(a.function not in _UNCHANGED_BY_REPEATS for a in others):
+        return False
+    own = [a.function for a in reduce.aggregates if a.sources == (name,)]
+    seen = reduce.prompt.mentions("inputs") if reduce.prompt else frozenset[str]()
+    if reduce.prompt and (reduce.prompt.reads_unknown or seen - {name, *reduce.keys}):
+        return False
+    shown = name in seen
+    return name not in reduce.keys and all(f in _OF_ITEMS for f in own) and (shown or bool(own))
+
+
+_UNCHANGED_BY_REPEATS = frozenset({"collect_unique", "first", "min", "max", "union", "any"})
+"""What an unnest does not change of other fields, though their values then occur once per item."""
+
+
+def _of_items(field: str, value: Any, name: str) -> Any:
+    """Return what computes of the items of `name` what an aggregate computes of its lists; others stay."""
+    if isinstance(value, str):
+        return _OF_ITEMS[value] if field == name else value
+    return {_OF_ITEMS[function] if source == name else function: source for function, source in value.items()}

@@ -1,0 +1,73 @@
+"""What gleaning of a map and of a reduce have in common (paper section 3.2.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, cast
+
+from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
+from engine.directives.fields import fields_before
+from engine.directives.prompt_checks import ProposedPrompt
+from engine.directives.proposals import a_number, a_prompt, an_object
+from engine.directives.splicing import spliced
+from engine.directives.wording import worded
+from engine.language.templates import Template
+from engine.operators.model_node import Gleaning, ModelNode
+from engine.plan.plan import Plan
+
+MOST_ROUNDS = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class GleaningParams(Params):
+    """How often an answer is judged and improved at most (k), and what the judge is asked."""
+
+    num_rounds: int
+    validation_prompt: str
+
+
+class GleaningDirective(Directive[GleaningParams]):
+    """Give an operator a judge. `judged` are the variables that the judge's prompt may use."""
+
+    params_type = GleaningParams
+    judged: ClassVar[tuple[str, ...]] = ("output",)
+
+    def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
+        match = Match.at(place)
+        node = _node(plan, match)
+        if not node.answered_fields or not node.traits().calls_model:
+            return Blocked(f"{node.name} asks no model for fields")
+        if node.gleaning is not None:
+            return Blocked(f"{node.name} has gleaning already")
+        return match
+
+    def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
+        """Return the JSON Schema of the parameters."""
+        return an_object(num_rounds=a_number(1, MOST_ROUNDS), validation_prompt=a_prompt())
+
+    def default_params(self, match: Match, plan: Plan, facts: Facts) -> GleaningParams:
+        """Ask once, field by field, for what is missing or invented."""
+        prompt = worded("judge", fields=_node(plan, match).answered_fields)
+        return GleaningParams(num_rounds=1, validation_prompt=prompt)
+
+    def prompts(self, match: Match, plan: Plan, params: GleaningParams, facts: Facts) -> Sequence[ProposedPrompt]:
+        """Return what the judge is asked; the judge sees the whole chat, so it must show nothing."""
+        fields = fields_before(plan, match.place, facts).with_names(*_node(plan, match).answered_fields)
+        text = params.validation_prompt
+        return [ProposedPrompt(name="validation_prompt", text=text, variables=self.judged, fields=fields.closed)]
+
+    def complaints(self, match: Match, plan: Plan, params: GleaningParams, facts: Facts) -> Sequence[str]:
+        """Refuse rounds out of range."""
+        wrong = not 1 <= params.num_rounds <= MOST_ROUNDS
+        return [f"num_rounds must be 1 to {MOST_ROUNDS}, not {params.num_rounds}."] if wrong else []
+
+    def apply(self, plan: Plan, match: Match, params: GleaningParams) -> Plan:
+        """Return the plan with a judge."""
+        judge = Template(params.validation_prompt, frozenset({"output", "input"}))
+        gleaning = Gleaning(validation_prompt=judge, num_rounds=params.num_rounds)
+        return spliced(plan, match, [replace(_node(plan, match), gleaning=gleaning)])
+
+
+def _node(plan: Plan, match: Match) -> ModelNode:
+    return cast("ModelNode", match.nodes(plan)[-1])

@@ -1,0 +1,216 @@
+"""Ask for independent things separately, and put the answers together (paper section 3.3, equation 11)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
+from engine.directives.division import (
+    answered_together,
+    choices_of_items,
+    even_parts,
+    grouped,
+    listed_kinds,
+    only_fields,
+    renamed_field,
+    without_kinds,
+)
+from engine.directives.fields import fields_before
+from engine.directives.fitting import ABOUT_THE_ANSWER, NOT_DIVISIBLE, has_key, row_node, unreadable_prompt
+from engine.directives.prompt_checks import ProposedPrompt
+from engine.directives.proposals import a_list, a_prompt, an_object, one_of
+from engine.directives.rereading import keys_of_asking
+from engine.directives.splicing import free_field, free_name, spliced, without_fields
+from engine.directives.wording import asked_for, worded
+from engine.language.schema import Field, ListOf, Schema
+from engine.language.templates import Template
+from engine.operators.add_uuid import AddUuid
+from engine.operators.map import Map
+from engine.operators.parallel_map import ParallelMap, PromptPart
+from engine.operators.reduce import Reduce
+from engine.plan.frozen import FrozenMap
+from engine.plan.node import Node
+from engine.plan.plan import Plan
+
+MOST_PARTS = 24
+_MOST_FIELDS_APART = 6
+
+
+@dataclass(frozen=True, kw_only=True)
+class IsolatedPart(Params):
+    """One of the prompts, and the fields of the answer that it gives; a list may be given by several prompts."""
+
+    fields: tuple[str, ...]
+    prompt: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class IsolatingParams(Params):
+    """The prompts that are asked side by side."""
+
+    parts: tuple[IsolatedPart, ...]
+
+
+class Isolating(Directive[IsolatingParams]):
+    """Map_y => (Map_y1 || ... || Map_ym) -> Reduce (11).
+
+    The projections are the prompts of one parallel_map, which joins different fields by itself. A list that several
+    prompts fill is put together by a reduce of each row, each item once.
+
+    before: report: clauses
+    after:  report: clauses -> clauses_id -> clauses_joined -> clauses_tidy
+    """
+
+    name: ClassVar[str] = "isolating"
+    equation: ClassVar[str] = "11"
+    purpose: ClassVar[str] = "asks for independent things separately, side by side, and joins the answers"
+    needs: ClassVar[frozenset[str]] = frozenset({"map"})
+    params_type = IsolatingParams
+
+    def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
+        match = Match.at(place)
+        node = _map(plan, match)
+        keys = {**NOT_DIVISIBLE, **ABOUT_THE_ANSWER, "gleaning": "judges the whole answer"}
+        if reason := unreadable_prompt(node) or has_key(node, keys):
+            return Blocked(reason)
+        if len(answered_together(_answer(node))) == 1 and not _kinds(node)[1]:
+            return Blocked(f"{node.name} asks for one thing, and its prompt lists no kinds of it")
+        if len(_answer(node).fields) == 1 and node.examples:
+            return Blocked(f"{node.name} has examples of the whole list")
+        return match
+
+    def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
+        """Return the JSON Schema of the parameters."""
+        names = _answer(_map(plan, match)).names
+        part = an_object(fields=a_list(one_of(names), 1, len(names)), prompt=a_prompt())
+        return an_object(parts=a_list(part, 2, MOST_PARTS))
+
+    def default_params(self, match: Match, plan: Plan, facts: Facts) -> IsolatingParams:
+        """Ask for each field by itself, or for about three listed kinds at a time."""
+        node = _map(plan, match)
+        assert node.prompt is not None  # unreadable_prompt
+        answer, prompt = _answer(node), node.prompt.text.rstrip()
+        if len(runs := answered_together(answer)) > 1:
+            groups = [sum(group, ()) for group in even_parts(runs, _MOST_FIELDS_APART)]
+            return IsolatingParams(
+                parts=tuple(IsolatedPart(fields=names, prompt=_of_fields(prompt, answer, names)) for names in groups)
+            )
+        field, kinds = _kinds(node)
+        return IsolatingParams(
+            parts=tuple(
+                IsolatedPart(fields=answer.names, prompt=_of_kinds(prompt, field, group, kinds))
+                for group in grouped(kinds)
+            )
+        )
+
+    def prompts(self, match: Match, plan: Plan, params: IsolatingParams, facts: Facts) -> Sequence[ProposedPrompt]:
+        """Return the prompts."""
+        fields = fields_before(plan, match.place, facts).closed
+        return [
+            ProposedPrompt(name=f"prompt {number}", text=part.prompt, fields=fields)
+            for number, part in enumerate(params.parts, 1)
+        ]
+
+    def definitions(self, match: Match, plan: Plan) -> Template | None:
+        """Return the prompt whose definitions must be kept."""
+        return _map(plan, match).prompt
+
+    def complaints(self, match: Match, plan: Plan, params: IsolatingParams, facts: Facts) -> Sequence[str]:
+        """Refuse parts that do not give every field, or give one twice that is no list."""
+        answer = _answer(_map(plan, match))
+        given = Counter(name for part in params.parts for name in set(part.fields))
+        found = [f"parts: {name!r} is no field of the answer." for name in given if name not in answer.names]
+        for field in answer.fields:
+            if not given[field.name]:
+                found.append(f"parts: no part gives {field.name!r}.")
+            if given[field.name] > 1 and not isinstance(field.type, ListOf):
+                found.append(f"parts: only a list may be given by several parts, and {field.name!r} is none.")
+        return [*found, *(["parts: two or more are needed."] if len(params.parts) < 2 else [])]
+
+    def apply(self, plan: Plan, match: Match, params: IsolatingParams) -> Plan:
+        """Return the plan that asks side by side."""
+        node = _map(plan, match)
+        shared = _shared(plan, node, params)
+        fields: list[Field] = []
+        prompts = []
+        for number, part in enumerate(params.parts):
+            own = [_own_name(shared, name, number) for name in dict.fromkeys(part.fields)]
+            fields += [renamed_field(_field(node, f), n) for f, n in zip(dict.fromkeys(part.fields), own, strict=True)]
+            prompts.append(PromptPart(prompt=Template(part.prompt), output_keys=tuple(own)))
+        asking = ParallelMap(
+            **keys_of_asking(node),
+            prompts=tuple(prompts),
+            schema=Schema(tuple(fields)),
+            input=node.input,
+            drop_keys=node.drop_keys,
+        )
+        joined = _joined(plan, node, shared) if shared else []
+        return spliced(plan, match, [asking, *joined])
+
+
+def _joined(plan: Plan, node: Map, shared: dict[str, dict[int, str]]) -> list[Node]:
+    """Put lists together that several prompts filled, row by row."""
+    marking = AddUuid(name=free_name(plan, f"{node.name}_id"), id_key=free_field(plan, f"{node.name}_row"))
+    parts = {name: tuple(own.values()) for name, own in shared.items()}
+    joining = Reduce(
+        name=free_name(plan, f"{node.name}_joined"),
+        reduce_key=(marking.field,),
+        pass_through=True,
+        aggregate=FrozenMap({name: FrozenMap({"union": own}) for name, own in parts.items()}),
+    )
+    dropped = [marking.field, *(name for own in parts.values() for name in own)]
+    return [marking, joining, *without_fields(free_name(plan, f"{node.name}_tidy"), dropped)]
+
+
+def _shared(plan: Plan, node: Map, params: IsolatingParams) -> dict[str, dict[int, str]]:
+    """Return the lists that several parts give: by name, the field of each part by its number."""
+    holders: dict[str, list[int]] = {}
+    for number, part in enumerate(params.parts):
+        for name in dict.fromkeys(part.fields):
+            holders.setdefault(name, []).append(number)
+    return {
+        name: {number: free_field(plan, f"{name}_{place}") for place, number in enumerate(numbers, 1)}
+        for name, numbers in holders.items()
+        if len(numbers) > 1
+    }
+
+
+def _own_name(shared: dict[str, dict[int, str]], name: str, number: int) -> str:
+    return shared.get(name, {}).get(number, name)
+
+
+def _of_fields(prompt: str, answer: Schema, names: Sequence[str]) -> str:
+    return worded("isolated_fields", prompt=prompt, asked=asked_for(only_fields(answer, names).fields))
+
+
+def _of_kinds(prompt: str, field: str, group: Sequence[str], kinds: Sequence[str]) -> str:
+    if not field:
+        prompt = without_kinds(prompt, set(kinds) - set(group))
+    return worded("isolated_kinds", prompt=prompt.rstrip(), field=field, kinds="; ".join(group))
+
+
+def _kinds(node: Map) -> tuple[str, Sequence[str]]:
+    """Return what a list's items are divided by: a field with choices, or (no field) kinds that the prompt lists."""
+    [field, *others] = _answer(node).fields
+    if others or not isinstance(field.type, ListOf) or node.prompt is None:
+        return "", ()
+    named, choices = choices_of_items(field.type)
+    return (named, choices) if choices else ("", listed_kinds(node.prompt.text))
+
+
+def _map(plan: Plan, match: Match) -> Map:
+    node = row_node(plan, match)
+    assert isinstance(node, Map)  # needs
+    return node
+
+
+def _answer(node: Map) -> Schema:
+    assert node.schema is not None  # unreadable_prompt
+    return node.schema
+
+
+def _field(node: Map, name: str) -> Field:
+    return next(f for f in _answer(node).fields if f.name == name)

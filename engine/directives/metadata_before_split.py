@@ -1,0 +1,106 @@
+"""Note what every chunk needs to know of its document, before it is cut (paper section 3.1.1, equation 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, cast
+
+from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
+from engine.directives.fields import fields_before
+from engine.directives.neighbours import Reader, reader_of
+from engine.directives.prompt_checks import ProposedPrompt
+from engine.directives.proposals import FIELD_NAME, a_list, a_prompt, a_word, an_object
+from engine.directives.splicing import free_field, free_name, spliced
+from engine.directives.wording import task_of, with_note, worded
+from engine.language.schema import Field, Scalar, Schema
+from engine.language.template_text import field_place
+from engine.language.templates import Template
+from engine.operators.map import Map
+from engine.operators.split import Split
+from engine.plan.plan import Plan
+
+MOST_FIELDS = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetadataParams(Params):
+    """The fields that are written of each document, all texts, and the prompt that asks for them."""
+
+    fields: tuple[str, ...]
+    prompt: str
+
+
+class MetadataBeforeSplit(Directive[MetadataParams]):
+    """Split => Map -> Split (2). The next operator that reads the chunks is shown what the map wrote, and drops it.
+
+    before: report: cut -> context -> find -> together
+    after:  report: cut_document -> cut -> context -> find -> together
+    """
+
+    name: ClassVar[str] = "metadata_before_split"
+    equation: ClassVar[str] = "2"
+    purpose: ClassVar[str] = "notes what a document is about before it is cut, and shows that with every chunk"
+    needs: ClassVar[frozenset[str]] = frozenset({"split"})
+    params_type = MetadataParams
+
+    def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
+        match = Match.at(place)
+        split = _split(plan, match)
+        reader = _reader(plan, match)
+        if reader is None:
+            return Blocked(f"no map or filter behind {split.name} reads its chunks")
+        if reader.node.examples:
+            return Blocked(f"{reader.node.name} has examples, which do not have what would be shown with them")
+        return match
+
+    def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
+        """Return the JSON Schema of the parameters."""
+        return an_object(fields=a_list(a_word(FIELD_NAME), 1, MOST_FIELDS), prompt=a_prompt())
+
+    def default_params(self, match: Match, plan: Plan, facts: Facts) -> MetadataParams:
+        """Ask for three sentences about the document."""
+        split, reader = _split(plan, match), _reader(plan, match)
+        assert reader is not None and reader.node.prompt is not None  # _match
+        field = free_field(plan, f"{split.name}_about")
+        task = task_of(reader.node.prompt)
+        return MetadataParams(fields=(field,), prompt=worded("metadata", place=field_place(split.split_key), task=task))
+
+    def prompts(self, match: Match, plan: Plan, params: MetadataParams, facts: Facts) -> Sequence[ProposedPrompt]:
+        """Return the prompt about the document."""
+        fields = fields_before(plan, match.place, facts).closed
+        shows = frozenset({_split(plan, match).split_key})
+        return [ProposedPrompt(name="prompt", text=params.prompt, fields=fields, shows=shows)]
+
+    def complaints(self, match: Match, plan: Plan, params: MetadataParams, facts: Facts) -> Sequence[str]:
+        """Refuse fields that rows have already."""
+        there = fields_before(plan, match.place, facts).names | _split(plan, match).traits().writes
+        taken = [f"fields: there is a field {name!r} already; name it otherwise." for name in params.fields]
+        twice = ["fields: each must have a name of its own."] if len(set(params.fields)) < len(params.fields) else []
+        return [line for name, line in zip(params.fields, taken, strict=True) if name in there] + twice
+
+    def apply(self, plan: Plan, match: Match, params: MetadataParams) -> Plan:
+        """Return the plan that reads the beginning of the document first."""
+        split, reader = _split(plan, match), _reader(plan, match)
+        assert reader is not None and reader.node.prompt is not None  # _match
+        asking = Map(
+            name=free_name(plan, f"{split.name}_document"),
+            model=reader.node.model,
+            prompt=Template(params.prompt),
+            schema=Schema(tuple(Field(name, Scalar("string")) for name in params.fields)),
+            too_long="head",
+        )
+        node = reader.node
+        told = with_note(reader.node.prompt, "note_metadata", places=[field_place(name) for name in params.fields])
+        seen = (*node.input, *params.fields) if node.input else ()
+        changed = replace(node, prompt=told, drop_keys=(*node.drop_keys, *params.fields), input=seen)
+        return spliced(plan, match, [asking, split], others=[changed])
+
+
+def _split(plan: Plan, match: Match) -> Split:
+    return cast("Split", match.nodes(plan)[-1])
+
+
+def _reader(plan: Plan, match: Match) -> Reader | None:
+    chunk = _split(plan, match).chunk_key
+    return reader_of(plan, match, {chunk, f"{chunk}_rendered"})

@@ -1,0 +1,185 @@
+"""Aggregate at a finer grain first (paper section 3.1.2, equation 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, cast
+
+from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
+from engine.directives.chunking import REDUCE_VARIABLES
+from engine.directives.fields import fields_before, type_of_field
+from engine.directives.fitting import has_key
+from engine.directives.prompt_checks import ProposedPrompt
+from engine.directives.proposals import a_list, a_prompt, an_object, one_of
+from engine.directives.splicing import free_name, spliced, without_fields
+from engine.directives.wording import asked_for, task_of, worded
+from engine.language.schema import DictOf, ListOf, Record
+from engine.language.template_text import field_place
+from engine.language.templates import Template
+from engine.operators.reduce import Reduce
+from engine.plan.frozen import FrozenMap
+from engine.plan.plan import Plan
+
+_MOST_KEYS = 2
+
+_ROLLED_UP = {
+    "collect": "concat",
+    "concat": "concat",
+    "collect_unique": "union",
+    "union": "union",
+    "count": "sum",
+    "sum": "sum",
+    "min": "min",
+    "max": "max",
+    "first": "first",
+    "any": "any",
+}
+"""What computes of the aggregates of parts what the function computes of all rows."""
+
+_ABOUT_ROWS = {
+    "value_sampling": "chooses among all rows of a group",
+    "lineage": "lists all rows of a group",
+    "persist_intermediates": "keeps what was on the way to one answer",
+    "limit": "counts groups",
+    "examples": "shows rows as they are",
+    "validate": "is about the whole answer",
+    "retriever": "is asked about a whole group",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class AggregationParams(Params):
+    """The keys K' of the finer groups, and the prompts that aggregate rows (y) and parts (z)."""
+
+    extra_keys: tuple[str, ...]
+    part_prompt: str
+    prompt: str
+
+
+class MultiLevelAggregation(Directive[AggregationParams]):
+    """Reduce_{K, x} => Reduce_{K + K', y} -> Reduce_{K, z} (6).
+
+    before: report: acts -> by_officer
+    after:  report: acts -> by_officer_parts -> by_officer
+    """
+
+    name: ClassVar[str] = "multi_level_aggregation"
+    equation: ClassVar[str] = "6"
+    purpose: ClassVar[str] = "aggregates smaller groups first, and then their results"
+    needs: ClassVar[frozenset[str]] = frozenset({"reduce"})
+    params_type = AggregationParams
+
+    def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
+        match = Match.at(place)
+        node = _reduce(plan, match)
+        if node.prompt is None or node.schema is None:
+            return Blocked(f"{node.name} asks no model")
+        if reason := has_key(node, _ABOUT_ROWS):
+            return Blocked(reason)
+        if node.schema.has_quotes:
+            return Blocked(f"{node.name} quotes from its rows, which the results of parts do not hold")
+        if odd := [a.function for a in node.aggregates if a.function not in _ROLLED_UP]:
+            return Blocked(f"{odd[0]} of a group does not follow from that of its parts")
+        if not _candidates(plan, place, facts):
+            return Blocked(f"no field is known by which the groups of {node.name} could be made smaller")
+        return match
+
+    def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
+        """Return the JSON Schema of the parameters."""
+        keys = a_list(one_of(_candidates(plan, match.place, facts)), 1, _MOST_KEYS)
+        return an_object(extra_keys=keys, part_prompt=a_prompt(), prompt=a_prompt())
+
+    def default_params(self, match: Match, plan: Plan, facts: Facts) -> AggregationParams:
+        """Aggregate each document first, or else by the first field that there is, with the user's own prompt."""
+        node = _reduce(plan, match)
+        assert node.prompt is not None and node.schema is not None  # _match
+        extra = _candidates(plan, match.place, facts)[0]
+        prompt = worded(
+            "merge_groups",
+            extra=extra,
+            task=task_of(node.prompt),
+            keys=[f"{extra}: {field_place(extra, 'part')}"],
+            answers=[f"{name}: {field_place(name, 'part')}" for name in node.schema.names],
+            asked=asked_for(node.schema.fields),
+        )
+        return AggregationParams(extra_keys=(extra,), part_prompt=node.prompt.text, prompt=prompt)
+
+    def prompts(self, match: Match, plan: Plan, params: AggregationParams, facts: Facts) -> Sequence[ProposedPrompt]:
+        """Return both prompts."""
+        node = _reduce(plan, match)
+        assert node.schema is not None  # _match
+        fields = fields_before(plan, match.place, facts)
+        parts = frozenset({*node.keys, *params.extra_keys, *node.schema.names, *node.aggregate})
+        variables = tuple(sorted(REDUCE_VARIABLES))
+        return [
+            ProposedPrompt(
+                name="part_prompt",
+                text=params.part_prompt,
+                variables=variables,
+                fields=fields.closed,
+                uses="inputs",
+            ),
+            ProposedPrompt(
+                name="prompt",
+                text=params.prompt,
+                variables=variables,
+                fields=(fields.names | parts) if node.pass_through and not fields.is_open else parts,
+                shows=frozenset(node.schema.names),
+                uses="inputs",
+            ),
+        ]
+
+    def definitions(self, match: Match, plan: Plan) -> Template | None:
+        """Return the prompt whose definitions must be kept."""
+        return _reduce(plan, match).prompt
+
+    def complaints(self, match: Match, plan: Plan, params: AggregationParams, facts: Facts) -> Sequence[str]:
+        """Refuse keys that make no smaller groups."""
+        used = sorted(set(params.extra_keys) & set(_reduce(plan, match).keys))
+        return [f"extra_keys: {name!r} is a key already; name others." for name in used]
+
+    def apply(self, plan: Plan, match: Match, params: AggregationParams) -> Plan:
+        """Return the plan with two reduces."""
+        node = _reduce(plan, match)
+        part = replace(
+            node,
+            name=free_name(plan, f"{node.name}_parts"),
+            reduce_key=tuple(dict.fromkeys((*node.keys, *params.extra_keys))),
+            prompt=Template(params.part_prompt, REDUCE_VARIABLES),
+        )
+        whole = replace(
+            node,
+            prompt=Template(params.prompt, REDUCE_VARIABLES),
+            fold_prompt=None,
+            merge_prompt=None,
+            input=(),
+            aggregate=_rolled_up(node),
+        )
+        passed = [*part.extra_fields] if node.pass_through else []
+        return spliced(plan, match, [part, whole, *without_fields(free_name(plan, f"{node.name}_tidy"), passed)])
+
+
+def _reduce(plan: Plan, match: Match) -> Reduce:
+    return cast("Reduce", match.nodes(plan)[-1])
+
+
+def _rolled_up(node: Reduce) -> Mapping[str, Any]:
+    return FrozenMap({a.field: FrozenMap({_ROLLED_UP[a.function]: a.field}) for a in node.aggregates})
+
+
+def _candidates(plan: Plan, place: Place, facts: Facts) -> list[str]:
+    """Return fields by which groups may be divided: of the document first, then those the prompt does not read."""
+    node = _reduce(plan, Match.at(place))
+    there = fields_before(plan, place, facts).names - set(node.keys)
+    held = {*(node.schema.names if node.schema else ()), *node.aggregate, *node.extra_fields}
+    seen = node.prompt.mentions("inputs") if node.prompt else frozenset[str]()
+    plain = [
+        name for name in there - held if not isinstance(type_of_field(plan, place, name), ListOf | DictOf | Record)
+    ]
+    short = [name for name in plain if name not in _LONG and not name.startswith("_")]
+    return sorted(short, key=lambda name: (name != "filename", name in seen, name))
+
+
+_LONG = frozenset({"text", "pages", "path", "kind"})
+"""Fields of documents that say nothing by which to group, or are the document."""

@@ -1,0 +1,152 @@
+"""Shrink each row to what the aggregation needs of it (paper section 3.3, equation 12)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, cast
+
+from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
+from engine.directives.chunking import REDUCE_VARIABLES
+from engine.directives.fields import fields_before, type_of_field
+from engine.directives.fitting import has_key
+from engine.directives.prompt_checks import ProposedPrompt
+from engine.directives.proposals import a_prompt, an_object, one_of
+from engine.directives.splicing import free_field, free_name, spliced, without_fields
+from engine.directives.wording import task_of, worded
+from engine.errors import PipelineError
+from engine.language.schema import Field, Scalar, Schema, Text
+from engine.language.template_text import field_place, rename_fields
+from engine.language.templates import Template
+from engine.operators.map import Map
+from engine.operators.reduce import Reduce
+from engine.plan.plan import Plan
+
+_SEEN_AS_THEY_ARE = {
+    "examples": "shows rows as they are",
+    "retriever": "is asked with what rows hold",
+    "value_sampling": "chooses among rows as they are",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProjectionParams(Params):
+    """The field that is shrunk, the prompt of the map that does it, and that of the reduce, which reads the result."""
+
+    field: str
+    map_prompt: str
+    prompt: str
+
+
+class PreAggregation(Directive[ProjectionParams]):
+    """Reduce_{K, x} => Map_y -> Reduce_{K, z} (12).
+
+    before: report: acts -> by_officer
+    after:  report: acts -> by_officer_relevant -> by_officer
+    """
+
+    name: ClassVar[str] = "pre_aggregation"
+    equation: ClassVar[str] = "12"
+    purpose: ClassVar[str] = "shrinks each row to what the aggregation needs of it"
+    needs: ClassVar[frozenset[str]] = frozenset({"reduce"})
+    params_type = ProjectionParams
+
+    def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
+        match = Match.at(place)
+        node = _reduce(plan, match)
+        if node.prompt is None or node.schema is None:
+            return Blocked(f"{node.name} asks no model")
+        if reason := has_key(node, _SEEN_AS_THEY_ARE):
+            return Blocked(reason)
+        if node.schema.has_quotes:
+            return Blocked(f"{node.name} quotes from its rows, which must stay as they are")
+        if not _candidates(plan, place, facts):
+            return Blocked(f"the prompt of {node.name} reads no text by name that could be shrunk")
+        return match
+
+    def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
+        """Return the JSON Schema of the parameters."""
+        fields = _candidates(plan, match.place, facts)
+        return an_object(field=one_of(fields), map_prompt=a_prompt(), prompt=a_prompt())
+
+    def default_params(self, match: Match, plan: Plan, facts: Facts) -> ProjectionParams:
+        """Shrink the longest text; the reduce's prompt stays but for the field."""
+        node = _reduce(plan, match)
+        assert node.prompt is not None  # _match
+        field = _candidates(plan, match.place, facts)[0]
+        return ProjectionParams(
+            field=field,
+            map_prompt=worded("pre_aggregate", place=field_place(field), task=task_of(node.prompt)),
+            prompt=rename_fields(node.prompt, {field: _projected(plan, node, field)}, "inputs").text,
+        )
+
+    def prompts(self, match: Match, plan: Plan, params: ProjectionParams, facts: Facts) -> Sequence[ProposedPrompt]:
+        """Return both prompts."""
+        node = _reduce(plan, match)
+        fields, new = fields_before(plan, match.place, facts), _projected(plan, node, params.field)
+        return [
+            ProposedPrompt(
+                name="map_prompt", text=params.map_prompt, fields=fields.closed, shows=frozenset({params.field})
+            ),
+            ProposedPrompt(
+                name="prompt",
+                text=params.prompt,
+                variables=tuple(sorted(REDUCE_VARIABLES)),
+                fields=fields.with_names(new).closed,
+                shows=frozenset({new}),
+            ),
+        ]
+
+    def definitions(self, match: Match, plan: Plan) -> Template | None:
+        """Return the prompt whose definitions must be kept."""
+        return _reduce(plan, match).prompt
+
+    def apply(self, plan: Plan, match: Match, params: ProjectionParams) -> Plan:
+        """Return the plan with a map before the reduce."""
+        node = _reduce(plan, match)
+        new = _projected(plan, node, params.field)
+        asking = Map(
+            name=free_name(plan, f"{node.name}_relevant"),
+            model=node.model,
+            prompt=Template(params.map_prompt),
+            schema=Schema((Field(new, Scalar("string")),)),
+        )
+        fold = node.fold_prompt and rename_fields(node.fold_prompt, {params.field: new}, "inputs")
+        changed = replace(
+            node,
+            prompt=Template(params.prompt, REDUCE_VARIABLES),
+            fold_prompt=fold,
+            input=tuple(dict.fromkeys((*node.input, new))) if node.input else (),
+        )
+        passed = [new] if node.pass_through else []
+        return spliced(plan, match, [asking, changed, *without_fields(free_name(plan, f"{node.name}_tidy"), passed)])
+
+
+def _reduce(plan: Plan, match: Match) -> Reduce:
+    return cast("Reduce", match.nodes(plan)[-1])
+
+
+def _projected(plan: Plan, node: Reduce, field: str) -> str:
+    return free_field(plan, f"{field}_for_{node.name}")
+
+
+def _candidates(plan: Plan, place: Place, facts: Facts) -> list[str]:
+    """Return the texts that the prompt reads through its rows, the longest first as far as it is known."""
+    node = _reduce(plan, Match.at(place))
+    named = node.prompt.mentions("inputs") - set(node.keys) if node.prompt else frozenset[str]()
+    kinds = {name: type_of_field(plan, place, name) for name in named}
+    texts = [n for n, kind in kinds.items() if kind in (None, Scalar("string")) or isinstance(kind, Text)]
+    there = fields_before(plan, place, facts)
+    known = [name for name in texts if (name in there.names or there.is_open) and _renames(plan, node, name)]
+    return sorted(known, key=lambda name: (-facts.field_tokens.get(name, 0), name))
+
+
+def _renames(plan: Plan, node: Reduce, field: str) -> bool:
+    """Say whether the prompts name a field in a way that can be rewritten."""
+    for prompt in (node.prompt, node.fold_prompt):
+        try:
+            if prompt:
+                rename_fields(prompt, {field: _projected(plan, node, field)}, "inputs")
+        except PipelineError:
+            return False
+    return True

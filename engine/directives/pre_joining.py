@@ -1,0 +1,156 @@
+"""Shrink the rows of both sides to what decides whether they belong together (paper section 3.3, equation 13)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, cast
+
+from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place, step_of
+from engine.directives.fields import fields_of_input
+from engine.directives.fitting import has_key
+from engine.directives.prompt_checks import ProposedPrompt
+from engine.directives.proposals import a_prompt, an_object, one_of
+from engine.directives.splicing import free_field, free_name, with_steps, without_fields
+from engine.directives.wording import task_of, worded
+from engine.errors import PipelineError
+from engine.language.schema import Field, Scalar, Schema
+from engine.language.template_text import field_place, rename_fields
+from engine.language.templates import Template
+from engine.operators.equijoin import Equijoin
+from engine.operators.map import Map
+from engine.plan.plan import Plan, Step
+
+SIDES = ("left", "right")
+
+
+@dataclass(frozen=True, kw_only=True)
+class JoinProjectionParams(Params):
+    """Of each side the field that is shrunk and the prompt that does it; and the comparison that reads the results."""
+
+    left_field: str
+    left_prompt: str
+    right_field: str
+    right_prompt: str
+    comparison_prompt: str
+
+
+class PreJoining(Directive[JoinProjectionParams]):
+    """Equijoin_x => (Map_{y, L} || Map_{z, R}) -> Equijoin_w (13). Each map is the operator of a step of its own.
+
+    before: report: fits
+    after:  report_left: fits_left
+            report_right: fits_right
+            report: fits -> fits_tidy
+    """
+
+    name: ClassVar[str] = "pre_joining"
+    equation: ClassVar[str] = "13"
+    purpose: ClassVar[str] = "shrinks the rows of both sides to what decides whether they belong together"
+    needs: ClassVar[frozenset[str]] = frozenset({"equijoin"})
+    params_type = JoinProjectionParams
+
+    def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
+        match = Match.at(place)
+        node = _join(plan, match)
+        keys = {"examples": "shows rows as they are", "reviewed": "shows rows as they are"}
+        if reason := has_key(node, keys):
+            return Blocked(reason)
+        if node.comparison_prompt.reads_unknown:
+            return Blocked(f"the prompt of {node.name} shows whole rows, not fields by name")
+        for side in SIDES:
+            if not _candidates(plan, match, side, facts):
+                return Blocked(f"the prompt of {node.name} reads no field of the {side} rows that could be shrunk")
+        return match
+
+    def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
+        """Return the JSON Schema of the parameters."""
+        left, right = (one_of(_candidates(plan, match, side, facts)) for side in SIDES)
+        prompt = a_prompt()
+        return an_object(
+            left_field=left, left_prompt=prompt, right_field=right, right_prompt=prompt, comparison_prompt=prompt
+        )
+
+    def default_params(self, match: Match, plan: Plan, facts: Facts) -> JoinProjectionParams:
+        """Shrink the longest field of each side; the comparison stays but for these fields."""
+        node = _join(plan, match)
+        left, right = (_candidates(plan, match, side, facts)[0] for side in SIDES)
+        prompt = node.comparison_prompt
+        for side, field in zip(SIDES, (left, right), strict=True):
+            prompt = rename_fields(prompt, {field: _projected(plan, node, side)}, side)
+        task = task_of(node.comparison_prompt)
+        return JoinProjectionParams(
+            left_field=left,
+            left_prompt=worded("pre_join", place=field_place(left), task=task),
+            right_field=right,
+            right_prompt=worded("pre_join", place=field_place(right), task=task),
+            comparison_prompt=prompt.text,
+        )
+
+    def prompts(self, match: Match, plan: Plan, params: JoinProjectionParams, facts: Facts) -> Sequence[ProposedPrompt]:
+        """Return the prompts of both sides and the comparison."""
+        node, step = _join(plan, match), step_of(plan, match.step)
+        new = frozenset(_projected(plan, node, side) for side in SIDES)
+        left, right = (fields_of_input(plan, match.step, name, facts) for name in step.inputs)
+        both = None if left.is_open or right.is_open else left.names | right.names | new
+        return [
+            ProposedPrompt(
+                name="left_prompt", text=params.left_prompt, fields=left.closed, shows=frozenset({params.left_field})
+            ),
+            ProposedPrompt(
+                name="right_prompt",
+                text=params.right_prompt,
+                fields=right.closed,
+                shows=frozenset({params.right_field}),
+            ),
+            ProposedPrompt(
+                name="comparison_prompt", text=params.comparison_prompt, variables=SIDES, fields=both, shows=new
+            ),
+        ]
+
+    def definitions(self, match: Match, plan: Plan) -> Template | None:
+        """Return the prompt whose definitions must be kept."""
+        return _join(plan, match).comparison_prompt
+
+    def apply(self, plan: Plan, match: Match, params: JoinProjectionParams) -> Plan:
+        """Return the plan with a step before the join for each side."""
+        node, step = _join(plan, match), step_of(plan, match.step)
+        asked = zip(SIDES, step.inputs, (params.left_prompt, params.right_prompt), strict=True)
+        maps: list[Map] = []
+        steps: list[Step] = []
+        for side, source, prompt in asked:
+            field = Field(_projected(plan, node, side), Scalar("string"))
+            name = free_name(plan, f"{node.name}_{side}")
+            maps.append(Map(name=name, model=node.model, prompt=Template(prompt), schema=Schema((field,))))
+            steps.append(Step(free_name(plan, f"{match.step}_{side}"), (source,), (name,)))
+        joining = replace(node, comparison_prompt=Template(params.comparison_prompt, frozenset(SIDES)))
+        new = [_projected(plan, node, side) for side in SIDES]
+        tidy = without_fields(free_name(plan, f"{node.name}_tidy"), new)
+        rest = step.operators[match.stop :]
+        joined = replace(
+            step, inputs=tuple(s.name for s in steps), operators=(node.name, *(t.name for t in tidy), *rest)
+        )
+        return with_steps(plan, match, [*maps, joining, *tidy], [*steps, joined])
+
+
+def _join(plan: Plan, match: Match) -> Equijoin:
+    return cast("Equijoin", match.nodes(plan)[-1])
+
+
+def _projected(plan: Plan, node: Equijoin, side: str) -> str:
+    return free_field(plan, f"{node.name}_{side}_gist")
+
+
+def _candidates(plan: Plan, match: Match, side: str, facts: Facts) -> list[str]:
+    """Return the fields of a side that the comparison reads, the longest first as far as it is known."""
+    node = _join(plan, match)
+    found = [name for name in node.comparison_prompt.mentions(side) if _renames(node, side, name)]
+    return sorted(found, key=lambda name: (-facts.field_tokens.get(name, 0), name))
+
+
+def _renames(node: Equijoin, side: str, field: str) -> bool:
+    try:
+        rename_fields(node.comparison_prompt, {field: f"{field}_gist"}, side)
+    except PipelineError:
+        return False
+    return True

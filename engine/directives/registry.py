@@ -1,0 +1,72 @@
+"""The directives there are, in the order in which they are tried; a search knows none by name."""
+
+from __future__ import annotations
+
+from engine.directives.base import AnyDirective, Blocked, Facts, Match, Place
+from engine.directives.cascade_filter import CascadeFilter
+from engine.directives.chaining import Chaining
+from engine.directives.chunk_filtering import ChunkFiltering
+from engine.directives.clarify_instructions import ClarifyInstructions
+from engine.directives.deterministic_compression import DeterministicCompression
+from engine.directives.document_chunking import DocumentChunking
+from engine.directives.duplicate_key_resolution import DuplicateKeyResolution
+from engine.directives.evidence_first import EvidenceFirst
+from engine.directives.flattening import Flattening
+from engine.directives.gleaning_map import GleaningMap
+from engine.directives.gleaning_reduce import GleaningReduce
+from engine.directives.head_tail import HeadTail
+from engine.directives.header_lineage import HeaderLineage
+from engine.directives.isolating import Isolating
+from engine.directives.metadata_before_split import MetadataBeforeSplit
+from engine.directives.multi_level_aggregation import MultiLevelAggregation
+from engine.directives.operator_fusion import OperatorFusion
+from engine.directives.pre_aggregation import PreAggregation
+from engine.directives.pre_joining import PreJoining
+from engine.directives.reduce_to_code import ReduceToCode
+from engine.directives.second_reading import SecondReading
+from engine.directives.switch_model import SwitchModel
+from engine.directives.top_k_chunks import TopKChunks
+from engine.errors import UsageError
+from engine.language.position import did_you_mean
+from engine.plan.plan import Plan
+
+DIRECTIVES: tuple[AnyDirective, ...] = (
+    DocumentChunking(),
+    MetadataBeforeSplit(),
+    HeaderLineage(),
+    ChunkFiltering(),
+    Flattening(),
+    MultiLevelAggregation(),
+    GleaningMap(),
+    GleaningReduce(),
+    DuplicateKeyResolution(),
+    Chaining(),
+    Isolating(),
+    PreAggregation(),
+    PreJoining(),
+    EvidenceFirst(),
+    SecondReading(),
+    ReduceToCode(),
+    DeterministicCompression(),
+    HeadTail(),
+    TopKChunks(),
+    CascadeFilter(),
+    OperatorFusion(),
+    ClarifyInstructions(),
+    SwitchModel(),
+)
+"""Those of the paper by their equation, then those that came after it."""
+
+
+def directive(name: str) -> AnyDirective:
+    """Find a directive by its name, as reports write it; raises UsageError listing the names there are."""
+    by_name = {one.name: one for one in DIRECTIVES}
+    if name not in by_name:
+        raise UsageError(f"there is no directive {name!r}", advice=did_you_mean(name, list(by_name)))
+    return by_name[name]
+
+
+def matching(plan: Plan, place: Place, facts: Facts) -> list[tuple[AnyDirective, Match]]:
+    """Return the directives that rewrite a run ending at a place, with the run of each."""
+    found = ((one, one.matches(plan, place, facts)) for one in DIRECTIVES)
+    return [(one, match) for one, match in found if not isinstance(match, Blocked)]

@@ -1,0 +1,100 @@
+"""Let an operator read other fields than its author wrote: a chunk in place of the text, a list of passages, ..."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields, replace
+from typing import Any, TypeVar
+
+from engine.language.schema import DictOf, Either, Field, ListOf, Nullable, Quote, Record, Schema, Type
+from engine.language.template_text import rename_fields
+from engine.language.templates import Template
+from engine.operators.model_node import Gleaning, ModelNode
+from engine.operators.row_prompts import RowPromptNode
+
+N = TypeVar("N", bound=RowPromptNode)
+Rename = Callable[[Template], Template]
+
+
+def reading(
+    node: N,
+    names: Mapping[str, str],
+    *,
+    prompt: Template | None = None,
+    quoted: Mapping[str, str] | None = None,
+) -> N:
+    """Return the operator reading the fields `names` says in place of others, everywhere but in expressions.
+
+    `prompt` is one that reads them already. Quotes come from `quoted`, or from the fields that are read. Raises
+    PipelineError where a prompt cannot be rewritten.
+    """
+    return replace(
+        node,
+        prompt=prompt or (rename_fields(node.prompt, names) if node.prompt else None),
+        schema=quoting_from(node.schema, names if quoted is None else quoted),
+        gleaning=_gleaning(node.gleaning, names),
+        input=tuple(names.get(name, name) for name in node.input),
+        examples=tuple({key: _renamed(value, names, key) for key, value in one.items()} for one in node.examples),
+    )
+
+
+def keys_of_asking(node: ModelNode) -> dict[str, Any]:
+    """Return the keys, with their values, that all operators have which ask a model; its name is one."""
+    return {f.name: getattr(node, f.name) for f in fields(ModelNode)}
+
+
+def quoting_from(schema: Schema | None, names: Mapping[str, str]) -> Schema | None:
+    """Let quotes be copied from other fields."""
+    if schema is None:
+        return None
+    return Schema(tuple(replace(f, type=_quoting(f.type, names)) for f in schema.fields))
+
+
+def naming_main_text(schema: Schema, field: str) -> Schema:
+    """Name the field of quotes that are copied from the main text, which would change with what a prompt shows."""
+    return Schema(tuple(replace(f, type=_with_source(f.type, field)) for f in schema.fields))
+
+
+def _quoting(kind: Type, names: Mapping[str, str]) -> Type:
+    return _quotes_changed(kind, lambda quote: replace(quote, source=names.get(str(quote.source), quote.source)))
+
+
+def _with_source(kind: Type, field: str) -> Type:
+    return _quotes_changed(kind, lambda quote: replace(quote, source=quote.source or field))
+
+
+def _quotes_changed(kind: Type, change: Callable[[Quote], Quote]) -> Type:
+    def inner(part: Type) -> Type:
+        return _quotes_changed(part, change)
+
+    changed: Type = kind
+    match kind:
+        case Quote():
+            changed = change(kind)
+        case ListOf(item=item):
+            changed = replace(kind, item=inner(item))
+        case Nullable(inner=one):
+            changed = replace(kind, inner=inner(one))
+        case DictOf(value=value):
+            changed = replace(kind, value=inner(value))
+        case Either(options=options):
+            changed = replace(kind, options=tuple(map(inner, options)))
+        case Record(fields=fields):
+            changed = replace(kind, fields=tuple(_field(f, inner) for f in fields))
+    return changed
+
+
+def _field(field: Field, change: Callable[[Type], Type]) -> Field:
+    return replace(field, type=change(field.type))
+
+
+def _gleaning(gleaning: Gleaning | None, names: Mapping[str, str]) -> Gleaning | None:
+    if gleaning is None:
+        return None
+    return replace(gleaning, validation_prompt=rename_fields(gleaning.validation_prompt, names))
+
+
+def _renamed(value: Any, names: Mapping[str, str], key: str) -> Any:
+    if key == "output":
+        return value
+    return {names.get(name, name): item for name, item in value.items()}

@@ -1,0 +1,207 @@
+"""List candidates first, then decide about each by a quote, and join what holds by rule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place, step_of
+from engine.directives.division import renamed_field
+from engine.directives.fields import fields_before
+from engine.directives.fitting import (
+    ABOUT_THE_ANSWER,
+    NOT_DIVISIBLE,
+    has_key,
+    long_texts,
+    quoted_field,
+    row_node,
+    unreadable_prompt,
+)
+from engine.directives.prompt_checks import ProposedPrompt
+from engine.directives.proposals import a_prompt, an_object, one_of
+from engine.directives.splicing import free_field, free_name, with_steps, without_fields
+from engine.directives.wording import task_of, worded
+from engine.language.schema import Field, ListOf, Nullable, Quote, Scalar, Schema
+from engine.language.template_text import field_expression, field_place
+from engine.language.templates import Template
+from engine.operators.add_uuid import AddUuid
+from engine.operators.filter import Filter
+from engine.operators.map import Map
+from engine.operators.reduce import Reduce
+from engine.operators.unnest import Unnest
+from engine.plan.frozen import FrozenMap
+from engine.plan.node import Node
+from engine.plan.plan import Plan, Step
+
+
+@dataclass(frozen=True, kw_only=True)
+class SecondReadingParams(Params):
+    """The list whose items are read again, the text they are quoted from, and the prompts of both readings."""
+
+    field: str
+    source: str
+    list_prompt: str
+    item_prompt: str
+
+
+class SecondReading(Directive[SecondReadingParams]):
+    """Map => Map -> Unnest -> Map -> Filter -> Reduce: list, then quote and decide per item, then join.
+
+    A row goes on though nothing in it holds: its items are read in a step beside it, and both are joined by the row.
+
+    before: report: find -> keep
+    after:  report_listed: find_row -> find
+            report_documents: find_found
+            report_items: find_each -> find_again -> find_held
+            report: find_joined -> find_tidy -> keep
+    """
+
+    name: ClassVar[str] = "second_reading"
+    purpose: ClassVar[str] = "lists candidates first, then decides about each by a quote, and joins those that hold"
+    needs: ClassVar[frozenset[str]] = frozenset({"map"})
+    params_type = SecondReadingParams
+
+    def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
+        match = Match.at(place)
+        node = row_node(plan, match)
+        keys = {**NOT_DIVISIBLE, **ABOUT_THE_ANSWER, "examples": "shows the list as it is to be in the end"}
+        if reason := unreadable_prompt(node) or has_key(node, keys):
+            return Blocked(reason)
+        if not _lists(plan, match):
+            return Blocked(f"{node.name} writes no list whose items could be read again")
+        if not long_texts(plan, place, node, facts):
+            return Blocked(f"the prompt of {node.name} shows no text to quote from")
+        return match
+
+    def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
+        """Return the JSON Schema of the parameters."""
+        texts = long_texts(plan, match.place, row_node(plan, match), facts)
+        return an_object(
+            field=one_of(_lists(plan, match)), source=one_of(texts), list_prompt=a_prompt(), item_prompt=a_prompt()
+        )
+
+    def default_params(self, match: Match, plan: Plan, facts: Facts) -> SecondReadingParams:
+        """Let the first reading be generous, and the second decide by the user's own words."""
+        node = row_node(plan, match)
+        assert node.prompt is not None  # unreadable_prompt
+        field = _lists(plan, match)[0]
+        source = long_texts(plan, match.place, node, facts)[0]
+        names = _Names.of(plan, match, field)
+        return SecondReadingParams(
+            field=field,
+            source=source,
+            list_prompt=worded("second_list", prompt=node.prompt.text.rstrip()),
+            item_prompt=worded(
+                "second_decide",
+                place=field_place(source),
+                task=task_of(node.prompt),
+                item=field_place(names.candidate),
+                quote=names.quote,
+            ),
+        )
+
+    def prompts(self, match: Match, plan: Plan, params: SecondReadingParams, facts: Facts) -> Sequence[ProposedPrompt]:
+        """Return the prompts of both readings."""
+        node, names = row_node(plan, match), _Names.of(plan, match, params.field)
+        fields = fields_before(plan, match.place, facts)
+        there = fields.with_names(names.candidate, names.row, *(f for f in _names_of(node) if f != params.field))
+        shown = frozenset({params.source, names.candidate})
+        return [
+            ProposedPrompt(name="list_prompt", text=params.list_prompt, fields=fields.closed),
+            ProposedPrompt(name="item_prompt", text=params.item_prompt, fields=there.closed, shows=shown),
+        ]
+
+    def definitions(self, match: Match, plan: Plan) -> Template | None:
+        """Return the prompt whose definitions must be kept."""
+        return row_node(plan, match).prompt
+
+    def apply(self, plan: Plan, match: Match, params: SecondReadingParams) -> Plan:
+        """Return the plan that reads twice."""
+        node, names = row_node(plan, match), _Names.of(plan, match, params.field)
+        assert isinstance(node, Map) and node.schema is not None  # needs, unreadable_prompt
+        marking = AddUuid(name=names.mark, id_key=names.row)
+        own = set(node.schema.names)
+        listing = replace(
+            node,
+            prompt=Template(params.list_prompt),
+            schema=Schema(
+                tuple(renamed_field(f, names.candidate) if f.name == params.field else f for f in node.schema.fields)
+            ),
+            drop_keys=tuple(key for key in node.drop_keys if key in own),
+        )
+        forgetting = Map(name=names.forget, drop_keys=(names.candidate,))
+        checking = _checking(plan, node, names, params)
+        joining = Reduce(
+            name=names.join,
+            reduce_key=(names.row,),
+            pass_through=True,
+            aggregate=FrozenMap({params.field: FrozenMap({"collect_unique": names.candidate})}),
+        )
+        later = [key for key in node.drop_keys if key not in own]
+        tidy = without_fields(names.tidy, [*later, names.candidate, names.quote, names.holds, names.row])
+        nodes: list[Node] = [marking, listing, forgetting, *checking, joining, *tidy]
+        return with_steps(plan, match, nodes, _steps(plan, match, names, [n.name for n in checking]))
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """The names of operators, steps and fields."""
+
+    mark: str
+    forget: str
+    each: str
+    read: str
+    keep: str
+    join: str
+    tidy: str
+    own: str
+    listed: str
+    rows: str
+    items: str
+    row: str
+    candidate: str
+    quote: str
+    holds: str
+
+    @classmethod
+    def of(cls, plan: Plan, match: Match, field: str) -> _Names:
+        stem = match.nodes(plan)[-1].name
+        parts = ("row", "found", "each", "again", "held", "joined", "tidy")
+        operators = [free_name(plan, f"{stem}_{part}") for part in parts]
+        steps = [free_name(plan, f"{match.step}_{part}", operators) for part in ("listed", "documents", "items")]
+        fields = [free_field(plan, name) for name in (f"{stem}_row_id", f"{field}_candidate")]
+        fields += [free_field(plan, f"{field}_{part}") for part in ("evidence", "holds")]
+        names = [*operators, stem, *steps, *fields]
+        return cls(*names)
+
+
+def _checking(plan: Plan, node: Map, names: _Names, params: SecondReadingParams) -> list[Node]:
+    """Return the operators of the second reading."""
+    source = quoted_field(plan, params.source)
+    answer = (Field(names.quote, Nullable(Quote(source))), Field(names.holds, Scalar("boolean")))
+    return [
+        Unnest(name=names.each, unnest_key=names.candidate),
+        Map(name=names.read, model=node.model, prompt=Template(params.item_prompt), schema=Schema(answer)),
+        Filter(name=names.keep, condition=field_expression(names.holds)),
+    ]
+
+
+def _steps(plan: Plan, match: Match, names: _Names, checking: Sequence[str]) -> list[Step]:
+    """Divide the step: what comes first, the rows as they are, their items beside them, and what comes after."""
+    step = step_of(plan, match.step)
+    listed = Step(names.listed, step.inputs, (*step.operators[: match.first], names.mark, names.own))
+    rows = Step(names.rows, (names.listed,), (names.forget,))
+    items = Step(names.items, (names.listed,), tuple(checking))
+    after = (names.join, names.tidy, *step.operators[match.stop :])
+    return [listed, rows, items, replace(step, inputs=(names.rows, names.items), operators=after)]
+
+
+def _lists(plan: Plan, match: Match) -> list[str]:
+    node = row_node(plan, match)
+    fields = node.schema.fields if node.schema else ()
+    return [f.name for f in fields if isinstance(f.type, ListOf) and f.name not in node.drop_keys]
+
+
+def _names_of(node: Map | Filter) -> tuple[str, ...]:
+    return node.schema.names if node.schema else ()

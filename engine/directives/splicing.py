@@ -1,0 +1,79 @@
+"""Put other operators in the place of a run, under names and fields that are free."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from engine.directives.base import Match, step_of
+from engine.operators.map import Map
+from engine.plan.node import Node
+from engine.plan.plan import Plan, Step
+
+
+def free_name(plan: Plan, wanted: str, taken: Collection[str] = ()) -> str:
+    """Return `wanted`, or `wanted_2`, ..., as no operator, step or dataset is called."""
+    return _free(wanted, {*_all_names(plan), *taken})
+
+
+def free_field(plan: Plan, wanted: str) -> str:
+    """Return `wanted`, or `wanted_2`, ..., as no operator reads, writes or drops and no text of one spells."""
+    named = {name for node in plan.operators for name in _named(node)}
+    return _free(wanted, named)
+
+
+def spliced(plan: Plan, match: Match, nodes: Sequence[Node], *, others: Sequence[Node] = ()) -> Plan:
+    """Replace the run by `nodes`, in the plan's list of operators too; `others` are changed elsewhere, by name."""
+    step = step_of(plan, match.step)
+    names = tuple(node.name for node in nodes)
+    changed = replace(step, operators=(*step.operators[: match.first], *names, *step.operators[match.stop :]))
+    return with_steps(plan, match, nodes, [changed], others=others)
+
+
+def with_steps(
+    plan: Plan, match: Match, nodes: Sequence[Node], steps: Sequence[Step], *, others: Sequence[Node] = ()
+) -> Plan:
+    """Replace the run's step by `steps`, and its operators by `nodes`."""
+    at = [s.name for s in plan.steps].index(match.step)
+    after = (*plan.steps[:at], *steps, *plan.steps[at + 1 :])
+    used = {name for s in after for name in s.operators}
+    gone = {node.name for node in match.nodes(plan)} - used
+    new = {node.name: node for node in (*nodes, *others)}
+    return replace(plan, operators=_listed(plan, match, list(new.values()), gone), steps=after)
+
+
+def without_fields(name: str, fields: Sequence[str]) -> list[Node]:
+    """Return an operator that drops fields; none where there are none."""
+    return [Map(name=name, drop_keys=tuple(fields))] if fields else []
+
+
+def _listed(plan: Plan, match: Match, new: Sequence[Node], gone: Collection[str]) -> tuple[Node, ...]:
+    """List the operators: new ones where the run's first one stood, in order; changed ones in their old places."""
+    run = {node.name for node in match.nodes(plan)}
+    here = [node for node in new if node.name in run or node.name not in {n.name for n in plan.operators}]
+    elsewhere = {node.name: node for node in new if node not in here}
+    listed: list[Node] = []
+    for node in plan.operators:
+        if node.name in run and here:
+            listed += here
+            here = []
+        if node.name not in gone and node.name not in {n.name for n in listed}:
+            listed.append(elsewhere.get(node.name, node))
+    return tuple(listed)
+
+
+def _named(node: Node) -> set[str]:
+    traits = node.traits()
+    return {*traits.reads, *traits.reads_right, *traits.writes, *traits.removes}
+
+
+def _all_names(plan: Plan) -> set[str]:
+    return {thing.name for things in (plan.operators, plan.steps, plan.datasets, plan.retrievers) for thing in things}
+
+
+def _free(wanted: str, taken: Collection[str]) -> str:
+    name, number = wanted, 1
+    while name in taken:
+        number += 1
+        name = f"{wanted}_{number}"
+    return name

@@ -1,0 +1,94 @@
+"""Show only the passages of a text that a search finds best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
+from engine.directives.fitting import row_node
+from engine.directives.keywords import keywords_of
+from engine.directives.passages import PASSAGE_TOKENS, Passages, match_by_words, settings_schema, showing, texts
+from engine.directives.proposals import a_number, a_text, an_object, one_of
+from engine.directives.splicing import free_name
+from engine.directives.wording import task_of
+from engine.language.templates import Template
+from engine.operators.topk import TopK
+from engine.plan.plan import Plan
+
+Search = Literal["fts", "embedding", "hybrid"]
+
+LONGEST_QUERY = 400
+MOST_PASSAGES = 20
+_SHOWN_SHARE = 0.3
+"""Of the context that the passages take together."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TopKParams(Params):
+    """The text, the most tokens of a passage, how many are shown, and what is searched for in which way."""
+
+    split_key: str
+    passage_tokens: int
+    passages: int
+    method: Search
+    query: str
+
+
+class TopKChunks(Directive[TopKParams]):
+    """Map => Split -> TopK -> Reduce -> Map: the operator reads the passages that a search finds best, best first.
+
+    before: report: keep
+    after:  report: keep_passages -> keep_best -> keep_collected -> keep -> keep_tidy
+    """
+
+    name: ClassVar[str] = "top_k_chunks"
+    purpose: ClassVar[str] = "shows only the passages that a search for the question finds best"
+    needs: ClassVar[frozenset[str]] = frozenset({"map", "filter"})
+    params_type = TopKParams
+
+    def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
+        return match_by_words(plan, place, facts)
+
+    def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
+        """Return the JSON Schema of the parameters."""
+        return an_object(
+            **settings_schema(plan, match, facts),
+            passages=a_number(1, MOST_PASSAGES),
+            method=one_of(("fts", "embedding", "hybrid")),
+            query=a_text(3, LONGEST_QUERY),
+        )
+
+    def default_params(self, match: Match, plan: Plan, facts: Facts) -> TopKParams:
+        """Search by words and meaning for the question itself; show 30 % of the context."""
+        node = row_node(plan, match)
+        assert node.prompt is not None  # match_by_words
+        query = " ".join(task_of(node.prompt).replace("{", "(").split())[:LONGEST_QUERY].strip()
+        count = round(facts.context_tokens * _SHOWN_SHARE / PASSAGE_TOKENS)
+        return TopKParams(
+            split_key=texts(plan, match.place, facts)[0],
+            passage_tokens=PASSAGE_TOKENS,
+            passages=max(1, min(MOST_PASSAGES, count)),
+            method="hybrid",
+            query=query if len(query) >= 3 else " ".join(keywords_of(node)),
+        )
+
+    def complaints(self, match: Match, plan: Plan, params: TopKParams, facts: Facts) -> Sequence[str]:
+        """Refuse a query that is empty, or a template: it is one text for all."""
+        wrong = not params.query.strip() or "{{" in params.query or "{%" in params.query
+        found = ["query must be plain words, without braces."] if wrong else []
+        return [*found, *(["passages must be at least 1."] if params.passages < 1 else [])]
+
+    def apply(self, plan: Plan, match: Match, params: TopKParams) -> Plan:
+        """Return the plan that searches first."""
+        passages = Passages.of(plan, match, params.split_key, params.passage_tokens)
+        best = TopK(
+            name=free_name(plan, f"{match.nodes(plan)[-1].name}_best"),
+            method=params.method,
+            k=params.passages,
+            keys=(passages.cut.chunk_key,),
+            query=Template(params.query),
+            stratify_key=(passages.cut.id_key,),
+        )
+        return showing(plan, match, passages, best, dropped=(best.rank_key, best.score_key))

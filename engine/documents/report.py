@@ -1,0 +1,74 @@
+"""Have a report in PDF made by a child process."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from engine.documents.options import ParseOptions
+from engine.documents.render import ask_child, check_answer
+
+
+@dataclass(frozen=True, slots=True)
+class ReportField:
+    """A column of a row; `source` says where the value stands, `is_missing` that it was not located."""
+
+    name: str
+    value: str
+    source: str
+    is_missing: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ReportLine:
+    """A line of a record; those around the evidence are not marked."""
+
+    number: int
+    text: str
+    is_marked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ReportPlace:
+    """A page of evidence: the path of a picture (PNG), or lines where there is none."""
+
+    caption: str
+    picture: str
+    lines: tuple[ReportLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportSection:
+    """One row of the table."""
+
+    heading: str
+    fields: tuple[ReportField, ...]
+    places: tuple[ReportPlace, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportSpec:
+    """A whole report. `sums` are the rows of the ledger's table, its head first; they come last."""
+
+    title: str
+    subtitle: str
+    sections: tuple[ReportSection, ...]
+    sums: tuple[tuple[str, ...], ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def make_report(spec: ReportSpec, out: Path, options: ParseOptions | None = None) -> None:
+    """Write the report to `out`. Raises DocumentError (`crashed`, also when it takes too long; `out_of_memory`)."""
+    options = options or ParseOptions()
+    with tempfile.TemporaryDirectory(prefix="redwell-") as scratch:
+        file = Path(scratch) / "report.json"
+        file.write_text(json.dumps(asdict(spec)), encoding="utf-8")
+        command: dict[str, object] = {
+            "do": "report",
+            "spec": str(file),
+            "out": str(out.absolute()),
+            "options": options.to_json(),
+        }
+        check_answer(ask_child(command, options))

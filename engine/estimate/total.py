@@ -1,0 +1,92 @@
+"""What a whole pipeline will take: calls, tokens and time of all its operators together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.estimate.flow import Guess, WorkEstimate, estimate_work
+from engine.estimate.sizes import CHARACTERS_PER_TOKEN
+from engine.estimate.sources import look_at
+from engine.executor.translation import open_case
+from engine.language.loader import Loaded
+from engine.plan.rewrites import rewritten
+from models.errors import ModelError
+from models.rates import Rates, load_rates
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """The sums. Of the prompt tokens `read` are computed: what prompts begin with alike is read once."""
+
+    calls: Guess
+    prompt_tokens: Guess
+    read_tokens: Guess
+    sampled_tokens: Guess
+
+    def seconds(self, rates: Rates) -> tuple[float, float]:
+        """Return how long it takes at these rates, likely and at most (which may be infinite)."""
+        read, sampled = self.read_tokens, self.sampled_tokens
+        return rates.seconds(read.likely, sampled.likely), rates.seconds(read.high, sampled.high)
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """A pipeline's total in numbers. Seconds are None where the model's speed is not known; no most: infinite.
+
+    `assumed` says what was taken for granted.
+    """
+
+    calls: int
+    prompt_tokens: int
+    sampled_tokens: int
+    seconds: float | None
+    most_seconds: float | None
+    model: str
+    assumed: tuple[str, ...]
+
+
+def total_of(found: Sequence[WorkEstimate]) -> Total:
+    """Add up the operators."""
+    calls, prompt, read, sampled = (Guess.known(0) for _ in range(4))
+    for one in found:
+        calls = calls.plus(one.calls)
+        prompt = prompt.plus(one.prompt_tokens)
+        read = read.plus(one.read_tokens)
+        sampled = sampled.plus(one.sampled_tokens)
+    return Total(calls, prompt, read, sampled)
+
+
+def rates_of(model: str) -> Rates | None:
+    """Return how fast a model is here; None where that was not measured or the model is not known."""
+    try:
+        return load_rates(model)
+    except ModelError:
+        return None  # the run says which model is missing; here its speed is just not known
+
+
+def forecast(loaded: Loaded, *, case: Path | None = None, model: str = "") -> Forecast:
+    """Estimate a plan; `case` tells of documents that were read before, `model` replaces those of the pipeline."""
+    workflow = rewritten(loaded.plan)
+    name = model or loaded.plan.default_model
+    rates = rates_of(name) if any(node.traits().calls_model for node in workflow.nodes()) else None
+    if case is not None and case.is_file():
+        with open_case(case, read_only=True) as opened:
+            sources = look_at(loaded, case=opened)
+    else:
+        sources = look_at(loaded)
+    per_token = rates.characters_per_token if rates else CHARACTERS_PER_TOKEN
+    found, assumptions = estimate_work(workflow, sources, per_token)
+    total = total_of(found)
+    likely, most = total.seconds(rates) if rates else (None, None)
+    return Forecast(
+        calls=round(total.calls.likely),
+        prompt_tokens=round(total.prompt_tokens.likely),
+        sampled_tokens=round(total.sampled_tokens.likely),
+        seconds=likely,
+        most_seconds=most if most is not None and math.isfinite(most) else None,
+        model=name,
+        assumed=tuple(assumptions),
+    )

@@ -1,0 +1,71 @@
+"""How fast this machine reads files of each kind: added up over all cases, in the per-user cache."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from models.install import cache_folder
+
+MOST_SECONDS = 3600.0
+"""Of each kind about the last hour of reading counts, so that a faster machine or version is soon believed."""
+
+LOCK_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Files of one kind that were read: how many, their pages and bytes, and the seconds it took."""
+
+    documents: float = 0
+    pages: float = 0
+    bytes: float = 0
+    seconds: float = 0.0
+
+    def __add__(self, other: Reading) -> Reading:
+        return Reading(
+            self.documents + other.documents,
+            self.pages + other.pages,
+            self.bytes + other.bytes,
+            self.seconds + other.seconds,
+        )
+
+    def shortened(self) -> Reading:
+        """Let older readings count for less where there is more than MOST_SECONDS."""
+        factor = min(1.0, MOST_SECONDS / self.seconds) if self.seconds else 1.0
+        return Reading(self.documents * factor, self.pages * factor, self.bytes * factor, self.seconds * factor)
+
+
+def remembered_readings() -> dict[str, Reading]:
+    """Return what was read on this machine by kind; empty where nothing was, or the record is damaged."""
+    try:
+        body = json.loads(_file().read_text(encoding="utf-8"))
+        return {str(kind): Reading(**{key: float(n) for key, n in sums.items()}) for kind, sums in body.items()}
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}
+
+
+def remember_readings(fresh: Mapping[str, Reading]) -> None:
+    """Add what was read just now; a folder that cannot be written to only means worse estimates."""
+    if not fresh:
+        return
+    file = _file()
+    with contextlib.suppress(OSError, Timeout):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(file.with_suffix(".lock"), timeout=LOCK_SECONDS):
+            known = remembered_readings()
+            sums = {kind: (known.get(kind, Reading()) + fresh.get(kind, Reading())) for kind in {*known, *fresh}}
+            body = {kind: dataclasses.asdict(reading.shortened()) for kind, reading in sorted(sums.items())}
+            part = file.with_suffix(".part")
+            part.write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
+            part.replace(file)
+
+
+def _file() -> Path:
+    return cache_folder() / "reading_rates.json"

@@ -1,0 +1,169 @@
+"""How far a run is, worked out from its events: what every display of a run draws from."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from engine.executor.events import (
+    DocumentFailed,
+    DocumentRead,
+    Event,
+    FilesFound,
+    ModelCall,
+    ModelLoading,
+    ModelReady,
+    OperatorFinished,
+    OperatorProgress,
+    OperatorStarted,
+    RowFailed,
+    RunStarted,
+)
+
+SPEED_SECONDS = 30.0
+"""Tokens per second are taken over this long; a call's tokens count when it ends."""
+
+PACE_SECONDS = 60.0
+"""Time left is estimated from the pace of the last so many seconds, so a burst of cached replies is soon forgotten."""
+
+LEAST_PACE_SECONDS = 3.0
+
+
+@dataclass
+class FileState:
+    """The files of one dataset."""
+
+    dataset: str
+    total: int = 0
+    done: int = 0
+    known: int = 0
+    failed: int = 0
+    pages: int = 0
+    ocr_pages: int = 0
+
+
+@dataclass
+class OperatorState:
+    """One operator. `paces` are (time, done) samples, oldest first."""
+
+    name: str
+    kind: str = ""
+    done: int = 0
+    total: int = 0
+    failed: int = 0
+    end: OperatorFinished | None = None
+    paces: deque[tuple[float, int]] = field(default_factory=deque)
+
+    def seconds_left(self, now: float) -> float | None:
+        """Estimate the time for the work that has arrived; None while nothing is known."""
+        pace = self.per_second(now)
+        return (self.total - self.done) / pace if pace else None
+
+    def per_second(self, now: float) -> float | None:
+        """Return the pace lately, in work items a second; None at the end and while nothing is known."""
+        while len(self.paces) > 1 and self.paces[1][0] < now - PACE_SECONDS:
+            self.paces.popleft()
+        if self.end is not None or not self.paces:
+            return None
+        then, done_then = self.paces[0]
+        if now - then < LEAST_PACE_SECONDS or self.done <= done_then:
+            return None
+        return (self.done - done_then) / (now - then)
+
+
+@dataclass
+class CallState:
+    """Model calls and their tokens; only calls that were made have tokens here."""
+
+    made: int = 0
+    from_cache: int = 0
+    prompt_tokens: int = 0
+    reused_tokens: int = 0
+    sampled_tokens: int = 0
+    forced_tokens: int = 0
+    recent: deque[tuple[float, int, int]] = field(default_factory=deque)
+    """(time, tokens read, tokens written) of each call, for the speed."""
+
+    def take(self, call: ModelCall, now: float) -> None:
+        """Count one call."""
+        if call.from_cache:
+            self.from_cache += 1
+            return
+        self.made += 1
+        self.prompt_tokens += call.prompt_tokens
+        self.reused_tokens += call.reused_tokens
+        self.sampled_tokens += call.sampled_tokens
+        self.forced_tokens += call.forced_tokens
+        read = call.prompt_tokens - call.reused_tokens
+        self.recent.append((now, read, call.sampled_tokens + call.forced_tokens))
+
+    def speeds(self, now: float) -> tuple[float, float]:
+        """Return tokens read and written per second, lately."""
+        while self.recent and self.recent[0][0] < now - SPEED_SECONDS:
+            self.recent.popleft()
+        read, written = (sum(part) for part in ([r for _, r, _ in self.recent], [w for _, _, w in self.recent]))
+        return read / SPEED_SECONDS, written / SPEED_SECONDS
+
+
+class RunState:
+    """The state of a run after the events so far."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.clock = clock
+        self.started = clock()
+        self.run_id = ""
+        self.resumed = False
+        self.files: dict[str, FileState] = {}
+        self.operators: dict[str, OperatorState] = {}
+        self.calls = CallState()
+        self.loading = ""
+        self.model = ""
+
+    @property
+    def elapsed_seconds(self) -> float:
+        """Return how long the run has gone on."""
+        return self.clock() - self.started
+
+    def take(self, event: Event) -> None:
+        """Take in one event."""
+        match event:
+            case RunStarted():
+                self.run_id, self.resumed = event.run_id, event.resumed
+                self.operators = {name: OperatorState(name) for name in event.operators}
+            case FilesFound():
+                self.files[event.dataset] = FileState(event.dataset, event.total)
+            case DocumentRead() | DocumentFailed():
+                self._take_file(event)
+            case ModelLoading():
+                self.loading = event.model
+            case ModelReady():
+                self.loading, self.model = "", event.model
+            case ModelCall():
+                self.calls.take(event, self.clock())
+            case OperatorStarted() | OperatorProgress() | OperatorFinished() | RowFailed():
+                self._take_operator(event)
+
+    def _take_file(self, event: DocumentRead | DocumentFailed) -> None:
+        files = self.files[event.dataset]
+        files.done, files.total = event.done, event.total
+        if isinstance(event, DocumentFailed):
+            files.failed += 1
+            return
+        files.pages += event.pages
+        files.ocr_pages += event.ocr_pages
+        files.known += event.status == "known"
+
+    def _take_operator(self, event: OperatorStarted | OperatorProgress | OperatorFinished | RowFailed) -> None:
+        operator = self.operators.setdefault(event.operator, OperatorState(event.operator))
+        match event:
+            case OperatorStarted():
+                operator.kind = event.kind
+            case OperatorProgress():
+                operator.done, operator.total = event.done, event.total
+                operator.paces.append((self.clock(), event.done))
+            case OperatorFinished():
+                operator.end = event
+            case RowFailed():
+                operator.failed += 1

@@ -1,0 +1,178 @@
+"""Expressions that make a value: exact decimals, unknown where an operand is, conversion by the user's rates."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, ClassVar
+
+from engine.errors import ItemError
+from engine.language.date_functions import Unknown, read_day
+from engine.language.evaluation import FUNCTIONS, Evaluator
+from engine.language.expressions import CannotEvaluate, Expression, as_variables, guarded, rooted
+from engine.values.base import MARKS, ORIGINAL, PROBLEM
+from engine.values.figures import plain_number
+from engine.values.rates import NoRate, Rate, UsedRate, find_rate
+
+CONVERT = "convert"
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """What an expression made. `reason`: why the value is null; `rates` are those that were used, in order."""
+
+    value: Any
+    reason: str | None
+    rates: tuple[UsedRate, ...]
+
+
+@dataclass(frozen=True)
+class Computation(Expression):
+    """An expression that makes a value of `output` and `input`. It may call `convert`.
+
+    Numbers are exact decimals while it is computed. An operand that is null makes the result null, but where the
+    expression asks for it (`is None`); what is null, and why, is the reason.
+    """
+
+    more_functions: ClassVar[frozenset[str]] = frozenset({CONVERT})
+
+    def compute(self, output: Mapping[str, Any], input: Mapping[str, Any], rates: Sequence[Rate]) -> Computed:
+        """Compute the value; raises MissingField, or CannotEvaluate for what is wrong and not just unknown."""
+        converter = _Converter(rates)
+        evaluator = _Exact(as_variables(_exact(output), _exact(input)), {CONVERT: converter})
+        try:
+            value = guarded(self.text, self.tree.body, evaluator)
+        except _IsUnknown as unknown:
+            return Computed(None, self._reason(output, input) or str(unknown), tuple(converter.used))
+        except CannotEvaluate:
+            if (reason := self._reason(output, input)) is None:
+                raise
+            return Computed(None, reason, tuple(converter.used))
+        return Computed(_plain(self.text, value), None, tuple(converter.used))
+
+    def _reason(self, output: Mapping[str, Any], input: Mapping[str, Any]) -> str | None:
+        """Say which fields that the expression names are null; None where none is."""
+        found = [_null_at(part, {"output": output, "input": input}) for part in rooted(self.tree.body)]
+        return "; ".join(dict.fromkeys(told for told in found if told)) or None
+
+
+class _IsUnknown(ItemError):
+    """An operand is not known."""
+
+
+class _Exact(Evaluator):
+    """Evaluates with exact decimals; null is no operand."""
+
+    def __init__(self, names: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]]) -> None:
+        super().__init__(names, {**FUNCTIONS, **functions})
+
+    def value(self, text: str, tree: ast.expr) -> Any:
+        try:
+            return super().value(text, tree)
+        except Unknown as unknown:
+            raise _IsUnknown(str(unknown)) from unknown
+
+    def _eval_constant(self, node: ast.Constant) -> Any:
+        value = super()._eval_constant(node)
+        return Decimal(str(value)) if isinstance(value, float) else value
+
+    def _eval_compare(self, node: ast.Compare) -> Any:
+        """Compare; `==` and `!=` with a null that is not written as None are not known."""
+        sides = [node.left, *node.comparators]
+        equal = all(isinstance(each, ast.Eq | ast.NotEq) for each in node.ops)
+        written = any(isinstance(side, ast.Constant) and side.value is None for side in sides)
+        if equal and not written and any(self._eval(side) is None for side in sides):
+            raise Unknown(f"{ast.unparse(node)} compares null")
+        return super()._eval_compare(node)
+
+
+class _Converter:
+    """`convert(amount, "EUR")`, `convert(12, "mile", "km")`, each also with `on=` a day."""
+
+    def __init__(self, rates: Sequence[Rate]) -> None:
+        self._rates = rates
+        self.used: list[UsedRate] = []
+
+    def __call__(self, amount: Any, *units: Any, on: Any = None) -> Any:
+        day = read_day(on).isoformat() if on is not None else ""
+        if amount is None:
+            raise Unknown("what is to be converted is null")
+        if isinstance(amount, Mapping):
+            return self._amount(amount, units, day)
+        if len(units) != 2 or isinstance(amount, bool) or not isinstance(amount, int | Decimal):
+            raise TypeError('write convert(amount, "EUR") for a typed amount, or convert(12, "mile", "km")')
+        return amount * self._factor(str(units[0]), str(units[1]), day)
+
+    def _amount(self, amount: Mapping[str, Any], units: Sequence[Any], day: str) -> dict[str, Any]:
+        if len(units) != 1 or not {"value", "currency"} <= set(amount):
+            raise TypeError('a typed amount is converted to one currency: convert(output.fee, "EUR")')
+        if amount["value"] is None or amount["currency"] is None:
+            raise Unknown(f"the amount {amount.get(ORIGINAL)!r} is not known: {amount.get(PROBLEM)}")
+        factor = self._factor(str(amount["currency"]), str(units[0]), day)
+        return {**amount, "value": amount["value"] * factor, "currency": str(units[0])}
+
+    def _factor(self, base: str, to: str, day: str) -> Decimal:
+        try:
+            found = find_rate(self._rates, base, to, day)
+        except NoRate as error:
+            raise Unknown(str(error)) from error
+        if base != to:
+            self.used.append(found)
+        return found.factor
+
+
+def _exact(value: Any) -> Any:
+    if isinstance(value, float):
+        return Decimal(str(value))
+    if isinstance(value, Mapping):
+        return {key: _exact(item) for key, item in value.items()}
+    return [_exact(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _plain(text: str, value: Any) -> Any:
+    """Turn a result into a JSON value; raises CannotEvaluate for what is none."""
+    match value:
+        case Decimal():
+            return plain_number(value)
+        case Mapping():
+            return {str(key): _plain(text, item) for key, item in value.items()}
+        case list() | tuple():
+            return [_plain(text, item) for item in value]
+        case None | bool() | int() | str():
+            return value
+    raise CannotEvaluate(f"{text} makes a {type(value).__name__}, which no field can hold")
+
+
+def _null_at(part: ast.expr, values: Mapping[str, Any]) -> str | None:
+    """Say where on the way down to a part null stands, with the problem of the typed value that it is in."""
+    at: Any = values
+    typed: Mapping[str, Any] | None = None
+    for node, key in _steps(part):
+        if isinstance(at, Mapping) and all(mark in at for mark in MARKS):
+            typed = at
+        if isinstance(at, Mapping) and key not in at:
+            return None  # it is not null but missing: the expression is wrong
+        at = at.get(key) if isinstance(at, Mapping) else _item(at, key)
+        if at is None:
+            told = f" ({typed[ORIGINAL]!r}: {typed[PROBLEM]})" if typed and typed[PROBLEM] else ""
+            return f"{ast.unparse(node)} is null{told}"
+    return None
+
+
+def _item(value: Any, key: Any) -> Any:
+    inside = isinstance(value, list | tuple) and isinstance(key, int) and -len(value) <= key < len(value)
+    return value[key] if inside else None
+
+
+def _steps(part: ast.expr) -> Iterator[tuple[ast.expr, Any]]:
+    match part:
+        case ast.Name(id=name):
+            yield part, name
+        case ast.Attribute(value=owner, attr=name):
+            yield from _steps(owner)
+            yield part, name
+        case ast.Subscript(value=owner, slice=ast.Constant(value=key)):
+            yield from _steps(owner)
+            yield part, key

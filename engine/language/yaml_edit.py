@@ -1,0 +1,256 @@
+"""Change one value of a YAML text and leave every other character as a person wrote it, comments and order too.
+
+Each function gives the new text, and has read it again: it says what was asked for, or PipelineError is raised. What
+cannot be changed by itself (a value that others share by an alias) is for the person to change in the text.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ruamel.yaml.nodes import MappingNode, SequenceNode
+
+from engine.errors import PipelineError
+from engine.language.position import Path
+from engine.language.yaml_emit import flow_text, item_text, pair_text, scalar_text, slot_text
+from engine.language.yaml_reader import read_yaml
+from engine.language.yaml_spans import Entry, Found, content_end, entries, find
+
+Collection = MappingNode | SequenceNode
+
+
+def set_value(text: str, path: Path, value: Any) -> str:
+    """Write a value at `path`; mappings on the way that are not there are made."""
+
+    def change(root: Any) -> Any:
+        return _put(root, path, value)
+
+    return _verified(text, change, lambda plain: _set(text, path, value, plain=plain))
+
+
+def remove(text: str, path: Path, *, floor: int = 0) -> str:
+    """Take out the value at `path`, and the mappings deeper than `floor` that hold nothing without it."""
+    root, _ = read_yaml(text)
+    while len(path) - 1 > floor and isinstance(at(root, path[:-1]), dict) and len(at(root, path[:-1])) == 1:
+        path = path[:-1]
+
+    def change(root: Any) -> Any:
+        del at(root, path[:-1])[path[-1]]
+        return root
+
+    return _verified(text, change, lambda plain: _remove(text, path, plain=plain))
+
+
+def insert(text: str, path: Path, index: int, value: Any) -> str:
+    """Put an item into the list at `path`, before the one that has the index now."""
+
+    def change(root: Any) -> Any:
+        at(root, path).insert(index, value)
+        return root
+
+    return _verified(text, change, lambda plain: _insert(text, path, index, value, plain=plain))
+
+
+def move(text: str, path: Path, old: int, new: int) -> str:
+    """Give an item of a list, or a pair of a mapping, another place among them."""
+
+    def change(root: Any) -> Any:
+        held = at(root, path)
+        order = _moved(range(len(held)), old, new)
+        if isinstance(held, list):
+            held[:] = [held[n] for n in order]
+        else:
+            pairs = list(held.items())
+            held.clear()
+            held.update(pairs[n] for n in order)
+        return root
+
+    return _verified(text, change, lambda plain: _move(text, path, old, new, plain=plain))
+
+
+def rename_key(text: str, path: Path, name: str) -> str:
+    """Give the key at the end of `path` another name; its place and its value stay."""
+
+    def change(root: Any) -> Any:
+        held = at(root, path[:-1])
+        if name in held and name != path[-1]:
+            raise PipelineError(f"there is a key {name!r} already", advice="Choose another name.")
+        pairs = [(name if key == path[-1] else key, item) for key, item in held.items()]
+        held.clear()
+        held.update(pairs)
+        return root
+
+    def written(plain: bool) -> str:
+        found = _needed(text, path)
+        parent = found.parents[-1]
+        key = parent.value[found.indexes[-1]][0]
+        new = scalar_text(name, in_flow=bool(parent.flow_style))
+        return text[: key.start_mark.index] + new + text[key.end_mark.index :]
+
+    return _verified(text, change, written)
+
+
+def at(root: Any, path: Path) -> Any:
+    """Return the plain value at a path; raises PipelineError where nothing is."""
+    for key in path:
+        try:
+            root = root[key]
+        except (KeyError, IndexError, TypeError) as error:
+            raise PipelineError(f"nothing is at {_shown(path)}", advice="Look at the YAML.") from error
+    return root
+
+
+def _verified(text: str, change: Callable[[Any], Any], write: Callable[[bool], str]) -> str:
+    """Write the change, plainly where that is needed, and read it again."""
+    wanted = change(copy.deepcopy(read_yaml(text)[0]))
+    for plain in (False, True):
+        new = write(plain)
+        try:
+            found = read_yaml(new)[0]
+        except PipelineError:
+            continue  # written the other way it may be read; if not, the person is told below
+        if repr(found) == repr(wanted):  # unlike ==, this tells order, and 1 from 1.0 and true
+            return new
+    raise PipelineError("this value cannot be changed by itself", advice="Change it in the YAML.")
+
+
+def _put(root: Any, path: Path, value: Any) -> Any:
+    if not path:
+        return value
+    key, *rest = path
+    if isinstance(root, list) and isinstance(key, int) and key < len(root):
+        root[key] = _put(root[key], tuple(rest), value)
+        return root
+    held = root if isinstance(root, dict) else {}
+    held[key] = _put(held.get(key), tuple(rest), value)
+    return held
+
+
+def _set(text: str, path: Path, value: Any, *, plain: bool) -> str:
+    found = find(text, path)
+    if found is None or not found.parents and len(found.path) < len(path) and not isinstance(found.node, MappingNode):
+        return _document(value, path, plain=plain)
+    missing = path[len(found.path) :]
+    if not missing:
+        return _replace(text, found, value, plain=plain)
+    nested = value
+    for key in reversed(missing[1:]):
+        nested = {key: nested}
+    if isinstance(found.node, MappingNode) and found.node.value:
+        return _add(text, found.node, len(found.node.value), nested, key=missing[0], plain=plain)
+    return _replace(text, found, {missing[0]: nested}, plain=plain)
+
+
+def _document(value: Any, path: Path, *, plain: bool) -> str:
+    for key in reversed(path):
+        value = {key: value}
+    return slot_text(value, -2, blocks=True, plain=plain).lstrip("\n ") + "\n"
+
+
+def _replace(text: str, found: Found, value: Any, *, plain: bool) -> str:
+    """Write another value in the place of a node."""
+    if not found.parents:
+        return _document(value, (), plain=plain)
+    entry = entries(text, found.parents[-1])[found.indexes[-1]]
+    if found.in_flow:
+        start = int(found.node.start_mark.index)
+        space = "" if text[start - 1 : start] in (" ", "[", "\n") or start == entry.start else " "
+        return text[:start] + space + flow_text(value) + text[content_end(text, found.node) :]
+    was_block = isinstance(found.node, MappingNode | SequenceNode) and not found.node.flow_style
+    is_long = (
+        isinstance(value, list | dict) and not isinstance(found.node, SequenceNode) and len(flow_text(value)) > 100
+    )
+    new = slot_text(value, entry.indent, blocks=was_block or is_long, plain=plain)
+    head = text[entry.slot :].split("\n", 1)[0].strip()
+    if was_block and head.startswith("#"):
+        new = f" {head}{new}" if new.startswith("\n") else f"{new}  {head}"
+    return text[: entry.slot] + new + text[entry.slot_end :]
+
+
+def _add(
+    text: str, node: Collection, index: int, value: Any, *, key: str | int | None = None, plain: bool = False
+) -> str:
+    """Put a pair (`key`) or an item into a collection that is not empty."""
+    held = entries(text, node)
+    if node.flow_style:
+        new = flow_text(value) if key is None else f"{scalar_text(key, in_flow=True)}: {flow_text(value)}"
+        if index < len(held):
+            return text[: held[index].start] + f"{new}, " + text[held[index].start :]
+        return text[: held[-1].end] + f", {new}" + text[held[-1].end :]
+    indent = held[0].indent
+    new = item_text(value, indent, plain=plain) if key is None else pair_text(key, value, indent, plain=plain)
+    gap = "\n\n" if len(held) > 1 and "\n\n" in text[held[0].end : held[1].start] else "\n"
+    if index < len(held) and held[index].is_whole:
+        start = held[index].start
+        return text[:start] + " " * indent + new + gap + text[start:]
+    if index < len(held):
+        return _anew(text, node, [*held[:index], f"{' ' * indent}{new}", *held[index:]])
+    end = held[index - 1].end
+    return text[:end] + gap + " " * indent + new + text[end:]
+
+
+def _insert(text: str, path: Path, index: int, value: Any, *, plain: bool) -> str:
+    found = _needed(text, path)
+    if isinstance(found.node, SequenceNode) and found.node.value:
+        return _add(text, found.node, index, value, plain=plain)
+    return _replace(text, found, [value], plain=plain)
+
+
+def _remove(text: str, path: Path, *, plain: bool) -> str:
+    found = _needed(text, path)
+    node, index = found.parents[-1], found.indexes[-1]
+    held = entries(text, node)
+    if len(held) == 1:
+        empty: Any = {} if isinstance(node, MappingNode) else []
+        return _set(text, path[:-1], empty, plain=plain)
+    if index:
+        return text[: held[index - 1].end] + text[held[index].end :]
+    if node.flow_style or held[0].is_whole:
+        return text[: held[0].start] + text[held[1].start :]
+    return _anew(text, node, held[1:])
+
+
+def _move(text: str, path: Path, old: int, new: int, *, plain: bool) -> str:
+    found = _needed(text, path)
+    node = found.node
+    if not isinstance(node, MappingNode | SequenceNode):
+        raise PipelineError(f"nothing is listed at {_shown(path)}", advice="Look at the YAML.")
+    held = entries(text, node)
+    order = _moved(range(len(held)), old, new)
+    if not node.flow_style and not held[0].is_whole:
+        return _anew(text, node, [held[n] for n in order])
+    pieces = [text[held[n].start : held[n].end] for n in order]
+    gaps = [text[a.end : b.start] for a, b in zip(held, held[1:], strict=False)]
+    body = "".join(piece + gap for piece, gap in zip(pieces, [*gaps, ""], strict=True))
+    return text[: held[0].start] + body + text[held[-1].end :]
+
+
+def _anew(text: str, node: Collection, wanted: Sequence[Entry | str]) -> str:
+    """Write the entries of a block that begins behind a dash in another order: the first one has no line of its own."""
+    held = entries(text, node)
+    pieces = [one if isinstance(one, str) else text[one.start : one.end] for one in wanted]
+    lines = [
+        " " * held[0].indent + piece if one == held[0] else piece for one, piece in zip(wanted, pieces, strict=True)
+    ]
+    return text[: held[0].start] + "\n".join(lines).lstrip(" ") + text[held[-1].end :]
+
+
+def _moved(order: range, old: int, new: int) -> list[int]:
+    numbers = list(order)
+    if not (0 <= old < len(numbers) and 0 <= new < len(numbers)):
+        raise PipelineError(f"there are {len(numbers)} entries, so none moves from {old} to {new}")
+    numbers.insert(new, numbers.pop(old))
+    return numbers
+
+
+def _needed(text: str, path: Path) -> Found:
+    found = find(text, path)
+    if found is None or found.path != path:
+        raise PipelineError(f"nothing is at {_shown(path)}", advice="Look at the YAML.")
+    return found
+
+
+def _shown(path: Path) -> str:
+    return ".".join(str(key) for key in path) or "the top"

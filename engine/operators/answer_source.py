@@ -1,0 +1,156 @@
+"""The text that a question is answered from: its numbered lines, its pages, and which passages to show next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from engine.answers.contract import Item
+from engine.answers.parsing import Parsed
+from engine.answers.passages import Passages, choose, query_of
+from engine.answers.rereading import MOST_PAGES, Reread, by_other_reading, by_tables
+from engine.answers.shown import Shown
+from engine.completeness.judge import judge_completeness
+from engine.completeness.retrieval import Retrieval
+from engine.documents.document import Document
+from engine.operators.base import Tools
+from engine.operators.numbered_text import NumberedText, first_line_of
+from engine.rows import Row, Span
+
+if TYPE_CHECKING:
+    from engine.operators.answer import Answer
+
+
+@dataclass(frozen=True)
+class Source:
+    """A text in numbered lines; `document` is None where it is not the lines of one."""
+
+    text: NumberedText
+    passages: Passages
+    document: Document | None = None
+
+    @classmethod
+    def of(cls, row: Row, text: str, tools: Tools) -> Source:
+        """Take the text of a row; the pages and sections are those of its document, if it is its text."""
+        first = first_line_of(row, text)
+        numbered = NumberedText.of(text, first)
+        if first is None or row.document_id is None:
+            return cls(numbered, Passages.of(numbered))
+        headings = tools.structure(row.document_id).headings
+        return cls(numbered, Passages.of(numbered, headings), tools.document(row.document_id))
+
+    @property
+    def lines(self) -> int:
+        """Return how many lines the text has."""
+        return self.text.pieces[-1].line + 1 if self.text.pieces else 0
+
+    def page_of(self, line: int) -> int | None:
+        """Return the page of a line; None without pages."""
+        if self.document is None or not 1 <= line <= len(self.document.lines):
+            return None
+        return self.document.lines[line - 1].page
+
+    async def first(self, node: Answer, parsed: Parsed, budget: int, tools: Tools) -> Shown | None:
+        """Show a small text whole; of others the sections that are named, and what ranks best. None: no text."""
+        if not self.text.text.strip():
+            return None
+        whole = Shown.of(self.text, range(len(self.text.pieces)))
+        if node.retrieval == "whole" or tools.count_tokens(whole.render()) <= budget:
+            return whole
+        named = self.passages.in_sections(parsed.scope)
+        order = await self.passages.ranking(query_of(parsed), parsed.question, node.retrieval, tools.embed)
+        return choose(self.passages, order, first=named, budget=budget, count=tools.count_tokens)
+
+    async def more(
+        self,
+        node: Answer,
+        parsed: Parsed,
+        seen: frozenset[int],
+        *,
+        discovered: Sequence[str],
+        goes_on: bool,
+        budget: int,
+        tools: Tools,
+    ) -> Shown | None:
+        """Show what was not shown yet: what follows where the answer was cut off, then sections named, then by rank.
+
+        None where all was shown.
+        """
+        unseen = [place for place, one in enumerate(self.passages.ranges) if not set(one) <= seen]
+        if not unseen:
+            return None
+        following = [place for place in unseen if self.passages.ranges[place].start - 1 in seen] if goes_on else []
+        named = [place for place in self.passages.in_sections([*parsed.scope, *discovered]) if place in unseen]
+        query = query_of(parsed, discovered)
+        question = " ".join([parsed.question, *discovered])
+        order = await self.passages.ranking(query, question, node.retrieval, tools.embed)
+        ranked = [place for place in order if place in unseen]
+        first = [*following, *named]
+        return choose(self.passages, ranked, first=first, budget=budget, count=tools.count_tokens)
+
+    def completeness(self, seen: frozenset[int], items: Sequence[Item]) -> bool | None:
+        """Judge by code whether what was shown holds all of the answer (context_completeness_strong)."""
+        shown = Shown.of(self.text, seen)
+        if shown.is_whole:
+            return True
+        if self.document is None or not items:
+            return None
+        lines = tuple(_apart([shown.span(block) for block in shown.blocks]))
+        retrieval = Retrieval(lines=lines)
+        report = judge_completeness(self.document.lines, retrieval, [item.spans for item in items])
+        return report.context_completeness_strong
+
+    def can_reread(self, seen: frozenset[int], items: Sequence[Item]) -> bool:
+        """Say whether pages could be read another way: they have tables, or a text layer, where OCR can read."""
+        if self.document is None:
+            return False
+        pages = self._doubtful_pages(seen, items)
+        tables = by_tables(self.document, pages) is not None
+        return tables or (self.document.kind == "pdf" and any(self._is_text(page) for page in pages))
+
+    async def reread(self, seen: frozenset[int], items: Sequence[Item], tools: Tools) -> Reread | None:
+        """Read the pages of an answer another way, or where there is none those shown; None: that gives nothing.
+
+        Raises DocumentError where the file cannot be read again.
+        """
+        assert self.document is not None  # can_reread says so first
+        pages = self._doubtful_pages(seen, items)
+        if found := by_tables(self.document, pages):
+            return found
+        other = await tools.read_by_ocr(self.document.id, pages)
+        return by_other_reading(self.document, other, pages, "OCR")
+
+    def _doubtful_pages(self, seen: frozenset[int], items: Sequence[Item]) -> list[int]:
+        spans = [span for item in items for span in item.spans]
+        lines = [span.first for span in spans] or [self._line_of(piece) for piece in sorted(seen)]
+        pages = [page for line in lines if (page := self.page_of(line)) is not None]
+        return list(dict.fromkeys(pages))[:MOST_PAGES]
+
+    def _line_of(self, piece: int) -> int:
+        return self.text.pieces[piece].line + (self.text.first_line or 1)
+
+    def _is_text(self, page: int) -> bool:
+        return self.document is not None and self.document.pages[page - 1].source == "text"
+
+
+def around(shown: Shown, spans: Sequence[Span], lines: int) -> str:
+    """Return the text of spans and so many lines before and after each, as far as they were shown."""
+    first = 1 if shown.text.first_line is None else shown.text.first_line
+    wanted = {
+        piece
+        for piece in shown.pieces
+        if any(s.first - lines <= shown.text.pieces[piece].line + first <= s.last + lines for s in spans)
+    }
+    return shown.snippet(Shown.of(shown.text, wanted).blocks)
+
+
+def _apart(spans: Sequence[Span]) -> list[Span]:
+    """Join spans that share a line: pieces of one long line may be shown in two blocks."""
+    joined: list[Span] = []
+    for span in spans:
+        if joined and span.first <= joined[-1].last:
+            joined[-1] = Span(joined[-1].first, max(span.last, joined[-1].last))
+        else:
+            joined.append(span)
+    return joined

@@ -1,0 +1,278 @@
+"""One question about one text: parse it, show passages, ask, check, and look again while that helps (answer)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from engine.answers.checking import Checked, Checker, PageOf
+from engine.answers.contract import Answer, Dropped, Item, Status
+from engine.answers.dispatching import Move, Situation, dispatch, status_of
+from engine.answers.parsing import Parsed
+from engine.answers.reply import Form
+from engine.answers.shaping import Cell, cell_of, items_cell, merge
+from engine.answers.shown import Shown
+from engine.answers.telling import note_of, trace_of
+from engine.errors import DocumentError
+from engine.language.templates import prompt_template
+from engine.operators.accounting import text_of
+from engine.operators.answer_source import Source, around
+from engine.operators.asking import Question, ask_reply, fits
+from engine.operators.base import Tools
+from engine.operators.question import prompt_tokens, reply_room
+from engine.operators.question_parsing import parse_question
+from engine.operators.replies import ask_once
+from engine.rows import Row, Span
+from models.protocol import Reply
+
+if TYPE_CHECKING:
+    from engine.operators.answer import Answer as AnswerNode
+    from engine.operators.answer import AskedQuestion
+
+SETS = ("list", "table", "tree")
+"""Shapes that can be cut off: where what lies beyond the lines shown decides whether the answer is whole."""
+
+AROUND = 3
+"""Lines before and after a citation that a second look is shown."""
+
+
+@dataclass(frozen=True)
+class Answered:
+    """The fields of one question, and the lines of their leaves."""
+
+    name: str
+    values: Mapping[str, Any]
+    cited: Mapping[str, tuple[Span, ...]]
+    signals: Mapping[str, Any]
+
+
+async def answer_question(node: AnswerNode, asked: AskedQuestion, row: Row, tools: Tools) -> Answered:
+    """Answer one question about a row; raises ItemError and ModelError as asking does."""
+    text = text_of(row, node.text_key)
+    parsed = await parse_question(node, asked, row, tools)
+    source = Source.of(row, text, tools)
+    form = Form(
+        type=parsed.type,
+        shape=parsed.shape,
+        fields=asked.fields,
+        contract=node.contract,
+        signals=node.signals,
+        quote=node.quote,
+        most=node.max_items,
+        reply_tokens=node.sampling(tools).max_tokens,
+    )
+    return await _Rounds(node, asked, row, parsed, form, source, tools).run()
+
+
+@dataclass
+class _Rounds:
+    """The rounds of one question: what was found so far, and which pieces of the text were shown."""
+
+    node: AnswerNode
+    asked: AskedQuestion
+    row: Row
+    parsed: Parsed
+    form: Form
+    source: Source
+    tools: Tools
+    found: Answer = field(default_factory=Answer)
+    seen: set[int] = field(default_factory=set)
+
+    async def run(self) -> Answered:
+        """Go round by round until the answer ships, or no round is left."""
+        shown = await self.source.first(self.node, self.parsed, self._budget(), self.tools)
+        situation = self._situation(None, None)
+        for number in range(1, self.node.rounds + 1):
+            if shown is None:
+                break
+            reply, checked = await self._ask(shown, number)
+            answer = await self._second_look(shown, checked.answer)
+            self.found = merge(self.found, answer)
+            self.seen |= shown.pieces
+            strong = self._strong()
+            is_last = number == self.node.rounds
+            further = None if is_last else await self._more(strong)
+            situation = self._situation(strong, further, can_reread=not is_last and self._can_reread(answer))
+            move = dispatch(situation)
+            self._record(number, move, shown, answer, reply)
+            if move == "reread":
+                situation = await self._reread(number + 1, situation)
+            shown = further if move == "widen" else None
+        return self._answered(situation)
+
+    async def _reread(self, number: int, before: Situation) -> Situation:
+        """Ask once more about the pages of the answer, read another way; what that finds stands in place of the rest.
+
+        Where they cannot be read another way, the ledger says why and the answer stays as it is.
+        """
+        try:
+            other = await self.source.reread(frozenset(self.seen), self.found.items, self.tools)
+        except DocumentError as error:
+            self._note(number, "not_reread", f"{error}")
+            return before
+        if other is None:
+            self._note(number, "not_reread", "the pages gave no lines when read another way")
+            return before
+        shown = other.shown
+        reply, checked = await self._ask(shown, number, other.page_of)
+        answer = other.in_document(await self._second_look(shown, checked.answer))
+        if answer.items:
+            self.found = replace(answer, dropped=(*self.found.dropped, *answer.dropped))
+        situation = self._situation(self._strong(), None)
+        told = f"read by {other.how}; {len(answer.items)} items; {reply.seconds:.1f} s"
+        self._note(number, dispatch(situation), told)
+        return situation
+
+    def _can_reread(self, answer: Answer) -> bool:
+        is_garbled = answer.signals.get("context_structured") is False
+        return is_garbled and self.source.can_reread(frozenset(self.seen), self.found.items)
+
+    def _note(self, number: int, verdict: str, told: str) -> None:
+        self.tools.record.note(self.row.id, verdict, f"{self.asked.name}, round {number}", told)
+
+    def _situation(self, strong: bool | None, further: Shown | None, *, can_reread: bool = False) -> Situation:
+        return Situation(
+            answer=self.found,
+            shape=self.form.shape,
+            strong=strong if self.form.shape in SETS else None,
+            can_widen=further is not None,
+            can_reread=can_reread,
+            clarification=self.parsed.clarification,
+        )
+
+    # -- asking --------------------------------------------------------------------------------------------------
+
+    async def _ask(self, shown: Shown, number: int, page_of: PageOf | None = None) -> tuple[Reply, Checked]:
+        """Ask about the lines shown; once more with what the check says, where most of the items do not pass it."""
+        checker = Checker(shown, self.node.accept, page_of or self.source.page_of)
+        question = self._question(shown, number)
+        reply = await ask_reply(self.node, question, self.tools)
+        checked = checker.check(self.form, reply.value)
+        for retry in range(self.node.num_retries_on_validate_failure):
+            if len(checked.complaints) <= len(checked.answer.items):
+                break
+            told = prompt_template("answers/recheck").render(complaints=checked.complaints).strip()
+            question = question.then(reply, told, f"answer {self.asked.name} round {number} check {retry + 1}")
+            if not fits(self.node, question, self.tools):
+                break
+            again = await ask_once(self.node, question, self.tools)
+            if again.text == reply.text:
+                break
+            reply, checked = again, checker.check(self.form, again.value)
+        return reply, checked
+
+    def _question(self, shown: Shown, number: int) -> Question:
+        document = shown.render()
+        rendered = prompt_template("answers/answer").render(
+            document=document,
+            is_whole=shown.is_whole,
+            question=self.parsed.question,
+            shape=self.form.shape,
+            headers=self.form.has_free_headers,
+            signals=self.form.told_signals(),
+        )
+        return Question(
+            prompt=rendered.strip(),
+            json_schema=self.form.schema(shown),
+            form=self.form.words(),
+            texts=(document,),
+            task=f"answer {self.asked.name} round {number}",
+            read=lambda reply: {self.asked.name: [item["value"] for item in reply["items"]]},
+            row_id=self.row.id,
+            values=self.row.values,
+        )
+
+    def _budget(self) -> int:
+        """Say how many tokens the lines may take: what the pipeline allows, as far as the model has room."""
+        empty = self._question(Shown(self.source.text, ()), 1)
+        room = self.tools.context_tokens - reply_room(self.node, self.tools)
+        room -= prompt_tokens(self.node, empty, self.tools)
+        return room if self.node.retrieval == "whole" else min(self.node.passage_tokens, room)
+
+    async def _second_look(self, shown: Shown, answer: Answer) -> Answer:
+        """Ask of each item by itself whether it answers the question; a small model finds an answer in everything."""
+        if not self.node.second_look or self.form.shape not in ("single", "list") or self.form.type.name == "boolean":
+            return answer
+        kept: list[Item] = []
+        dropped = list(answer.dropped)
+        for item in answer.items:
+            if await self._holds(shown, item):
+                kept.append(item)
+            else:
+                dropped.append(Dropped(item.value, item.spans, "at a second look its lines do not answer the question"))
+        return replace(answer, items=tuple(kept), dropped=tuple(dropped))
+
+    async def _holds(self, shown: Shown, item: Item) -> bool:
+        rendered = prompt_template("answers/second_look").render(
+            snippet=around(shown, item.spans, AROUND), value=item.original, question=self.parsed.question
+        )
+        question = Question(
+            prompt=rendered.strip(),
+            json_schema={
+                "type": "object",
+                "properties": {"answers": {"type": "boolean"}},
+                "required": ["answers"],
+                "additionalProperties": False,
+            },
+            form="",
+            bare="answers",
+            task=f"answer {self.asked.name} second look",
+            row_id=self.row.id,
+            values=self.row.values,
+        )
+        asking = replace(self.node, validate=(), gleaning=None, agree=None)
+        return bool((await ask_reply(asking, question, self.tools)).value["answers"])
+
+    # -- looking further -----------------------------------------------------------------------------------------
+
+    async def _more(self, strong: bool | None) -> Shown | None:
+        """Choose what to show next: where the answer was cut off, and what the words that were come upon find."""
+        return await self.source.more(
+            self.node,
+            self.parsed,
+            frozenset(self.seen),
+            discovered=self.found.listed("llm_discovered_keywords"),
+            goes_on=strong is False,
+            budget=self._budget(),
+            tools=self.tools,
+        )
+
+    def _strong(self) -> bool | None:
+        return self.source.completeness(frozenset(self.seen), self.found.items)
+
+    # -- telling -------------------------------------------------------------------------------------------------
+
+    def _record(self, number: int, move: Move, shown: Shown, answer: Answer, reply: Reply) -> None:
+        version = hashlib.sha256(prompt_template("answers/answer").text.encode()).hexdigest()[:12]
+        lines = [shown.span(block) for block in shown.blocks]
+        told = trace_of(number, lines, self.source.lines, answer, reply, version)
+        self._note(number, move, told)
+
+    def _answered(self, situation: Situation) -> Answered:
+        status: Status = status_of(situation)
+        name = self.asked.name
+        value = cell_of(name, self.form.shape, self.found)
+        items = items_cell(f"{name}_items", self.found.items)
+        note = note_of(situation, status, read=len(self.seen), of=len(self.source.text.pieces))
+        if status == "clarify":
+            self.tools.record.note(self.row.id, "clarify", f"{name}, question back", situation.question_back)
+        cells = {
+            name: value,
+            f"{name}_status": _told(f"{name}_status", status, self.found.items),
+            f"{name}_note": _told(f"{name}_note", note, self.found.items),
+            f"{name}_items": items,
+        }
+        return Answered(
+            name=name,
+            values={key: cell.value for key, cell in cells.items()},
+            cited={path: spans for cell in cells.values() for path, spans in cell.cited.items()},
+            signals={**self.found.signals, "context_completeness_strong": self._strong() if self.seen else None},
+        )
+
+
+def _told(field_name: str, text: str | None, items: Sequence[Item]) -> Cell:
+    """Make a field that says something of the answer: its lines are those of the answer."""
+    spans = tuple(sorted({span for item in items for span in item.spans}))
+    return Cell(text, {field_name: spans} if text and spans else {})

@@ -1,0 +1,186 @@
+"""map with `cite`: each field of the answer names the lines it comes from, and code checks that they hold it.
+
+The validator is that of `answer` (engine.answers); only the questions are the pipeline's own prompt and schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from engine.answers.checking import cited_pieces
+from engine.answers.reply import spans_schema
+from engine.answers.shown import Shown
+from engine.answers.specs import closed_object
+from engine.answers.support import support
+from engine.answers.values import answer_type
+from engine.errors import ItemError
+from engine.evidence.items import leaves
+from engine.language.schema import Schema
+from engine.language.schema_compile import read_value
+from engine.language.schema_types import DictOf, Either, Enum, ListOf, Nullable, Record, Scalar, Type, Value
+from engine.language.templates import Template, prompt_template
+from engine.operators.asking import Question, ask_reply, fits, main_text_field, visible
+from engine.operators.base import Tools
+from engine.operators.numbered_text import NumberedText, first_line_of
+from engine.operators.replies import ask_once
+from engine.operators.row_prompts import row_question
+from engine.rows import Row, Span
+from engine.values.base import ORIGINAL, Normalised
+from engine.values.cells import is_typed
+
+if TYPE_CHECKING:
+    from engine.operators.map import Map
+
+_TEXT = answer_type("text")
+_OTHER = answer_type("number")
+"""The type under which values are looked up that cannot be told in other words."""
+
+
+async def cited_row(node: Map, row: Row, tools: Tools) -> Sequence[Row]:
+    """Ask about a row; a value that its lines do not hold, also when asked again, is null, and the ledger says so."""
+    asking = _Citing.of(node, row)
+    question = asking.question()
+    reply = await ask_reply(node, question, tools)
+    found = asking.check(reply.value)
+    for retry in range(node.num_retries_on_validate_failure):
+        if not found.complaints:
+            break
+        told = prompt_template("answers/recheck").render(complaints=found.complaints).strip()
+        question = question.then(reply, told, f"cite check {retry + 1}")
+        if not fits(node, question, tools):
+            break
+        again = await ask_once(node, question, tools)
+        if again.text == reply.text:
+            break
+        reply, found = again, asking.check(again.value)
+    for complaint in found.complaints:
+        tools.record.note(row.id, "unsupported", complaint.partition(":")[0], complaint)
+    values = node.without_drop_keys({**row.values, **found.values})
+    cited = {path: spans for path, spans in found.cited.items() if spans}
+    return [row.derive(node.name, values, cited=cited)]
+
+
+@dataclass
+class _Checked:
+    """The values of the fields, the lines of their leaves, and what is wrong."""
+
+    values: dict[str, Any] = field(default_factory=dict)
+    cited: dict[str, tuple[Span, ...]] = field(default_factory=dict)
+    complaints: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Citing:
+    """A row whose main text is shown in numbered lines."""
+
+    node: Map
+    row: Row
+    prompt: Template
+    schema: Schema
+    text_field: str
+    shown: Shown
+
+    @classmethod
+    def of(cls, node: Map, row: Row) -> _Citing:
+        """Take a row with the text that its prompt shows in numbered lines; raises ItemError where it shows none."""
+        assert node.prompt is not None and node.schema is not None  # Map asks for both where it cites
+        seen = visible(row.values, node.input)
+        named = sorted(node.prompt.mentions("input")) if not node.prompt.reads_unknown else list(seen)
+        name = main_text_field(seen, named)
+        if name is None or not row.values[name].strip():
+            raise ItemError("there is no text to cite lines of", advice="Filter out rows without text first.")
+        text = NumberedText.of(row.values[name], first_line_of(row, row.values[name]))
+        return cls(node, row, node.prompt, node.schema, name, Shown.of(text, range(len(text.pieces))))
+
+    def question(self) -> Question:
+        """Put the pipeline's prompt about the numbered lines; the reply names lines before each value."""
+        shown = {self.text_field: self.shown.render()}
+        seen = visible(self.row.values, self.node.input)
+        plain = row_question(self.row, self.prompt, self.schema, seen, layout=self.node.layout)
+        numbered = row_question(self.row, self.prompt, self.schema, seen, shown, layout=self.node.layout)
+        spans = spans_schema(self.shown)
+        properties = {
+            one.name: _cited_schema(one.type, plain.json_schema["properties"][one.name], spans)
+            for one in self.schema.fields
+        }
+        form = prompt_template("answers/cite").render(form=self.schema.describe()).strip()
+        return replace(
+            numbered, json_schema=closed_object(properties), form=form, read=self._values, about=None, template=None
+        )
+
+    def _values(self, reply: Mapping[str, Any]) -> dict[str, Any]:
+        return {one.name: _value(one.type, reply[one.name]) for one in self.schema.fields}
+
+    def check(self, reply: Mapping[str, Any]) -> _Checked:
+        """Check every field of a reply."""
+        found = _Checked()
+        for one in self.schema.fields:
+            written = reply[one.name]
+            if isinstance(one.type, ListOf):
+                kept = [self._checked(one.type.item, entry, one.name, found) for entry in written]
+                kept = [(value, spans) for value, spans in kept if value is not None]
+                found.values[one.name] = [value for value, _ in kept]
+                for place, (value, spans) in enumerate(kept):
+                    found.cited |= {leaf.path: spans for leaf in leaves(f"{one.name}[{place}]", value, {})}
+            else:
+                value, spans = self._checked(one.type, written, one.name, found)
+                found.values[one.name] = value
+                found.cited |= {leaf.path: spans for leaf in leaves(one.name, value, {})}
+        return found
+
+    def _checked(
+        self, kind: Type, written: Mapping[str, Any], name: str, found: _Checked
+    ) -> tuple[Any, tuple[Span, ...]]:
+        value = read_value(kind, written["value"])
+        cited = cited_pieces(self.shown, written["spans"])
+        places: list[range] = []
+
+        def stands(original: str, *, is_free: bool) -> bool:
+            read = Normalised(original, original or None)
+            borne = support(self.shown, cited, _TEXT if is_free else _OTHER, read)
+            if borne is None:
+                found.complaints.append(f"{name}: {original!r} does not stand in the lines")
+                return False
+            places.extend(place for place in borne.places if place not in places)
+            return True
+
+        kept = _kept(kind, value, stands)
+        return kept, tuple(sorted({self.shown.span(place) for place in places or cited}))
+
+
+def _cited_schema(kind: Type, compiled: Mapping[str, Any], spans: Mapping[str, Any]) -> dict[str, Any]:
+    if isinstance(kind, ListOf) and "items" in compiled:
+        return {**compiled, "items": closed_object({"spans": spans, "value": compiled["items"]})}
+    return closed_object({"spans": spans, "value": compiled})
+
+
+def _value(kind: Type, written: Any) -> Any:
+    if isinstance(kind, ListOf):
+        return [read_value(kind.item, entry["value"]) for entry in written]
+    return read_value(kind, written["value"])
+
+
+def _kept(kind: Type, value: Any, stands: Callable[..., bool]) -> Any:  # noqa: PLR0911 - one for each kind of type
+    """Keep what stands in the lines of a value, leaf by leaf; null in place of the rest."""
+    if value is None:
+        return None
+    match kind:
+        case Nullable(inner=inner):
+            return _kept(inner, value, stands)
+        case Either(options=options):
+            return _kept(options[0], value, stands)
+        case Record(fields=fields):
+            return {one.name: _kept(one.type, value[one.name], stands) for one in fields}
+        case DictOf(value=inner):
+            return {name: _kept(inner, below, stands) for name, below in value.items()}
+        case ListOf(item=item):
+            return [kept for below in value if (kept := _kept(item, below, stands)) is not None]
+        case Enum() | Scalar(name="boolean"):
+            return value  # told in the pipeline's words, not the document's: the lines bear it out
+        case Value():
+            original = value[ORIGINAL] if is_typed(value) else value if isinstance(value, str) else None
+            return value if not original or stands(original, is_free=kind.value_type.name == "text") else None
+    is_free = isinstance(value, str) and not (isinstance(kind, Scalar) and kind.name in ("date", "datetime"))
+    return value if stands(str(value), is_free=is_free) else None

@@ -1,0 +1,95 @@
+"""compute: figures from extracted values, by code and never by the model: arithmetic, conversion, days between."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from engine.errors import ItemError
+from engine.language.computation import Computation, Computed
+from engine.operators.accounting import process_rows, require
+from engine.operators.base import Operator, Outcome, Tools
+from engine.plan.frozen import freeze
+from engine.plan.node import Node, Traits
+from engine.rows import Row
+from engine.values.rates import Rate
+
+BASIS = "_basis"
+"""What follows a field's name in that of the field which says how it was computed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compute(Node):
+    """Add a field for each expression of `fields`, in written order: `output` is the row with those before it.
+
+    `rates` is the table that `convert` uses. With `basis`, `NAME_basis` says of the field NAME by which expression and
+    which rates it was computed, and why it is null.
+    """
+
+    kind: ClassVar[str] = "compute"
+
+    fields: Mapping[str, Computation]
+    rates: tuple[Rate, ...] = ()
+    basis: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "fields", freeze(self.fields))
+        require(self, bool(self.fields), "compute has no fields", "Write fields: {total: output.fee.value * 12}.")
+        both = [
+            name for name in self.fields if self.basis and name.removesuffix(BASIS) in self.fields and BASIS in name
+        ]
+        require(
+            self,
+            not both,
+            f"the field {both[0] if both else ''!r} has the name of another one's basis",
+            "Give it another name, or write basis: false.",
+        )
+
+    def traits(self) -> Traits:
+        """Say what it reads and writes."""
+        reads: set[str] = set()
+        known: set[str] = set()
+        for name, expression in self.fields.items():
+            reads |= expression.fields("input") | (expression.fields("output") - known)
+            known.add(name)
+        return Traits(
+            reads=frozenset(reads),
+            writes=frozenset(self.written_fields()),
+            calls_model=False,
+            reads_unknown=any(expression.reads_unknown for expression in self.fields.values()),
+        )
+
+    def written_fields(self) -> tuple[str, ...]:
+        """Return the computed fields, each with its basis behind it."""
+        return tuple(each for name in self.fields for each in ((name, name + BASIS) if self.basis else (name,)))
+
+
+async def run(node: Compute, rows: Sequence[Row], tools: Tools) -> Outcome:
+    """Compute for each row; rows keep their order. An expression that goes wrong fails its row."""
+
+    async def computed(row: Row) -> Sequence[Row]:
+        return [row.derive(node.name, _computed(node, row.values))]
+
+    return await process_rows(node, rows, computed, tools)
+
+
+def _computed(node: Compute, before: Mapping[str, Any]) -> dict[str, Any]:
+    values = dict(before)
+    for name, expression in node.fields.items():
+        try:
+            made = expression.compute(values, before, node.rates)
+        except ItemError as error:
+            advice = error.advice or "Correct the expression, or filter such rows out before."
+            raise ItemError(f"{name}: {error}", advice=advice) from error
+        values[name] = made.value
+        if node.basis:
+            values[name + BASIS] = _basis(expression, made)
+    return values
+
+
+def _basis(expression: Computation, made: Computed) -> dict[str, Any]:
+    return {"expression": expression.text, "rates": [used.to_json() for used in made.rates], "reason": made.reason}
+
+
+OPERATOR = Operator(Compute, run)

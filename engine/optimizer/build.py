@@ -1,0 +1,299 @@
+"""Build a better pipeline: read the datasets, draw a sample, search, compare whole plans, choose by policy."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from engine.directives.base import Facts
+from engine.errors import UsageError
+from engine.executor.asking import CachedAsk, RepliesOnly
+from engine.executor.events import Emit
+from engine.executor.model_pool import ModelPool, OpenEmbedder, OpenModel
+from engine.language.loader import Loaded
+from engine.optimizer.agent_door import CountingModel
+from engine.optimizer.budget import Budget, OutOfTime
+from engine.optimizer.build_options import BuildOptions
+from engine.optimizer.build_reading import read_datasets, reviewed, reviewed_files
+from engine.optimizer.candidates import Candidate, Contest, Entry, Region
+from engine.optimizer.counting import Reuse
+from engine.optimizer.evaluating import Evaluation, Ids, Observe, source_fields
+from engine.optimizer.events import BuildFinished, BuildStarted
+from engine.optimizer.file_draw import FileDraw
+from engine.optimizer.finals import compare_wholes, points_of
+from engine.optimizer.frontier import Choice, Point, choose, frontier
+from engine.optimizer.gold import Gold
+from engine.optimizer.judging import Judge
+from engine.optimizer.proposing import Proposer
+from engine.optimizer.sample_runs import SampleRunner
+from engine.optimizer.sampling import Sample
+from engine.optimizer.search import Search
+from engine.optimizer.speed import Speed
+from storage.case import Case
+
+Result = TypeVar("Result")
+
+SEARCH_SHARE = 0.8
+"""Of the time, what the search may take; the rest is for comparing whole plans."""
+
+
+@dataclass(frozen=True)
+class Agents:
+    """Who proposes, who judges, and who makes what judges look at."""
+
+    proposer: Proposer
+    judge: Judge
+    observe: Observe
+
+
+Watch = Callable[[Search], None]
+"""Is shown the search when it begins, to look at its plans while it goes on."""
+
+
+def _watch_nothing(search: Search) -> None:
+    """Look away."""
+
+
+NewAgents = Callable[[CountingModel, Gold], Agents]
+"""Makes the agents of a build over the model that they ask, and over what people know of the sample."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildResult:
+    """How a build ended. `status`: finished, out of time, stopped; `folder` is how many times the sample all rows are.
+
+    `points` are the finalists by score and time, `own` that of the user's plan; `front` those that none dominates.
+    """
+
+    status: str
+    search: Search
+    finals: Contest
+    points: tuple[Point, ...]
+    own: Point
+    front: tuple[Point, ...]
+    choice: Choice
+    reuse: Reuse
+    seconds: float
+    sample: int
+    rows: int
+    folder: float
+    options: BuildOptions
+
+    @property
+    def chosen(self) -> Candidate:
+        """Return the plan that was chosen."""
+        return self.search.candidates[self.choice.plan]
+
+    @property
+    def user(self) -> Candidate:
+        """Return the user's own plan."""
+        return self.finals.own.candidate
+
+
+async def build_pipeline(  # noqa: PLR0913 - what a build needs
+    loaded: Loaded,
+    case: Case,
+    *,
+    open_model: OpenModel,
+    open_embedder: OpenEmbedder,
+    emit: Emit,
+    new_agents: NewAgents,
+    options: BuildOptions | None = None,
+    speed: Speed | None = None,
+    clock: Callable[[], float] = time.monotonic,
+    watch: Watch = _watch_nothing,
+) -> BuildResult:
+    """Look for a better plan until the minutes are over; the best until then stands, also when cancelled.
+
+    Outputs and replies are kept in the case, so a build after a kill, or of a changed pipeline, makes none twice.
+    Raises a RedwellError where the user's own pipeline cannot run on the sample.
+    """
+    options = options or BuildOptions()
+    budget = Budget(options.minutes * 60, clock=clock)
+    pool = ModelPool(open_model, open_embedder, emit, override=options.model)
+    agents = ModelPool(open_model, open_embedder, emit) if options.agent_model else pool
+    build = _Build(loaded, case, (pool, agents), emit, options, budget, speed or Speed(), clock)
+    try:
+        return await build.run(new_agents, watch)
+    finally:
+        await build.close()
+
+
+@dataclass
+class _Outcome:
+    """The comparison of whole plans, as far as it came; `times` as FileDraw.times."""
+
+    finals: Contest
+    times: float
+
+
+class _Build:
+    """One build in progress."""
+
+    def __init__(  # noqa: PLR0913, PLR0917 - what a build needs
+        self,
+        loaded: Loaded,
+        case: Case,
+        pools: tuple[ModelPool, ModelPool],
+        emit: Emit,
+        options: BuildOptions,
+        budget: Budget,
+        speed: Speed,
+        clock: Callable[[], float],
+    ) -> None:
+        self._loaded = loaded
+        self._case = case
+        self._pool, self._agent_pool = pools
+        self._emit = emit
+        self._options = options
+        self._budget = budget
+        self._speed = speed
+        self._clock = clock
+        self._asking = CachedAsk(RepliesOnly(case), "", emit)
+        self._runner = SampleRunner(
+            case, self._pool, self._asking, speed=speed, emit=emit, trusts_code=options.trust_code, clock=clock
+        )
+
+    async def close(self) -> None:
+        """Release processes and models."""
+        try:
+            await self._runner.close()
+        finally:
+            try:
+                await self._pool.close()
+            finally:
+                await self._agent_pool.close()
+
+    async def run(self, new_agents: NewAgents, watch: Watch) -> BuildResult:
+        plan, options = self._loaded.plan, self._options
+        own = Candidate(id=1, plan=plan)
+        draw = FileDraw(options.seed, options.rows, reviewed_files(self._case))
+        rows = await self._in_time(
+            read_datasets(self._loaded, self._case, self._emit, options, draw), "reading the documents"
+        )
+        gold = reviewed(self._case, rows)
+        sample = Sample.draw(rows, options.seed, first=gold.records)
+        count = min(options.rows, sample.most())
+        name = options.agent_model or plan.default_model
+        backend = await self._in_time(self._agent_pool.model(name), "loading the model")
+        reader = await self._in_time(self._pool.model(plan.default_model), "loading the model")
+        agents = new_agents(CountingModel(backend, self._asking, self._runner.reuse), gold)
+        evaluation = Evaluation(
+            runner=self._runner,
+            judge=agents.judge,
+            proposer=agents.proposer,
+            observe=agents.observe,
+            speed=self._speed,
+            sample=sample,
+            user=plan,
+            facts=Facts(
+                context_tokens=reader.context_tokens, models=options.other_models, source_fields=source_fields(sample)
+            ),
+            emit=self._emit,
+            clock=self._clock,
+            ids=Ids(own.id),
+        )
+        search = Search(evaluation, own, count, options.criteria, options.depth)
+        watch(search)
+        self._tell_start(own, count, round(draw.times * sum(map(len, rows.values()))), backend.name, gold)
+        outcome = _Outcome(Contest(Region(plan.steps[-1].name, 0, 0), Entry(own)), draw.times)
+        stopped = await self._stoppable(self._work(search, own, count, outcome))
+        return self._result(search, outcome, sample, count, stopped=stopped)
+
+    async def _work(self, search: Search, own: Candidate, count: int, outcome: _Outcome) -> None:
+        await search.optimise(self._budget.share(self._budget.left * SEARCH_SHARE))
+        outcome.finals = await compare_wholes(search, own, count, search.evaluation, self._budget)
+
+    async def _stoppable(self, work: Coroutine[Any, Any, None]) -> bool:
+        """Work to the end; return whether the user stopped it, which ends it as if the time were over."""
+        task = asyncio.ensure_future(work)
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            self._budget.stop()
+            task.cancel()
+            await asyncio.wait([task])
+            if not task.cancelled():
+                task.result()
+            return True
+        return False
+
+    async def _in_time(self, work: Awaitable[Result], doing: str) -> Result:
+        try:
+            async with self._budget.limit():
+                return await work
+        except OutOfTime as error:
+            raise UsageError(
+                f"the {self._options.minutes:g} minutes were over after {doing}",
+                advice="Give more --minutes; what was read is kept, so the next build begins where this one ended.",
+            ) from error
+
+    # -- what is told --------------------------------------------------------------------------------------------
+
+    def _tell_start(self, own: Candidate, count: int, rows: int, agent: str, gold: Gold) -> None:
+        plan, options = self._loaded.plan, self._options
+        self._emit(
+            BuildStarted(
+                case=str(self._case.path),
+                model=options.model or plan.default_model,
+                agent_model=agent,
+                minutes=options.minutes,
+                documents=count,
+                rows=rows,
+                operators=tuple(dict.fromkeys(name for step in plan.steps for name in step.operators)),
+                plan=own.id,
+                reviewed=sum(record.rows for record in gold.records.values()),
+            )
+        )
+
+    def _result(self, search: Search, outcome: _Outcome, sample: Sample, count: int, *, stopped: bool) -> BuildResult:
+        finals = outcome.finals
+
+        def folder(rows: int) -> float:
+            return outcome.times * sample.characters() / max(1, sample.characters(rows or count))
+
+        points, own = points_of(finals, folder, search.contests)
+        choice = choose(points, own, self._options.policy)
+        if search.best is not finals.own.candidate and not any(p.plan == search.best.id for p in points):
+            choice = Choice(search.best.id, "it did better part by part; there was no time to compare it as a whole")
+        status = "stopped" if stopped else "finished" if self._budget.left else "out of time"
+        if not points and status == "out of time" and choice.plan == own.plan:
+            choice = Choice(own.plan, "there was no time to rate another; give more --minutes, or a smaller --sample")
+        result = BuildResult(
+            status=status,
+            search=search,
+            finals=finals,
+            points=tuple(points),
+            own=own,
+            front=tuple(frontier([point for point in (own, *points) if point.score])),
+            choice=choice,
+            reuse=self._runner.reuse,
+            seconds=self._budget.spent,
+            sample=count,
+            rows=round(outcome.times * sum(len(rows) for rows in sample.datasets.values())),
+            folder=folder(count),
+            options=self._options,
+        )
+        self._emit(_finished(result))
+        return result
+
+
+def _finished(result: BuildResult) -> BuildFinished:
+    chosen = next((p for p in result.points if p.plan == result.choice.plan), result.own)
+    reuse = result.reuse
+    return BuildFinished(
+        status=result.status,
+        chosen=result.choice.plan,
+        score=chosen.score,
+        own_score=result.own.score,
+        folder_seconds=chosen.seconds,
+        reason=result.choice.reason,
+        seconds=result.seconds,
+        outputs_made=reuse.outputs_made,
+        outputs_reused=reuse.outputs_reused,
+        calls_made=reuse.calls_made,
+        calls_reused=reuse.calls_reused,
+    )

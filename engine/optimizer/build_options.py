@@ -1,0 +1,45 @@
+"""What a caller may choose for a build."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from engine.documents.options import ParseOptions
+from engine.errors import UsageError
+from engine.optimizer.frontier import Policy
+from engine.optimizer.judging import Criteria
+from engine.optimizer.sampling import LEAST_ROWS, USUAL_ROWS
+from engine.optimizer.search import DEPTH
+
+MINUTES = 20.0
+"""Of a build where none were asked for."""
+
+
+@dataclass(frozen=True)
+class BuildOptions:
+    """What a caller may choose. `minutes` bound the whole build, reading included; `rows` is the size of the sample.
+
+    `model` replaces the models that the pipeline names, `agent_model` is who proposes and judges ("": the same).
+    `criteria` are the user's own, by operator; `other_models` may be tried in place of the pipeline's, the best first.
+    """
+
+    minutes: float = MINUTES
+    rows: int = USUAL_ROWS
+    seed: int = 0
+    policy: Policy = field(default=Policy())
+    model: str = ""
+    agent_model: str = ""
+    criteria: Mapping[str, Criteria] = field(default_factory=dict)
+    other_models: tuple[str, ...] = ()
+    parse: ParseOptions = field(default=ParseOptions())
+    workers: int = max(1, (os.cpu_count() or 2) // 2)
+    trust_code: bool = False
+    depth: int = DEPTH
+
+    def __post_init__(self) -> None:
+        if self.minutes <= 0:
+            raise UsageError(f"--minutes {self.minutes:g}: a build needs time", advice="Give more than 0 minutes.")
+        if self.rows < 1:
+            raise UsageError(f"--sample {self.rows}: a sample has rows", advice=f"Give {LEAST_ROWS} or more.")

@@ -1,0 +1,197 @@
+"""Plans that are considered, and how those that do the same part of the task stand to each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from engine.directives.base import Place, step_of
+from engine.optimizer.judging import Comparison, Criteria, Rating
+from engine.optimizer.outputs import PlanOutput
+from engine.plan.plan import Plan
+
+TOP = 6
+"""The paper's k: so many of the best rated plans are compared in pairs."""
+
+TIE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A run of operators of one step: from `first` to all but the last `behind`, whatever stands between."""
+
+    step: str
+    first: int
+    behind: int
+
+    @classmethod
+    def of(cls, plan: Plan, step: str, first: int, stop: int) -> Region:
+        """Return the operators from `first` up to and excluding `stop`."""
+        return cls(step, first, len(step_of(plan, step).operators) - stop)
+
+    def stop(self, plan: Plan) -> int:
+        """Return the index behind the run in a plan."""
+        return len(step_of(plan, self.step).operators) - self.behind
+
+    def operators(self, plan: Plan) -> tuple[str, ...]:
+        """Return the names of the operators of the run in a plan."""
+        return step_of(plan, self.step).operators[self.first : self.stop(plan)]
+
+    def places(self, plan: Plan) -> list[Place]:
+        """Return the places of the run in a plan."""
+        return [Place(self.step, index) for index in range(self.first, self.stop(plan))]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """A plan, and how it came about: `parent` is the plan that `directive` rewrote, None for the user's own.
+
+    `by_model` and `complaints` as in engine.optimizer.proposing.Proposal; `params` are those of the directive as JSON.
+    """
+
+    id: int
+    plan: Plan
+    parent: int | None = None
+    directive: str = ""
+    words: str = ""
+    step: str = ""
+    depth: int = 0
+    by_model: bool = False
+    params: dict[str, object] = field(default_factory=dict, hash=False)
+    complaints: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(eq=False)
+class Entry:
+    """A candidate in a contest: what it made of so many rows of the sample, and how that was rated.
+
+    `seconds` is how long running and rating it took so far, `trouble` why it can go on no further, empty if it can.
+    """
+
+    candidate: Candidate
+    ratings: dict[int, Rating] = field(default_factory=dict)
+    outputs: dict[int, PlanOutput] = field(default_factory=dict)
+    seconds: float = 0.0
+    wins: float = 0.0
+    trouble: str = ""
+
+    @property
+    def rows(self) -> int:
+        """Return the most rows on which it was rated, 0 for none."""
+        return max(self.ratings, default=0)
+
+    @property
+    def rating(self) -> Rating | None:
+        """Return the rating on the most rows."""
+        return self.ratings.get(self.rows)
+
+    @property
+    def score(self) -> float:
+        """Return the score on the most rows; 0 where it was not rated."""
+        return self.rating.score if self.rating else 0.0
+
+    @property
+    def output(self) -> PlanOutput | None:
+        """Return the output on the most rows."""
+        return self.outputs.get(self.rows)
+
+    @property
+    def output_seconds(self) -> float:
+        """Return what the output on the most rows takes with nothing known; infinite where there is none."""
+        return self.output.seconds if self.output else float("inf")
+
+
+@dataclass(eq=False)
+class Contest:
+    """Plans that do the same part of the task, `own` being the one to beat."""
+
+    region: Region
+    own: Entry
+    depth: int = 0
+    criteria: Criteria | None = None
+    entries: list[Entry] = field(default_factory=list)
+    comparisons: dict[tuple[int, int], Comparison] = field(default_factory=dict)
+    chosen: Entry | None = None
+    reason: str = ""
+
+    def everyone(self) -> list[Entry]:
+        """Return all that compete, the plan to beat first."""
+        return [self.own, *self.entries]
+
+    @property
+    def level(self) -> int:
+        """Return the most rows on which both the plan to beat and another were rated; where none was, those of its own.
+
+        Plans are compared on the same rows only, which are fewer than the sample where time ran out.
+        """
+        shared = [count for count in self.own.ratings if any(count in entry.ratings for entry in self._able())]
+        return max(shared, default=self.own.rows)
+
+    def _able(self) -> list[Entry]:
+        return [entry for entry in self.entries if not entry.trouble]
+
+    def ranked(self, count: int) -> list[Entry]:
+        """Sort the entries that were rated on so many rows, the best first; of equals the faster."""
+        rated = [entry for entry in self._able() if count in entry.ratings]
+        return sorted(rated, key=lambda entry: (-entry.ratings[count].score, entry.output_seconds))
+
+    def top(self) -> list[Entry]:
+        """Return the plan to beat, and the best rated of those that were rated on the same rows: TOP together."""
+        return [self.own, *self.ranked(self.level)[: TOP - 1]]
+
+    def note(self, left: Entry, right: Entry, found: Comparison) -> None:
+        """Take in a comparison."""
+        self.comparisons[left.candidate.id, right.candidate.id] = found
+        left.wins += found.left
+        right.wins += 1 - found.left
+
+    def share(self, entry: Entry) -> float | None:
+        """Return the share of the win over the plan to beat, None where the two were not compared."""
+        one, other = entry.candidate.id, self.own.candidate.id
+        if (one, other) in self.comparisons:
+            return self.comparisons[one, other].left
+        if (other, one) in self.comparisons:
+            return 1 - self.comparisons[other, one].left
+        return None
+
+    def beats(self, entry: Entry) -> bool:
+        """Say whether an entry does better than the plan to beat, on the same rows.
+
+        It must win the comparison of the two and be rated no lower, or draw it (or not have met) and be rated higher.
+        """
+        mine, theirs = entry.ratings.get(self.level), self.own.ratings.get(self.level)
+        if entry.trouble or mine is None or theirs is None:
+            return False
+        share = self.share(entry)
+        if share is None or share == TIE:
+            return mine.score > theirs.score
+        return share > TIE and mine.score >= theirs.score
+
+    def best(self) -> Entry:
+        """Return the plan with the most wins of those that beat the plan to beat; else that plan."""
+        better = [entry for entry in self.ranked(self.level) if self.beats(entry)]
+        return max(better, key=lambda entry: entry.wins, default=self.own)
+
+    def settle(self) -> Entry:
+        """Choose, and say why."""
+        self.chosen = best = self.best()
+        self.reason = self._reason(best)
+        return best
+
+    def _reason(self, best: Entry) -> str:
+        if best is self.own:
+            return self._why_own()
+        rows = self.level
+        told = (
+            f"rated {best.ratings[rows].score:.2f} on {rows} rows, the plan before {self.own.ratings[rows].score:.2f}"
+        )
+        share = self.share(best)
+        return told if share is None else f"{told}; {share:.0%} of the win when the two are compared"
+
+    def _why_own(self) -> str:
+        if self.own.rating is None:
+            return "there was no time to rate it"
+        if self.own.rating.satisfied and not self.entries:
+            return "nothing was found to improve"
+        if not self.entries:
+            return "no rewrite could be made of it"
+        return "no other plan did better"

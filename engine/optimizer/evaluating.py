@@ -1,0 +1,174 @@
+"""Run a candidate on sample rows, rate what comes out, compare two outputs: within a budget, and told as events."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from engine.directives.base import Facts
+from engine.errors import RedwellError
+from engine.executor.events import Emit
+from engine.optimizer.budget import Budget
+from engine.optimizer.candidates import Candidate, Contest, Entry, Region
+from engine.optimizer.events import CandidateDropped, CandidateRated, Compared
+from engine.optimizer.judging import Criteria, Judge
+from engine.optimizer.outputs import PlanOutput
+from engine.optimizer.proposing import Proposer
+from engine.optimizer.sample_runs import SampledRun, SampleRunner
+from engine.optimizer.sampling import Sample
+from engine.optimizer.speed import Speed
+from engine.plan.plan import Plan
+from engine.rows import Row
+from models.errors import ModelError
+
+CHARACTERS_PER_TOKEN = 4
+
+
+class Observe(Protocol):
+    """Makes what judges look at (engine.optimizer.observe) of a run on the sample."""
+
+    def __call__(
+        self, run: SampledRun, inputs: Sequence[Row], *, seconds: float, columns: Sequence[str], task: Plan
+    ) -> PlanOutput:
+        """Return the output of a plan: `inputs` are the rows that came into the part that is judged."""
+
+
+@dataclass
+class Ids:
+    """Numbers for plans, from 1."""
+
+    last: int = 0
+
+    def next(self) -> int:
+        """Return another number."""
+        self.last += 1
+        return self.last
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluation:
+    """All that a search needs to try plans. `facts` are what is known beside the plans, without fields' lengths.
+
+    `user` is the plan as the user wrote it.
+    """
+
+    runner: SampleRunner
+    judge: Judge
+    proposer: Proposer
+    observe: Observe
+    speed: Speed
+    sample: Sample
+    user: Plan
+    facts: Facts
+    emit: Emit
+    clock: Callable[[], float] = time.monotonic
+    ids: Ids = field(default_factory=Ids)
+
+    async def rows_into(self, plan: Plan, region: Region, count: int, budget: Budget) -> SampledRun:
+        """Run a plan on the first rows of the sample up to a region."""
+        return await self.runner.run(plan, region.step, region.first, self.sample.first(count), budget)
+
+    async def try_on(self, contest: Contest, entry: Entry, count: int, budget: Budget) -> None:
+        """Run an entry on the first `count` rows of the sample and rate the output; what goes wrong is its `trouble`.
+
+        The plan to beat must work: its errors are raised.
+        """
+        if count in entry.ratings or entry.trouble:
+            return
+        began = self.clock()
+        try:
+            output = entry.outputs.get(count) or await self.output(contest, entry, count, budget)
+            entry.outputs[count] = output
+            if contest.criteria is None:
+                contest.criteria = await self._criteria(contest, output, budget)
+            async with budget.limit():
+                entry.ratings[count] = await self.judge.rate(output, contest.criteria)
+        except (RedwellError, ModelError) as error:
+            if entry is contest.own:
+                raise
+            self._drop(entry, str(error))
+            return
+        finally:
+            entry.seconds += self.clock() - began
+        self._tell(entry, count)
+
+    async def output(self, contest: Contest, entry: Entry, count: int, budget: Budget) -> PlanOutput:
+        """Run an entry's plan up to the end of the region."""
+        plan, region = entry.candidate.plan, contest.region
+        inputs = (await self.rows_into(contest.own.candidate.plan, region, count, budget)).rows
+        run = await self.runner.run(plan, region.step, region.stop(plan), self.sample.first(count), budget)
+        own = contest.own.outputs.get(count)
+        columns = _columns(own) if own is not None and entry is not contest.own else ()
+        seconds = self.speed.seconds(run.costs)
+        return self.observe(run, inputs, seconds=seconds, columns=columns, task=self.user)
+
+    async def _criteria(self, contest: Contest, output: PlanOutput, budget: Budget) -> Criteria:
+        async with budget.limit():
+            plan = contest.own.candidate.plan
+            return await self.judge.criteria(plan, contest.region.operators(plan), output)
+
+    async def compare(self, contest: Contest, left: Entry, right: Entry, budget: Budget) -> None:
+        """Compare the outputs of two entries on the rows that both were rated on; a failure to judge is no win."""
+        both = left.outputs.keys() & right.outputs.keys()
+        if not both or contest.criteria is None:
+            return
+        async with budget.limit():
+            found = await self.judge.compare(left.outputs[max(both)], right.outputs[max(both)], contest.criteria)
+        contest.note(left, right, found)
+        self.emit(Compared(left.candidate.id, right.candidate.id, found.left, found.reason))
+
+    def facts_about(self, rows: Sequence[Row]) -> Facts:
+        """Add the typical length of each field of rows to the facts."""
+        lengths: dict[str, list[int]] = {}
+        for row in rows:
+            for name, value in row.values.items():
+                if isinstance(value, str):
+                    lengths.setdefault(name, []).append(len(value))
+        tokens = {name: sum(all) // len(all) // CHARACTERS_PER_TOKEN for name, all in lengths.items()}
+        facts = self.facts
+        return Facts(
+            context_tokens=facts.context_tokens,
+            models=facts.models,
+            field_tokens=tokens,
+            source_fields=facts.source_fields,
+        )
+
+    def drop(self, candidate: Candidate, reason: str) -> None:
+        """Tell that a plan goes no further."""
+        self.emit(CandidateDropped(candidate.id, candidate.parent or 0, candidate.directive, reason))
+
+    def _drop(self, entry: Entry, reason: str) -> None:
+        entry.trouble = reason
+        self.drop(entry.candidate, reason)
+
+    def _tell(self, entry: Entry, count: int) -> None:
+        output, rating = entry.outputs[count], entry.ratings[count]
+        self.emit(
+            CandidateRated(
+                plan=entry.candidate.id,
+                rows=count,
+                score=rating.score,
+                is_satisfied=rating.satisfied,
+                failures=len(rating.failures),
+                seconds=output.seconds,
+                tokens=output.tokens,
+            )
+        )
+
+
+def examples_of(rows: Sequence[Row], count: int) -> list[dict[str, Any]]:
+    """Return the values of the first rows, to be shown to whoever proposes parameters."""
+    return [dict(row.values) for row in rows[:count]]
+
+
+def source_fields(sample: Sample) -> Mapping[str, tuple[str, ...]]:
+    """Return the fields of the rows of each dataset."""
+    return {
+        name: tuple(dict.fromkeys(key for row in rows for key in row.values)) for name, rows in sample.datasets.items()
+    }
+
+
+def _columns(output: PlanOutput) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(cell.field for row in output.rows for cell in row.cells))

@@ -1,0 +1,109 @@
+"""The end of a build: whole plans side by side, the user's own among them, on the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from engine.optimizer.budget import Budget, OutOfTime
+from engine.optimizer.candidates import TIE, TOP, Candidate, Contest, Entry, Region
+from engine.optimizer.evaluating import Evaluation
+from engine.optimizer.events import BuildProgress
+from engine.optimizer.frontier import Point
+from engine.optimizer.judging import Criteria
+from engine.optimizer.search import Search
+from engine.optimizer.selection import compare_pairs
+from engine.plan.plan import Plan
+
+Folder = Callable[[int], float]
+
+
+def finalists(search: Search, own: Candidate) -> list[Candidate]:
+    """Return the plans to compare as wholes: what the search chose, then the best rated rewrites of parts."""
+    found = [search.best]
+    for contest in reversed(search.contests):
+        if contest.depth == 0:
+            found += [entry.candidate for entry in contest.ranked(contest.level)]
+    distinct: dict[str, Candidate] = {}
+    for candidate in found:
+        distinct.setdefault(candidate.plan.digest, candidate)
+    distinct.pop(own.plan.digest, None)
+    return list(distinct.values())[: TOP - 1]
+
+
+async def compare_wholes(search: Search, own: Candidate, count: int, evaluation: Evaluation, budget: Budget) -> Contest:
+    """Rate whole plans on the first `count` rows, and compare them in pairs, as far as the time goes.
+
+    Where the pipeline is one part, the contest about that part was this one already.
+    """
+    if (same := _same(search, own, count)) is not None:
+        return same
+    contest = Contest(_whole(own.plan), Entry(own), criteria=_criteria(search, own))
+    contest.entries = [Entry(candidate) for candidate in finalists(search, own)]
+    try:
+        for entry in contest.everyone() if contest.entries else ():
+            doing = f"rating plan {entry.candidate.id} as a whole"
+            evaluation.emit(BuildProgress(budget.spent, budget.left, doing, 0.0))
+            await evaluation.try_on(contest, entry, count, budget)
+        await compare_pairs(contest, evaluation, budget)
+    except OutOfTime:
+        pass  # the search's own comparisons decide what was not compared here
+    contest.settle()
+    return contest
+
+
+def points_of(contest: Contest, folder: Folder, searched: Sequence[Contest]) -> tuple[list[Point], Point]:
+    """Return the finalists that can be told of by score and time, and the user's own plan.
+
+    `folder` says how many times so many rows of the sample all rows are. Where the finals did not come to rate a plan,
+    what the search made of it on the same rows as the user's own counts.
+    """
+    own = _point(contest, contest.own, folder)
+    points = [_point(contest, entry, folder) for entry in contest.ranked(contest.level)]
+    known = {point.plan for point in points}
+    for earlier in searched:
+        if earlier.depth == 0 and earlier.own.candidate is contest.own.candidate:
+            late = [entry for entry in earlier.ranked(earlier.level) if entry.candidate.id not in known]
+            points += [_point(earlier, entry, folder) for entry in late]
+            own = own if own.score else _point(earlier, earlier.own, folder)
+    return points, own
+
+
+def _point(contest: Contest, entry: Entry, folder: Folder) -> Point:
+    rating, output = entry.ratings.get(contest.level), entry.outputs.get(contest.level)
+    share = contest.share(entry)
+    return Point(
+        plan=entry.candidate.id,
+        score=rating.score if rating else 0.0,
+        seconds=output.seconds * folder(contest.level) if output else 0.0,
+        wins=entry.wins,
+        beats=contest.beats(entry),
+        loses=share is not None and share < TIE,
+    )
+
+
+def _whole(plan: Plan) -> Region:
+    last = plan.steps[-1]
+    return Region(last.name, 0, 0)
+
+
+def _criteria(search: Search, own: Candidate) -> Criteria | None:
+    """Return the user's criteria for the last operator, or those of a part that was the whole pipeline; else None."""
+    asked = [name for name in own.plan.steps[-1].operators if own.plan.operator(name).traits().calls_model]
+    if asked and asked[-1] in search.criteria:
+        return search.criteria[asked[-1]]
+    part = _part(search, own)
+    return part.criteria if part else None
+
+
+def _same(search: Search, own: Candidate, count: int) -> Contest | None:
+    """Return the contest about the only part of a pipeline, where it came to its end on the whole sample."""
+    part = _part(search, own)
+    is_done = part is not None and part.level == count and len(part.top()) > 1 and part.comparisons
+    return part if is_done else None
+
+
+def _part(search: Search, own: Candidate) -> Contest | None:
+    """Return the contest about the user's whole pipeline, None where it has several parts."""
+    whole = _whole(own.plan)
+    same = [contest for contest in search.contests if contest.own.candidate is own and contest.region == whole]
+    return same[0] if same and len(own.plan.steps) == 1 else None

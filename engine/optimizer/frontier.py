@@ -1,0 +1,128 @@
+"""The plans between which a person chooses: none is both worse and slower than another; and the choice by policy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.errors import UsageError
+
+PolicyName = Literal["best", "fastest", "within-minutes"]
+
+WITHIN = "within-minutes"
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What is wanted: the best plan, the fastest that is as good as the user's, or the best within minutes.
+
+    `minutes` are those of a run over all rows, None where the policy needs none.
+    """
+
+    name: PolicyName = "best"
+    minutes: float | None = None
+
+    def __post_init__(self) -> None:
+        if (self.name == WITHIN) != (self.minutes is not None):
+            raise UsageError("the policy within-minutes needs minutes, and no other", advice=POLICY_ADVICE)
+        if self.minutes is not None and self.minutes <= 0:
+            raise UsageError(f"within-minutes {self.minutes:g}: minutes are more than 0", advice=POLICY_ADVICE)
+
+    def __str__(self) -> str:
+        return self.name if self.minutes is None else f"{self.name} {self.minutes:g}"
+
+
+POLICY_ADVICE = "Write best, fastest, or within-minutes 30."
+
+
+def read_policy(text: str) -> Policy:
+    """Read `best`, `fastest` or `within-minutes 30`; raises UsageError."""
+    name, _, minutes = text.strip().replace("=", " ").partition(" ")
+    if name == "best" and not minutes:
+        return Policy("best")
+    if name == "fastest" and not minutes:
+        return Policy("fastest")
+    if name != WITHIN:
+        raise UsageError(f"there is no policy {text!r}", advice=POLICY_ADVICE)
+    try:
+        return Policy("within-minutes", float(minutes))
+    except ValueError as error:
+        raise UsageError(f"{text!r} says no number of minutes", advice=POLICY_ADVICE) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A plan by its accuracy and time: `score` from 1 to 4, `seconds` estimated for all rows.
+
+    `beats`: it does better than the user's own plan (engine.optimizer.candidates.Contest.beats); `loses`: it lost the
+    comparison with it. `wins` are those over all plans it was compared with.
+    """
+
+    plan: int
+    score: float
+    seconds: float
+    wins: float = 0.0
+    beats: bool = False
+    loses: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The plan that was chosen, and why, in words."""
+
+    plan: int
+    reason: str
+
+
+def frontier(points: Sequence[Point]) -> list[Point]:
+    """Return the points that no other dominates, the fastest first; of equals the one that came first."""
+    kept: list[Point] = []
+    for point in sorted(points, key=lambda p: (p.seconds, -p.score)):
+        if not kept or point.score > kept[-1].score:
+            kept.append(point)
+    return kept
+
+
+def choose(points: Sequence[Point], own: Point, policy: Policy) -> Choice:
+    """Choose between plans, of which `own` is the user's: another must do better, or as well in less time."""
+    match policy.name:
+        case "best":
+            return _best(points, own)
+        case "fastest":
+            return _fastest(points, own)
+        case "within-minutes":
+            return _within(points, own, policy.minutes or 0.0)
+
+
+def _best(points: Sequence[Point], own: Point) -> Choice:
+    better = [point for point in points if point.beats]
+    if not better:
+        return Choice(own.plan, "no other plan did better")
+    best = max(better, key=lambda p: (p.wins, p.score, -p.seconds))
+    return Choice(best.plan, f"it did better than your own: rated {best.score:.2f}, yours {own.score:.2f}")
+
+
+def _fastest(points: Sequence[Point], own: Point) -> Choice:
+    as_good = [p for p in points if p.score >= own.score and not p.loses and p.seconds < own.seconds]
+    if not as_good:
+        return Choice(own.plan, "no other plan that is as good is faster")
+    best = min(as_good, key=lambda p: (p.seconds, -p.score))
+    times = own.seconds / best.seconds if best.seconds else float("inf")
+    told = f"{times:.1f} times as fast" if times < 1000 else "without asking a model"
+    return Choice(best.plan, f"it is as good as your own ({best.score:.2f}, yours {own.score:.2f}) and {told}")
+
+
+def _within(points: Sequence[Point], own: Point, minutes: float) -> Choice:
+    fitting = [point for point in points if point.seconds <= minutes * 60]
+    if own.seconds <= minutes * 60:
+        found = _best([point for point in fitting if point.plan != own.plan], own)
+        return Choice(found.plan, f"{found.reason} (all rows within {minutes:g} minutes)")
+    if not fitting:
+        fastest = min([own, *points], key=lambda p: p.seconds)
+        told = f"no plan reads all rows within {minutes:g} minutes; this is the fastest, {fastest.seconds / 60:.0f}"
+        return Choice(fastest.plan, f"{told} minutes")
+    best = max(fitting, key=lambda p: (p.beats, p.score, p.wins, -p.seconds))
+    worse = "" if best.beats else f", though it does not do better than yours ({best.score:.2f}, yours {own.score:.2f})"
+    needed = f"your own takes {own.seconds / 60:.0f} minutes"
+    return Choice(best.plan, f"it is the best that reads all rows within {minutes:g} minutes{worse}; {needed}")

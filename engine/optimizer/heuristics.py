@@ -1,0 +1,90 @@
+"""Sizes that arithmetic chooses where a model would guess (paper section 4.2.1).
+
+Each function gives a range of plausible values, the smallest first, for plans to be compared on a sample.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from engine.operators.blocking import recall_threshold
+from engine.operators.pairs import Proposal, Sampled
+
+SMALLEST_SHARE, LARGEST_SHARE = 0.2, 0.8
+"""Of the context that a chunk takes, inclusive."""
+
+SMALLEST_BATCH = 0.2
+"""Of the rows that fit one prompt of a reduce; the largest batch is all of them."""
+
+MOST_PREVIOUS, MOST_NEXT = 5, 2
+"""Chunks shown around one, however long the document is."""
+
+TARGET_RECALL = 0.95
+"""Of the pairs that are the same, the part that a blocking threshold must let through."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Window:
+    """How many chunks are shown before and after each."""
+
+    previous: int
+    following: int
+
+    @property
+    def chunks(self) -> int:
+        """Return how many chunks a prompt holds."""
+        return self.previous + 1 + self.following
+
+
+BASE_WINDOWS = (Window(0, 0), Window(1, 0), Window(1, 1))
+"""What is tried whatever the document: no context, one previous chunk, one previous and one next."""
+
+
+def chunk_sizes(context_tokens: int, count: int = 4) -> tuple[int, ...]:
+    """Return `count` sizes in tokens, evenly from 20 % to 80 % of the context, both inclusive."""
+    if context_tokens < 10 or count < 2:
+        raise ValueError(f"chunk sizes need a context of 10 tokens and 2 sizes, not {context_tokens} and {count}")
+    step = (LARGEST_SHARE - SMALLEST_SHARE) / (count - 1)
+    sizes = (round(context_tokens * (SMALLEST_SHARE + step * number)) for number in range(count))
+    return tuple(dict.fromkeys(sizes))
+
+
+def windows(document_tokens: int, chunk_tokens: int, room_tokens: int | None = None) -> tuple[Window, ...]:
+    """Return what to show around a chunk: the three of `BASE_WINDOWS`, and more for documents of many chunks.
+
+    The number of previous chunks grows with the square root of the document's length in chunks, to at most five; half
+    as many follow, at most two. With `room_tokens`, only what fits a prompt is returned, at least the chunk alone.
+    """
+    if document_tokens < 1 or chunk_tokens < 1:
+        raise ValueError(f"lengths are at least 1 token, not {document_tokens} and {chunk_tokens}")
+    root = math.isqrt(max(1, document_tokens // chunk_tokens))
+    previous, following = min(MOST_PREVIOUS, root), min(MOST_NEXT, root // 2)
+    more = [Window(number, 0) for number in range(2, previous + 1)]
+    more += [Window(previous, number) for number in range(1, following + 1)]
+    found = dict.fromkeys([*BASE_WINDOWS, *more])
+    return tuple(w for w in found if room_tokens is None or w.chunks == 1 or w.chunks * chunk_tokens <= room_tokens)
+
+
+def most_rows(row_tokens: int, room_tokens: int) -> int:
+    """Return how many rows of a length fit one prompt, at least 1."""
+    return max(1, room_tokens // max(1, row_tokens))
+
+
+def batch_sizes(most: int, count: int = 5) -> tuple[int, ...]:
+    """Return sizes from 20 % to 100 % of the `most` rows that fit one prompt, each once, at least 1."""
+    if most < 1 or count < 2:
+        raise ValueError(f"batch sizes need at least 1 row and 2 sizes, not {most} and {count}")
+    step = (1 - SMALLEST_BATCH) / (count - 1)
+    sizes = (max(1, round(most * (SMALLEST_BATCH + step * number))) for number in range(count))
+    return tuple(dict.fromkeys(sizes))
+
+
+def blocking_threshold(sampled: Sequence[tuple[float, bool]], recall: float = TARGET_RECALL) -> float | None:
+    """Return the highest similarity that at least the part `recall` of the pairs found the same reach.
+
+    `sampled` are pairs by their similarity, with the answer whether they are the same; None when none is.
+    """
+    same = [Sampled(Proposal(0, 1, score, "sampled"), 1.0) for score, answer in sampled if answer]
+    return recall_threshold(same, recall) if same else None

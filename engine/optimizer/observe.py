@@ -1,0 +1,191 @@
+"""Make of a finished run on sample rows what judges and signals look at: cells, their sources, where they stand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from engine.directives.wording import task_of
+from engine.evidence.items import leaves
+from engine.evidence.locate import Located, SourceLine, SourceText, TextIndex, locate
+from engine.evidence.normalise import plain, words
+from engine.executor.results import result_columns
+from engine.language.binding import parts_of
+from engine.language.schema import Enum, Schema
+from engine.language.schema_types import quotes_in
+from engine.language.templates import Template
+from engine.optimizer.outputs import OutputCell, OutputRow, PlanOutput
+from engine.optimizer.packing import shown
+from engine.plan.frozen import thaw
+from engine.plan.node import Node
+from engine.plan.plan import Plan
+from engine.rows import DocumentId, Row, RowId
+
+LONG_WORDS = 8
+"""A text of more words may be told in other words: it is located where enough of its words stand in the source."""
+
+LEAST_SUPPORT = 0.75
+"""Share of the words of more than three letters of such a text that stand in the source; its numbers all must."""
+
+_ASKS_FOR_QUOTES = re.compile(
+    r"\b(?:quote|quotes|quoted|verbatim|word for word|copy|copies|exact (?:words?|texts?))\b", re.I
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observed:
+    """What a run on sample rows ended with.
+
+    `inputs` are the sample rows, `rows` the results in order; `ancestors` lists the rows that one was made from
+    (EvidenceFinder.ancestors). `failed` are lines about rows that failed, `rejected` the reasons by sample row.
+    """
+
+    inputs: Sequence[Row]
+    rows: Sequence[Row]
+    ancestors: Callable[[Row], Sequence[Row]]
+    failed: Sequence[str] = ()
+    rejected: Mapping[RowId, str] | None = None
+    seconds: float = 0.0
+    tokens: int = 0
+
+
+def plan_output(plan: Plan, observed: Observed, *, columns: Sequence[str] = (), task: Plan | None = None) -> PlanOutput:
+    """Make a plan's output of what a run ended with.
+
+    The cells are those of `columns`, or the plan's results without what rows had before. Their values are looked for in
+    the texts of the sample rows they come from, in any form that evidence knows (engine.evidence.locate). `task` is the
+    plan that the user wrote, where `plan` is a rewrite of it: she says what must be a quote, not the rewrite.
+    """
+    sources = {row.id: _Source(row) for row in observed.inputs}
+    made_from = {row.id: _sources_of(row, observed.ancestors, sources) for row in observed.rows}
+    own = columns or _own_columns(plan, observed.rows, made_from, sources)
+    looking = _Looking(_choices(plan) | _choices(task or plan), _quoting_fields(task or plan))
+    rows = tuple(_output_row(row, own, made_from[row.id], sources, looking) for row in observed.rows)
+    return PlanOutput(
+        plan=plan,
+        inputs={row.id: thaw(row.values) for row in observed.inputs},
+        rows=rows,
+        failed=tuple(observed.failed),
+        seconds=observed.seconds,
+        tokens=observed.tokens,
+        rejected=dict(observed.rejected or {}),
+    )
+
+
+class _Source:
+    """A sample row, and its texts as lines to look values up in."""
+
+    def __init__(self, row: Row) -> None:
+        self.row = row
+
+    @cached_property
+    def index(self) -> TextIndex:
+        """Index the texts of the row, one attribute after another."""
+        texts = [shown(value) for value in self.row.values.values() if value is not None]
+        lines = [line for text in texts for line in text.split("\n")]
+        document = self.row.document_id or DocumentId(self.row.id)
+        return TextIndex(SourceText(document, [SourceLine(n, 1, line) for n, line in enumerate(lines, 1)]))
+
+    def supports(self, text: str) -> bool:
+        """Say whether a text told in other words is about what stands here: its numbers, and most of its words."""
+        there = self.index.lines_of_word
+        told = words(plain(text))
+        numbers = [word for word in told if any(c.isdigit() for c in word)]
+        long = [word for word in told if len(word) > 3]
+        found = sum(word in there for word in long)
+        return all(word in there for word in numbers) and found >= LEAST_SUPPORT * len(long)
+
+
+@dataclass(frozen=True)
+class _Looking:
+    """What is not looked for: choices of schemas; and the fields of which quotes are asked."""
+
+    choices: frozenset[str]
+    quoting: frozenset[str]
+
+    def cell(self, field: str, value: Any, row: Mapping[str, Any], sources: Sequence[_Source]) -> OutputCell:
+        """Look up all parts of a value; what counts for one source counts."""
+        located: list[bool] = []
+        verbatim: list[bool] = []
+        for leaf in leaves(field, value, row):
+            if isinstance(leaf.value, bool) or (isinstance(leaf.value, str) and _folded(leaf.value) in self.choices):
+                continue
+            found = next(_found(leaf.value, sources), None)
+            if isinstance(leaf.value, str):
+                located.append(found is not None or _is_supported(leaf.value, sources))
+                if field in self.quoting:
+                    verbatim.append(found is not None and found.method in ("exact", "normalised"))
+            elif found is not None:
+                located.append(True)  # a number that is nowhere may have been computed
+        return OutputCell(field=field, value=thaw(value), located=_share(located), verbatim=_share(verbatim))
+
+
+def _found(value: str | float, sources: Sequence[_Source]) -> Iterator[Located]:
+    return (place for source in sources if (place := locate(source.index, value)))
+
+
+def _is_supported(text: str, sources: Sequence[_Source]) -> bool:
+    return len(text.split()) > LONG_WORDS and any(source.supports(text) for source in sources)
+
+
+def _share(found: Sequence[bool]) -> float | None:
+    return sum(found) / len(found) if found else None
+
+
+def _output_row(
+    row: Row, columns: Sequence[str], made_from: Sequence[RowId], sources: Mapping[RowId, _Source], looking: _Looking
+) -> OutputRow:
+    there = [sources[id] for id in made_from]
+    cells = [looking.cell(name, row.values[name], row.values, there) for name in columns if name in row.values]
+    return OutputRow(id=row.id, cells=tuple(cells), sources=tuple(made_from))
+
+
+def _sources_of(
+    row: Row, ancestors: Callable[[Row], Sequence[Row]], sources: Mapping[RowId, _Source]
+) -> tuple[RowId, ...]:
+    """Return the sample rows that a row was made from, in the order of the sample."""
+    behind = {row.id, *(one.id for one in ancestors(row))}
+    return tuple(id for id in sources if id in behind)
+
+
+def _own_columns(
+    plan: Plan, rows: Sequence[Row], made_from: Mapping[RowId, Sequence[RowId]], sources: Mapping[RowId, _Source]
+) -> list[str]:
+    """Return the columns of the results in which some row says something that its sample rows did not."""
+
+    def is_given(name: str, row: Row) -> bool:
+        given = (sources[id].row.values for id in made_from[row.id])
+        return name not in row.values or any(name in values and values[name] == row.values[name] for values in given)
+
+    columns = result_columns(plan, rows)
+    return [name for name in columns if not all(is_given(name, row) for row in rows)]
+
+
+def _schemas(plan: Plan) -> Iterator[tuple[Node, Schema]]:
+    for node in plan.operators:
+        yield from ((node, schema) for _, schema in parts_of(node, Schema))
+
+
+def _choices(plan: Plan) -> frozenset[str]:
+    """Return what the schemas of a plan let a model choose from."""
+    enums = (enum for _, schema in _schemas(plan) for _, enum in parts_of(schema, Enum))
+    return frozenset(_folded(choice) for enum in enums for choice in enum.values if isinstance(choice, str))
+
+
+def _quoting_fields(plan: Plan) -> frozenset[str]:
+    """Return the fields of which the user asks for the words of the text: by type, description or prompt."""
+    found: set[str] = set()
+    for node, schema in _schemas(plan):
+        prompts = [task_of(prompt) for _, prompt in parts_of(node, Template)]
+        asked = any(_ASKS_FOR_QUOTES.search(prompt) for prompt in prompts)
+        for field in schema.fields:
+            if asked or any(True for _ in quotes_in(field.type)) or _ASKS_FOR_QUOTES.search(field.description):
+                found.add(field.name)
+    return frozenset(found)
+
+
+def _folded(text: str) -> str:
+    return text.strip().casefold()

@@ -1,0 +1,287 @@
+"""Run plans on sample rows, each sub-pipeline once: what an operator made of rows is kept in the case.
+
+The key of an output is the operator, what decides its replies (settings, system prompt, weights), and the rows it was
+given, which hold all that the operators before it did. So plans share what they begin with alike; a prompt that is
+changed makes new outputs from its operator on, and only where its rows differ; and a build that was killed goes on.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from engine.code.pool import CodePool
+from engine.executor.asking import Asking
+from engine.executor.calls import Calls, union
+from engine.executor.events import Emit, Event
+from engine.executor.model_pool import ModelPool
+from engine.executor.retrieval import Retrieval
+from engine.executor.tools import Lent
+from engine.operators.accounting import all_or_none
+from engine.operators.base import Outcome
+from engine.optimizer.budget import Budget
+from engine.optimizer.counting import Reuse, Tally
+from engine.optimizer.speed import Speed
+from engine.optimizer.stored_outcomes import Cost, Made, made_from_json, made_to_json, row_digest
+from engine.plan.frozen import digest_of
+from engine.plan.node import Node
+from engine.plan.plan import Plan, Step
+from engine.plan.work import named_apart, streams
+from engine.rows import Row, RowId
+from models.protocol import ModelBackend
+from storage.case import Case
+
+KIND = "sub-pipeline output"
+"""In the case's cache (storage.cache)."""
+
+Given = Mapping[str, Sequence[Row]]
+"""The sample rows of each dataset."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SampledRun:
+    """What a plan made of sample rows as far as it was run: `every` row by id, datasets' rows too.
+
+    `failed` are rows that failed, a line each; `rejected` what filters turned down, with the reason. `costs` are what
+    the calls of each model take with nothing known, by its name.
+    """
+
+    plan: Plan
+    rows: tuple[Row, ...]
+    every: Mapping[RowId, Row]
+    failed: tuple[str, ...]
+    rejected: Mapping[RowId, str]
+    costs: Mapping[str, Cost]
+    flow: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """How many rows each operator was given and put out, by its name."""
+
+    @property
+    def tokens(self) -> int:
+        """Return the tokens of all prompts and replies."""
+        return sum(cost.tokens for cost in self.costs.values())
+
+
+class SampleRunner:
+    """Runs plans over one case. `plan`s may differ in everything but their datasets."""
+
+    def __init__(  # noqa: PLR0913 - what a run needs
+        self,
+        case: Case,
+        pool: ModelPool,
+        asking: Asking,
+        *,
+        speed: Speed,
+        emit: Emit,
+        trusts_code: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.reuse = Reuse()
+        self._case = case
+        self._pool = pool
+        self._asking = asking
+        self._speed = speed
+        self._emit = emit
+        self._trusts_code = trusts_code
+        self._clock = clock
+        self._code = CodePool()
+        self._known: dict[str, Made] = {}
+
+    async def run(self, plan: Plan, step: str, stop: int, given: Given, budget: Budget) -> SampledRun:
+        """Run the first `stop` operators of a step, and the steps it needs. Raises what a run raises, or OutOfTime."""
+        retrieval = Retrieval(plan, self._case, self._emit)
+        one = _PlanRun(self, plan, retrieval, budget)
+        began = self._clock()
+        try:
+            rows = await one.rows_of(step, stop, given)
+        finally:
+            await retrieval.close()
+        self._speed.timed(one.made, self._clock() - began)
+        every = {row.id: row for rows in given.values() for row in rows} | one.every
+        return SampledRun(
+            plan=plan,
+            rows=tuple(rows),
+            every=every,
+            failed=tuple(one.failed),
+            rejected=one.rejected,
+            costs=one.costs,
+            flow=one.flow,
+        )
+
+    def lent(self, plan: Plan, retrieval: Retrieval) -> Lent:
+        """Return what the calls of a plan share."""
+        prompt = plan.system_prompt
+        return Lent(
+            case=self._case,
+            asking=self._asking,
+            pool=self._pool,
+            settings=plan.settings,
+            retrieval=retrieval,
+            system_prompt="\n".join(text for text in (prompt.persona, prompt.dataset_description) if text),
+            trusts_code=self._trusts_code,
+            code=self._code,
+        )
+
+    async def backend_of(self, plan: Plan, node: Node) -> ModelBackend | None:
+        """Return the model of an operator, loaded; None where it needs none."""
+        traits = node.traits()
+        if not (traits.calls_model or traits.counts_tokens):
+            return None
+        return await self._pool.model(getattr(node, "model", None) or plan.default_model)
+
+    async def weights_of(self, plan: Plan, node: Node) -> list[str]:
+        """Identify the models that an operator may ask."""
+        own = await self.backend_of(plan, node)
+        others = [await self._pool.model(name) for name in getattr(node, "other_models", ())]
+        return [backend.digest for backend in (own, *others) if backend is not None]
+
+    def find(self, key: str, rows: Sequence[Row]) -> Made | None:
+        """Return what is known of an output, in this build or from the case."""
+        if key in self._known:
+            self.reuse.outputs_shared += 1
+            return self._known[key]
+        body: dict[str, Any] | None = self._case.cached(KIND, key)
+        if body is None:
+            return None
+        self.reuse.outputs_reused += 1
+        made = self._known[key] = made_from_json(body, rows)
+        return made
+
+    def keep(self, key: str, made: Made, rows: Sequence[Row]) -> None:
+        """Keep an output, for good where no row failed: a failure may have had a passing cause."""
+        self.reuse.outputs_made += 1
+        self._known[key] = made
+        if not made.outcome.failed:
+            self._case.save_cached(KIND, key, made_to_json(made, rows))
+
+    def tally(self) -> Tally:
+        """Return a door to the models that counts."""
+        return Tally(self._asking, self.reuse)
+
+    async def close(self) -> None:
+        """End the processes that ran code."""
+        await self._code.close()
+
+
+class _PlanRun:
+    """One plan on its way through the sample."""
+
+    def __init__(self, runner: SampleRunner, plan: Plan, retrieval: Retrieval, budget: Budget) -> None:
+        self._runner = runner
+        self._plan = plan
+        self._retrieval = retrieval
+        self._budget = budget
+        self._nodes = named_apart(plan)
+        self._lent = runner.lent(plan, retrieval)
+        self._sources: dict[str, Sequence[Row]] = {}
+        self.every: dict[RowId, Row] = {}
+        self.failed: list[str] = []
+        self.rejected: dict[RowId, str] = {}
+        self.costs: dict[str, Cost] = {}
+        self.made: dict[str, Cost] = {}
+        self.flow: dict[str, tuple[int, int]] = {}
+
+    async def rows_of(self, name: str, stop: int, given: Given) -> Sequence[Row]:
+        for dataset, rows in given.items():
+            self._add(dataset, rows)
+        for step in _needed(self._plan, name):
+            rows = await self._step(step, stop if step.name == name else len(step.operators))
+            self._add(step.name, rows)
+        return self._sources[name]
+
+    def _add(self, source: str, rows: Sequence[Row]) -> None:
+        self._sources[source] = rows
+        self._retrieval.add(source, rows)
+
+    async def _step(self, step: Step, stop: int) -> Sequence[Row]:
+        inputs = [self._sources[name] for name in step.inputs]
+        nodes = self._nodes[step.name][:stop]
+        if nodes and nodes[0].traits().inputs == 2:
+            rows = self._taken(nodes[0], union(inputs), await self._made(nodes[0], union(inputs), sides=inputs))
+            nodes = nodes[1:]
+        else:
+            rows = union(inputs)
+        for node in nodes:
+            rows = await self._through(node, rows)
+        return rows
+
+    async def _through(self, node: Node, rows: Sequence[Row]) -> Sequence[Row]:
+        """Let rows through an operator, each by itself where it can go by itself."""
+        groups = [[row] for row in rows] if streams(node) else [list(rows)]
+        made = await all_or_none([self._made(node, group) for group in groups if group])
+        return self._taken(node, rows, *made)
+
+    def _taken(self, node: Node, given: Sequence[Row], *made: Made) -> Sequence[Row]:
+        """Take the outcomes of an operator into the account of the plan."""
+        model = getattr(node, "model", None) or self._plan.default_model
+        rows = [row for one in made for row in one.outcome.rows]
+        for one in made:
+            self.costs[model] = self.costs.get(model, Cost()).plus(one.cost)
+            self.rejected.update((item.row.id, item.reason) for item in one.outcome.rejected)
+            self.failed += [item.error for item in one.outcome.failed]
+        self.every.update((row.id, row) for row in rows)
+        self.flow[node.name] = (len(given), len(rows))
+        return rows
+
+    async def _made(self, node: Node, rows: Sequence[Row], *, sides: Sequence[Sequence[Row]] = ()) -> Made:
+        async with self._budget.limit():
+            traits = node.traits()
+            is_kept = traits.calls_model or traits.embeds or traits.runs_code
+            key = await self._key(node, rows, sides) if is_kept else ""
+            if key and (known := self._runner.find(key, rows)):
+                return known
+            tally = self._runner.tally()
+            backend = await self._runner.backend_of(self._plan, node)
+            for name in getattr(node, "other_models", ()):
+                await self._lent.pool.model(name)
+            calls = Calls(node, replace(self._lent, asking=tally), backend, _tell_nothing)
+            outcome = await self._outcome(calls, rows, sides)
+            made = Made(outcome, tally.cost)
+            self._count(node, tally.made)
+            if key:
+                self._runner.keep(key, made, rows)
+            return made
+
+    async def _outcome(self, calls: Calls, rows: Sequence[Row], sides: Sequence[Sequence[Row]]) -> Outcome:
+        if not sides:
+            return await calls.outcome(rows)
+        await calls.join(*sides)
+        account = calls.account
+        return Outcome(account.rows_out, account.rejected, account.failed)
+
+    def _count(self, node: Node, cost: Cost) -> None:
+        model = getattr(node, "model", None) or self._plan.default_model
+        self.made[model] = self.made.get(model, Cost()).plus(cost)
+
+    async def _key(self, node: Node, rows: Sequence[Row], sides: Sequence[Sequence[Row]]) -> str:
+        plan = self._plan
+        retriever = plan.retriever_of(node)
+        indexed = self._sources[retriever.source] if retriever else ()
+        return digest_of(
+            [
+                node,
+                plan.settings,
+                plan.system_prompt,
+                await self._runner.weights_of(plan, node),
+                retriever,
+                [row_digest(row) for row in indexed],
+                [[row_digest(row) for row in side] for side in sides or (rows,)],
+            ]
+        )
+
+
+def _needed(plan: Plan, name: str) -> list[Step]:
+    """List a step and those whose rows it needs, in the order of the plan."""
+    by_name = {step.name: step for step in plan.steps}
+    wanted, left = set(), [name]
+    while left:
+        one = left.pop()
+        if one in by_name and one not in wanted:
+            wanted.add(one)
+            left += plan.sources_of(by_name[one])
+    return [step for step in plan.steps if step.name in wanted]
+
+
+def _tell_nothing(event: Event) -> None:
+    """Take in the events of single operators, of which a build tells nothing."""

@@ -1,0 +1,293 @@
+"""The search for better plans (paper section 4.1, algorithms 1 and 2): left to right, top down, opportunistic.
+
+At each operator the directives are asked whether they rewrite a run that ends there: the operator alone, or a suffix of
+what was optimised before it with it. Where the judge has nothing to improve, nothing is tried. Else each directive that
+fits makes a candidate, and the operators that are new in it are optimised at once, in the same way, to a depth. The
+paper does that before it compares anything; here, where minutes on a small machine are the budget, candidates are first
+rated on a few rows, and only the operators of the better half are looked into (engine.optimizer.selection).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from engine.directives.base import AnyDirective, Match, Place, step_of
+from engine.directives.registry import matching
+from engine.errors import RedwellError
+from engine.language.checks import check
+from engine.optimizer.budget import Budget, OutOfTime
+from engine.optimizer.candidates import Candidate, Contest, Entry, Region
+from engine.optimizer.evaluating import Evaluation, examples_of
+from engine.optimizer.events import BuildProgress, CandidateFound, CriteriaWritten, PlaceFinished, PlaceStarted
+from engine.optimizer.judging import Criteria, Failure, Rating
+from engine.optimizer.sampling import enlarged, rungs
+from engine.optimizer.selection import select
+from engine.plan.node import Node
+from engine.plan.plan import Plan
+from engine.rows import Row
+from models.errors import ModelError
+
+DEPTH = 2
+"""New operators of the user's rewritten ones are optimised, and those of the rewrites of these, and no further."""
+
+EXAMPLES = 2
+"""Rows that a proposer is shown."""
+
+SCREENING_SHARE = 0.5
+"""Of a place's time, what finding candidates and rating them on the fewest rows may take."""
+
+MOST_SHARES = 3
+"""An operator gets this part of the time that is left at least: in a thin slice of it no plan could even be rated."""
+
+INSIDE_SHARE = 0.3
+"""Of the time that is left for rating, what the new operators of all candidates together may take."""
+
+
+@dataclass
+class Search:
+    """One search over a plan. `contests` are all parts that were looked at, in order; `best` is the plan so far.
+
+    `rows` is the size of the sample. `criteria` are the user's own, by the operator that they are about; where there
+    are none, the judge writes them.
+    """
+
+    evaluation: Evaluation
+    best: Candidate
+    rows: int
+    criteria: Mapping[str, Criteria] = field(default_factory=dict)
+    depth: int = DEPTH
+    contests: list[Contest] = field(default_factory=list)
+    candidates: dict[int, Candidate] = field(default_factory=dict)
+    dropped: list[tuple[Candidate, str]] = field(default_factory=list)
+    _gains: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+
+    async def optimise(self, budget: Budget) -> Candidate:
+        """Optimise all operators of the pipeline, left to right (algorithm 1); what time allows."""
+        self.candidates[self.best.id] = self.best
+        try:
+            for name in [step.name for step in self.best.plan.steps]:
+                await self._step(name, budget)
+        except OutOfTime:
+            pass  # the best so far stands
+        return self.best
+
+    async def _step(self, name: str, budget: Budget) -> None:
+        index = 0
+        while index < len(step_of(self.best.plan, name).operators):
+            left = self._places_left(Place(name, index))
+            share = budget.share(budget.left / min(MOST_SHARES, max(1, left)))
+            behind = len(step_of(self.best.plan, name).operators) - index - 1
+            self.best = await self._place(self.best, Place(name, index), 0, frozenset(), share)
+            budget.check()
+            index = len(step_of(self.best.plan, name).operators) - behind
+
+    def _places_left(self, place: Place) -> int:
+        """Count the operators from a place on that some directive rewrites."""
+        plan = self.best.plan
+        steps = [step.name for step in plan.steps]
+        late = steps[steps.index(place.step) :]
+        all = [Place(name, i) for name in late for i in range(len(step_of(plan, name).operators))]
+        ahead = [one for one in all if one.step != place.step or one.index >= place.index]
+        return sum(bool(matching(plan, one, self.evaluation.facts)) for one in ahead)
+
+    async def _place(self, own: Candidate, place: Place, depth: int, seen: frozenset[str], budget: Budget) -> Candidate:
+        """Optimise the run of operators that ends at a place (algorithm 2); return the plan that is best."""
+        fitting = [found for found in matching(own.plan, place, self.evaluation.facts) if found[0].name not in seen]
+        if not fitting:
+            return own
+        first = min(match.first for _, match in fitting)
+        contest = Contest(Region.of(own.plan, place.step, first, _judged_stop(own.plan, place)), Entry(own), depth)
+        self.contests.append(contest)
+        try:
+            await self._contend(contest, place, seen, budget)
+        except OutOfTime:
+            pass  # what was rated until now decides
+        finally:
+            best = contest.settle().candidate
+        told = PlaceFinished(own.id, best.id, place.step, depth, contest.reason)
+        self.evaluation.emit(told)
+        return best
+
+    async def _contend(self, contest: Contest, place: Place, seen: frozenset[str], budget: Budget) -> None:
+        counts, rows = await self._counts(contest, budget)
+        own, region = contest.own.candidate, contest.region
+        names = region.operators(own.plan)
+        self.evaluation.emit(PlaceStarted(own.id, place.step, names, contest.depth, counts[-1]))
+        contest.criteria = self._own_criteria(contest)
+        if await self._is_satisfactory(contest, counts, budget):
+            return
+        facts = self.evaluation.facts_about(rows)
+        fitting = [(d, m) for d, m in matching(own.plan, place, facts) if d.name not in seen]
+        try:
+            await self._screen(contest, self._promising(fitting), counts[0], rows, budget)
+        except OutOfTime:
+            budget.check()
+
+        async def deepen(entry: Entry, left: Budget) -> Entry:
+            return await self._inside(entry, contest, seen, left)
+
+        await select(contest, counts, self.evaluation, budget, deepen)
+        self._learn(contest, counts[0])
+
+    async def _counts(self, contest: Contest, budget: Budget) -> tuple[tuple[int, ...], Sequence[Row]]:
+        """Choose the rows to try plans on, more of them where few come through; return the rows into the region too."""
+        plan, region = contest.own.candidate.plan, contest.region
+        before = await self.evaluation.rows_into(plan, region, self.rows, budget)
+        kept = 1.0
+        for name, (given, out) in before.flow.items():
+            if given and _is_selective(plan, name):
+                kept *= out / given
+        most = self.evaluation.sample.most()
+        count = min(most, enlarged(self.rows, kept))
+        counts = tuple(dict.fromkeys(min(most, -(-one * count // self.rows)) for one in rungs(self.rows)))
+        return counts, before.rows
+
+    def _own_criteria(self, contest: Contest) -> Criteria | None:
+        """Return the user's criteria for the operator that a contest ends with."""
+        return self.criteria.get(contest.region.operators(contest.own.candidate.plan)[-1])
+
+    async def _is_satisfactory(self, contest: Contest, counts: Sequence[int], budget: Budget) -> bool:
+        """Rate the plan to beat, on few rows, and where these are satisfactory on all of them."""
+        own = contest.own
+        await self.evaluation.try_on(contest, own, counts[0], budget)
+        if contest.criteria is not None:
+            tests = tuple(f"{test.aim.value}: {test.text}" for test in contest.criteria.tests)
+            self.evaluation.emit(CriteriaWritten(own.candidate.id, contest.criteria.task, tests))
+        if own.rating is not None and own.rating.satisfied:
+            await self.evaluation.try_on(contest, own, counts[-1], budget)
+        return own.rating is not None and own.rating.satisfied
+
+    # -- candidates ----------------------------------------------------------------------------------------------
+
+    def _promising(self, fitting: Sequence[tuple[AnyDirective, Match]]) -> list[tuple[AnyDirective, Match]]:
+        """Sort directives by what they gained at other places of this build; those that were not tried in between."""
+
+        def gain(found: tuple[AnyDirective, Match]) -> float:
+            gains = self._gains.get(found[0].name, [])
+            return sum(gains) / len(gains) if gains else 0.0
+
+        return sorted(fitting, key=gain, reverse=True)
+
+    def _learn(self, contest: Contest, count: int) -> None:
+        own = contest.own.ratings.get(count)
+        for entry in contest.entries:
+            if own is not None and count in entry.ratings:
+                self._gains[entry.candidate.directive].append(entry.ratings[count].score - own.score)
+
+    async def _screen(
+        self,
+        contest: Contest,
+        fitting: Sequence[tuple[AnyDirective, Match]],
+        count: int,
+        rows: Sequence[Row],
+        budget: Budget,
+    ) -> None:
+        """Make a candidate with each directive, and rate it on few rows."""
+        screening = budget.share(budget.left * SCREENING_SHARE)
+        known = {candidate.plan.digest for candidate in self.candidates.values()}
+        for one, match in fitting:
+            screening.check()
+            self.evaluation.emit(BuildProgress(budget.spent, budget.left, f"trying {one.name}", 0.0))
+            made = await self._made(contest, one, match, rows, screening)
+            if made is None or made.plan.digest in known:
+                continue
+            known.add(made.plan.digest)
+            entry = Entry(made)
+            contest.entries.append(entry)
+            await self.evaluation.try_on(contest, entry, count, screening)
+
+    async def _made(
+        self, contest: Contest, one: AnyDirective, match: Match, rows: Sequence[Row], budget: Budget
+    ) -> Candidate | None:
+        """Let a directive rewrite the plan to beat; None, with the reason told, where no sound plan comes of it."""
+        own = contest.own.candidate
+        facts = self.evaluation.facts_about(rows)
+        rating = contest.own.rating
+        try:
+            async with budget.limit():
+                proposal = await self.evaluation.proposer.propose(
+                    one, match, own.plan, facts, examples=examples_of(rows, EXAMPLES), failures=_failures(rating)
+                )
+            after = one.apply(own.plan, match, proposal.params)
+            words = one.describe(own.plan, after)
+            reason = self._unsound(after)
+        except (RedwellError, ModelError) as error:
+            after, reason, words, proposal = own.plan, str(error), "", None
+        made = Candidate(
+            id=self.evaluation.ids.next(),
+            plan=after,
+            parent=own.id,
+            directive=one.name,
+            words=words,
+            step=match.step,
+            depth=contest.depth,
+            by_model=proposal is not None and proposal.by_model,
+            params=proposal.params.to_json() if proposal is not None else {},
+            complaints=proposal.complaints if proposal is not None else (),
+        )
+        self.candidates[made.id] = made
+        if reason or proposal is None:
+            self.dropped.append((made, reason))
+            self.evaluation.drop(made, reason)
+            return None
+        self.evaluation.emit(
+            CandidateFound(made.id, own.id, one.name, words, match.step, contest.depth, proposal.by_model)
+        )
+        return made
+
+    def _unsound(self, plan: Plan) -> str:
+        """Say what a static check finds wrong with a rewritten plan; "" for nothing."""
+        problems = check(plan, source_fields=self.evaluation.facts.source_fields)
+        return next((str(problem) for problem in problems if problem.severity == "error"), "")
+
+    # -- new operators -------------------------------------------------------------------------------------------
+
+    async def _inside(self, entry: Entry, contest: Contest, seen: frozenset[str], budget: Budget) -> Entry:
+        """Optimise the operators that a rewrite made, at once; return an entry of the better plan, if there is one."""
+        if contest.depth >= self.depth:
+            return entry
+        before, found = contest.own.candidate.plan, entry.candidate
+        seen |= {found.directive}
+        share = budget.share(budget.left * INSIDE_SHARE)
+        try:
+            for name in _new_operators(before, found.plan):
+                if (place := _place_of(found.plan, name)) is not None:
+                    found = await self._place(found, place, contest.depth + 1, seen, share)
+        except OutOfTime:
+            budget.check()
+        return entry if found is entry.candidate else Entry(found)
+
+
+def _judged_stop(plan: Plan, place: Place) -> int:
+    """Return the index behind the next operator that asks a model: its output can be judged, chunks say nothing."""
+    names = step_of(plan, place.step).operators
+    asking = [index for index, name in enumerate(names) if plan.operator(name).traits().calls_model]
+    return next((index for index in asking if index >= place.index), place.index) + 1
+
+
+def _failures(rating: Rating | None) -> tuple[Failure, ...]:
+    return rating.failures if rating else ()
+
+
+def _new_operators(before: Plan, after: Plan) -> list[str]:
+    """List the operators that a rewrite made or changed, in the order they run."""
+    old: dict[str, Node] = {node.name: node for node in before.operators}
+    names = dict.fromkeys(name for step in after.steps for name in step.operators)
+    return [name for name in names if old.get(name) != after.operator(name)]
+
+
+def _place_of(plan: Plan, operator: str) -> Place | None:
+    """Find an operator; None where a rewrite has replaced it."""
+    for step in plan.steps:
+        if operator in step.operators:
+            return Place(step.name, step.operators.index(operator))
+    return None
+
+
+def _is_selective(plan: Plan, name: str) -> bool:
+    """Say whether an operator makes fewer or more rows of each by itself: a filter, an unnest."""
+    nodes = {node.name: node for node in plan.operators}
+    traits = nodes[name].traits() if name in nodes else None
+    return traits is not None and traits.row_local and traits.cardinality in ("zero_or_one", "one_to_many")

@@ -1,0 +1,115 @@
+"""What can be said of an output without a label and without a judge: shares from 0 (bad) to 1 (good).
+
+Why these, and why they weigh what they weigh: docs/decisions/0020.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from engine.evidence.items import leaves
+from engine.evidence.normalise import plain, words
+from engine.optimizer.outputs import OutputRow, PlanOutput
+from engine.optimizer.values import NOTHING, output_values, overlap_by_field
+from engine.rows import RowId
+from models.protocol import canonical_json
+
+WEIGHTS: Mapping[str, float] = {"located": 0.5, "verbatim": 0.2, "filled": 0.15, "unrepeated": 0.15}
+"""How much each signal counts among those that there are of an output."""
+
+COMPLETED = "completed"
+"""The share of sample rows that came to an end. It multiplies the mean of all others: what is lost is not read."""
+
+
+def signals(rows: Sequence[OutputRow]) -> dict[str, float]:
+    """Return the signals of rows, those of `WEIGHTS` that can be said of them.
+
+    `located`: of the values that have a place in a source, those that were found. `verbatim`: of those that are asked
+    for as quotes, the ones that stand word for word. `filled`: of the cells, those that hold something. `unrepeated`:
+    of list items and rows, those that are not said twice.
+    """
+    cells = [cell for row in rows for cell in row.cells]
+    found = {
+        "located": _mean([cell.located for cell in cells]),
+        "verbatim": _mean([cell.verbatim for cell in cells]),
+        "filled": _mean([float(_holds_something(cell.value)) for cell in cells]),
+        "unrepeated": unrepeated(rows),
+    }
+    return {name: share for name, share in found.items() if share is not None}
+
+
+def joined_signals(found: Mapping[str, float]) -> float | None:
+    """Return the weighted mean of signals; None where there are none."""
+    weight = sum(WEIGHTS[name] for name in found)
+    return sum(WEIGHTS[name] * share for name, share in found.items()) / weight if weight else None
+
+
+def completed(output: PlanOutput) -> float:
+    """Return the share of sample rows, or of rows on their way, that did not fail; 1 where there was nothing to do."""
+    lost = len(lost_inputs(output)) / len(output.inputs) if output.inputs else 0.0
+    ended = len(output.rows) + len(output.rejected)
+    broken = len(output.failed) / (len(output.failed) + ended) if output.failed else 0.0
+    return 1.0 - max(lost, broken)
+
+
+def lost_inputs(output: PlanOutput) -> list[RowId]:
+    """Return the sample rows that are in no output row and were not turned down, where rows failed.
+
+    Without a failure, a row that is in no output row had nothing to give: a list that was empty when it was unnested.
+    """
+    if not output.failed:
+        return []
+    there = {source for row in output.rows for source in row.sources}
+    return [id for id in output.inputs if id not in there and id not in output.rejected]
+
+
+def agreement(left: PlanOutput, right: PlanOutput) -> float | None:
+    """Return how far two readings of the same rows say the same: the F1 of their values, row by row, in the mean.
+
+    For one plan run twice with another seed or temperature: what a model says only sometimes, it does not know. None
+    where the two have no sample row in common.
+    """
+    common = [id for id in left.inputs if id in right.inputs]
+    if not common:
+        return None
+    shares = [_agreement(left.rows_of(id), right.rows_of(id)) for id in common]
+    return sum(shares) / len(shares)
+
+
+def unrepeated(rows: Sequence[OutputRow]) -> float | None:
+    """Return the share of rows, and of the items of their lists, that do not repeat one before; None without any."""
+    lists = [items for row in rows for cell in row.cells for items in _lists(cell.value)]
+    groups = [*lists, [row.values for row in rows if row.cells]]
+    total = sum(len(group) for group in groups)
+    return sum(len({_key(item) for item in group}) for group in groups) / total if total else None
+
+
+def _agreement(left: Sequence[OutputRow], right: Sequence[OutputRow]) -> float:
+    both = overlap_by_field(output_values(left), output_values(right))
+    return 1.0 if both == NOTHING else both.f1
+
+
+def _mean(shares: Sequence[float | None]) -> float | None:
+    there = [share for share in shares if share is not None]
+    return sum(there) / len(there) if there else None
+
+
+def _holds_something(value: Any) -> bool:
+    """Say whether a cell holds a value, false and 0 included."""
+    return next(leaves("value", value, {}), None) is not None
+
+
+def _lists(value: Any) -> Iterator[Sequence[Any]]:
+    if isinstance(value, Mapping):
+        for item in value.values():
+            yield from _lists(item)
+    elif isinstance(value, list | tuple):
+        yield value
+        for item in value:
+            yield from _lists(item)
+
+
+def _key(item: Any) -> str:
+    """Write an item so that what differs in case, white space and punctuation alone is the same."""
+    return " ".join(words(plain(item if isinstance(item, str) else canonical_json(item))))

@@ -1,0 +1,142 @@
+"""Compare values as forgivingly as evidence is looked for: spelling of names, dates and numbers, nearly equal texts."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from rapidfuzz import fuzz
+from scipy.optimize import linear_sum_assignment
+
+from engine.evidence.dates import parse_date
+from engine.evidence.fuzzy import SHORT_THRESHOLD, THRESHOLD
+from engine.evidence.items import leaves
+from engine.evidence.names import NameFinder, parse_name
+from engine.evidence.normalise import plain, words
+from engine.evidence.numbers import parse_number
+from engine.optimizer.outputs import OutputRow
+
+LONG_WORDS = 5
+"""Texts of at least so many words are alike by degrees: by the words that they share."""
+
+LEAST_SHARED = 0.5
+"""F1 of the words of two long texts, 0 to 1, from which on they say the same at all."""
+
+_INDEX = re.compile(r"\[\d+\]")
+
+Leaf = str | int | float | bool
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """Values found, values wanted, and how many of both are the same, by degrees."""
+
+    right: float
+    found: float
+    wanted: float
+
+    @property
+    def precision(self) -> float:
+        """Return the share of values found that are wanted; 1 where nothing was found."""
+        return self.right / self.found if self.found else 1.0
+
+    @property
+    def recall(self) -> float:
+        """Return the share of values wanted that were found; 1 where nothing was wanted."""
+        return self.right / self.wanted if self.wanted else 1.0
+
+    @property
+    def f1(self) -> float:
+        """Return the harmonic mean of precision and recall."""
+        total = self.precision + self.recall
+        return 2 * self.precision * self.recall / total if total else 0.0
+
+    def __add__(self, other: Overlap) -> Overlap:
+        return Overlap(self.right + other.right, self.found + other.found, self.wanted + other.wanted)
+
+
+NOTHING = Overlap(0.0, 0.0, 0.0)
+
+
+def likeness(left: Leaf, right: Leaf) -> float:
+    """Say how far two values say the same, 0 to 1; short ones do or do not."""
+    if isinstance(left, bool) or isinstance(right, bool):
+        return float(left is right)
+    if not isinstance(left, str) and not isinstance(right, str):
+        return float(left == right)
+    return _likeness_of_texts(str(left), str(right))
+
+
+def overlap(found: Sequence[Leaf], wanted: Sequence[Leaf]) -> Overlap:
+    """Match each value found with at most one wanted, so that they are alike the most in all."""
+    if not found or not wanted:
+        return Overlap(0.0, len(found), len(wanted))
+    table = np.array([[likeness(one, other) for other in wanted] for one in found])
+    rows, columns = linear_sum_assignment(table, maximize=True)
+    return Overlap(float(table[rows, columns].sum()), len(found), len(wanted))
+
+
+def overlap_by_field(found: dict[str, list[Leaf]], wanted: dict[str, list[Leaf]]) -> Overlap:
+    """Match values field by field, and add up."""
+    fields = dict.fromkeys([*found, *wanted])
+    return sum((overlap(found.get(name, ()), wanted.get(name, ())) for name in fields), NOTHING)
+
+
+def values_by_field(rows: Iterable[dict[str, Any]]) -> dict[str, list[Leaf]]:
+    """Gather the values that rows hold, each once per field; `acts[0].date` and `acts[1].date` are one field."""
+    found: dict[str, dict[tuple[type, Leaf], Leaf]] = {}
+    for row in rows:
+        for column, value in row.items():
+            for leaf in leaves(column, value, row):
+                key = leaf.value.strip().casefold() if isinstance(leaf.value, str) else leaf.value
+                found.setdefault(_INDEX.sub("", leaf.path), {}).setdefault((type(key), key), leaf.value)
+    return {path: list(values.values()) for path, values in found.items()}
+
+
+def output_values(rows: Iterable[OutputRow]) -> dict[str, list[Leaf]]:
+    """Gather the values of output rows by field."""
+    return values_by_field(row.values for row in rows)
+
+
+def _likeness_of_texts(left: str, right: str) -> float:
+    one, other = words(plain(left)), words(plain(right))
+    if one == other:
+        return 1.0
+    if not one or not other:
+        return 0.0
+    number, number_there = parse_number(left), parse_number(right)
+    if number is not None or number_there is not None:
+        return float(number == number_there)
+    date, date_there = parse_date(left), parse_date(right)
+    if date is not None and date_there is not None:
+        return float(
+            max(date.agreement(date_there, year_is_known=False), date_there.agreement(date, year_is_known=False)) > 0
+        )
+    if min(len(one), len(other)) >= LONG_WORDS:
+        shared = _shared_words(one, other)
+        return shared if shared >= LEAST_SHARED else 0.0
+    return float(_is_same_name(left, right) or _spelt_alike(one, other))
+
+
+def _is_same_name(left: str, right: str) -> bool:
+    one, other = parse_name(left), parse_name(right)
+    if one is None or other is None:
+        return False
+    return bool(NameFinder(plain(right)).find(one) or NameFinder(plain(left)).find(other))
+
+
+def _spelt_alike(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Say whether short texts differ in few letters; words with digits must be the same."""
+    if {w for w in one if not w.isalpha()} != {w for w in other if not w.isalpha()}:
+        return False
+    threshold = SHORT_THRESHOLD if min(len(one), len(other)) <= 3 else THRESHOLD
+    return fuzz.ratio(" ".join(one), " ".join(other)) >= threshold * 100
+
+
+def _shared_words(one: Sequence[str], other: Sequence[str]) -> float:
+    shared = sum((Counter(one) & Counter(other)).values())
+    return 2 * shared / (len(one) + len(other))

@@ -1,0 +1,130 @@
+"""What charts show: counts by value, counts over time, and a matrix of documents and values; for any columns."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.results.table import ResultView, Selection
+from engine.results.values import date_of, items, leaves
+
+Unit = Literal["documents", "rows"]
+Period = Literal["year", "month"]
+MOST_PERIODS = 240
+"""Periods in one chart; with more, months become years."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One value and how many documents or rows have it."""
+
+    label: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """Counts by value, most first; `others` values are left out."""
+
+    column: str
+    unit: Unit
+    bars: tuple[Bar, ...]
+    others: int
+
+
+@dataclass(frozen=True, slots=True)
+class OverTime:
+    """Counts by period, first to last without gaps; `undated` rows name no date."""
+
+    column: str
+    period: Period
+    bars: tuple[Bar, ...]
+    undated: int
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """How many rows name each value in each document: `counts[document][value]`.
+
+    Left out are `other_values` and `other_documents`, those with the fewest.
+    """
+
+    column: str
+    documents: tuple[str, ...]
+    values: tuple[str, ...]
+    counts: tuple[tuple[int, ...], ...]
+    other_values: int
+    other_documents: int
+
+
+def count_values(view: ResultView, wanted: Selection, column: str, unit: Unit, most: int) -> Bars:
+    """Count rows, or the documents they come from, by what a column names."""
+    view.check_column(column)
+    seen: dict[str, set[str]] = {}
+    for value, sources, number in _named(view, wanted, column):
+        seen.setdefault(value, set()).update(sources if unit == "documents" else (str(number),))
+    counts = Counter({value: len(found) for value, found in seen.items()})
+    ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0].casefold()))
+    bars = tuple(Bar(value, count) for value, count in ordered[:most])
+    return Bars(column, unit, bars, len(ordered) - len(bars))
+
+
+def count_over_time(view: ResultView, wanted: Selection, column: str, period: Period) -> OverTime:
+    """Count the dates that a column names by year or month, those of one row once for each period."""
+    view.check_column(column)
+    by_month: Counter[tuple[int, int]] = Counter()
+    by_year: Counter[int] = Counter()
+    undated = 0
+    for number in view.select(wanted):
+        dates = {date for leaf in leaves(view.cell(number, column)) if (date := date_of(leaf)) is not None}
+        by_month.update({(year, month) for year, month, _ in dates if month})
+        by_year.update({year for year, _, _ in dates})
+        undated += not dates
+    months = [year * 12 + month - 1 for year, month in by_month]
+    if period == "year" or not months or max(months) - min(months) >= MOST_PERIODS:
+        years = range(min(by_year), max(by_year) + 1) if by_year else range(0)
+        return OverTime(column, "year", tuple(Bar(f"{year}", by_year[year]) for year in _thinned(years)), undated)
+    bars = tuple(
+        Bar(f"{m // 12}-{m % 12 + 1:02}", by_month[m // 12, m % 12 + 1]) for m in range(min(months), max(months) + 1)
+    )
+    return OverTime(column, "month", bars, undated)
+
+
+def _thinned(years: range) -> range:
+    """Leave out what would make an endless axis of one wrong date: the earliest years beyond MOST_PERIODS."""
+    return years[-MOST_PERIODS:]
+
+
+def count_by_document(
+    view: ResultView, wanted: Selection, column: str, most_values: int, most_documents: int
+) -> Matrix:
+    """Count the rows by document and by what a column names; documents are given by their ids."""
+    view.check_column(column)
+    cells: Counter[tuple[str, str]] = Counter()
+    for value, sources, _ in _named(view, wanted, column):
+        cells.update((document, value) for document in sources)
+    by_value: Counter[str] = Counter()
+    by_document: Counter[str] = Counter()
+    for document, value in cells:
+        by_value[value] += 1
+        by_document[document] += 1
+    values = sorted(by_value, key=lambda value: (-by_value[value], value.casefold()))
+    documents = sorted(by_document, key=lambda document: (-by_document[document], document))
+    shown_values, shown_documents = tuple(values[:most_values]), tuple(documents[:most_documents])
+    counts = tuple(tuple(cells[document, value] for value in shown_values) for document in shown_documents)
+    return Matrix(
+        column=column,
+        documents=shown_documents,
+        values=shown_values,
+        counts=counts,
+        other_values=len(values) - len(shown_values),
+        other_documents=len(documents) - len(shown_documents),
+    )
+
+
+def _named(view: ResultView, wanted: Selection, column: str) -> Iterator[tuple[str, tuple[str, ...], int]]:
+    for number in view.select(wanted):
+        for value in dict.fromkeys(items(view.cell(number, column))):
+            yield value, view.rows[number].documents, number

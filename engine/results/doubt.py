@@ -1,0 +1,88 @@
+"""Which rows a person should look at first: those whose readings disagree, and whose values fail checks of code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from engine.results.values import shown
+from engine.values.base import PROBLEM
+from engine.values.cells import is_typed
+
+_AGREEMENT = re.compile(r"_.+_agreement")
+_STATUS, _ITEMS = "_status", "_items"
+_TO_SEE_TO = ("partial", "conflict", "clarify")
+_LONGEST = 80
+"""Characters of another reading's value that are told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """What speaks against a row. `cells` say it by column, for people.
+
+    `disagreement` is 1 less the lowest share of agreement among its fields, 0 without several readings; `failed` are
+    the checks it fails: typed values that could not be read, answers that are partial or in conflict, and values that
+    were looked for in the records and not found.
+    """
+
+    disagreement: float
+    failed: int
+    cells: Mapping[str, str]
+
+    @property
+    def weight(self) -> float:
+        """Return by what rows are ordered, most doubtful first: a failed check weighs as much as no agreement."""
+        return self.disagreement + self.failed
+
+
+def doubt_of(values: Mapping[str, Any], not_located: Collection[str] = ()) -> Doubt:
+    """Judge one row by its values, those included that no column shows."""
+    told: dict[str, list[str]] = {}
+    shares = [1.0]
+    for name, found in _agreements(values):
+        shares.append(found["share"])
+        if found["share"] < 1:
+            told.setdefault(name, []).append(_readings(found))
+    failed = len(not_located)
+    for name, value in values.items():
+        problems = list(_problems(value))
+        answered = name.removesuffix(_STATUS)
+        if name.endswith(_STATUS) and answered + _ITEMS in values and value in _TO_SEE_TO:
+            problems.append(f"the answer is {value}")
+            name = answered if answered in values else name  # noqa: PLW2901 - it is told of the answer
+        failed += len(problems)
+        if problems:
+            told.setdefault(name, []).extend(problems)
+    return Doubt(round(1 - min(shares), 4), failed, {name: "; ".join(said) for name, said in told.items()})
+
+
+def _agreements(values: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield what `agree` kept of each field (engine.operators.agreeing)."""
+    for name, kept in values.items():
+        if _AGREEMENT.fullmatch(name) and isinstance(kept, Mapping):
+            yield from ((field, found) for field, found in kept.items() if isinstance(found, Mapping))
+
+
+def _readings(found: Mapping[str, Any]) -> str:
+    said = [f"{_cut(shown(each['value'])) or 'nothing'} ({each['readings']})" for each in found["values"]]
+    failed = f"; {found['failed']} failed" if found.get("failed") else ""
+    return f"Readings agree by {found['share']:.0%}: {', '.join(said)}{failed}"
+
+
+def _problems(value: Any) -> Iterator[str]:
+    """Yield what could not be read of typed values in a cell."""
+    if is_typed(value):
+        if value[PROBLEM]:
+            yield str(value[PROBLEM])
+    elif isinstance(value, Mapping):
+        for inner in value.values():
+            yield from _problems(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _problems(inner)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

@@ -1,0 +1,89 @@
+"""Reviewed rows as gold answers: what a person accepted or corrected, and what she rejected."""
+
+from __future__ import annotations
+
+import getpass
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from engine.errors import UsageError
+from storage.case import Case
+from storage.codec import dump_json
+from storage.export.atomic import replacing
+from storage.reviewed import ReviewBook, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class GoldRow:
+    """A row that a person judged. `values` hold after corrections; `documents` are the ids it comes from.
+
+    A rejected row should not have been found. `judged` are the columns that the verdict covers: all for a row that was
+    accepted or rejected as a whole, else those of the cells that were judged.
+    """
+
+    row_id: str
+    documents: tuple[str, ...]
+    values: Mapping[str, Any]
+    verdict: Verdict
+    judged: tuple[str, ...]
+    note: str
+
+
+def gold_rows(case: Case, run_id: str) -> list[GoldRow]:
+    """Return the rows of a run that were judged, in order; raises NotInCase, ExportError while it has no results."""
+    columns = case.result_columns(run_id)
+    book = ReviewBook(case.review_edits())
+    found = []
+    for row in case.delivered_rows(run_id) if len(book) else ():
+        review = book.review(row.identity(columns), row.values)
+        if not review.is_reviewed:
+            continue
+        values = review.values(row.values)
+        cells = tuple(column for column in columns if column in review.cells and review.cells[column].verdict)
+        judged = columns if review.whole.verdict else cells
+        shown = {column: values.get(column) for column in columns}
+        found.append(GoldRow(row.id, row.documents, shown, review.verdict, judged, review.note))
+    return found
+
+
+def check_gold_name(file: Path) -> None:
+    """Raise UsageError unless a file is named as one of JSON lines."""
+    if file.suffix.lower() != ".jsonl":
+        raise UsageError(f"{file} is no name for gold answers, which are JSON lines", advice="Name it FILE.jsonl.")
+
+
+def write_gold(case: Case, run_id: str, file: Path) -> int:
+    """Write the rows of a run that were judged, a JSON object a line; return how many.
+
+    The file appears when it is whole. Raises UsageError for another name than FILE.jsonl, and as `gold_rows` does.
+    """
+    check_gold_name(file)
+    rows = gold_rows(case, run_id)
+    with replacing(file) as path, path.open("w", encoding="utf-8", newline="\n") as lines:
+        lines.writelines(dump_json(_as_json(row)) + "\n" for row in rows)
+    return len(rows)
+
+
+def _as_json(row: GoldRow) -> dict[str, Any]:
+    return {
+        "row": row.row_id,
+        "documents": list(row.documents),
+        "values": dict(row.values),
+        "verdict": row.verdict,
+        "judged": list(row.judged),
+        "note": row.note,
+    }
+
+
+def reviewer() -> str:
+    """Return who reviews on this computer: REDWELL_REVIEWER, else the name of the user."""
+    named = os.environ.get("REDWELL_REVIEWER", "").strip()
+    if named:
+        return named
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a user without an entry in the system's list
+        return "unknown"

@@ -1,0 +1,204 @@
+"""How a resolved name came about: what was joined under it, what was kept apart, by whom, and where each stands."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+from engine.errors import UsageError
+from engine.evidence.locate import SourceLine, SourceText, TextIndex, locate
+from engine.executor.sources import load_document
+from engine.language.loader import parse_pipeline
+from engine.operators.mentions import shown
+from engine.operators.resolve import Resolve
+from engine.results.values import items
+from engine.rows import DocumentId, Span
+from storage.case import Case
+from storage.ledger import DecisionRecord
+from storage.rows import RowRecord
+
+MOST_PLACES = 3
+"""Documents in which a form of a name is shown."""
+
+KEPT_INDEXES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A field that an operator resolves; `column` of the results holds its values."""
+
+    operator: str
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
+class NamePlace:
+    """A line in which a form of a name stands."""
+
+    document: str
+    name: str
+    page: int
+    first_line: int
+    last_line: int
+    quote: str
+
+
+@dataclass(frozen=True, slots=True)
+class NameForm:
+    """One form as records have it, the name it was given in the table, and how many rows had it."""
+
+    text: str
+    name: str
+    rows: int
+    places: tuple[NamePlace, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NameHistory:
+    """All about one name of the table: its forms, those it was compared with, and every verdict."""
+
+    name: str
+    operator: str
+    column: str
+    forms: tuple[NameForm, ...]
+    others: tuple[NameForm, ...]
+    decisions: tuple[DecisionRecord, ...]
+
+
+@dataclass(frozen=True)
+class Forms:
+    """What an operator was given and what it made of it: by its output row, the form, and the row it came from."""
+
+    original: Mapping[str, str]
+    canonical: Mapping[str, str]
+    """By form: the name it was given last."""
+    sources: Mapping[str, Sequence[RowRecord]]
+    """By form: the rows that had it."""
+
+
+def resolved_columns(case: Case, run_id: str) -> list[Resolved]:
+    """List the columns of the results that an operator resolved, the last operator of each."""
+    plan = parse_pipeline(case.run(run_id).pipeline_yaml).plan
+    nodes = [node for step in plan.steps for node in plan.nodes(step) if isinstance(node, Resolve)]
+    last = {field: node.name for node in nodes for field in node.fields}
+    return [Resolved(last[column], column) for column in case.result_columns(run_id) if column in last]
+
+
+def name_history(case: Case, run_id: str, column: str, name: str) -> NameHistory:
+    """Tell how a name of a column came about; raises UsageError for a column that nothing resolved."""
+    operator = operator_of(case, run_id, column)
+    forms = forms_of(case, run_id, operator, column)
+    mine = [form for form, given in forms.canonical.items() if name in (given, form)]
+    decisions = [
+        stored.record
+        for stored in case.decisions(run_id, operator)
+        if stored.record.left in (name, *mine) or stored.record.right in (name, *mine)
+    ]
+    named = {side: None for record in decisions for side in (record.left, record.right)}
+    others = [form for form in named if form not in mine and form in forms.sources]
+    places = _Places(case)
+    return NameHistory(
+        name=name,
+        operator=operator,
+        column=column,
+        forms=tuple(_form(forms, form, places) for form in mine),
+        others=tuple(_form(forms, form, places) for form in others),
+        decisions=tuple(decisions),
+    )
+
+
+def operator_of(case: Case, run_id: str, column: str) -> str:
+    """Return the operator that resolved a column; raises UsageError when none did."""
+    found = {resolved.column: resolved.operator for resolved in resolved_columns(case, run_id)}
+    if column not in found:
+        known = ", ".join(found) or "none: the pipeline has no operator resolve"
+        raise UsageError(f"no operator resolved the column {column!r}", advice=f"Resolved columns: {known}.")
+    return found[column]
+
+
+def forms_in(case: Case, run_id: str, row_id: str, forms: Forms) -> set[str]:
+    """Return the forms that went into a result row."""
+    there = [row_id, *(relative.id for relative in case.ancestors(run_id, row_id))]
+    return {forms.original[id] for id in there if id in forms.original}
+
+
+_kept: OrderedDict[tuple[str, str, str, str], Forms] = OrderedDict()
+_guard = Lock()
+
+
+def forms_of(case: Case, run_id: str, operator: str, column: str) -> Forms:
+    """Read what an operator was given in a column and what it made of it; kept for the next question."""
+    key = str(case.path), run_id, operator, column
+    with _guard:
+        if key not in _kept:
+            _kept[key] = _read_forms(case, run_id, operator, column)
+        _kept.move_to_end(key)
+        while len(_kept) > KEPT_INDEXES:
+            _kept.popitem(last=False)
+        return _kept[key]
+
+
+def _read_forms(case: Case, run_id: str, operator: str, column: str) -> Forms:
+    original: dict[str, str] = {}
+    canonical: dict[str, str] = {}
+    sources: dict[str, list[RowRecord]] = {}
+    for row in case.rows(run_id, operator):
+        source = case.row(run_id, row.parents[0]) if row.parents else row
+        form = shown(source.values.get(column))
+        original[row.id], canonical[form] = form, shown(row.values.get(column))
+        sources.setdefault(form, []).append(source)
+    return Forms(original, canonical, sources)
+
+
+def _form(forms: Forms, form: str, places: _Places) -> NameForm:
+    rows = forms.sources.get(form, ())
+    return NameForm(form, forms.canonical.get(form, form), len(rows), places.of(form, rows))
+
+
+class _Places:
+    """Finds forms of names in documents, each of which is read once."""
+
+    def __init__(self, case: Case) -> None:
+        self._case = case
+        self._indexes: dict[str, tuple[str, TextIndex]] = {}
+
+    def of(self, form: str, rows: Sequence[RowRecord]) -> tuple[NamePlace, ...]:
+        spans: dict[str, list[Span]] = {}
+        for row in rows:
+            if row.document_id is not None:
+                near = spans.setdefault(row.document_id, [])
+                if row.first_line is not None and row.last_line is not None:
+                    near.append(Span(row.first_line, row.last_line))
+        found = (self._place(document, form, near) for document, near in list(spans.items())[:MOST_PLACES])
+        return tuple(place for place in found if place is not None)
+
+    def _place(self, document: str, form: str, near: Sequence[Span]) -> NamePlace | None:
+        filename, index = self._index(document)
+        at = locate(index, form, near=near)
+        if at is None:
+            return None
+        quote = " ".join(line.text for line in self._case.lines(document, at.first_line, at.last_line))
+        return NamePlace(document, filename, at.page, at.first_line, at.last_line, quote)
+
+    def _index(self, document: str) -> tuple[str, TextIndex]:
+        if document not in self._indexes:
+            found = load_document(self._case, DocumentId(document))
+            lines = tuple(SourceLine(line.number, line.page, line.text) for line in found.lines)
+            self._indexes[document] = found.filename, TextIndex(SourceText(DocumentId(document), lines))
+        return self._indexes[document]
+
+
+def renamed(value: Any, names: Mapping[str, str]) -> Any:
+    """Return a cell with other names in place of those given; the same object when it has none of them.
+
+    >>> renamed(["D. Harmon", "Daniel Harmon"], {"D. Harmon": "Daniel Harmon"})
+    ['Daniel Harmon']
+    """
+    if isinstance(value, list | tuple):
+        if not any(item in names for item in items(value)):
+            return value
+        return list(dict.fromkeys(names.get(item, item) if isinstance(item, str) else item for item in value))
+    return names.get(value, value) if isinstance(value, str) else value

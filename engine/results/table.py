@@ -1,0 +1,198 @@
+"""The results of a run in memory, with what reviewers said: what sorting, filtering, grouping and charts need."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from engine.errors import UsageError
+from engine.language.position import did_you_mean
+from engine.results.doubt import doubt_of
+from engine.results.filters import ColumnFilter, matcher
+from engine.results.values import is_empty, items, sort_key
+from storage.case import Case
+from storage.result_rows import DeliveredRow
+from storage.reviewed import NO_REVIEW, ReviewBook, RowReview
+from storage.row_identity import RowIdentity
+
+KEPT_TABLES = 2
+KEPT_SELECTIONS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which rows, in which order: all that fit every part that is given.
+
+    `sort` empty: the order of the run, or with `least_agreed_first` by the doubt about them (engine.results.doubt).
+    """
+
+    sort: str = ""
+    descending: bool = False
+    filters: tuple[ColumnFilter, ...] = ()
+    only_not_located: bool = False
+    only_unreviewed: bool = False
+    least_agreed_first: bool = False
+    document: str = ""
+
+    @property
+    def is_everything(self) -> bool:
+        """Say whether it is all rows in the order of the run."""
+        return self == Selection()
+
+
+class ResultView:
+    """All rows of one run. Used by several threads at once, and it does not change: reviews make another one."""
+
+    def __init__(self, columns: Sequence[str], rows: Sequence[DeliveredRow], book: ReviewBook) -> None:
+        self.columns = tuple(columns)
+        self.rows = rows
+        self._identities: Mapping[str, RowIdentity] | None = None
+        self._numbers = {row.id: row.number for row in rows}
+        self.reviews = self._review(book)
+        self.values = [
+            self.reviews[row.number].values(row.values) if row.number in self.reviews else row.values for row in rows
+        ]
+        self._selections: OrderedDict[Selection, list[int]] = OrderedDict()
+        self._guard = threading.Lock()
+
+    def with_reviews(self, book: ReviewBook) -> ResultView:
+        """Return the same rows with other reviews."""
+        view = ResultView(self.columns, self.rows, ReviewBook(()))
+        view._identities = self._identities  # noqa: SLF001 - its own class
+        return view._reviewed(book)  # noqa: SLF001
+
+    def _reviewed(self, book: ReviewBook) -> ResultView:
+        self.reviews = self._review(book)
+        for number, review in self.reviews.items():
+            self.values[number] = review.values(self.rows[number].values)
+        return self
+
+    def _review(self, book: ReviewBook) -> dict[int, RowReview]:
+        """Look at the rows that edits were made on; at all rows where some were made on rows that are not here."""
+        self.unplaced = 0
+        if not len(book):
+            return {}
+        here = book.row_ids & self._numbers.keys()
+        numbers = {self._numbers[row_id] for row_id in here}
+        if here != book.row_ids:
+            identities = self._all_identities()
+            numbers |= {self._numbers[i.id] for i in identities.values() if i.digest in book.row_digests}
+        found = {n: book.review(self.rows[n].identity(self.columns), self.rows[n].values) for n in sorted(numbers)}
+        kept = {number: review for number, review in found.items() if review is not NO_REVIEW}
+        placed = {self.rows[number].id for number in kept}
+        self.unplaced = max(len(book.row_ids) - len(placed), 0)
+        return kept
+
+    def _all_identities(self) -> Mapping[str, RowIdentity]:
+        if self._identities is None:
+            self._identities = {row.id: row.identity(self.columns) for row in self.rows}
+        return self._identities
+
+    def review(self, number: int) -> RowReview:
+        """Return what was said of a row."""
+        return self.reviews.get(number, NO_REVIEW)
+
+    @property
+    def reviewed(self) -> int:
+        """Count the rows that were judged."""
+        return sum(review.is_reviewed for review in self.reviews.values())
+
+    def select(self, wanted: Selection) -> list[int]:
+        """Return the numbers of the rows that fit, in order; raises UsageError for a column that is not there."""
+        with self._guard:
+            if wanted in self._selections:
+                self._selections.move_to_end(wanted)
+                return self._selections[wanted]
+        chosen = self._sorted(self._filtered(wanted), wanted)
+        with self._guard:
+            self._selections[wanted] = chosen
+            while len(self._selections) > KEPT_SELECTIONS:
+                self._selections.popitem(last=False)
+        return chosen
+
+    def _filtered(self, wanted: Selection) -> list[int]:
+        numbers = list(range(len(self.rows)))
+        if wanted.document:
+            numbers = [n for n in numbers if wanted.document in self.rows[n].documents]
+        if wanted.only_not_located:
+            numbers = [n for n in numbers if self.rows[n].not_located]
+        if wanted.only_unreviewed:
+            numbers = [n for n in numbers if not self.review(n).is_reviewed]
+        for each in wanted.filters:
+            if each.text.strip():
+                self.check_column(each.column)
+                fits = matcher(each.text)
+                numbers = [n for n in numbers if fits(self.values[n].get(each.column))]
+        return numbers
+
+    def _sorted(self, numbers: list[int], wanted: Selection) -> list[int]:
+        """Sort; rows that are equal keep their order, and empty cells come last either way."""
+        if not wanted.sort and wanted.least_agreed_first:
+            weights = {n: doubt_of(self.values[n], self.rows[n].not_located).weight for n in numbers}
+            return sorted(numbers, key=lambda n: -weights[n])
+        if not wanted.sort:
+            return numbers[::-1] if wanted.descending else numbers
+        self.check_column(wanted.sort)
+        filled = [n for n in numbers if not is_empty(self.values[n].get(wanted.sort))]
+        empty = [n for n in numbers if is_empty(self.values[n].get(wanted.sort))]
+        filled.sort(key=lambda n: sort_key(self.values[n][wanted.sort]), reverse=wanted.descending)
+        return filled + empty
+
+    def group(self, column: str, wanted: Selection) -> Counter[str]:
+        """Count the rows that fit by what their cell of a column names; a list counts for each of its items.
+
+        The empty text stands for empty cells. A filter of the column itself is left out.
+        """
+        self.check_column(column)
+        others = tuple(each for each in wanted.filters if each.column != column)
+        counts: Counter[str] = Counter()
+        for number in self.select(replace(wanted, sort="", descending=False, filters=others)):
+            counts.update(set(items(self.values[number].get(column))) or {""})
+        return counts
+
+    def check_column(self, column: str) -> None:
+        """Raise UsageError unless the table has the column."""
+        if column not in self.columns:
+            raise UsageError(f"the results have no column {column!r}", advice=did_you_mean(column, self.columns))
+
+    def cell(self, number: int, column: str) -> Any:
+        """Return the value that holds, after corrections."""
+        return self.values[number].get(column)
+
+
+@dataclass(frozen=True)
+class _Kept:
+    stamp: tuple[Any, ...]
+    reviews: tuple[int, int, int]
+    view: ResultView
+
+
+_kept: OrderedDict[tuple[str, str], _Kept] = OrderedDict()
+_loading = threading.Lock()
+
+
+def result_view(case: Case, run_id: str) -> ResultView:
+    """Return the results of a run in memory, read anew only when they or the reviews have changed.
+
+    Raises NotInCase, or ExportError while the run has no results.
+    """
+    with _loading:
+        key = str(case.path), run_id
+        columns = case.result_columns(run_id)
+        run = case.run(run_id)
+        stamp = (columns, case.count_results(run_id), run.started_at, run.finished_at, case.path.stat().st_ino)
+        reviews = case.review_stamp()
+        kept = _kept.get(key)
+        if kept is None or kept.stamp != stamp:
+            rows = list(case.delivered_rows(run_id))
+            kept = _Kept(stamp, reviews, ResultView(columns, rows, ReviewBook(case.review_edits())))
+        elif kept.reviews != reviews:
+            kept = _Kept(stamp, reviews, kept.view.with_reviews(ReviewBook(case.review_edits())))
+        _kept[key] = kept
+        _kept.move_to_end(key)
+        while len(_kept) > KEPT_TABLES:
+            _kept.popitem(last=False)
+        return kept.view

@@ -1,0 +1,1 @@
+"""Value types: what a model writes as it stands in the document, and code reads (docs/schemas.md)."""

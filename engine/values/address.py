@@ -1,0 +1,52 @@
+"""address: the model tells the parts of an address apart, which code cannot; code checks that each stands in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from engine.evidence.normalise import plain, words
+from engine.values.base import NO_CONTEXT, ORIGINAL, DocumentContext, Normalised, ValueType
+
+
+@dataclass(frozen=True, slots=True)
+class Address(ValueType):
+    """A postal address: `street`, `postal_code`, `city`, `region` and `country`, each as it stands or null."""
+
+    name = "address"
+    parts = ("street", "postal_code", "city", "region", "country")
+
+    @property
+    def tokens(self) -> int:
+        """Return how many tokens the model writes for it, about."""
+        return 70
+
+    def model_schema(self) -> dict[str, Any]:
+        """Return the JSON Schema of what the model writes: the address as it stands, then its parts."""
+        part = {"anyOf": [{"type": "string"}, {"type": "null"}]}
+        properties = {ORIGINAL: {"type": "string"}, **dict.fromkeys(self.parts, part)}
+        return {
+            "type": "object",
+            "properties": properties,
+            "required": list(properties),
+            "additionalProperties": False,
+        }
+
+    def read(self, written: Any, document_context: DocumentContext = NO_CONTEXT) -> Normalised:
+        """Keep the parts that stand in the address as it was copied; leave out the others and say so."""
+        if not isinstance(written, Mapping):
+            return Normalised(None, str(written).strip() or None, "it has no parts")
+        original = " ".join(str(written.get(ORIGINAL) or "").split())
+        given = {name: " ".join(str(written.get(name) or "").split()) or None for name in self.parts}
+        there = {name: part if part and _stands_in(part, original) else None for name, part in given.items()}
+        added = [f"{name} {given[name]!r}" for name in self.parts if given[name] and not there[name]]
+        if not any(there.values()):
+            return Normalised(None, original or None, "no part of it stands in the address as it was copied")
+        return Normalised(there, original, f"not in the address: {', '.join(added)}" if added else None)
+
+
+def _stands_in(part: str, original: str) -> bool:
+    """Say whether the words of a part follow one another in the address."""
+    wanted, there = words(plain(part)), words(plain(original))
+    return bool(wanted) and any(there[i : i + len(wanted)] == wanted for i in range(len(there)))

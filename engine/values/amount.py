@@ -1,0 +1,205 @@
+"""amount: a sum of money with its currency, and what it is for each of (per claim)."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from engine.errors import UsageError
+from engine.evidence.normalise import fold, plain
+from engine.language.position import did_you_mean
+from engine.values.base import NO_CONTEXT, DocumentContext, Normalised, ValueType
+from engine.values.currencies import codes, meanings, signs
+from engine.values.day_mentions import day_mentions
+from engine.values.figures import FIGURES, SCALES, WORD_NUMBER, Figure, plain_number, read_figure, read_words
+
+LONGEST = 300
+"""Characters of an amount as a model may copy it."""
+
+_UNIT = re.compile(
+    r"(?:/|\b(?:per(?!\s?cent)|each|every|pro|je|an(?=\s+hour)"
+    r"|a(?=\s+(?:day|week|month|year|quarter|night|claim|unit|piece|share)))\b)\s*[^,;()]{1,60}"
+    r"|\b(?:monthly|weekly|yearly|annually|daily|hourly|quarterly)\b|\bp\.[am]\.",
+    re.IGNORECASE,
+)
+
+
+_COUNTED = re.compile(
+    r"\)?\s*(?:(?:calendar|business|working|consecutive)\s+)?"
+    r"(?:days?|weeks?|months?|years?|hours?|minutes?|per\s?cent|times)\b",
+    re.IGNORECASE,
+)
+_NUMBERED = re.compile(
+    r"\b(?:sections?|articles?|clauses?|paragraphs?|exhibits?|schedules?|pages?|no\.?|#)\s*\(?$", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sum:
+    figure: Figure
+    meant: tuple[str, ...]
+    sign: str
+    begin: int
+    end: int
+    is_negative: bool = False
+    sign_problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Amount(ValueType):
+    """A sum of money: `value`, `currency` (ISO 4217) and `unit`, such as `per claim`, or null.
+
+    `currency` is what a sign that several currencies share ($) or no sign at all means; `decimal` (point or comma)
+    which mark separates the fraction in 1.200.
+    """
+
+    name = "amount"
+    parts = ("value", "currency", "unit")
+    option_names = ("currency", "decimal")
+
+    currency: str = ""
+    decimal: str = ""
+
+    def __post_init__(self) -> None:
+        if self.currency and self.currency not in codes():
+            raise UsageError(
+                f"{self.currency!r} is no currency", advice="Write an ISO 4217 code in capitals: USD, EUR, GBP."
+            )
+        if self.decimal not in ("", "point", "comma"):
+            advice = did_you_mean(self.decimal, ("point", "comma"))
+            raise UsageError(f"{self.decimal!r} is no decimal mark", advice=advice)
+
+    @property
+    def tokens(self) -> int:
+        """Return how many tokens the model writes for it, about."""
+        return 10
+
+    def model_schema(self) -> dict[str, Any]:
+        """Return the JSON Schema of what the model writes: the amount as it stands."""
+        return {"type": "string", "minLength": 1, "maxLength": LONGEST}
+
+    def read(self, written: Any, document_context: DocumentContext = NO_CONTEXT) -> Normalised:
+        """Read the one sum that the text names: figures before words, which must agree with them."""
+        original = str(written).strip()
+        there = plain(original)
+        found = _without_other_numbers(there, _sums(there, self.decimal))
+        if not found:
+            return Normalised(None, original, "no number is written in it")
+        if len({each.figure.number for each in found}) > 1:
+            told = ", ".join(there[each.begin : each.end].strip() for each in found)
+            return Normalised(None, original, f"it names {len(found)} amounts: {told}")
+        first = found[0]
+        if first.figure.number is None or first.sign_problem:
+            return Normalised(None, original, first.figure.problem or first.sign_problem)
+        unit = _UNIT.search(there, max(each.end for each in found))
+        code, problem = self._currency(there, found, unit[0] if unit else "", document_context)
+        number = -first.figure.number if any(each.is_negative for each in found) else first.figure.number
+        value = {"value": plain_number(number), "currency": code, "unit": unit[0].strip() if unit else None}
+        return Normalised(value, original, problem or _accounting(there))
+
+    def _currency(
+        self, text: str, found: Sequence[_Sum], unit: str, context: DocumentContext
+    ) -> tuple[str | None, str | None]:
+        """Return the currency that all mentions of the sum allow, and what is unclear about it."""
+        declared = self.currency or context.currency
+        signed = [each for each in found if each.meant]
+        if not signed:
+            bare = not re.search(r"[^\W\d_]", _without(text, [*((e.begin, e.end) for e in found)]).replace(unit, ""))
+            told = "no currency is written" if declared else "no currency is written, and none is declared"
+            return (declared, None) if declared and bare else (None, told)
+        shared = [code for code in signed[0].meant if all(code in each.meant for each in signed)]
+        if len(shared) == 1 or declared in shared:
+            return (shared[0] if len(shared) == 1 else declared), None
+        several = ", ".join(shared or [each.sign for each in signed])
+        if not shared:
+            return None, f"it names several currencies: {several}"
+        return None, f"{signed[0].sign} may be {several}: declare which, as in amount(currency={shared[0]})"
+
+
+def _without_other_numbers(text: str, found: list[_Sum]) -> list[_Sum]:
+    """Leave out numbers of something else where a sum with its currency is there: days, sections, parts of dates."""
+    if not any(each.meant for each in found):
+        return found
+    days = [(day.begin, day.end) for day in day_mentions(text) if day.iso is None or len(day.iso) > len("2024")]
+    return [each for each in found if each.meant or not _is_of_something_else(text, each, days)]
+
+
+def _is_of_something_else(text: str, number: _Sum, days: Sequence[tuple[int, int]]) -> bool:
+    inside = any(begin <= number.begin and number.end <= end for begin, end in days)
+    behind, before = _COUNTED.match(text, number.end), _NUMBERED.search(text, 0, number.begin)
+    return inside or behind is not None or before is not None
+
+
+def _without(text: str, places: Sequence[tuple[int, int]]) -> str:
+    """Cut places, in order and half-open, out of a text."""
+    for begin, end in reversed(places):
+        text = text[:begin] + text[end:]
+    return text
+
+
+def _accounting(text: str) -> str | None:
+    """Note a sum that stands alone in parentheses."""
+    return "it is in parentheses, as accounts write negative sums" if re.fullmatch(r"\([^()]*\)", text) else None
+
+
+def _sums(text: str, decimal: str) -> list[_Sum]:
+    """List the sums of a text with their currency signs, in order of place."""
+    folded = fold(text) if len(fold(text)) == len(text) else text.lower()
+    found = [_written(m, text, decimal) for m in _figures().finditer(folded)]
+    for m in WORD_NUMBER.finditer(folded):
+        number = read_words(m[0])
+        inside = any(each.begin < m.end() and m.start() < each.end for each in found)
+        if number is not None and not inside and _is_sum_in_words(folded, m, number):
+            behind = _behind().match(folded, m.end())
+            name = behind["name"] if behind else ""
+            found.append(_Sum(Figure(number), meanings(name), name, m.start(), behind.end() if behind else m.end()))
+    return sorted(found, key=lambda each: each.begin)
+
+
+def _written(match: re.Match[str], text: str, decimal: str) -> _Sum:
+    """Read a sum in figures; a dash right before it is a minus, one with a space behind it may be a list's mark."""
+    figure = read_figure(match["figure"], decimal, match["scale"] or "")
+    minus = re.search(r"-(\s*)$", text[: match.start()]) or re.search(r"-(\s*)$", match["minus"] or "")
+    apart = minus is not None and bool(minus[1])
+    problem = f"the dash before {match['figure']} may be a minus" if apart else None
+    place = match.start(), match.end()
+    return _Sum(
+        figure, *_meaning(match, text), *place, is_negative=minus is not None and not apart, sign_problem=problem
+    )
+
+
+def _is_sum_in_words(folded: str, match: re.Match[str], number: Decimal) -> bool:
+    """Say whether words for a number are a sum: a currency follows them, or figures in parentheses, or it is large."""
+    return bool(_behind().match(folded, match.end())) or number >= 1000 or folded.strip() == match[0]
+
+
+def _meaning(match: re.Match[str], text: str) -> tuple[tuple[str, ...], str]:
+    """Return what the sign beside a figure may mean, and the sign as written."""
+    for group in ("codebefore", "before", "codeafter", "after"):
+        if match[group]:
+            sign = text[match.start(group) : match.end(group)]
+            if meant := meanings(sign.upper() if group.startswith("code") else sign):
+                return meant, sign
+    return (), ""
+
+
+@functools.cache
+def _figures() -> re.Pattern[str]:
+    names = "|".join(re.escape(name) + (r"(?![a-z])" if name[-1].isalpha() else "") for name in signs())
+    code = "|".join(sorted(fold(c) for c in codes()))
+    return re.compile(
+        rf"(?:(?<![a-z])(?:(?P<codebefore>{code})\s?\$?|(?P<before>{names}))\s*(?:of\s+)?)?(?<![\w.,/-])(?P<minus>-\s?)?"
+        rf"(?<![a-z]-)(?P<figure>{FIGURES})(?!\d)(?P<tail>[.,]?(?:-{{1,2}}|–|—)(?!\w))?"
+        rf"(?:\s*(?P<scale>{SCALES})(?![a-z])\.?)?(?!\s*%)(?![-/]\d)"
+        rf"(?:\s*(?:\([a-z ,-]+\)\s*)?(?:(?P<codeafter>{code})(?![a-z])|(?P<after>{names})))?"
+    )
+
+
+@functools.cache
+def _behind() -> re.Pattern[str]:
+    names = "|".join(re.escape(name) for name in signs() if name[-1].isalpha())
+    return re.compile(rf"\s+(?:and\s+(?:\d\d|no)/100\s+)?(?:of\s+)?(?P<name>{names})(?![a-z])")

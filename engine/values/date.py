@@ -1,0 +1,145 @@
+"""date and date_range: days by ISO 8601, beside the words of the document."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from engine.errors import UsageError
+from engine.evidence.normalise import fold, plain
+from engine.language.position import did_you_mean
+from engine.values.base import NO_CONTEXT, DocumentContext, Normalised, ValueType
+from engine.values.day_mentions import DayMention, Order, day_mentions, spans_between
+
+LONGEST = 300
+"""Characters of a date as a model may copy it."""
+
+_ORDERS = tuple(order for order in get_args(Order) if order)
+_SAME_MONTH = re.compile(
+    r"(?<![\w/.-])(?P<first>\d{1,2})(?:st|nd|rd|th|\.)?\s*(?:-|to|bis|au|until|through|and)\s*"
+    r"(?P<rest>\d{1,2}(?:st|nd|rd|th|\.)?\s+(?:of\s+)?[a-z.]{3,12},?\s+\d{4})"
+)
+_SAME_MONTH_NAME_FIRST = re.compile(
+    r"(?P<month>[a-z]{3,12}\.?)\s+(?P<first>\d{1,2})(?:st|nd|rd|th)?\s*(?:-|to|through|and)\s*"
+    r"(?P<last>\d{1,2})(?:st|nd|rd|th)?,?\s+(?P<year>\d{4})"
+)
+_SAME_YEAR = re.compile(
+    r"(?P<first>[a-z]{3,12}\.?\s+\d{1,2}|\d{1,2}\.?\s+[a-z]{3,12}\.?|[a-z]{3,12})\s*(?:-|to|through|until|bis)\s*"
+    r"(?P<rest>(?:[a-z]{3,12}\.?\s+\d{1,2},?|\d{1,2}\.?\s+[a-z]{3,12}\.?|[a-z]{3,12})\s+(?P<year>\d{4}))"
+)
+_ENDS = re.compile(
+    r"\b(?:until|till|through|to|before|ending|ends?|expir\w+|no later than|by|bis|jusqu'au)\W*"
+    r"(?:and including\W*)?(?:the\s+)?$"
+)
+_INTERVAL = re.compile(r"(?<![\d/.-])(?P<start>\d{4}(?:-\d\d-\d\d)?)\s*[/-]\s*(?P<end>\d{4}(?:-\d\d-\d\d)?)(?![\d/.-])")
+
+
+def _check_order(order: str) -> None:
+    if order not in get_args(Order):
+        raise UsageError(f"{order!r} is no order of day, month and year", advice=did_you_mean(order, _ORDERS))
+
+
+@dataclass(frozen=True, slots=True)
+class Date(ValueType):
+    """A day, as `iso` (YYYY-MM-DD; YYYY-MM or YYYY where no more is written).
+
+    `order` is how 03/04/2024 is meant; without it such a date has no `iso`, and the problem says why.
+    """
+
+    name = "date"
+    parts = ("iso",)
+    option_names = ("order",)
+
+    order: str = ""
+
+    def __post_init__(self) -> None:
+        _check_order(self.order)
+
+    def text(self) -> str:
+        """Write the type; `date` alone is the plain ISO day of a schema."""
+        return f"date(order={self.order})" if self.order else "date()"
+
+    def model_schema(self) -> dict[str, Any]:
+        """Return the JSON Schema of what the model writes: the date as it stands."""
+        return {"type": "string", "minLength": 1, "maxLength": LONGEST}
+
+    def read(self, written: Any, document_context: DocumentContext = NO_CONTEXT) -> Normalised:
+        """Read the one day that the text names; several different ones are a problem."""
+        original = str(written).strip()
+        found = day_mentions(original, self.order or document_context.date_order)
+        whole = [mention for mention in found if mention.is_whole]
+        candidates = whole if whole and len({m.iso for m in whole}) == 1 and _only_years(found) else found
+        if not candidates:
+            return Normalised(None, original, "no date is written in it")
+        if len({(m.iso, m.problem) for m in candidates}) > 1:
+            days = ", ".join(m.iso or m.problem or "" for m in candidates)
+            return Normalised(None, original, f"it names {len(candidates)} dates: {days}")
+        mention = candidates[0]
+        return Normalised({"iso": mention.iso} if mention.iso else None, original, mention.problem)
+
+
+def _only_years(found: list[DayMention]) -> bool:
+    """Say whether all that is no whole day is a bare year, which says nothing against the day."""
+    return all(mention.is_whole or (mention.iso is not None and len(mention.iso) == 4) for mention in found)
+
+
+@dataclass(frozen=True, slots=True)
+class DateRange(ValueType):
+    """From `start` to `end`, both inclusive, as ISO days; one of them is null where it is not written as a date."""
+
+    name = "date_range"
+    parts = ("start", "end")
+    option_names = ("order",)
+
+    order: str = ""
+
+    def __post_init__(self) -> None:
+        _check_order(self.order)
+
+    @property
+    def tokens(self) -> int:
+        """Return how many tokens the model writes for it, about."""
+        return 20
+
+    def model_schema(self) -> dict[str, Any]:
+        """Return the JSON Schema of what the model writes: the whole range as it stands."""
+        return {"type": "string", "minLength": 1, "maxLength": LONGEST}
+
+    def read(self, written: Any, document_context: DocumentContext = NO_CONTEXT) -> Normalised:
+        """Read the two days that the text names, or the one with the word (`from`, `until`) that says which it is."""
+        original = str(written).strip()
+        spelled = _spelled_out(original)
+        found = day_mentions(spelled, self.order or document_context.date_order)
+        if not found:
+            return Normalised(None, original, "no date is written in it")
+        if len(found) > 2:
+            return Normalised(None, original, f"it names {len(found)} dates: {', '.join(m.iso or '?' for m in found)}")
+        problems = [mention.problem for mention in found if mention.problem]
+        if len(found) == 1:
+            before = next(spans_between(spelled, found))
+            part, other = ("end", "start") if _ENDS.search(before) else ("start", "end")
+            problems.append(f"no {other} is written as a date")
+            days = {"start": None, "end": None, part: found[0].iso}
+        else:
+            days = {"start": found[0].iso, "end": found[1].iso}
+        start, end = days["start"], days["end"]
+        if start and end and start[: len(end)] > end[: len(start)]:
+            problems.append(f"it ends ({end}) before it begins ({start})")
+        return Normalised(days if start or end else None, original, "; ".join(problems) or None)
+
+
+def _spelled_out(text: str) -> str:
+    """Write both days of `3-5 March 2024` and `March 3 to April 5, 2024` in full."""
+    there = _INTERVAL.sub(r"\g<start> to \g<end>", fold(plain(text)))
+    if match := _SAME_MONTH.search(there):
+        month = re.sub(r"^\d{1,2}(?:st|nd|rd|th|\.)?\s+", "", match["rest"])
+        there = f"{there[: match.start()]}{match['first']} {month} to {match['rest']}{there[match.end() :]}"
+    elif match := _SAME_MONTH_NAME_FIRST.search(there):
+        days = (
+            f"{match['month']} {match['first']}, {match['year']} to {match['month']} {match['last']}, {match['year']}"
+        )
+        there = f"{there[: match.start()]}{days}{there[match.end() :]}"
+    elif match := _SAME_YEAR.search(there):
+        there = f"{there[: match.start()]}{match['first']}, {match['year']} to {match['rest']}{there[match.end() :]}"
+    return there

@@ -1,0 +1,107 @@
+"""Read one number as documents write it: separators of several countries, scales, and words, ambiguity kept."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal
+
+Mark = Literal["", "point", "comma"]
+
+FIGURES = r"\d{1,3}(?:[ \u00a0\u202f'’]\d{3})+(?:[.,]\d{1,2})?(?!\d)|\d[\d.,]*\d|\d|\.\d+"
+_INDIAN = re.compile(r"\d{1,2}(?:,\d\d)+,\d{3}(?:\.\d+)?")
+_SCALES = {
+    **{"hundred": 2, "thousand": 3, "tausend": 3, "mille": 3, "k": 3, "lakh": 5, "lakhs": 5, "million": 6},
+    **{"millions": 6, "millionen": 6, "mio": 6, "mn": 6, "mm": 6, "m": 6, "crore": 7, "crores": 7},
+    **{"billion": 9, "billions": 9, "bn": 9, "milliarden": 9, "milliards": 9, "mrd": 9, "trillion": 12},
+}
+SCALES = "|".join(sorted(_SCALES, key=len, reverse=True))
+
+_UNITS = {
+    **{"zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9},
+    **{"ten": 10, "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16},
+    **{"seventeen": 17, "eighteen": 18, "nineteen": 19},
+}
+_TENS = {
+    **{"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90},
+}
+_STEPS = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+WORD_NUMBER = re.compile(
+    r"\b(?:(?:{0})(?:[\s-]+(?:and\s+)?|\b))*(?:{0})\b".format(
+        "|".join(sorted((*_UNITS, *_TENS, "hundred", *_STEPS), key=len, reverse=True))
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number, None where it can be read in two ways; `problem` says which."""
+
+    number: Decimal | None
+    problem: str | None = None
+
+
+def read_figure(text: str, decimal: str = "", scale: str = "") -> Figure:
+    """Read digits with separators, times a scale word. `decimal` says which mark separates the fraction.
+
+    Where it is not declared, what only one reading allows is taken (1.200,50 and 1,200.50 and 12.5), a comma before
+    three digits parts thousands, as in English, and a single point before three digits is a problem.
+    """
+    compact = re.sub(r"[ \u00a0\u202f'’]", "", text)
+    compact = f"0{compact}" if compact.startswith(".") else compact
+    if problem := _ambiguous(compact, decimal):
+        return Figure(None, problem)
+    mark = {"point": ".", "comma": ","}.get(decimal) or _fraction_mark(compact)
+    other = "," if mark == "." else "."
+    whole, _, fraction = compact.rpartition(mark) if mark and compact.count(mark) == 1 else (compact, "", "")
+    if mark and compact.count(mark) > 1 and decimal:
+        return Figure(None, f"{text} has several decimal {decimal}s")
+    groups = (whole or compact).split(other if mark else "," if "," in compact else ".")
+    grouped = len(groups) == 1 or all(len(group) == 3 for group in groups[1:]) or _INDIAN.fullmatch(compact)
+    if not grouped or not all(group.isdigit() for group in groups):
+        return Figure(None, f"{text} is no number in any usual form")
+    number = Decimal("".join(groups) + (f".{fraction}" if fraction else ""))
+    return Figure(number * (10 ** _SCALES[scale]) if scale else number)
+
+
+def _ambiguous(compact: str, decimal: str) -> str | None:
+    if not decimal and re.fullmatch(r"[1-9]\d{0,2}\.\d{3}", compact):
+        whole, _, rest = compact.partition(".")
+        return f"{compact} may be {whole}{rest} or {whole} and a fraction: declare decimal=point or decimal=comma"
+    return None
+
+
+def _fraction_mark(compact: str) -> str:
+    """Find the mark that must separate the fraction; "" where there is none."""
+    last = max(compact.rfind("."), compact.rfind(","))
+    if last < 0:
+        return ""
+    mark, behind = compact[last], len(compact) - last - 1
+    both = "." in compact and "," in compact
+    if both:
+        return mark
+    if compact.count(mark) > 1:
+        return ""
+    return "" if behind == 3 and mark == "," else mark
+
+
+def read_words(text: str) -> Decimal | None:
+    """Read a number in English words ('two hundred fifty thousand'), folded; None for what is no number."""
+    total = current = 0
+    tokens = [token for token in re.split(r"[\s-]+", text) if token and token != "and"]
+    for token in tokens:
+        if token in _STEPS:
+            total, current = total + max(current, 1) * _STEPS[token], 0
+        elif token == "hundred":
+            current = max(current, 1) * 100
+        elif token in _UNITS or token in _TENS:
+            current += _UNITS.get(token, _TENS.get(token, 0))
+        else:
+            return None
+    return Decimal(total + current) if tokens else None
+
+
+def plain_number(number: Decimal) -> int | float:
+    """Return a number as JSON holds it: whole where it is."""
+    return int(number) if number == number.to_integral_value() else float(number)

@@ -1,0 +1,111 @@
+"""The value types there are, by name: those of this package, and those that a program adds."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, cast
+
+from engine.errors import UsageError
+from engine.language.position import did_you_mean
+from engine.values.base import ValueType
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+_BUILT_IN = {
+    "amount": ("engine.values.amount", "Amount"),
+    "date": ("engine.values.date", "Date"),
+    "date_range": ("engine.values.date", "DateRange"),
+    "person": ("engine.values.person", "Person"),
+    "address": ("engine.values.address", "Address"),
+    "table": ("engine.values.table", "Table"),
+    "iban": ("engine.values.iban", "Iban"),
+    "boolean": ("engine.values.plain", "Boolean"),
+    "number": ("engine.values.plain", "PlainNumber"),
+    "text": ("engine.values.plain", "PlainText"),
+}
+
+_registered: dict[str, ValueType] = {}
+
+
+def value_type(name: str, /, **options: str) -> ValueType:
+    """Return the value type of a name, with options; raises UsageError for names and options that are not there.
+
+    Types that a pipeline declares under `types` are not here but in its schemas.
+    """
+    if name in _registered:
+        if options:
+            raise UsageError(f"the value type {name!r} has no options")
+        return _registered[name]
+    if name not in _BUILT_IN:
+        raise UsageError(f"there is no value type {name!r}", advice=did_you_mean(name, names()))
+    made = _class_of(name)
+    known = made.option_names
+    for option in options:
+        if option not in known:
+            advice = did_you_mean(option, known) if known else "Write the name alone."
+            raise UsageError(f"the value type {name!r} has no option {option!r}", advice=advice)
+    return made(**options)
+
+
+_WRITTEN = re.compile(r"(?P<name>[a-z_][a-z0-9_]*)\s*(?:\((?P<options>[^()]*)\))?")
+_OPTION = re.compile(r"\s*(?P<key>[a-z_]+)\s*=\s*(?P<value>[^,\s]+)\s*")
+
+
+def named_type(written: str) -> ValueType:
+    """Find the type that is written with its options: `date`, `amount(currency=USD)`; raises UsageError."""
+    match = _WRITTEN.fullmatch(written.strip())
+    if match is None:
+        raise UsageError(f"there is no value type {written!r}", advice=did_you_mean(written, names()))
+    given = [_OPTION.fullmatch(option) for option in (match["options"] or "").split(",") if option.strip()]
+    if None in given:
+        raise UsageError(f"{written!r}: an option is written name=value", advice="For example date(order=DMY).")
+    return value_type(match["name"], **{option["key"]: option["value"] for option in given if option is not None})
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all value types."""
+    return (*_BUILT_IN, *_registered)
+
+
+def is_registered(name: str) -> bool:
+    """Say whether a program has added the type."""
+    return name in _registered
+
+
+def register(model: type[BaseModel], name: str = "") -> ValueType:
+    """Add the type that a Pydantic class describes, under `name` or its own in lower case, for this process.
+
+    Its validators read what a model writes. Schemas and pipelines then write the name. Adding the same class again
+    changes nothing; raises UsageError where the name is taken, and PipelineError for a class no reply can have.
+    """
+    from engine.values.pydantic_value import PydanticValue  # noqa: PLC0415 - loads pydantic
+
+    chosen = name or model.__name__.lower()
+    made = PydanticValue.of(chosen, model)
+    if _registered.get(chosen) == made:
+        return made
+    refuse_name(chosen)
+    _registered[chosen] = made
+    return made
+
+
+def refuse_name(name: str, declared: Mapping[str, ValueType] | None = None) -> None:
+    """Raise UsageError for a name that a new type cannot have."""
+    from engine.language.schema_text import TYPE_NAMES  # noqa: PLC0415 - it reads types of this registry
+
+    if not name.isidentifier() or name != name.lower():
+        raise UsageError(
+            f"{name!r} is no name of a value type", advice="Use small letters, digits and underscores: clause_ref."
+        )
+    if name in TYPE_NAMES or name in names() or name in (declared or {}):
+        raise UsageError(f"there is a type {name!r} already", advice="Choose another name.")
+
+
+@functools.cache
+def _class_of(name: str) -> type[ValueType]:
+    module, attribute = _BUILT_IN[name]
+    return cast("type[ValueType]", getattr(importlib.import_module(module), attribute))

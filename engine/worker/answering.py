@@ -1,0 +1,141 @@
+"""Answers queries in threads, so that the worker's loop never waits for a disk or a picture."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import shutil
+import tempfile
+import threading
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from engine.errors import UsageError
+from engine.executor.events import Event
+from engine.worker.exit_codes import USER_ERRORS, exit_code_of
+from engine.worker.jobs import NewModels
+from engine.worker.live import LiveRun
+from engine.worker.live_build import LiveBuild
+from engine.worker.protocol import Answered, CaseChanged, CommandFailed
+from engine.worker.queries.desk import Desk
+from engine.worker.queries.registry import LaneName, Query, arguments, find_query
+
+THREADS: Final[Mapping[LaneName, int]] = {"read": 2, "edit": 1, "slow": 2, "long": 1}
+CLOSING_SECONDS = 2.0
+"""How long the end of the worker waits for queries that are being answered, all together."""
+
+
+@dataclass(eq=False)
+class _Asked:
+    id: str
+    query: Query
+    given: dict[str, Any]
+    forgotten: threading.Event = field(default_factory=threading.Event)
+
+
+class Answering:
+    """The threads that answer, and the questions on their way. Lives in one event loop; `write` takes one line."""
+
+    def __init__(
+        self,
+        write: Callable[[str], None],
+        new_models: NewModels,
+        live: Callable[[], LiveRun | None] = lambda: None,
+        build: Callable[[], LiveBuild | None] = lambda: None,
+    ) -> None:
+        """`new_models` makes what knows this machine's models; `live` returns the run that goes on, or the last.
+
+        `build` returns the build that goes on.
+        """
+        self._write = write
+        self._new_models = new_models
+        self._live = live
+        self._build = build
+        self._loop = asyncio.get_running_loop()
+        self._asked: dict[str, _Asked] = {}
+        self._waiting: dict[LaneName, queue.SimpleQueue[_Asked | None]] = {}
+        self._threads: list[threading.Thread] = []
+        self._scratch: Path | None = None
+
+    def ask(self, id: str, name: str, given: Mapping[str, Any]) -> None:
+        """Set a thread to answer; raises UsageError for what no query is."""
+        if not id or id in self._asked:
+            raise UsageError(f"ask: the id {id!r} is {'in use' if id else 'empty'}", advice="Give each query its own.")
+        found = find_query(name)
+        asked = _Asked(id, found, arguments(found, given))
+        self._asked[id] = asked
+        self._lane(found.lane).put(asked)
+
+    def forget(self, id: str) -> None:
+        """Give up a question: it is not begun any more, or its answer is dropped. An unknown one is no error."""
+        if (asked := self._asked.pop(id, None)) is not None and asked.query.lane != "edit":
+            asked.forgotten.set()
+
+    async def close(self) -> None:
+        """End the threads; what is still waiting is not answered."""
+        for asked in self._asked.values():
+            asked.forgotten.set()
+        for lane, waiting in self._waiting.items():
+            for _ in range(THREADS[lane]):
+                waiting.put(None)
+        end = self._loop.time() + CLOSING_SECONDS
+        for thread in self._threads:
+            await asyncio.to_thread(thread.join, max(end - self._loop.time(), 0.0))
+        if self._scratch is not None:
+            shutil.rmtree(self._scratch, ignore_errors=True)
+
+    def _lane(self, name: LaneName) -> queue.SimpleQueue[_Asked | None]:
+        """Return the queue of a lane; its threads start with its first question."""
+        if name not in self._waiting:
+            if self._scratch is None:
+                self._scratch = Path(tempfile.mkdtemp(prefix="redwell-worker-"))
+            self._waiting[name] = queue.SimpleQueue()
+            for number in range(THREADS[name]):
+                arguments_ = (self._waiting[name], self._scratch)
+                thread = threading.Thread(target=self._serve, args=arguments_, name=f"{name} {number}", daemon=True)
+                thread.start()
+                self._threads.append(thread)
+        return self._waiting[name]
+
+    def _serve(self, waiting: queue.SimpleQueue[_Asked | None], scratch: Path) -> None:
+        desk = Desk(scratch, lambda event: self._tell(event.to_json()), self._new_models, self._live, self._build)
+        try:
+            while (asked := waiting.get()) is not None:
+                desk.question, desk.is_given_up = asked.id, asked.forgotten.is_set
+                if not asked.forgotten.is_set():
+                    self._finish(asked, _answer(asked, desk))
+        finally:
+            desk.close()
+
+    def _finish(self, asked: _Asked, answer: Event) -> None:
+        line = answer.to_json()
+        if asked.query.lane == "edit" and isinstance(answer, Answered):
+            changed = CaseChanged(str(asked.given.get("case", "")), asked.query.name).to_json()
+            line = f"{line}\n{changed}"
+        self._call(self._deliver, asked, line)
+
+    def _deliver(self, asked: _Asked, line: str) -> None:
+        self._asked.pop(asked.id, None)
+        if not asked.forgotten.is_set():
+            self._write(line)
+
+    def _tell(self, line: str) -> None:
+        self._call(self._write, line)
+
+    def _call(self, function: Callable[..., None], *given: Any) -> None:
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(function, *given)
+
+
+def _answer(asked: _Asked, desk: Desk) -> Event:
+    try:
+        return Answered(asked.id, asked.query.name, asked.query.answer(desk, **asked.given))
+    except USER_ERRORS as error:
+        return CommandFailed(asked.id, "ask", str(error), error.advice, exit_code_of(error))
+    except Exception as error:  # noqa: BLE001 - the outermost guard: the trace goes to stderr, the window lives
+        traceback.print_exc()
+        message = f"a defect of Redwell stopped {asked.query.name}: {type(error).__name__}: {error}"
+        return CommandFailed(asked.id, "ask", message, "Please report it; the trace is in the log.", 1)

@@ -1,0 +1,172 @@
+"""A build as a user orders it: checked before anything is read, and its plan and report written at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from engine.documents.options import ParseOptions
+from engine.errors import UsageError
+from engine.executor.events import Emit, Event
+from engine.language.loader import Loaded, load_pipeline
+from engine.optimizer.build import BuildResult, NewAgents, build_pipeline
+from engine.optimizer.build_options import MINUTES, BuildOptions
+from engine.optimizer.frontier import Policy
+from engine.optimizer.judging import Criteria
+from engine.optimizer.local_agents import agents_over
+from engine.optimizer.plan_files import as_file
+from engine.optimizer.report import report_body, write_report
+from engine.optimizer.sampling import USUAL_ROWS
+from engine.optimizer.validation.criteria_file import read_criteria
+from engine.worker.jobs import RunJob, load_checked
+from engine.worker.live_build import LiveBuild
+from engine.worker.model_choice import Models
+from models.install import list_models
+from models.protocol import ModelBackend
+from storage.case import Case
+from storage.export.atomic import replacing
+
+PLAN_SUFFIXES = (".yaml", ".yml")
+REPORT_SUFFIXES = (".html", ".htm")
+
+
+@dataclass(frozen=True)
+class BuildJob:
+    """One build as ordered. `out` is the file for the chosen plan, `report` the page (its JSON lies beside it).
+
+    `validator` is a file of criteria that the user wrote or edited. `model` replaces those of the pipeline,
+    `agent_model` is who proposes and judges, "" for the same. The others as in engine.worker.jobs.RunJob.
+    """
+
+    pipeline: Path
+    case: Path
+    out: Path
+    inputs: tuple[str, ...] = ()
+    minutes: float = MINUTES
+    rows: int = USUAL_ROWS
+    policy: Policy = field(default=Policy())
+    validator: Path | None = None
+    report: Path | None = None
+    model: str = ""
+    agent_model: str = ""
+    seed: int = 0
+    workers: int | None = None
+    trust_code: bool = False
+    allow_hosts: tuple[str, ...] = ()
+    parse: ParseOptions = field(default=ParseOptions())
+
+
+@dataclass(frozen=True)
+class ReadyBuild:
+    """A job that passed every check. `given` is the pipeline as its file says, `loaded` with inputs and models set."""
+
+    job: BuildJob
+    given: Loaded
+    loaded: Loaded
+    options: BuildOptions
+
+
+@dataclass(frozen=True, slots=True)
+class PlanWritten(Event):
+    """The files of a build are there; `report` and `report_json` are "" where none was asked for."""
+
+    path: str
+    report: str
+    report_json: str
+
+
+def make_ready_build(job: BuildJob, models: Models) -> ReadyBuild:
+    """Load and check the pipeline, the files to write, the criteria and the models; no model is loaded.
+
+    Raises PipelineError, UsageError or EnvironmentMissing.
+    """
+    _check_files(job)
+    run = RunJob(
+        pipeline=job.pipeline,
+        case=job.case,
+        inputs=job.inputs,
+        outs=(job.out,),
+        model=job.model,
+        trust_code=job.trust_code,
+        allow_hosts=job.allow_hosts,
+    )
+    loaded = load_checked(run, models)
+    if job.agent_model:
+        models.stand_in(job.agent_model, is_chosen=True)
+    options = BuildOptions(
+        minutes=job.minutes,
+        rows=job.rows,
+        seed=job.seed,
+        policy=job.policy,
+        model=job.model,
+        agent_model=job.agent_model,
+        criteria=_criteria(job, loaded),
+        other_models=() if job.model else other_models(loaded),
+        parse=job.parse,
+        trust_code=job.trust_code,
+        **({"workers": job.workers} if job.workers is not None else {}),
+    )
+    return ReadyBuild(job, load_pipeline(job.pipeline), loaded, options)
+
+
+async def run_build(
+    ready: ReadyBuild,
+    case: Case,
+    models: Models,
+    emit: Emit,
+    *,
+    gated: Callable[[ModelBackend], ModelBackend] = lambda backend: backend,
+    new_agents: NewAgents = agents_over,
+    watch: Callable[[LiveBuild], None] = lambda live: None,
+) -> BuildResult:
+    """Build, and write the chosen plan and the report; also when the build was stopped or out of time.
+
+    `watch` is given the build when the search begins.
+    """
+    job = ready.job
+    folder = job.out.resolve().parent
+    result = await build_pipeline(
+        ready.loaded,
+        case,
+        open_model=lambda name: gated(models.open_model(name)),
+        open_embedder=models.open_embedder,
+        emit=emit,
+        new_agents=new_agents,
+        options=ready.options,
+        watch=lambda search: watch(LiveBuild(search, ready.given, job.pipeline, folder)),
+    )
+    with replacing(job.out) as part:
+        part.write_text(as_file(result.chosen.plan, ready.given, folder), encoding="utf-8")
+    page = beside = ""
+    if job.report is not None:
+        beside = str(write_report(report_body(result, ready.given, folder), job.report))
+        page = str(job.report)
+    emit(PlanWritten(str(job.out), page, beside))
+    return result
+
+
+def other_models(loaded: Loaded) -> tuple[str, ...]:
+    """Return the other language models that are installed here, the largest first: the largest answers best."""
+    own = {loaded.plan.default_model, *(getattr(node, "model", None) for node in loaded.plan.operators)}
+    here = [s for s in list_models() if s.kind == "language" and s.installed and not s.is_broken]
+    others = [s for s in here if s.id not in own and not (s.is_default and "" in own)]
+    return tuple(status.id for status in sorted(others, key=lambda status: -status.bytes))
+
+
+def _check_files(job: BuildJob) -> None:
+    for path, suffixes, what in ((job.out, PLAN_SUFFIXES, "--out"), (job.report, REPORT_SUFFIXES, "--report")):
+        if path is None:
+            continue
+        if path.suffix.lower() not in suffixes:
+            raise UsageError(f"{what} {path} has the wrong suffix", advice=f"Name a file *{suffixes[0]}.")
+        if not path.parent.is_dir():
+            raise UsageError(f"{what} {path}: there is no folder {path.parent}", advice="Make the folder first.")
+        if path.resolve() in (job.pipeline.resolve(), job.case.resolve()):
+            raise UsageError(f"{what} {path} would overwrite what the build reads", advice="Name another file.")
+
+
+def _criteria(job: BuildJob, loaded: Loaded) -> Mapping[str, Criteria]:
+    if job.validator is None:
+        return {}
+    return read_criteria(job.validator, [node.name for node in loaded.plan.operators])

@@ -1,0 +1,85 @@
+"""Every problem of a pipeline, without running it: what `redwell check` prints and the window shows at the cards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from engine.errors import PipelineError
+from engine.estimate.sources import look_at
+from engine.estimate.too_long import too_long
+from engine.language.checks import check
+from engine.language.loader import Loaded
+from engine.language.position import Path, Positions
+from engine.language.problems import Problem
+from engine.language.trust import trust_warnings
+from engine.worker.model_choice import Models, model_problems
+from engine.worker.surroundings import check_surroundings, peek_fields
+from models.rates import context_of
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What was found. `loaded` is None where the file cannot be loaded, which has one error."""
+
+    problems: tuple[Problem, ...]
+    loaded: Loaded | None
+
+
+def all_problems(
+    load: Callable[[], Loaded], file: str, new_models: Callable[[], Models], *, around: bool = True
+) -> Checked:
+    """List errors and warnings of what `load` reads. Raises UsageError for a wrong input.
+
+    With `around`, also those of its data, its output and the models of this machine.
+    """
+    try:
+        loaded = load()
+    except PipelineError as error:
+        problem = Problem(
+            error.args[0],
+            error.advice,
+            operator=error.operator,
+            file=error.file or file,
+            line=error.line,
+            column=error.column,
+        )
+        return Checked((problem,), None)
+    trust = trust_warnings(loaded.plan, loaded.positions)
+    if not around:
+        found = [*check(loaded.plan, positions=loaded.positions), *trust, *loaded.warnings]
+        return Checked(tuple(found), loaded)
+    fields, unreadable = peek_fields(loaded)
+    found = [
+        *check_surroundings(loaded, missing_data="warning"),
+        *unreadable,
+        *check(loaded.plan, source_fields=fields, positions=loaded.positions),
+        *trust,
+        *loaded.warnings,
+        *model_problems(loaded, new_models()),
+        *([] if unreadable else long_rows(loaded)),
+    ]
+    return Checked(tuple(found), loaded)
+
+
+def long_rows(loaded: Loaded) -> list[Problem]:
+    """Name the rows that will be too long for a prompt, where the datasets are there and the model is known."""
+    context = context_of(loaded.plan.default_model)
+    here = {d.name for d in loaded.plan.datasets if d.path and d.location(loaded.directory).exists()}
+    if context is None or not here:
+        return []
+    sources = {name: source for name, source in look_at(loaded).items() if name in here}
+    return too_long(loaded.plan, sources, context, loaded.positions)
+
+
+def place_of(problem: Problem, positions: Positions) -> Path:
+    """Return the path of the value that a problem blames, () where it blames none."""
+    if problem.line is None:
+        return ()
+    before: Path = ()
+    best = (0, 0)
+    for path, position in (*positions.values.items(), *positions.keys.items()):
+        at = (position.line, position.column)
+        if best <= at <= (problem.line, problem.column or 1) and (at > best or len(path) >= len(before)):
+            before, best = path, at
+    return before

@@ -1,0 +1,115 @@
+"""Results written to files: tables in every format, and reports with pictures of the pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.documents.options import ParseOptions
+from engine.errors import UsageError
+from engine.worker.report import REPORT_SUFFIX, write_report
+from storage.case import Case
+from storage.export.assemble import result_table
+from storage.export.cells import Lists
+from storage.export.csv import CsvOptions
+from storage.export.files import check_suffix, write_table
+from storage.export.long_form import Form, long_form
+from storage.export.reviews import ReviewOptions
+from storage.export.table import ResultTable
+
+Told = Callable[[int, int, str], None]
+"""Hears how much of how much is done, and of what; it may raise to stop the work."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutputOptions:
+    """How results are written. `columns` empty means the usual ones; `lists` as in storage.export.cells.
+
+    `table` names the table of a database, empty for the usual name. `form` and `reviews` are those of storage.export.
+    `rows` are the ids of the rows to write, None for all. `parse` opens encrypted files for pictures of their pages.
+    """
+
+    columns: tuple[str, ...] = ()
+    bom: bool = False
+    lists: Lists = "json"
+    table: str = ""
+    form: Form = "wide"
+    reviews: ReviewOptions = ReviewOptions()
+    rows: frozenset[str] | None = None
+    parse: ParseOptions = ParseOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """One results file, and the notes that a person should see."""
+
+    path: Path
+    rows: int
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ExportJob:
+    """Files to write from a run that is in a case."""
+
+    case: Path
+    run: str
+    outs: tuple[Path, ...]
+    output: OutputOptions = OutputOptions()
+
+
+class ExportStopped(Exception):
+    """Raised by what is told of progress, where the work is to stop; nothing half-written is left."""
+
+
+def check_format(out: Path) -> None:
+    """Raise ExportError if the suffix names no format of a table, nor a report."""
+    if out.suffix.lower() != REPORT_SUFFIX:
+        check_suffix(out)
+
+
+def write_outs(
+    case: Case,
+    run_id: str,
+    outs: Sequence[Path],
+    output: OutputOptions,
+    told: Told = lambda done, total, what: None,
+) -> tuple[ResultTable, list[Written]]:
+    """Write the results of a run to each file; return the table too, one row for each result.
+
+    Raises ExportError, DiskFull, DocumentError or NotInCase, and what `told` raises.
+    """
+    table = result_table(
+        case,
+        run_id,
+        columns=output.columns or None,
+        reviews=output.reviews,
+        only=output.rows,
+        told=lambda done, total: told(done, total, "rows"),
+    )
+    shaped = long_form(table) if output.form == "long" else table
+    options = CsvOptions(bom=output.bom, lists=output.lists)
+    written = []
+    for number, out in enumerate(outs):
+        if out.suffix.lower() == REPORT_SUFFIX:
+            notes = write_report(case, run_id, table, out, output.parse, lambda done, total: told(done, total, "pages"))
+            written.append(Written(out, len(table.rows), notes))
+            continue
+        told(number, len(outs), "files")
+        notes = write_table(shaped, out, csv_options=options, sqlite_table=output.table)
+        written.append(Written(out, len(shaped.rows), notes))
+    return table, written
+
+
+def row_ids(case: Case, run_id: str, numbers: str) -> frozenset[str]:
+    """Read numbers of rows as people write them, `1,4-7` as in the table; raises UsageError."""
+    total = case.count_results(run_id)
+    wanted: set[int] = set()
+    for part in numbers.split(","):
+        first, dash, last = part.strip().partition("-")
+        ends = (first, last if dash else first)
+        if not all(end.strip().isdecimal() for end in ends) or not 1 <= int(ends[0]) <= int(ends[1]) <= total:
+            raise UsageError(f"--rows {numbers}: {part!r} names no rows", advice=f"Write 1-{total}, such as 1,4-7.")
+        wanted |= set(range(int(ends[0]) - 1, int(ends[1])))
+    return frozenset(row.id for row in case.delivered_rows(run_id, numbers=sorted(wanted)))

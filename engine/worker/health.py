@@ -1,0 +1,117 @@
+"""What works on this machine and what to install, as data: `redwell doctor` and the window show it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+from pathlib import Path
+
+from engine.documents.events import FileFailed, Parsed
+from engine.documents.ingest import ingest_folder
+from engine.documents.options import ParseOptions
+from models.doctor import Check
+from models.doctor import checks as model_checks
+from models.errors import ModelError
+from models.install import cache_folder
+from models.rates import load_rates
+from models.servers.remembered import RememberedServer, list_servers
+
+HELPFUL = frozenset({"Processor", "Graphics card", "Memory", "Disk", "Speed"})
+"""Checks that may fail without stopping a run; they are notes, the others are needs."""
+
+TEST_WORDS = "Record 4711 read by OCR"
+
+
+def all_checks() -> list[Check]:
+    """Look at everything. Takes some seconds: a model answers once and a picture is read."""
+    return [*model_checks(), *check_speed(), check_cache(), check_ocr(), check_network(), *server_checks()]
+
+
+def check_speed() -> list[Check]:
+    """Check that the speed of the default model was measured, for estimates; nothing where it is not installed."""
+    try:
+        rates = load_rates()
+    except ModelError:
+        return []  # what is wrong with the model itself is said by a check of its own
+    if rates is None:
+        advice = "Measure it, so that runs can be estimated: `redwell models measure`."
+        return [Check("Speed", False, "the speed of the default model is not known here", advice)]
+    read, written = rates.prompt_per_second, rates.sampled_per_second
+    return [Check("Speed", True, f"the default model reads {read:,.0f} tokens a second and writes {written:,.0f}")]
+
+
+def is_helpful(check: Check) -> bool:
+    """Say whether a check that fails is only a note."""
+    return check.name in HELPFUL or check.name.startswith("Server ")
+
+
+def check_cache() -> Check:
+    """Check that models can be kept: the cache folder, or the nearest folder that is there, can be written."""
+    folder = cache_folder()
+    existing = next(path for path in (folder, *folder.parents) if path.exists())
+    ok = os.access(existing, os.W_OK)
+    advice = "" if ok else "Give yourself the right to write there, or set REDWELL_CACHE to another folder."
+    return Check("Cache folder", ok, f"{folder}{'' if ok else ' cannot be written'}", advice)
+
+
+def check_ocr() -> Check:
+    """Read a picture of a few words in a parsing child, with the models that come with the OCR library."""
+    with tempfile.TemporaryDirectory(prefix="redwell-doctor-") as folder:
+        picture = Path(folder) / "words.png"
+        _draw_words(picture)
+        text, error = asyncio.run(_read(picture))
+    wanted, got = TEST_WORDS.replace(" ", ""), "".join(text.split())
+    if wanted.lower() in got.lower():
+        return Check("Reading files and OCR", True, f"read {text!r} from a test picture")
+    detail = error or f"read {text!r}, not {TEST_WORDS!r}, from a test picture"
+    return Check("Reading files and OCR", False, detail, "Install Redwell again: `make setup`.")
+
+
+def check_network() -> Check:
+    """State what holds on every machine: nothing is sent anywhere."""
+    return Check(
+        "Network",
+        True,
+        "not used: everything runs on this machine; only `models install` and `models get --online` download, and a "
+        "server is asked where you name one",
+    )
+
+
+async def _read(picture: Path) -> tuple[str, str]:
+    """Return the text that was read, or what went wrong."""
+    async for event in ingest_folder([picture], known=lambda id: False, options=ParseOptions(threads=1), workers=1):
+        if isinstance(event, Parsed):
+            return event.document.text, ""
+        if isinstance(event, FileFailed):
+            return "", event.message
+    return "", "the parsing process gave no answer"
+
+
+def _draw_words(path: Path) -> None:
+    from PIL import Image, ImageDraw, ImageFont  # noqa: PLC0415 - only this check draws
+
+    page = Image.new("RGB", (900, 200), "white")
+    ImageDraw.Draw(page).text((40, 70), TEST_WORDS, fill="black", font=ImageFont.load_default(size=48))
+    page.save(path)
+
+
+def server_checks() -> list[Check]:
+    """Check that each server with a name answers; a note, not a need."""
+    found = []
+    for server in list_servers():
+        answers, told = server_state(server)
+        found.append(Check(f"Server {server.name}", answers, told, "" if answers else "Start it, or remove its name."))
+    return found
+
+
+def server_state(server: RememberedServer) -> tuple[bool, str]:
+    """Say whether a server answers now, and what it serves."""
+    from models.servers.looking import look_at_server  # noqa: PLC0415 - the HTTP client
+
+    try:
+        facts = look_at_server(server.location)
+    except ModelError as error:
+        return False, f"{error}; when it was added: {server.told}"
+    context = f"context {facts.context_tokens:,} tokens" if facts.context_tokens else "context not told"
+    return True, f"{facts.kind}, model {facts.title}, {context}; when it was added: {server.told}"

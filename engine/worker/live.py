@@ -1,0 +1,210 @@
+"""A run while it goes on: how far it is, the latest rows of each operator, and why rows were turned down."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import psutil
+
+from engine.executor.events import Event
+from engine.executor.run_state import OperatorState, RunState
+from engine.operators.base import Outcome
+from engine.rows import Row
+from storage.codec import dump_json
+
+KEPT_ROWS = 500
+"""Rows of each operator that are kept to be looked at; all of them are in the case when the operator is done."""
+
+TOLD_REASONS = 100
+SHOWN_CHARACTERS = 160
+SHOWN_FIELDS = 12
+_LESS_TELLING = ("text", "path", "pages", "kind")
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorLine:
+    """One operator. `per_minute` are work items lately; it and `left_seconds` are None while they cannot be told."""
+
+    name: str
+    kind: str
+    done: int
+    total: int
+    rejected: int
+    failed: int
+    is_finished: bool
+    per_minute: float | None
+    left_seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonLine:
+    """How many rows an operator rejected or failed so far, and why."""
+
+    operator: str
+    fate: str
+    reason: str
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunProgress(Event):
+    """How far a run is, told about twice a second.
+
+    Speeds are tokens a second lately; `memory_bytes` is that of the worker and all its child processes. `other_reasons`
+    counts the rows whose reasons are not among `reasons`.
+    """
+
+    run_id: str
+    elapsed_seconds: float
+    left_seconds: float | None
+    files_done: int
+    files_total: int
+    files_failed: int
+    operators: tuple[OperatorLine, ...]
+    calls_made: int
+    calls_from_cache: int
+    read_per_second: float
+    written_per_second: float
+    loading: str
+    model: str
+    memory_bytes: int
+    reasons: tuple[ReasonLine, ...]
+    other_reasons: int
+
+
+@dataclass(frozen=True, slots=True)
+class LiveRow:
+    """A row as it was made: some of its fields, long ones cut, with `…` at the end."""
+
+    row_id: str
+    values: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class LiveRows:
+    """Rows of one operator from `offset`, the latest first. `operator` is the one asked for, or the last with rows."""
+
+    operator: str
+    offset: int
+    total: int
+    rows: tuple[LiveRow, ...]
+
+
+class LiveRun:
+    """What is known of the run that goes on, or was the last. Events come in one thread, questions in others."""
+
+    def __init__(self) -> None:
+        self.state = RunState()
+        self.memory_bytes = 0
+        self._reasons: Counter[tuple[str, str, str]] = Counter()
+        self._rows: dict[str, OrderedDict[str, LiveRow]] = {}
+        self._lock = threading.Lock()
+
+    def take(self, event: Event) -> None:
+        """Take in one event."""
+        self.state.take(event)
+
+    def watch(self, operator: str, outcome: Outcome) -> None:
+        """See what an operator made of some rows (engine.executor.tools.WatchOutcome)."""
+        with self._lock:
+            for rejected in outcome.rejected:
+                self._reasons[operator, "rejected", rejected.reason] += 1
+            for failed in outcome.failed:
+                self._reasons[operator, "failed", failed.error] += 1
+            kept = self._rows.setdefault(operator, OrderedDict())
+            for row in outcome.rows[-KEPT_ROWS:]:
+                kept[row.id] = LiveRow(row.id, preview(row))
+                kept.move_to_end(row.id)
+            while len(kept) > KEPT_ROWS:
+                kept.popitem(last=False)
+
+    def rows(self, operator: str, offset: int, limit: int) -> LiveRows:
+        """Return some of the latest rows."""
+        with self._lock:
+            if not operator:
+                operator = next((name for name in reversed(self._rows) if self._rows[name]), "")
+            rows = list(reversed(self._rows.get(operator, {}).values()))
+        return LiveRows(operator, offset, len(rows), tuple(rows[offset : offset + limit]))
+
+    def progress(self) -> RunProgress:
+        """Say how far the run is."""
+        state, now = self.state, self.state.clock()
+        with self._lock:
+            told = self._reasons.most_common(TOLD_REASONS)
+            others = self._reasons.total() - sum(count for _, count in told)
+            rejected: Counter[str] = Counter()
+            for (operator, fate, _), count in self._reasons.items():
+                rejected[operator] += count if fate == "rejected" else 0
+        lines = [_line(operator, rejected[operator.name], now) for operator in state.operators.values()]
+        read, written = state.calls.speeds(now)
+        files = state.files.values()
+        return RunProgress(
+            run_id=state.run_id,
+            elapsed_seconds=state.elapsed_seconds,
+            left_seconds=max((line.left_seconds for line in lines if line.left_seconds is not None), default=None),
+            files_done=sum(each.done for each in files),
+            files_total=sum(each.total for each in files),
+            files_failed=sum(each.failed for each in files),
+            operators=tuple(lines),
+            calls_made=state.calls.made,
+            calls_from_cache=state.calls.from_cache,
+            read_per_second=read,
+            written_per_second=written,
+            loading=state.loading,
+            model=state.model,
+            memory_bytes=self.memory_bytes,
+            reasons=tuple(ReasonLine(*key, count) for key, count in told),
+            other_reasons=others,
+        )
+
+
+def preview(row: Row) -> dict[str, str]:
+    """Choose the fields of a row that tell most, as short texts."""
+    telling = [name for name in row.values if name not in _LESS_TELLING] or list(row.values)
+    return {name: _short(row.values[name]) for name in telling[:SHOWN_FIELDS]}
+
+
+def family_memory() -> int:
+    """Add up the resident memory of this process and all that it started, in bytes; takes some milliseconds."""
+    me = psutil.Process()
+    total = 0
+    for process in (me, *me.children(recursive=True)):
+        try:
+            total += process.memory_info().rss
+        except psutil.NoSuchProcess:  # it ended meanwhile
+            continue
+    return total
+
+
+def _line(operator: OperatorState, rejected: int, now: float) -> OperatorLine:
+    pace = operator.per_second(now)
+    end = operator.end
+    return OperatorLine(
+        name=operator.name,
+        kind=operator.kind,
+        done=operator.done,
+        total=operator.total,
+        rejected=end.rejected if end else rejected,
+        failed=end.failed if end else operator.failed,
+        is_finished=end is not None,
+        per_minute=None if pace is None else pace * 60,
+        left_seconds=operator.seconds_left(now),
+    )
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else _joined(value)
+    text = " ".join(text[: SHOWN_CHARACTERS * 2].split())
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}…"
+
+
+def _joined(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, Sequence) and all(isinstance(item, str) for item in value):
+        return "; ".join(value)
+    return dump_json(value)

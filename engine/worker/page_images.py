@@ -1,0 +1,73 @@
+"""Pictures of the pages that evidence lies on, with its lines marked."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.documents.document import Box
+from engine.documents.options import ParseOptions
+from engine.documents.render import render_page
+from engine.errors import DocumentError
+from engine.executor.sources import load_document
+from engine.rows import DocumentId
+from storage.case import Case
+from storage.evidence import EvidenceRecord
+
+
+@dataclass(frozen=True, slots=True)
+class PageImage:
+    """A page to draw, or that was drawn: `file` and `page` as in citations."""
+
+    document_id: str
+    page: int
+    boxes: tuple[Box, ...]
+
+
+def marked_pages(case: Case, places: Iterable[EvidenceRecord]) -> list[PageImage]:
+    """Gather the boxes of all places by page, in the order of first mention."""
+    boxes: dict[tuple[str, int], list[Box]] = {}
+    for place in places:
+        if place.document_id is None or place.first_line is None or place.last_line is None:
+            continue
+        document = load_document(case, DocumentId(place.document_id))
+        for line in document.lines[place.first_line - 1 : place.last_line]:
+            marks = boxes.setdefault((place.document_id, line.page), [])
+            if line.box is not None and line.box not in marks:
+                marks.append(line.box)
+    return [PageImage(document, page, tuple(found)) for (document, page), found in boxes.items()]
+
+
+def draw(case: Case, image: PageImage, out: Path, options: ParseOptions, *, dpi: int = 150) -> None:
+    """Write a PNG of the page with its boxes; raises DocumentError when that cannot be done."""
+    file, member = source_file(case, image.document_id)
+    if not member and _sha256(file) != image.document_id:
+        raise DocumentError(
+            f"{file} has changed since it was read",
+            reason="changed",
+            advice="Run the pipeline again, then trace again.",
+        )
+    render_page(file, image.page, boxes=image.boxes, out=out, dpi=dpi, member=member, options=options)
+
+
+def source_file(case: Case, document_id: str) -> tuple[Path, str]:
+    """Find the file of a document: its path, and the name within it for one that lies inside a mail or archive.
+
+    Raises DocumentError when it is not where it was found.
+    """
+    paths = [Path(found.path) for found in case.paths(document_id)]
+    for path in paths:
+        for outer in (path, *path.parents):
+            if outer.is_file():
+                return outer, "" if outer == path else path.relative_to(outer).as_posix()
+    tried = ", ".join(str(path) for path in paths) or "no known place"
+    raise DocumentError(
+        f"the file is no longer at {tried}", reason="missing", advice="Put it back, or ingest it from where it is now."
+    )
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,0 +1,98 @@
+"""Pipelines as files: those of a case lie in a folder beside it, and the command line reads them as they are."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.errors import UsageError
+from engine.language.yaml_reader import MAX_CHARACTERS
+from storage.export.atomic import replacing
+
+SUFFIXES = (".yaml", ".yml")
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineFile:
+    """A pipeline beside a case. `changed_at`: seconds since 1970."""
+
+    path: str
+    name: str
+    changed_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class SavedPipeline:
+    """A file with its text; `digest` tells whether it was changed by others since."""
+
+    path: str
+    name: str
+    directory: str
+    text: str
+    digest: str
+
+
+def questions_folder(case: Path) -> Path:
+    """Return the folder of a case's pipelines; it need not be there."""
+    return case.with_name(f"{case.stem} questions")
+
+
+def list_files(case: Path) -> list[PipelineFile]:
+    """List the pipelines beside a case, the one changed last first."""
+    folder = questions_folder(case)
+    files = [path for path in folder.iterdir() if path.suffix in SUFFIXES] if folder.is_dir() else []
+    found = [PipelineFile(str(path), path.stem, path.stat().st_mtime) for path in files if path.is_file()]
+    return sorted(found, key=lambda file: (-file.changed_at, file.name))
+
+
+def read_file(path: Path) -> SavedPipeline:
+    """Read a pipeline file as text; raises UsageError where that cannot be."""
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            text = file.read(MAX_CHARACTERS)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}", advice="Choose another file.") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is not UTF-8 text", advice="Choose a pipeline file (YAML).") from error
+    return _saved(path, text)
+
+
+def write_file(path: Path, text: str, *, before: str, overwrite: bool) -> SavedPipeline:
+    """Write a pipeline file, and its folder if that is not there.
+
+    `before` is the digest that the file had. Raises UsageError where it has another one, or where a new file is there
+    already, unless `overwrite`.
+    """
+    if path.suffix not in SUFFIXES:
+        path = path.with_name(f"{path.name}.yaml")
+    if path.exists() and not overwrite and (not before or read_file(path).digest != before):
+        what = "was changed by another program" if before else "is there already"
+        raise UsageError(f"{path} {what}", advice="Save it under another name.")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as beside:
+            beside.write_bytes(text.encode("utf-8"))
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}", advice="Choose another place.") from error
+    return _saved(path, text)
+
+
+def rename_file(path: Path, name: str) -> SavedPipeline:
+    """Give a file another name in its folder; raises UsageError where the name is taken or no name of a file."""
+    stem = name.strip().removesuffix(path.suffix)
+    if not stem or any(character in stem for character in '/\\:*?"<>|') or stem.startswith("."):
+        raise UsageError(f"{name!r} cannot be the name of a file", advice="Use letters, digits and spaces.")
+    target = path.with_name(stem + path.suffix)
+    if target.exists() and target != path:
+        raise UsageError(f"{target.name} is there already", advice="Choose another name.")
+    try:
+        path.rename(target)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be renamed: {error.strerror}", advice="Choose another name.") from error
+    return read_file(target)
+
+
+def _saved(path: Path, text: str) -> SavedPipeline:
+    digest = hashlib.sha256(text.encode("utf-8")).hexdigest()
+    return SavedPipeline(str(path), path.stem, str(path.resolve().parent), text, digest)

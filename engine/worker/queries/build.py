@@ -1,0 +1,297 @@
+"""Improving a question: what is chosen before a build, its plans while it goes on and after it, and the use of one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from engine.directives.registry import DIRECTIVES
+from engine.errors import UsageError
+from engine.estimate.total import forecast
+from engine.executor.run import refuse_problems
+from engine.language.loader import Loaded, load_pipeline, parse_pipeline
+from engine.optimizer.gold import LEAST_ROWS
+from engine.optimizer.judging import Aim, Criteria, Criterion
+from engine.optimizer.plan_files import as_file
+from engine.optimizer.validation.criteria import template_criteria
+from engine.optimizer.validation.criteria_file import read_criteria, write_criteria
+from engine.results.gold import gold_rows
+from engine.worker.build_files import BuildFiles, build_files, make_folder, read_report
+from engine.worker.pipeline_files import SavedPipeline, questions_folder, write_file
+from engine.worker.queries.desk import Desk
+from engine.worker.queries.registry import query
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorCriteria:
+    """What a good answer of an operator is like, a sentence a test. `source`: yours, judge (the last build), template.
+
+    `is_used`: the next build is to judge by these, and not by criteria that it writes itself.
+    """
+
+    operator: str
+    task: str
+    correctness: tuple[str, ...] = ()
+    precision: tuple[str, ...] = ()
+    recall: tuple[str, ...] = ()
+    source: str = "yours"
+    is_used: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class BuildSetup:
+    """What a person wants to know before a build. `pipeline` is the file as the queue names it.
+
+    `seconds` is what the question takes for all documents now, None where the speed of the model is not known;
+    `reviewed` the rows of the last run that were judged: from `least_reviewed` on they outrank the judge.
+    """
+
+    pipeline: str
+    criteria: tuple[OperatorCriteria, ...]
+    reviewed: int
+    least_reviewed: int
+    calls: int
+    seconds: float | None
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlanWords:
+    """A directive in words."""
+
+    name: str
+    title: str
+    does: str
+
+
+@dataclass(frozen=True, slots=True)
+class SideBySide:
+    """What two plans wrote of one sample document: rows as JSON objects, and why it was turned down, "" if it was not.
+
+    `documents` are those there are, as [id, name]; `operators` the part of the plan whose outputs these are. All is
+    empty where no part was tried with both plans.
+    """
+
+    operators: tuple[str, ...]
+    documents: tuple[tuple[str, str], ...]
+    document: str
+    left: tuple[dict[str, Any], ...]
+    right: tuple[dict[str, Any], ...]
+    left_reason: str
+    right_reason: str
+
+
+@query("build.directives")
+def directives(desk: Desk) -> list[PlanWords]:
+    """List what plans are rewritten by, in words."""
+    return [PlanWords(one.name, one.name.replace("_", " ").capitalize(), one.purpose) for one in DIRECTIVES]
+
+
+@query("build.setup", lane="slow")
+def setup(desk: Desk, *, case: str, pipeline: str, model: str = "") -> BuildSetup:
+    """Say what a build of a pipeline file starts from; raises PipelineError for one that cannot run."""
+    loaded = load_pipeline(Path(pipeline))
+    refuse_problems(loaded)
+    files = build_files(Path(case), Path(pipeline))
+    total = forecast(loaded, case=Path(case), model=model)
+    seconds = total.seconds if total.seconds is not None and math.isfinite(total.seconds) else None
+    return BuildSetup(
+        pipeline=str(Path(pipeline).expanduser().resolve()),
+        criteria=tuple(_criteria(loaded, files)),
+        reviewed=_reviewed(desk, case),
+        least_reviewed=LEAST_ROWS,
+        calls=total.calls,
+        seconds=seconds,
+        model=total.model,
+    )
+
+
+@query("build.prepare")
+def prepare(desk: Desk, *, case: str, pipeline: str, criteria: tuple[OperatorCriteria, ...] = ()) -> BuildFiles:
+    """Keep the criteria that a person wants to be used; return the files that the command `build` is to be given.
+
+    `validator` of the answer is "" where there are none. Raises UsageError.
+    """
+    files = build_files(Path(case), Path(pipeline))
+    make_folder(files)
+    used = {one.operator: _as_criteria(one) for one in criteria if one.is_used}
+    if used:
+        write_criteria(Path(files.validator), used)
+        return files
+    Path(files.validator).unlink(missing_ok=True)
+    return BuildFiles(files.out, files.report, "")
+
+
+@query("build.last", lane="slow")
+def last(desk: Desk, *, case: str, pipeline: str) -> dict[str, Any] | None:
+    """Return how the last build of a pipeline ended and its plans, without their texts; None where there was none."""
+    files = build_files(Path(case), Path(pipeline))
+    body = read_report(files)
+    if body is None:
+        return None
+    told = {key: value for key, value in body.items() if key not in ("plans", "parts", "whole")}
+    plans = [{**_short(plan), **_rated(body, plan["id"])} for plan in body["plans"]]
+    return {**told, "plans": plans, "report": files.report}
+
+
+@query("build.plan", lane="slow")
+def plan(desk: Desk, *, case: str, pipeline: str, plan: int) -> dict[str, Any]:
+    """Return one plan: its YAML, what changed from the plan before (`diff`), and how each part of it was rated."""
+    found = _plan(desk, case, pipeline, plan)
+    ratings = [
+        {"operators": part["operators"], "is_whole": part.get("is_whole", False), **entry}
+        for part in _parts(desk, case, pipeline)
+        for entry in part["entries"]
+        if entry["plan"] == plan
+    ]
+    return {**found, "ratings": ratings}
+
+
+@query("build.outputs", lane="slow")
+def outputs(desk: Desk, *, case: str, pipeline: str, left: int, right: int, document: str = "") -> SideBySide:
+    """Return what two plans wrote of a sample document, "" for the first one that both were tried on."""
+    for part in reversed(_parts(desk, case, pipeline)):
+        body = part["outputs"]
+        mine, theirs = (body["plans"].get(str(id)) for id in (left, right))
+        if mine is None or theirs is None:
+            continue
+        documents = tuple((one["id"], one["name"]) for one in body["documents"])
+        chosen = document if document in dict(documents) else next(iter(dict(documents)), "")
+        nothing: dict[str, Any] = {"rows": [], "rejected": ""}
+        one, other = (side["documents"].get(chosen, nothing) for side in (mine, theirs))
+        return SideBySide(
+            operators=tuple(part["operators"]),
+            documents=documents,
+            document=chosen,
+            left=tuple(one["rows"]),
+            right=tuple(other["rows"]),
+            left_reason=one["rejected"],
+            right_reason=other["rejected"],
+        )
+    return SideBySide((), (), "", (), (), "", "")
+
+
+@query("build.use")
+def use(desk: Desk, *, case: str, pipeline: str, plan: int) -> SavedPipeline:
+    """Write a plan as a pipeline of its own among those of the case, under a name that no other has.
+
+    The same plan is not written twice. Raises UsageError.
+    """
+    found = _plan(desk, case, pipeline, plan)
+    files, folder = build_files(Path(case), Path(pipeline)), questions_folder(Path(case))
+    loaded = parse_pipeline(found["yaml"], directory=Path(files.out).parent)
+    text = as_file(loaded.plan, loaded, folder)
+    for path in _names(folder, Path(pipeline).stem):
+        if not path.exists() or path.read_text(encoding="utf-8") == text:
+            return write_file(path, text, before="", overwrite=True)
+    raise AssertionError("there are names without end")
+
+
+def _names(folder: Path, stem: str) -> Iterable[Path]:
+    yield folder / f"{stem} improved.yaml"
+    number = 2
+    while True:
+        yield folder / f"{stem} improved {number}.yaml"
+        number += 1
+
+
+def _plan(desk: Desk, case: str, pipeline: str, id: int) -> dict[str, Any]:
+    live = desk.build_of(pipeline)
+    if live is not None:
+        found = live.plan(id)
+    else:
+        body = read_report(build_files(Path(case), Path(pipeline))) or {"plans": []}
+        found = next((one for one in body["plans"] if one["id"] == id), None)
+    if found is None:
+        raise UsageError(f"the build of {Path(pipeline).stem} knows no plan {id}", advice="Improve the question again.")
+    return found
+
+
+def _parts(desk: Desk, case: str, pipeline: str) -> list[dict[str, Any]]:
+    """Return the parts that plans were tried on; whole plans, where they were compared, come last."""
+    live = desk.build_of(pipeline)
+    if live is not None:
+        return live.parts()
+    body = read_report(build_files(Path(case), Path(pipeline))) or {}
+    return [*body.get("parts", ()), *([{**body["whole"], "is_whole": True}] if body.get("whole") else ())]
+
+
+# -- criteria --------------------------------------------------------------------------------------------------------
+
+
+def _criteria(loaded: Loaded, files: BuildFiles) -> Iterable[OperatorCriteria]:
+    """Give the criteria of each operator that asks a model: a person's, else those of the last build, else ours."""
+    asking = [node.name for node in loaded.plan.operators if node.traits().calls_model]
+    path = Path(files.validator)
+    mine = read_criteria(path) if path.is_file() else {}
+    judged = _judged(files)
+    for name in asking:
+        if name in mine:
+            yield _shown(name, mine[name], "yours")
+        elif name in judged:
+            yield _shown(name, judged[name], "judge")
+        else:
+            yield _shown(name, template_criteria(loaded.plan, [name]), "template")
+
+
+def _judged(files: BuildFiles) -> Mapping[str, Criteria]:
+    """Return the criteria of the last build by the operator that they are about, those of the user's own plan first."""
+    found: dict[str, Criteria] = {}
+    for part in (read_report(files) or {}).get("parts", ()):
+        if part["criteria"] is not None and part["operators"]:
+            tests = tuple(Criterion(aim=Aim(one["aim"]), text=one["text"]) for one in part["criteria"]["tests"])
+            found.setdefault(part["operators"][-1], Criteria(task=part["criteria"]["task"], tests=tests))
+    return found
+
+
+def _shown(operator: str, criteria: Criteria, source: str) -> OperatorCriteria:
+    tests = {aim.value: tuple(one.text for one in criteria.tests if one.aim is aim) for aim in Aim}
+    return OperatorCriteria(operator, criteria.task, **tests, source=source, is_used=source == "yours")
+
+
+def _as_criteria(one: OperatorCriteria) -> Criteria:
+    texts = [(aim, text.strip()) for aim in Aim for text in getattr(one, aim.value)]
+    tests = tuple(Criterion(aim=aim, text=text) for aim, text in texts if text)
+    if not one.task.strip() or not tests:
+        raise UsageError(
+            f"the criteria of {one.operator} need a task and at least one test",
+            advice="Write a sentence each, or let the judge write them.",
+        )
+    return Criteria(task=one.task.strip(), tests=tests)
+
+
+def _reviewed(desk: Desk, case: str) -> int:
+    """Count the rows that people judged of the last run with results."""
+    opened = desk.reading(case)
+    delivered = [run for run in opened.runs() if opened.results(run.id) is not None]
+    return len(gold_rows(opened, delivered[-1].id)) if delivered else 0
+
+
+# -- reports ---------------------------------------------------------------------------------------------------------
+
+
+def _short(plan: Mapping[str, Any]) -> dict[str, Any]:
+    kept = ("id", "parent", "directive", "words", "step", "depth", "by_model", "dropped")
+    return {key: plan[key] for key in kept}
+
+
+def _rated(body: Mapping[str, Any], id: int) -> dict[str, Any]:
+    """Return the rating of a plan on the most rows; of the comparison of whole plans, where it was in that."""
+    parts = [*body["parts"], *([body["whole"]] if body["whole"] else ())]
+    entries = [entry for part in parts for entry in part["entries"] if entry["plan"] == id]
+    rated = [entry for entry in entries if entry["ratings"]]
+    if not rated:
+        return {"score": None, "rows": 0, "seconds": None, "failures": 0, "is_satisfied": False, "tokens": None}
+    best = max(rated, key=lambda entry: entry["ratings"][-1]["rows"])
+    last = best["ratings"][-1]
+    return {
+        "score": last["score"],
+        "rows": last["rows"],
+        "seconds": best["seconds"],
+        "failures": len(last["failures"]),
+        "is_satisfied": last["satisfied"],
+        "tokens": best["tokens"],
+    }

@@ -1,0 +1,77 @@
+"""What charts of results show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.errors import UsageError
+from engine.results.charts import Bars, Matrix, OverTime, Period, Unit, count_by_document, count_over_time, count_values
+from engine.results.table import Selection, result_view
+from engine.worker.queries.desk import Desk
+from engine.worker.queries.registry import query
+from storage.export.assemble import file_names
+
+MOST_BARS = 500
+MOST_CELLS = 40_000
+
+
+@dataclass(frozen=True, slots=True)
+class NamedMatrix:
+    """A matrix with the names of its documents."""
+
+    matrix: Matrix
+    files: tuple[str, ...]
+
+
+@query("charts.values")
+def values(
+    desk: Desk,
+    *,
+    case: str,
+    run: str,
+    column: str,
+    unit: Unit = "documents",
+    most: int = 30,
+    only: Selection = Selection(),  # noqa: B008 - frozen
+) -> Bars:
+    """Count rows, or their documents, by what a column names."""
+    _check_most(most, MOST_BARS)
+    return count_values(result_view(desk.reading(case), run), only, column, unit, most)
+
+
+@query("charts.time")
+def time(
+    desk: Desk,
+    *,
+    case: str,
+    run: str,
+    column: str,
+    period: Period = "year",
+    only: Selection = Selection(),  # noqa: B008 - frozen
+) -> OverTime:
+    """Count the dates of a column by year or month."""
+    return count_over_time(result_view(desk.reading(case), run), only, column, period)
+
+
+@query("charts.matrix")
+def matrix(
+    desk: Desk,
+    *,
+    case: str,
+    run: str,
+    column: str,
+    most_values: int = 30,
+    most_documents: int = 40,
+    only: Selection = Selection(),  # noqa: B008 - frozen
+) -> NamedMatrix:
+    """Count rows by document and by what a column names."""
+    _check_most(most_values * most_documents, MOST_CELLS)
+    opened = desk.reading(case)
+    found = count_by_document(result_view(opened, run), only, column, most_values, most_documents)
+    files = file_names(opened)
+    return NamedMatrix(found, tuple(files[document] for document in found.documents))
+
+
+def _check_most(most: int, limit: int) -> None:
+    if not 1 <= most <= limit:
+        raise UsageError(f"a chart of {most} parts", advice=f"Ask for 1 to {limit}.")

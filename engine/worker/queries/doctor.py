@@ -1,0 +1,60 @@
+"""What `redwell doctor` says, as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.worker.health import all_checks, is_helpful
+from engine.worker.queries.desk import Desk
+from engine.worker.queries.registry import query
+from models.catalog import default_entry
+from models.doctor import Check
+from models.install import default_model
+
+State = Literal["ok", "note", "missing"]
+
+
+Mend = Literal["", "install", "measure", "settings"]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedThing:
+    """One thing looked at; `advice` says what to do, empty when there is nothing to do.
+
+    `mend`: what the window can do about it, with `subject`, the id of a model.
+    """
+
+    name: str
+    state: State
+    detail: str
+    advice: str
+    mend: Mend = ""
+    subject: str = ""
+
+
+@query("doctor.checks", lane="slow")
+def checks(desk: Desk) -> list[CheckedThing]:
+    """Look at this machine; takes some seconds."""
+    found = all_checks()
+    states: list[State] = ["ok" if check.ok else "note" if is_helpful(check) else "missing" for check in found]
+    return [
+        CheckedThing(check.name, state, check.detail, check.advice, *_mend(check))
+        for check, state in zip(found, states, strict=True)
+    ]
+
+
+def _mend(check: Check) -> tuple[Mend, str]:
+    """Say what the window can do about a check that failed."""
+    if check.ok:
+        return "", ""
+    match check.name:
+        case "Default model":
+            return "install", default_model()
+        case "Embedding model":
+            return "install", default_entry("embedding").id
+        case "Speed":
+            return "measure", default_model()
+        case "Memory":
+            return "settings", ""
+    return "", ""

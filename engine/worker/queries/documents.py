@@ -1,0 +1,150 @@
+"""The table of documents, one document, its tags and stars, and the files that could not be read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from engine.documents.outline import Section, outline_of
+from engine.errors import UsageError
+from engine.executor.sources import load_document
+from engine.rows import DocumentId
+from engine.worker.queries.desk import Desk
+from engine.worker.queries.registry import query
+from storage.documents import DocumentPath, FailedFile
+from storage.listing import DocumentFilter, Facets, ListedDocument, SortColumn
+
+MOST_ROWS = 500
+"""Rows in one answer, so that none is long on its way."""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentsPage:
+    """Rows of the table from `offset`; `total` counts all that fit the filter."""
+
+    offset: int
+    total: int
+    rows: tuple[ListedDocument, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FailuresPage:
+    """Files that could not be read from `offset`; `total` counts all of them."""
+
+    offset: int
+    total: int
+    rows: tuple[FailedFile, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PageFacts:
+    """One page: its size in points as shown (0 where the kind has no pages), and where its text came from and why."""
+
+    width: float
+    height: float
+    source: str
+    reason: str
+    first_line: int | None
+    last_line: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentDetails:
+    """One document with its pages. `metadata` is what the file says of itself."""
+
+    row: ListedDocument
+    paths: tuple[DocumentPath, ...]
+    pages: tuple[PageFacts, ...]
+    outline: tuple[tuple[int, str, int], ...]
+    metadata: dict[str, Any]
+    warnings: tuple[str, ...]
+
+
+@query("documents.page")
+def page(
+    desk: Desk,
+    *,
+    case: str,
+    offset: int = 0,
+    limit: int = 100,
+    sort: SortColumn = "name",
+    descending: bool = False,
+    only: DocumentFilter = DocumentFilter(),  # noqa: B008 - frozen
+) -> DocumentsPage:
+    """Return some rows of the table, sorted and filtered."""
+    check_page(offset, limit)
+    opened = desk.reading(case)
+    rows = opened.list_documents(offset=offset, limit=limit, sort=sort, descending=descending, wanted=only)
+    return DocumentsPage(offset, opened.count_documents(only), tuple(rows))
+
+
+@query("documents.facets")
+def facets(desk: Desk, *, case: str, only: DocumentFilter = DocumentFilter()) -> Facets:  # noqa: B008 - frozen
+    """Count documents by type, tag and year."""
+    return desk.reading(case).facets(only)
+
+
+@query("documents.tags")
+def tags(desk: Desk, *, case: str) -> list[str]:
+    """List the tags in use."""
+    return desk.reading(case).tags()
+
+
+@query("documents.one")
+def one(desk: Desk, *, case: str, document: str) -> DocumentDetails:
+    """Return all about one document but its lines."""
+    opened = desk.reading(case)
+    found = load_document(opened, DocumentId(document))
+    spans = [(p.lines.first, p.lines.last) if p.lines else (None, None) for p in found.pages]
+    pages = tuple(
+        PageFacts(p.width, p.height, p.source, p.reason, *span) for p, span in zip(found.pages, spans, strict=True)
+    )
+    return DocumentDetails(
+        row=opened.listed_document(document),
+        paths=tuple(opened.paths(document)),
+        pages=pages,
+        outline=tuple((entry.level, entry.title, entry.page) for entry in found.outline),
+        metadata=dict(found.metadata),
+        warnings=found.warnings,
+    )
+
+
+@query("documents.outline", lane="slow")
+def outline(desk: Desk, *, case: str, document: str) -> tuple[Section, ...]:
+    """Return the sections of a document with their first and last lines and pages, in order."""
+    return outline_of(load_document(desk.reading(case), DocumentId(document)))
+
+
+@query("documents.failures")
+def failures(desk: Desk, *, case: str, offset: int = 0, limit: int = 100) -> FailuresPage:
+    """Return some of the files that could not be read, by path, with the reason and what to do."""
+    check_page(offset, limit)
+    opened = desk.reading(case)
+    return FailuresPage(offset, opened.count_failures(), tuple(opened.failures(offset=offset, limit=limit)))
+
+
+@query("documents.star", lane="edit")
+def star(desk: Desk, *, case: str, documents: tuple[str, ...], on: bool = True) -> list[str]:
+    """Give documents a star or take it away; return those that were asked for."""
+    with desk.writing(case) as opened:
+        opened.star(documents, on=on)
+    return list(documents)
+
+
+@query("documents.tag", lane="edit")
+def tag(desk: Desk, *, case: str, documents: tuple[str, ...], tag: str, on: bool = True) -> list[str]:
+    """Tag documents or take the tag off; return those that were asked for."""
+    with desk.writing(case) as opened:
+        if on:
+            opened.tag(documents, tag)
+        else:
+            opened.untag(documents, tag)
+    return list(documents)
+
+
+def check_page(offset: int, limit: int) -> None:
+    """Raise UsageError unless rows can be asked for like this."""
+    if offset < 0 or not 1 <= limit <= MOST_ROWS:
+        raise UsageError(
+            f"rows from {offset}, {limit} of them", advice=f"offset is 0 or more, limit from 1 to {MOST_ROWS}."
+        )

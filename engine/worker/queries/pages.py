@@ -1,0 +1,123 @@
+"""A page as a picture, and its lines with their boxes."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from engine.documents.codec import box_to_json
+from engine.documents.options import ParseOptions
+from engine.errors import DocumentError, UsageError
+from engine.executor.sources import load_document
+from engine.rows import DocumentId
+from engine.worker.page_images import PageImage, draw
+from engine.worker.queries.desk import Desk
+from engine.worker.queries.registry import query
+
+POINTS_PER_INCH = 72
+SCALES = (0.1, 6.0)
+"""Smallest and largest scale of a picture; 1.0 is 72 pixels an inch."""
+
+KEPT_PICTURES = 200
+MOST_LINES = 2000
+"""Lines in one answer: the one page of a text file can have many more."""
+
+
+@dataclass(frozen=True, slots=True)
+class PagePicture:
+    """A PNG of one page. The file lasts at least until some hundred other pages were drawn.
+
+    `needs_password`: the document is encrypted and the password was none or wrong; then there is no file.
+    """
+
+    document: str
+    page: int
+    scale: float
+    file: str
+    needs_password: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PageLine:
+    """One line; `box` is x0, y0, x1, y1 in points from the page's top left, None for formats without pages."""
+
+    number: int
+    text: str
+    box: list[float] | None
+    source: str
+    confidence: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class PageText:
+    """The lines of one page, up to MOST_LINES of `total_lines`; `width`, `height` in points, 0 for pageless formats."""
+
+    document: str
+    name: str
+    page: int
+    pages: int
+    width: float
+    height: float
+    source: str
+    total_lines: int
+    lines: tuple[PageLine, ...]
+
+
+@query("pages.picture", lane="slow")
+def picture(
+    desk: Desk, *, case: str, document: str, page: int, scale: float = 2.0, password: str | None = None
+) -> PagePicture:
+    """Draw a page in a child process; `password` opens an encrypted PDF."""
+    if not SCALES[0] <= scale <= SCALES[1]:
+        raise UsageError(f"pages.picture: scale is {scale}", advice=f"Write {SCALES[0]} to {SCALES[1]}.")
+    dpi = round(POINTS_PER_INCH * scale)
+    name = hashlib.sha256(f"{document} {page} {dpi}".encode()).hexdigest()[:24]
+    out = desk.scratch / f"{name}.png"
+    if not out.exists():
+        options = ParseOptions(password=password, threads=1)
+        drawn = out.with_suffix(f".{id(desk)}.png")
+        try:
+            draw(desk.reading(case), PageImage(document, page, ()), drawn, options, dpi=dpi)
+        except DocumentError as error:
+            if error.reason != "encrypted":
+                raise
+            return PagePicture(document, page, dpi / POINTS_PER_INCH, "", needs_password=True)
+        drawn.replace(out)
+        _forget_oldest(desk)
+    return PagePicture(document, page, dpi / POINTS_PER_INCH, str(out))
+
+
+@query("pages.lines")
+def lines(desk: Desk, *, case: str, document: str, page: int, near: int | None = None) -> PageText:
+    """Return the lines of a page, with their boxes: where there are too many, those around the line `near`."""
+    found = load_document(desk.reading(case), DocumentId(document))
+    if not 1 <= page <= len(found.pages):
+        raise UsageError(f"{found.filename} has no page {page}", advice=f"Its pages: 1 to {len(found.pages)}.")
+    at = found.pages[page - 1]
+    there = found.lines[at.lines.first - 1 : at.lines.last] if at.lines else ()
+    total = len(there)
+    if total > MOST_LINES:
+        before = (near or there[0].number) - there[0].number - MOST_LINES // 2
+        start = min(max(before, 0), total - MOST_LINES)
+        there = there[start : start + MOST_LINES]
+    return PageText(
+        document=document,
+        name=found.filename,
+        page=page,
+        pages=len(found.pages),
+        width=at.width,
+        height=at.height,
+        source=at.source,
+        total_lines=total,
+        lines=tuple(PageLine(ln.number, ln.text, box_to_json(ln.box), ln.source, ln.confidence) for ln in there),
+    )
+
+
+def _forget_oldest(desk: Desk) -> None:
+    """Keep the folder small; another thread may delete the same picture."""
+    pictures = sorted(desk.scratch.glob("*.png"), key=lambda file: file.name)
+    if len(pictures) <= KEPT_PICTURES:
+        return
+    ages = sorted((file.stat().st_mtime, file) for file in pictures if file.exists())
+    for _, file in ages[: len(ages) - KEPT_PICTURES]:
+        file.unlink(missing_ok=True)

@@ -1,0 +1,114 @@
+"""The queue of runs of a case; every edit returns the whole queue."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from engine.errors import UsageError
+from engine.worker.queries.desk import Desk
+from engine.worker.queries.registry import query
+from engine.worker.queue_file import (
+    QueueEntry,
+    QueueKind,
+    QueueState,
+    add_entry,
+    change_entry,
+    find_entry,
+    load_queue,
+    move_entry,
+    questions_folder,
+    save_queue,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A pipeline in the folder beside the case."""
+
+    name: str
+    path: str
+
+
+@query("queue.show")
+def show(desk: Desk, *, case: str) -> list[QueueEntry]:
+    """Return the queue of a case."""
+    return load_queue(_path(case))
+
+
+@query("queue.questions")
+def questions(desk: Desk, *, case: str) -> list[Question]:
+    """List the pipelines in the folder beside the case, by name."""
+    files = questions_folder(_path(case)).glob("*.y*ml")
+    return [Question(file.stem, str(file)) for file in sorted(files, key=lambda file: file.name.casefold())]
+
+
+@query("queue.add", lane="edit")
+def add(  # noqa: PLR0913 - what an entry is
+    desk: Desk,
+    *,
+    case: str,
+    pipeline: str,
+    input: str = "",
+    model: str = "",
+    kind: QueueKind = "run",
+    options: Mapping[str, Any] | None = None,
+) -> list[QueueEntry]:
+    """Put a run or a build of a pipeline file at the end of the queue; raises UsageError where there is no such file.
+
+    A build takes the place of an earlier one of the same pipeline.
+    """
+    path = Path(pipeline).expanduser()
+    if not path.is_file():
+        raise UsageError(f"there is no pipeline {path}", advice="Choose a YAML file of a pipeline.")
+    queue = add_entry(
+        load_queue(_path(case)), str(path.resolve()), input=input, model=model, kind=kind, options=options
+    )
+    return _saved(case, queue)
+
+
+@query("queue.remove", lane="edit")
+def remove(desk: Desk, *, case: str, entry: int) -> list[QueueEntry]:
+    """Take a run off the queue; what it has delivered stays in the case."""
+    return _saved(case, change_entry(load_queue(_path(case)), entry, lambda found: None))
+
+
+@query("queue.move", lane="edit")
+def move(desk: Desk, *, case: str, entry: int, step: int) -> list[QueueEntry]:
+    """Move a run by so many places, up with a negative number."""
+    return _saved(case, move_entry(load_queue(_path(case)), entry, step))
+
+
+@query("queue.mark", lane="edit")
+def mark(
+    desk: Desk, *, case: str, entry: int, state: QueueState, run: str | None = None, told: str = ""
+) -> list[QueueEntry]:
+    """Note how far a run of the queue is; `run`: which run of the case it is, if that is known."""
+    queue = load_queue(_path(case))
+    run_id = find_entry(queue, entry).run_id if run is None else run
+    return _saved(case, change_entry(queue, entry, lambda old: replace(old, state=state, told=told, run_id=run_id)))
+
+
+@query("queue.choose", lane="edit")
+def choose(
+    desk: Desk, *, case: str, entry: int, input: str, model: str = "", trust_code: bool = False
+) -> list[QueueEntry]:
+    """Choose which documents a waiting run reads, with which model, and whether the pipeline's own Python may run."""
+
+    def change(old: QueueEntry) -> QueueEntry:
+        if old.state == "running":
+            raise UsageError("this run is going on", advice="Cancel it first.")
+        return replace(old, input=input, model=model, trust_code=trust_code, state="waiting", told="")
+
+    return _saved(case, change_entry(load_queue(_path(case)), entry, change))
+
+
+def _saved(case: str, queue: list[QueueEntry]) -> list[QueueEntry]:
+    save_queue(_path(case), queue)
+    return queue
+
+
+def _path(case: str) -> Path:
+    return Path(case).expanduser().resolve()

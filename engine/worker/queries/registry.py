@@ -1,0 +1,136 @@
+"""The queries there are: found by name, their arguments checked against the function that answers them."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import inspect
+import types
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
+
+from engine.errors import UsageError
+from engine.language.position import did_you_mean
+
+LaneName = Literal["read", "edit", "slow", "long"]
+"""Where a query is answered: `read` looks things up in milliseconds, `edit` makes a short change, one at a time,
+`slow` may take seconds (drawing a page, looking at the machine), and `long` minutes (installing a model), one at a
+time."""
+
+GROUPS: Mapping[str, str] = types.MappingProxyType(
+    {
+        "build": "engine.worker.queries.build",
+        "case": "engine.worker.queries.case",
+        "charts": "engine.worker.queries.charts",
+        "doctor": "engine.worker.queries.doctor",
+        "documents": "engine.worker.queries.documents",
+        "ingest": "engine.worker.queries.ingest",
+        "models": "engine.worker.queries.models",
+        "names": "engine.worker.queries.names",
+        "offline": "engine.worker.queries.offline",
+        "pages": "engine.worker.queries.pages",
+        "pipelines": "engine.worker.queries.pipelines",
+        "queue": "engine.worker.queries.queue",
+        "results": "engine.worker.queries.results",
+        "reviews": "engine.worker.queries.reviews",
+        "run": "engine.worker.queries.run",
+        "sample": "engine.worker.queries.sample",
+        "search": "engine.worker.queries.search",
+        "settings": "engine.worker.queries.settings",
+    }
+)
+"""First part of a query's name -> its module, imported when it is first asked."""
+
+Answer = TypeVar("Answer", bound=Callable[..., Any])
+_NAMES = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One query: `answer` takes the desk and the arguments by name, and returns what JSON or a dataclass can hold."""
+
+    name: str
+    lane: LaneName
+    answer: Callable[..., Any]
+
+
+_queries: dict[str, Query] = {}
+
+
+def query(name: str, *, lane: LaneName = "read") -> Callable[[Answer], Answer]:
+    """Register the function below as the answer to `name`; its keyword-only parameters are the query's arguments.
+
+    A parameter may be text, a number, a boolean, a choice (Literal), a tuple of these, None, or a frozen dataclass of
+    them; what has no default must be given.
+    """
+
+    def register(answer: Answer) -> Answer:
+        _queries[name] = Query(name, lane, answer)
+        return answer
+
+    return register
+
+
+def find_query(name: str) -> Query:
+    """Return a query by its name; raises UsageError naming those there are."""
+    group = name.partition(".")[0]
+    if group in GROUPS:
+        importlib.import_module(GROUPS[group])
+    if name not in _queries:
+        known = sorted(q for q in _queries if q.startswith(f"{group}.")) or [f"{other}.…" for other in GROUPS]
+        raise UsageError(f"unknown query {name!r}", advice=did_you_mean(name, known))
+    return _queries[name]
+
+
+def arguments(asked: Query, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Check what a query was given; return its arguments by name. Raises UsageError."""
+    hints = typing.get_type_hints(asked.answer)
+    parameters = inspect.signature(asked.answer).parameters.values()
+    wanted = {p.name: p.default is p.empty for p in parameters if p.kind is p.KEYWORD_ONLY}
+    return _read(asked.name, wanted, hints, given)
+
+
+def _read(where: str, wanted: Mapping[str, bool], hints: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Read an object; `wanted`: its keys, and whether each must be there."""
+    for key in given:
+        if key not in wanted:
+            raise UsageError(f"{where}: unknown key {key!r}", advice=did_you_mean(key, tuple(wanted)) or "It has none.")
+    for key, is_needed in wanted.items():
+        if is_needed and key not in given:
+            raise UsageError(f"{where}: the key {key!r} is missing", advice=f"Keys: {', '.join(wanted)}.")
+    return {key: _value(f"{where}: {key}", hints[key], value) for key, value in given.items()}
+
+
+def _value(where: str, hint: Any, value: Any) -> Any:  # noqa: PLR0911 - one return per kind of type
+    origin, parts = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (types.UnionType, typing.Union):
+        return None if value is None else _value(where, next(part for part in parts if part is not type(None)), value)
+    if origin is Literal:
+        if value not in parts:
+            raise UsageError(f"{where} is {value!r}", advice=f"Write one of {', '.join(map(str, parts))}.")
+        return value
+    if origin is tuple:
+        if not isinstance(value, list):
+            raise UsageError(f"{where} must be a list")
+        return tuple(_value(where, parts[0], item) for item in value)
+    if origin in (dict, Mapping):
+        if not isinstance(value, dict):
+            raise UsageError(f"{where} must be an object")
+        return value
+    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        if not isinstance(value, dict):
+            raise UsageError(f"{where} must be an object")
+        fields = dataclasses.fields(hint)
+        needed = {f.name: f.default is f.default_factory is dataclasses.MISSING for f in fields}
+        return hint(**_read(where, needed, typing.get_type_hints(hint), value))
+    return _plain(where, hint, value)
+
+
+def _plain(where: str, kind: Any, value: Any) -> Any:
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if kind is Any or (isinstance(value, kind) and (kind is bool or not isinstance(value, bool))):
+        return value
+    raise UsageError(f"{where} must be {_NAMES.get(kind, kind)}, not {value!r}")

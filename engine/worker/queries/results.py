@@ -1,0 +1,321 @@
+"""Results of the runs of a case: tables a page at a time, groups, and the evidence of a cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from engine.documents.codec import box_to_json
+from engine.documents.document import Document
+from engine.errors import UsageError
+from engine.executor.sources import load_document
+from engine.results.doubt import doubt_of
+from engine.results.names import resolved_columns
+from engine.results.sections import UNGROUPED, Grouping, Heading, Sections
+from engine.results.table import Selection, result_view
+from engine.results.values import date_of, is_empty, number_of, shown
+from engine.rows import DocumentId
+from engine.values.cells import is_typed
+from engine.worker.queries.desk import Desk
+from engine.worker.queries.documents import check_page
+from engine.worker.queries.registry import query
+from storage.case import Case
+from storage.evidence import EvidenceRecord
+from storage.export.assemble import citation_of
+from storage.export.table import inner_value
+from storage.result_rows import DeliveredRow
+from storage.reviewed import NO_REVIEW, CellReview, ReviewBook, RowReview
+
+MOST_CHARACTERS = 4000
+"""Characters of a cell in a page of the table; `results.cell` returns all of them."""
+
+SAMPLED_ROWS = 200
+"""Rows whose values tell the kind of a column."""
+
+Kind = Literal["text", "number", "date", "list", "flag"]
+
+
+@dataclass(frozen=True, slots=True)
+class RunEntry:
+    """One run. `rows` is None while it has delivered nothing."""
+
+    id: str
+    name: str
+    status: str
+    model: str
+    started_at: str
+    finished_at: str | None
+    rows: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnInfo:
+    """A column; `resolved_by` is the operator that decided which of its values are one, empty when none did."""
+
+    name: str
+    kind: Kind
+    resolved_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class TableInfo:
+    """What a table of results is made of."""
+
+    run: str
+    columns: tuple[ColumnInfo, ...]
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRow:
+    """One row: `number` from 1 in the order of the run, `cells` by column as text, after corrections.
+
+    By place of the column: `missing` were not located, `corrected` hold another value than the model's, `verdicts` are
+    what was said of cells, `cut` have more text than is given here, `doubts` say what speaks against a cell.
+    """
+
+    id: str
+    number: int
+    cells: tuple[str, ...]
+    missing: tuple[int, ...]
+    corrected: tuple[int, ...]
+    verdicts: dict[str, str]
+    cut: tuple[int, ...]
+    verdict: str
+    note: str
+    doubts: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownHeading:
+    """The heading of a group in the place of a row (engine.results.sections.Heading)."""
+
+    heading: str
+    count: int
+    is_folded: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RowsPage:
+    """Rows of the table from `offset`; `total` counts all lines, `selected` the rows without headings, each once."""
+
+    offset: int
+    total: int
+    selected: int
+    rows: tuple[ShownRow | ShownHeading, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Values that a column names and how many rows have each, most first; `others` values are left out."""
+
+    column: str
+    counts: tuple[tuple[str, int], ...]
+    others: int
+
+
+@dataclass(frozen=True, slots=True)
+class CellPlace:
+    """One place of a value. `inside` leads into a list or object; without a document it was not located.
+
+    `boxes` are points on the page, `lines` inclusive numbers in the document.
+    """
+
+    inside: str
+    value: str
+    document: str
+    file: str
+    page: int
+    first_line: int
+    last_line: int
+    boxes: tuple[list[float], ...]
+    quote: str
+    method: str
+    score: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class CellDetails:
+    """One cell: the value that holds, the model's own, what was said of it, and where it was found."""
+
+    row: str
+    column: str
+    value: Any
+    original: Any
+    verdict: str
+    note: str
+    who: str
+    made_at: str
+    places: tuple[CellPlace, ...]
+
+
+@query("results.runs")
+def runs(desk: Desk, *, case: str) -> list[RunEntry]:
+    """List the runs of a case, last started first."""
+    opened = desk.reading(case)
+    return [
+        RunEntry(
+            id=run.id,
+            name=f"Run {run.id}",
+            status=run.status,
+            model=run.model_name,
+            started_at=run.started_at,
+            finished_at=run.finished_at,
+            rows=None if opened.results(run.id) is None else opened.count_results(run.id),
+        )
+        for run in reversed(opened.runs())
+    ]
+
+
+@query("results.table")
+def table(desk: Desk, *, case: str, run: str) -> TableInfo:
+    """Describe the table of a run."""
+    opened = desk.reading(case)
+    resolved = {found.column: found.operator for found in resolved_columns(opened, run)}
+    sample = list(opened.delivered_rows(run, limit=SAMPLED_ROWS))
+    columns = tuple(
+        ColumnInfo(column, kind_of(row.values.get(column) for row in sample), resolved.get(column, ""))
+        for column in opened.result_columns(run)
+    )
+    return TableInfo(run, columns, opened.count_results(run))
+
+
+@query("results.page")
+def page(
+    desk: Desk,
+    *,
+    case: str,
+    run: str,
+    offset: int = 0,
+    limit: int = 100,
+    only: Selection = Selection(),  # noqa: B008 - frozen
+    grouping: Grouping = UNGROUPED,
+) -> RowsPage:
+    """Return some rows, sorted, filtered and grouped; without all that, none but these are read."""
+    check_page(offset, limit)
+    opened = desk.reading(case)
+    columns = opened.result_columns(run)
+    if only.is_everything and not grouping.column:
+        rows = list(opened.delivered_rows(run, offset=offset, limit=limit))
+        identities = [row.identity(columns) for row in rows]
+        book = ReviewBook(opened.review_edits_of(identities))
+        reviewed = zip(rows, map(book.review, identities, (row.values for row in rows)), strict=True)
+        total = opened.count_results(run)
+        return RowsPage(offset, total, total, tuple(_shown_row(row, columns, review) for row, review in reviewed))
+    view = result_view(opened, run)
+
+    def shown_line(line: Heading | int) -> ShownRow | ShownHeading:
+        if isinstance(line, Heading):
+            return ShownHeading(line.value, line.count, line.is_folded)
+        return _shown_row(view.rows[line], columns, view.review(line))
+
+    if grouping.column:
+        sections = Sections(view, only, grouping)
+        lines = tuple(map(shown_line, sections.lines(offset, limit)))
+        return RowsPage(offset, len(sections), sections.rows, lines)
+    chosen = view.select(only)
+    return RowsPage(offset, len(chosen), len(chosen), tuple(map(shown_line, chosen[offset : offset + limit])))
+
+
+@query("results.group")
+def group(
+    desk: Desk,
+    *,
+    case: str,
+    run: str,
+    column: str,
+    only: Selection = Selection(),  # noqa: B008 - frozen
+    most: int = 500,
+) -> Group:
+    """Count the rows by what a column names."""
+    counts = result_view(desk.reading(case), run).group(column, only)
+    ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0].casefold()))
+    return Group(column, tuple(ordered[:most]), max(len(ordered) - most, 0))
+
+
+@query("results.cell")
+def cell(desk: Desk, *, case: str, run: str, row: str, column: str) -> CellDetails:
+    """Return all about one cell: its whole value, what was said of it, and each place with its boxes."""
+    opened = desk.reading(case)
+    columns = opened.result_columns(run)
+    if column not in columns:
+        raise UsageError(f"the results have no column {column!r}", advice=f"Columns: {', '.join(columns)}.")
+    found = next(opened.delivered_rows(run, numbers=opened.result_numbers(run, [row])))
+    identity = found.identity(columns)
+    review = ReviewBook(opened.review_edits_of([identity])).review(identity, found.values)
+    said = review.cells.get(column, CellReview())
+    original = found.values.get(column)
+    return CellDetails(
+        row=row,
+        column=column,
+        value=review.values(found.values).get(column),
+        original=original,
+        verdict=said.verdict or review.whole.verdict,
+        note=said.note or review.whole.note,
+        who=said.who or review.whole.who,
+        made_at=said.made_at or review.whole.made_at,
+        places=tuple(_places(opened, opened.evidence(run, row, column), original, column)),
+    )
+
+
+def kind_of(values: Iterable[Any]) -> Kind:
+    """Say what a column holds, judged by some of its values."""
+    there = [value for value in values if not is_empty(value)]
+    if there and all(isinstance(value, bool) for value in there):
+        return "flag"
+    if any(map(is_typed, there)):
+        return "text"
+    if there and all(isinstance(value, list | dict) for value in there):
+        return "list"
+    if there and all(number_of(value) is not None for value in there):
+        return "number"
+    return "date" if there and all(date_of(value) is not None for value in there) else "text"
+
+
+def _shown_row(row: DeliveredRow, columns: tuple[str, ...], review: RowReview) -> ShownRow:
+    values = row.values if review is NO_REVIEW else review.values(row.values)
+    texts = [shown(values.get(column)) for column in columns]
+    cells = review.cells
+    return ShownRow(
+        id=row.id,
+        number=row.number + 1,
+        cells=tuple(text[:MOST_CHARACTERS] for text in texts),
+        missing=tuple(place for place, column in enumerate(columns) if column in row.not_located),
+        corrected=tuple(place for place, column in enumerate(columns) if column in cells and cells[column].is_replaced),
+        verdicts={column: cells[column].verdict for column in columns if column in cells and cells[column].verdict},
+        cut=tuple(place for place, text in enumerate(texts) if len(text) > MOST_CHARACTERS),
+        verdict=review.verdict,
+        note=review.note,
+        doubts=dict(doubt_of(values).cells),
+    )
+
+
+def _places(case: Case, records: Iterable[EvidenceRecord], value: Any, column: str) -> Iterable[CellPlace]:
+    found = list(records)
+    ids = {record.document_id for record in found if record.document_id is not None}
+    documents: dict[str, Document] = {id: load_document(case, DocumentId(id)) for id in ids}
+    files = {id: document.filename for id, document in documents.items()}
+    for record in found:
+        cited = citation_of(case, record, files)
+        yield CellPlace(
+            inside=record.path if record.path != column else "",
+            value=shown(inner_value(value, column, record.path))[:MOST_CHARACTERS],
+            document=record.document_id or "",
+            file=cited.file or "",
+            page=record.page or 1,
+            first_line=record.first_line or 0,
+            last_line=record.last_line or 0,
+            boxes=_boxes(documents.get(record.document_id or ""), record),
+            quote=cited.quote,
+            method=record.method,
+            score=record.score,
+        )
+
+
+def _boxes(document: Document | None, record: EvidenceRecord) -> tuple[list[float], ...]:
+    if document is None or record.first_line is None or record.last_line is None:
+        return ()
+    lines = document.lines[record.first_line - 1 : record.last_line]
+    boxes = (box_to_json(line.box) for line in lines if line.page == (record.page or line.page))
+    return tuple(box for box in boxes if box is not None)

@@ -1,0 +1,135 @@
+"""What a person says of results: verdicts, corrections, notes; taken back and made again; how far she is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from engine.errors import UsageError
+from engine.results.gold import reviewer, write_gold
+from engine.results.table import result_view
+from engine.results.values import shown, typed
+from engine.worker.queries.desk import Desk
+from engine.worker.queries.registry import query
+from storage.case import Case
+from storage.result_rows import DeliveredRow
+from storage.reviewed import ReviewBook
+from storage.reviews import WHOLE_ROW, EditKind, ReviewEdit, ReviewStep
+
+MOST_NOTE_CHARACTERS = 4000
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewProgress:
+    """How many rows were judged, by verdict; `unplaced` rows of earlier runs were judged and are not in this one."""
+
+    rows: int
+    reviewed: int
+    accepted: int
+    corrected: int
+    rejected: int
+    unplaced: int
+
+
+@query("reviews.progress")
+def progress(desk: Desk, *, case: str, run: str) -> ReviewProgress:
+    """Count the rows that were judged."""
+    opened = desk.reading(case)
+    if opened.review_stamp()[1] == 0:
+        return ReviewProgress(opened.count_results(run), 0, 0, 0, 0, 0)
+    view = result_view(opened, run)
+    verdicts = [review.verdict for review in view.reviews.values()]
+    return ReviewProgress(
+        rows=len(view.rows),
+        reviewed=view.reviewed,
+        accepted=verdicts.count("accepted"),
+        corrected=verdicts.count("corrected"),
+        rejected=verdicts.count("rejected"),
+        unplaced=view.unplaced,
+    )
+
+
+@query("reviews.gold", lane="slow")
+def gold(desk: Desk, *, case: str, run: str, file: str) -> int:
+    """Write the rows that were judged as gold answers (JSON lines); return how many."""
+    return write_gold(desk.reading(case), run, Path(file).expanduser())
+
+
+@query("reviews.judge", lane="edit")
+def judge(
+    desk: Desk,
+    *,
+    case: str,
+    run: str,
+    rows: tuple[str, ...],
+    kind: Literal["accept", "reject", "clear"],
+    column: str = "",
+) -> int:
+    """Accept or reject rows, or their cells in one column, or take that back; return how many."""
+    with desk.writing(case) as opened:
+        found = _rows(opened, run, rows, column)
+        _save(opened, run, [_edit(opened, run, row, column, kind) for row in found])
+    return len(found)
+
+
+@query("reviews.correct", lane="edit")
+def correct(desk: Desk, *, case: str, run: str, row: str, column: str, text: str) -> str:
+    """Put what a person typed in place of a value, or take the correction back if it is the model's; return it."""
+    with desk.writing(case) as opened:
+        (found,) = _rows(opened, run, (row,), column)
+        if not column:
+            raise UsageError("a correction is of one cell", advice="Name the column.")
+        original = found.values.get(column)
+        value = original if text.strip() == shown(original) else typed(text, original)
+        identity = found.identity(opened.result_columns(run))
+        held = ReviewBook(opened.review_edits_of([identity])).review(identity, found.values)
+        if value == held.values(found.values).get(column):
+            return shown(value)
+        kind: EditKind = "clear" if value == original else "correct"
+        _save(opened, run, [ReviewEdit(identity, column, kind, original=original, value=value)])
+    return shown(value)
+
+
+@query("reviews.note", lane="edit")
+def note(desk: Desk, *, case: str, run: str, row: str, text: str, column: str = "") -> str:
+    """Write a note on a row or a cell in place of an earlier one; empty text takes it off."""
+    if len(text) > MOST_NOTE_CHARACTERS:
+        raise UsageError(f"a note has at most {MOST_NOTE_CHARACTERS} characters", advice="Write less.")
+    with desk.writing(case) as opened:
+        (found,) = _rows(opened, run, (row,), column)
+        edit = _edit(opened, run, found, column, "note", text.strip())
+        _save(opened, run, [edit])
+    return text.strip()
+
+
+@query("reviews.undo", lane="edit")
+def undo(desk: Desk, *, case: str) -> ReviewStep | None:
+    """Take the last step back; None when there is none."""
+    with desk.writing(case) as opened:
+        return opened.undo_review()
+
+
+@query("reviews.redo", lane="edit")
+def redo(desk: Desk, *, case: str) -> ReviewStep | None:
+    """Make the step again that was taken back last; None when there is none."""
+    with desk.writing(case) as opened:
+        return opened.redo_review()
+
+
+def _rows(case: Case, run: str, rows: tuple[str, ...], column: str) -> list[DeliveredRow]:
+    columns = case.result_columns(run)
+    if column and column not in columns:
+        raise UsageError(f"the results have no column {column!r}", advice=f"Columns: {', '.join(columns)}.")
+    if not rows:
+        raise UsageError("no row is named", advice="Choose a row of the results.")
+    return list(case.delivered_rows(run, numbers=case.result_numbers(run, rows)))
+
+
+def _edit(case: Case, run: str, row: DeliveredRow, column: str, kind: EditKind, text: str = "") -> ReviewEdit:
+    original = row.values.get(column) if column != WHOLE_ROW else None
+    return ReviewEdit(row.identity(case.result_columns(run)), column, kind, original=original, note=text)
+
+
+def _save(case: Case, run: str, edits: list[ReviewEdit]) -> None:
+    case.save_review(run, edits, who=reviewer())

@@ -1,0 +1,79 @@
+"""Words in the records of a case."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.errors import UsageError
+from engine.executor.sources import load_document
+from engine.rows import DocumentId
+from engine.worker.queries.desk import Desk
+from engine.worker.queries.documents import check_page
+from engine.worker.queries.registry import query
+from storage.listing import DocumentFilter
+from storage.search import HIT_END, HIT_START
+
+
+@dataclass(frozen=True, slots=True)
+class FoundLine:
+    """A line that matches: where it stands, and part of it as (text, is a hit) pieces."""
+
+    document: str
+    name: str
+    page: int
+    line: int
+    pieces: tuple[tuple[str, bool], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundLines:
+    """Lines from `offset`, best first; `has_more`: there are more behind them."""
+
+    words: str
+    offset: int
+    has_more: bool
+    rows: tuple[FoundLine, ...]
+
+
+@query("search.lines")
+def lines(  # noqa: PLR0913 - what a search box and its filters say
+    desk: Desk,
+    *,
+    case: str,
+    words: str,
+    offset: int = 0,
+    limit: int = 50,
+    prefix: bool = True,
+    only: DocumentFilter = DocumentFilter(),  # noqa: B008 - frozen
+) -> FoundLines:
+    """Find lines that hold all words (storage.search says how they are written); `prefix`: the last may go on."""
+    check_page(offset, limit)
+    opened = desk.reading(case)
+    within = None if only == DocumentFilter() else only
+    hits = opened.search(words, limit + 1, prefix=prefix, offset=offset, within=within)
+    names = {id: opened.listed_document(id).name for id in {hit.document_id for hit in hits}}
+    rows = [
+        FoundLine(hit.document_id, names[hit.document_id], hit.page, hit.line, pieces(hit.snippet))
+        for hit in hits[:limit]
+    ]
+    return FoundLines(words, offset, len(hits) > limit, tuple(rows))
+
+
+@query("search.within")
+def within(desk: Desk, *, case: str, document: str, words: str) -> list[tuple[int, int]]:
+    """Find the lines of one document that hold `words` as written, letters' case aside: pairs of page and line."""
+    wanted = words.casefold().strip()
+    if not wanted:
+        raise UsageError("search.within: there are no words", advice="Write what to look for.")
+    found = load_document(desk.reading(case), DocumentId(document))
+    return [(line.page, line.number) for line in found.lines if wanted in line.text.casefold()]
+
+
+def pieces(snippet: str) -> tuple[tuple[str, bool], ...]:
+    """Split a snippet at its hits (storage.search.HIT_START, HIT_END)."""
+    found: list[tuple[str, bool]] = []
+    for index, part in enumerate(snippet.split(HIT_START)):
+        hit, end, rest = part.partition(HIT_END)
+        is_hit = bool(index and end)
+        found += [(hit, True), (rest, False)] if is_hit else [(part, False)]
+    return tuple((text, is_hit) for text, is_hit in found if text)

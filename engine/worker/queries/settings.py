@@ -1,0 +1,55 @@
+"""What this machine lets a person choose: cores, memory, and what OCR can read."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.executor.run import RunOptions
+from engine.worker.queries.desk import Desk
+from engine.worker.queries.registry import query
+from models.hardware import inspect_hardware
+from models.install import cache_folder, default_model
+
+CHOSEN_BY_ENVIRONMENT = ("REDWELL_THREADS", "REDWELL_CONTEXT_TOKENS", "REDWELL_SEQUENCES", "REDWELL_GPU_LAYERS")
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Cores, bytes of memory, the OCR models that are installed, and what the worker was told by its environment."""
+
+    cores: int
+    threads: int
+    memory_bytes: int
+    available_bytes: int
+    readers: int
+    cache: str
+    default_model: str
+    ocr_models: tuple[str, ...]
+    environment: dict[str, str]
+
+
+@query("settings.machine", lane="slow")
+def machine(desk: Desk) -> Machine:
+    """Look at this machine."""
+    hardware = inspect_hardware()
+    return Machine(
+        cores=hardware.cores,
+        threads=hardware.threads,
+        memory_bytes=hardware.memory_bytes,
+        available_bytes=hardware.available_bytes,
+        readers=RunOptions().workers,
+        cache=str(cache_folder()),
+        default_model=default_model(),
+        ocr_models=ocr_models(),
+        environment={name: os.environ[name] for name in CHOSEN_BY_ENVIRONMENT if os.environ.get(name)},
+    )
+
+
+def ocr_models() -> tuple[str, ...]:
+    """Name the recognition models that came with the OCR library, without loading it."""
+    found = importlib.util.find_spec("rapidocr")
+    places = found.submodule_search_locations if found else None
+    return tuple(sorted(file.stem for place in places or () for file in Path(place, "models").glob("*_rec_*.onnx")))

@@ -1,0 +1,142 @@
+"""The queue of runs of a case, in a file beside it, so that a crash of anything leaves it to be gone on with.
+
+`CASE questions/queue.json` lies in the folder of the pipelines that were made in the window. Each entry is a run as
+`redwell run PIPELINE --case CASE --input INPUT --model MODEL` would do it, with `--trust-code` where that was allowed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, get_args
+
+from engine.errors import UsageError
+
+QueueState = Literal["waiting", "running", "finished", "failed", "cancelled"]
+"""`running` when nothing runs means that it was interrupted: running it again goes on from the last reply."""
+
+QueueKind = Literal["run", "build"]
+
+FILE = "queue.json"
+MOST_ENTRIES = 500
+
+
+@dataclass(frozen=True, slots=True)
+class QueueEntry:
+    """One run. `input` is an `--input` of the command line, empty for the pipeline's own data.
+
+    `trust_code`: Python that the pipeline brings along may run. `run_id`: the last run of it in the case, empty before
+    one began. `told`: how that ended. A build of the pipeline (`redwell build`) waits and goes on as a run does;
+    `options` are the other keys of its command.
+    """
+
+    id: int
+    pipeline: str
+    input: str = ""
+    model: str = ""
+    trust_code: bool = False
+    state: QueueState = "waiting"
+    run_id: str = ""
+    told: str = ""
+    kind: QueueKind = "run"
+    options: Mapping[str, str | int | float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.state not in get_args(QueueState):
+            raise ValueError(f"{self.state!r} is no state of a queue entry")
+        if self.kind not in get_args(QueueKind):
+            raise ValueError(f"{self.kind!r} is nothing that waits in a queue")
+
+
+def questions_folder(case: Path) -> Path:
+    """Return the folder of the pipelines made for a case; it may not exist yet."""
+    return case.with_name(f"{case.stem} questions")
+
+
+def queue_file(case: Path) -> Path:
+    """Return where the queue of a case is kept; it may not exist yet."""
+    return questions_folder(case) / FILE
+
+
+def load_queue(case: Path) -> list[QueueEntry]:
+    """Read the queue of a case, empty where there is none; raises UsageError for a damaged file."""
+    file = queue_file(case)
+    try:
+        return [QueueEntry(**entry) for entry in json.loads(file.read_text(encoding="utf-8"))["queue"]]
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise UsageError(
+            f"the queue {file} cannot be read: {error}", advice="Remove the file; only the order of runs is lost."
+        ) from error
+
+
+def save_queue(case: Path, queue: Sequence[QueueEntry]) -> None:
+    """Write the queue in one step; raises UsageError where that cannot be done."""
+    file = queue_file(case)
+    part = file.with_suffix(".part")
+    try:
+        file.parent.mkdir(exist_ok=True)
+        body = {"queue": [dataclasses.asdict(entry) for entry in queue]}
+        part.write_text(json.dumps(body, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        part.replace(file)
+    except OSError as error:
+        raise UsageError(
+            f"the queue cannot be kept in {file}: {error.strerror}", advice="Make room or give yourself the right."
+        ) from error
+
+
+def add_entry(
+    queue: Sequence[QueueEntry],
+    pipeline: str,
+    *,
+    input: str = "",
+    model: str = "",
+    kind: QueueKind = "run",
+    options: Mapping[str, str | int | float] | None = None,
+) -> list[QueueEntry]:
+    """Put a run or a build at the end, which takes the place of a build of the same pipeline that does not go on.
+
+    Ended ones go from the front where there are very many. Raises UsageError when full.
+    """
+
+    def is_replaced(entry: QueueEntry) -> bool:
+        return kind == "build" == entry.kind and entry.pipeline == pipeline
+
+    kept = [entry for entry in queue if not is_replaced(entry)]
+    while len(kept) >= MOST_ENTRIES:
+        ended = next((entry for entry in kept if entry.state not in ("waiting", "running")), None)
+        if ended is None:
+            raise UsageError(f"the queue has {MOST_ENTRIES} runs", advice="Remove some of them.")
+        kept.remove(ended)
+    number = max((entry.id for entry in kept), default=0) + 1
+    return [*kept, QueueEntry(number, pipeline, input, model, kind=kind, options=options or {})]
+
+
+def move_entry(queue: Sequence[QueueEntry], id: int, step: int) -> list[QueueEntry]:
+    """Move a run by so many places, as far as there are any; raises UsageError for one that is not there."""
+    moved = find_entry(queue, id)
+    place = queue.index(moved)
+    others = [entry for entry in queue if entry is not moved]
+    at = min(max(place + step, 0), len(others))
+    return [*others[:at], moved, *others[at:]]
+
+
+def change_entry(
+    queue: Sequence[QueueEntry], id: int, change: Callable[[QueueEntry], QueueEntry | None]
+) -> list[QueueEntry]:
+    """Put what `change` makes of a run in its place, nothing for None; raises UsageError for one that is not there."""
+    changed = find_entry(queue, id)
+    made = change(changed)
+    return [other for entry in queue if (other := made if entry is changed else entry) is not None]
+
+
+def find_entry(queue: Sequence[QueueEntry], id: int) -> QueueEntry:
+    """Return a run of the queue; raises UsageError."""
+    found = next((entry for entry in queue if entry.id == id), None)
+    if found is None:
+        raise UsageError(f"the queue has no run {id}", advice="It may have been removed.")
+    return found

@@ -1,0 +1,164 @@
+"""A report in PDF: rows with their evidence, as pictures of pages with the lines marked, and the ledger at the end."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.documents.options import ParseOptions
+from engine.documents.report import ReportField, ReportLine, ReportPlace, ReportSection, ReportSpec, make_report
+from engine.errors import DocumentError, UsageError
+from engine.results.values import shown
+from engine.values.cells import is_typed
+from engine.worker.page_images import PageImage, draw, marked_pages
+from storage.case import Case
+from storage.evidence import EvidenceRecord
+from storage.export.assemble import file_names
+from storage.export.atomic import replacing
+from storage.export.cells import cell_text
+from storage.export.table import NOT_LOCATED, ResultRow, ResultTable, citation_text
+from storage.ledger import Ledger
+
+REPORT_SUFFIX = ".pdf"
+MOST_PAGES = 1000
+"""Pictures in one report: more make a file that no program opens gladly."""
+
+PICTURE_DPI = 110
+CONTEXT_LINES = 2
+
+Told = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Evidence:
+    """A row and the pages that its evidence lies on."""
+
+    row: ResultRow
+    records: tuple[EvidenceRecord, ...]
+    pages: tuple[PageImage, ...]
+
+
+def write_report(
+    case: Case, run_id: str, table: ResultTable, out: Path, options: ParseOptions, told: Told
+) -> tuple[str, ...]:
+    """Write the rows of a table with the pages of their evidence; return notes. `told` hears of pages drawn.
+
+    A page that cannot be drawn, of a file that has gone or has no pages, is replaced by its lines as they were read.
+    Raises UsageError for more than MOST_PAGES pages, DocumentError, ExportError or DiskFull.
+    """
+    gathered = [_gather(case, run_id, row, table) for row in table.rows]
+    total = sum(len(evidence.pages) for evidence in gathered)
+    if total > MOST_PAGES:
+        raise UsageError(
+            f"a report of {len(table.rows):,} rows would have {total:,} pages of evidence; it can have {MOST_PAGES:,}",
+            advice="Select fewer rows for the report, or write a table.",
+        )
+    files = file_names(case)
+    with tempfile.TemporaryDirectory(prefix="redwell-") as scratch, replacing(out) as path:
+        drawing = _Drawing(case, files, Path(scratch), options, told, total)
+        sections = tuple(
+            ReportSection(
+                f"Row {number}: {_title(evidence.row, table)}",
+                tuple(_fields(evidence.row, table)),
+                tuple(drawing.places(evidence)),
+            )
+            for number, evidence in enumerate(gathered, 1)
+        )
+        run = case.run(run_id)
+        spec = ReportSpec(
+            title=f"Results of {case.path.stem}",
+            subtitle=f"Run {run_id} of {run.started_at[:10]}, model {run.model_name}; {len(table.rows):,} rows",
+            sections=sections,
+            sums=_sums(table.ledger),
+            notes=(*table.notes, *drawing.notes),
+        )
+        make_report(spec, path, options)
+    return (*table.notes, *drawing.notes)
+
+
+def _gather(case: Case, run_id: str, row: ResultRow, table: ResultTable) -> _Evidence:
+    records = tuple(record for record in case.evidence(run_id, row.id) if record.column in table.cited)
+    return _Evidence(row, records, tuple(marked_pages(case, records)))
+
+
+class _Drawing:
+    """Draws the pages of evidence one after the other, each in a child process."""
+
+    def __init__(  # noqa: PLR0913 - what drawing needs
+        self, case: Case, files: Mapping[str, str], scratch: Path, options: ParseOptions, told: Told, total: int
+    ) -> None:
+        self._case, self._files, self._scratch = case, files, scratch
+        self._options, self._told, self._total = options, told, total
+        self._done = 0
+        self.notes: list[str] = []
+
+    def places(self, evidence: _Evidence) -> Iterator[ReportPlace]:
+        """Yield the pages of a row, each as a picture or as lines."""
+        for page in evidence.pages:
+            self._told(self._done, self._total)
+            self._done += 1
+            yield self._place(evidence, page)
+
+    def _place(self, evidence: _Evidence, page: PageImage) -> ReportPlace:
+        here = [record for record in evidence.records if record.document_id == page.document_id]
+        columns = dict.fromkeys(record.column for record in here)
+        file = self._files[page.document_id]
+        caption = f"{file}, page {page.page}: {', '.join(columns)}"
+        picture = self._scratch / f"{self._done}.png"
+        try:
+            draw(self._case, page, picture, self._options, dpi=PICTURE_DPI)
+        except DocumentError as error:
+            if error.reason != "no_page_image":
+                note = f"{file}, page {page.page}, was not drawn: {error}"
+                self.notes += [note] if note not in self.notes else []
+            return ReportPlace(caption, "", tuple(self._lines(here, page)))
+        return ReportPlace(caption, str(picture), ())
+
+    def _lines(self, records: Sequence[EvidenceRecord], page: PageImage) -> Iterator[ReportLine]:
+        marked: set[int] = set()
+        shown: set[int] = set()
+        for record in records:
+            if record.first_line is not None and record.last_line is not None:
+                marked |= set(range(record.first_line, record.last_line + 1))
+                shown |= set(range(max(record.first_line - CONTEXT_LINES, 1), record.last_line + CONTEXT_LINES + 1))
+        if not shown:
+            return
+        for line in self._case.lines(page.document_id, min(shown), max(shown)):
+            if line.number in shown and line.page == page.page:
+                yield ReportLine(line.number, line.text, line.number in marked)
+
+
+def _title(row: ResultRow, table: ResultTable) -> str:
+    first = next((column for column in table.cited if column != "filename"), table.columns[0])
+    return shown(row.values.get(first))[:120] or "(empty)"
+
+
+def _fields(row: ResultRow, table: ResultTable) -> Iterator[ReportField]:
+    for column in table.columns:
+        held = row.values.get(column)
+        value = shown(held) if is_typed(held) else cell_text(held, "joined")
+        citations = citation_text(row.citations.get(column, ()))
+        if value or citations:
+            yield ReportField(column, value, citations, is_missing=NOT_LOCATED in citations.split("; "))
+
+
+def _sums(ledger: Ledger | None) -> tuple[tuple[str, ...], ...]:
+    if ledger is None:
+        return ()
+    documents = ledger.documents
+    return (
+        ("step", "in", "output", "rejected", "failed", "rows out", "adds up"),
+        ("files found", str(documents.found), "", "", str(documents.failed), "", _yes(documents.adds_up)),
+        ("files read", str(documents.parsed), "", "", "", "", ""),
+        ("duplicates of another file", str(documents.duplicates), "", "", "", "", ""),
+        *(
+            (o.operator, *(str(n) for n in (o.rows_in, o.output, o.rejected, o.failed, o.rows_out)), _yes(o.adds_up))
+            for o in ledger.operators
+        ),
+    )
+
+
+def _yes(holds: bool) -> str:
+    return "yes" if holds else "NO"

@@ -1,0 +1,186 @@
+"""Try a pipeline on a few documents, up to one of its operators, and keep everything that was asked and answered.
+
+A trial runs in a case of its own, into which the documents are copied, so it is no run of the person's case. Replies
+are looked up and kept in the person's case: what a trial asked is not asked again by the next trial or by the run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from engine.errors import UsageError
+from engine.executor.asking import CachedAsk, RepliesOnly, ReplyStore
+from engine.executor.events import Emit, Event
+from engine.executor.run import RunOptions, refuse_problems, run_pipeline
+from engine.executor.sources import load_document, save_document
+from engine.language.loader import Loaded, parse_pipeline
+from engine.language.trust import refuse_untrusted
+from engine.plan.cut import up_to
+from engine.plan.plan import Dataset, Plan
+from engine.plan.sources import kind_of_source
+from engine.rows import DocumentId
+from engine.worker.jobs import NewModels
+from engine.worker.model_choice import settled
+from engine.worker.trial_items import AskedOf, TriedItem, tried_items
+from models.protocol import ModelBackend, Reply, Request
+from storage.case import Case
+from storage.codec import dump_json
+
+DOCUMENTS = 3
+"""Documents of a trial where none were chosen."""
+
+
+@dataclass(frozen=True)
+class TrialJob:
+    """One trial as ordered. `text` is the pipeline, whose relative paths start at `directory`.
+
+    `until`: the last operator, "" for all; `documents`: ids, empty for the first ones. `trust_code` and `allow_hosts`
+    as in engine.worker.jobs.RunJob.
+    """
+
+    text: str
+    case: Path
+    directory: Path
+    documents: tuple[str, ...] = ()
+    until: str = ""
+    model: str = ""
+    trust_code: bool = False
+    allow_hosts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TriedLine:
+    """One thing to look at, in the list of a trial (engine.worker.trial_items.TriedItem): who did what to which row."""
+
+    operator: str
+    name: str
+    fate: str
+    calls: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tried(Event):
+    """A trial is done: its items in order, each to be read from the file `path`, one a line."""
+
+    path: str
+    until: str
+    documents: tuple[str, ...]
+    items: tuple[TriedLine, ...]
+    calls: int
+    from_case: int
+    note: str
+
+
+async def try_pipeline(
+    job: TrialJob, scratch: Path, new_models: NewModels, emit: Emit, gated: Callable[[ModelBackend], ModelBackend]
+) -> Tried:
+    """Run a trial in the folder `scratch`, which is empty. Raises what a run raises."""
+    models = new_models()
+    if job.allow_hosts:
+        models.allow_hosts(job.allow_hosts)
+    loaded = parse_pipeline(job.text, directory=job.directory)
+    if job.until:
+        loaded = replace(loaded, plan=up_to(loaded.plan, job.until))
+    refuse_problems(loaded)
+    refuse_untrusted(loaded.plan, loaded.positions, trust_code=job.trust_code)
+    until = job.until or loaded.plan.steps[-1].operators[-1]
+    with Case(job.case, create=False) as case, Case(scratch / "trial.redwell") as own:
+        documents = _copy_documents(case, own, job.documents)
+        loaded, first = _with_own_documents(loaded)
+        loaded = settled(loaded, job.model, models)
+        asked: list[AskedOf] = []
+        result = await run_pipeline(
+            loaded,
+            own,
+            open_model=lambda name: gated(models.open_model(name)),
+            open_embedder=models.open_embedder,
+            emit=emit,
+            options=RunOptions(model=job.model, trust_code=job.trust_code, first=first, rewrite=False),
+            new_ask=lambda store, run_id, tell: _RecordingAsk(RepliesOnly(case), run_id, tell, asked),
+        )
+        items = tried_items(own, result.run_id, loaded.plan, asked)
+    path = scratch / "items.jsonl"
+    path.write_text("".join(dump_json(item.as_dict()) + "\n" for item in items), encoding="utf-8")
+    return Tried(
+        path=str(path),
+        until=until,
+        documents=tuple(documents),
+        items=tuple(_line(item) for item in items),
+        calls=sum(not one.reply.from_cache for one in asked if one.reply is not None),
+        from_case=sum(one.reply.from_cache for one in asked if one.reply is not None),
+        note=_note(loaded.plan),
+    )
+
+
+def read_item(path: Path, number: int) -> dict[str, Any]:
+    """Return an item of a trial by its place in the list; raises UsageError where it is not there any more."""
+    try:
+        with path.open(encoding="utf-8") as lines:
+            found = next((line for n, line in enumerate(lines) if n == number), "")
+    except OSError as error:
+        raise UsageError("this trial is not kept any more", advice="Try it again.") from error
+    if not found:
+        raise UsageError(f"the trial has no item {number}", advice="Choose one of its list.")
+    item: dict[str, Any] = json.loads(found)
+    return item
+
+
+class _RecordingAsk(CachedAsk):
+    """The door to the model, with a record of what went through it."""
+
+    def __init__(self, store: ReplyStore, run_id: str, emit: Emit, asked: list[AskedOf]) -> None:
+        super().__init__(store, run_id, emit)
+        self._asked = asked
+
+    async def ask(self, backend: ModelBackend, request: Request) -> Reply:
+        record = AskedOf(request)
+        self._asked.append(record)
+        record.reply = await super().ask(backend, request)
+        return record.reply
+
+
+def _copy_documents(case: Case, own: Case, wanted: Sequence[str]) -> list[str]:
+    """Copy the documents of a trial; return their names."""
+    entries = {entry.id: entry for entry in case.documents()}
+    chosen = [id for id in wanted if id in entries] if wanted else list(entries)[:DOCUMENTS]
+    names = []
+    for id in chosen:
+        paths = case.paths(id)
+        with own.transaction():
+            save_document(own, load_document(case, DocumentId(id)))
+            own.add_path(id, paths[0].path if paths else entries[id].filename)
+        names.append(entries[id].filename)
+    return names
+
+
+def _with_own_documents(loaded: Loaded) -> tuple[Loaded, int | None]:
+    """Let datasets of documents read the trial's case; return how many rows to take of data files too, if any."""
+    plan = loaded.plan
+    reads_documents = False
+    for dataset in plan.datasets:
+        if kind_of_source(dataset, loaded.directory) in ("folder", "case"):
+            reads_documents = True
+            plan = plan.with_dataset(Dataset(dataset.name, "case", glob=_globs(dataset), parsing=dataset.parsing))
+    return replace(loaded, plan=plan), None if reads_documents else DOCUMENTS
+
+
+def _globs(dataset: Dataset) -> tuple[str, ...]:
+    return dataset.glob if dataset.type == "case" else ()
+
+
+def _line(item: TriedItem) -> TriedLine:
+    return TriedLine(item.operator, item.name, item.fate, len(item.calls), len(item.rows))
+
+
+def _note(plan: Plan) -> str:
+    """Say what a trial of a few documents cannot show."""
+    waits = [node.name for node in plan.operators if not node.traits().row_local]
+    if not waits:
+        return ""
+    verb = "compares" if len(waits) == 1 else "compare"
+    return f"{', '.join(waits)} {verb} all rows, so with all documents the result may differ."

@@ -1,0 +1,106 @@
+"""What `models list` says of a model: the catalogue's and the user's own, installed or not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from models.catalog import CatalogEntry
+from models.gguf import BadModelFile, read_header
+from models.hardware import MemoryEstimate, estimate_memory
+from models.model_folder import BadModelFolder, read_folder
+from models.model_header import ModelHeader
+from models.own_models import id_of, source_of
+from models.placing import size_of
+from models.verification import digest_of, remembered_hash
+
+
+@dataclass(frozen=True, slots=True)
+class ModelStatus:
+    """One line of `models list`. `memory` assumes the model's whole context.
+
+    `source` says where the file is from. `sha256` is "" for a file of the user's own that was never hashed; of a folder
+    it is that of the list of its files. `is_broken`: the file is no model.
+    """
+
+    id: str
+    title: str
+    kind: str
+    purpose: str
+    licence: str
+    bytes: int
+    is_default: bool
+    installed: bool
+    path: Path
+    context_tokens: int
+    memory: MemoryEstimate
+    made_by: str = ""
+    source: str = ""
+    sha256: str = ""
+    is_broken: bool = False
+
+
+def entry_status(root: Path, entry: CatalogEntry, available_bytes: int) -> ModelStatus:
+    """Describe a model of the catalogue, installed or not."""
+    return ModelStatus(
+        id=entry.id,
+        title=entry.title,
+        kind=entry.kind,
+        purpose=entry.purpose,
+        licence=entry.licence,
+        bytes=entry.bytes,
+        is_default=entry.is_default,
+        installed=all((root / file.path).is_file() for file in entry.files),
+        path=root / entry.place,
+        context_tokens=entry.context_tokens,
+        memory=estimate_memory(
+            weights_bytes=entry.bytes,
+            kv_bytes_per_token=entry.kv_bytes_per_token,
+            vocabulary_size=entry.vocabulary_size,
+            cells=entry.context_tokens,
+            available_bytes=available_bytes,
+        ),
+        made_by=entry.made_by,
+        source=f"packaged by {entry.packaged_by}: {_packages(entry)}",
+        sha256=digest_of(entry.files),
+    )
+
+
+def _packages(entry: CatalogEntry) -> str:
+    first, last = entry.parts[0], entry.parts[-1]
+    return first.requirement if first == last else f"{first.package} to {last.package}, {first.version}"
+
+
+def own_status(path: Path, root: Path, available_bytes: int) -> ModelStatus:
+    """Describe a user's own file or folder; one that is no model is described as broken."""
+    is_folder, is_broken = path.is_dir(), False
+    purpose = "your own folder, run by vLLM" if is_folder else "your own file"
+    header: ModelHeader
+    try:
+        header = read_folder(path) if is_folder else read_header(path)
+    except (BadModelFile, BadModelFolder) as error:
+        header, purpose, is_broken = ModelHeader("", "", "", 0, 0, 0, 0), f"cannot be used: {error}", True
+    pinned = source_of(path)
+    size = size_of(path)
+    return ModelStatus(
+        id=id_of(path),
+        title=header.name or id_of(path),
+        kind="language",
+        purpose=purpose,
+        licence=header.licence or "not stated",
+        bytes=size,
+        is_default=False,
+        installed=True,
+        path=path,
+        context_tokens=header.context_tokens,
+        memory=estimate_memory(
+            weights_bytes=size,
+            kv_bytes_per_token=header.kv_bytes_per_token,
+            vocabulary_size=header.vocabulary_size,
+            cells=header.context_tokens,
+            available_bytes=available_bytes,
+        ),
+        source="{source} at commit {commit}".format(**pinned) if pinned else "added by you",
+        sha256=remembered_hash(path, root),
+        is_broken=is_broken,
+    )

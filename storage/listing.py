@@ -1,0 +1,231 @@
+"""Documents as a table shows them: a page of rows at a time, sorted and filtered, and counts for its facets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, Literal, get_args
+
+from storage.codec import text_of
+from storage.topic import Topic
+
+SortColumn = Literal["name", "type", "pages", "text", "language", "size", "hash", "copies", "tags", "star", "year"]
+SORT_COLUMNS: tuple[str, ...] = get_args(SortColumn)
+
+_COPIES = "(SELECT count(*) FROM paths p WHERE p.document = d.key)"
+_TAGS = (
+    "(SELECT group_concat(name, char(10)) FROM (SELECT t.name FROM document_tags m JOIN tags t ON t.key = m.tag"
+    " WHERE m.document = d.key ORDER BY t.name))"
+)
+_STAR = "EXISTS (SELECT 1 FROM stars s WHERE s.document = d.key)"
+_SORT_BY: Mapping[str, str] = MappingProxyType(
+    {
+        "name": "d.filename COLLATE NOCASE",
+        "type": "d.kind",
+        "pages": "d.page_count",
+        "text": "1.0 * coalesce(f.ocr_pages, 0) / max(d.page_count, 1)",
+        "language": "f.language",
+        "size": "d.size_bytes",
+        "hash": "d.id",
+        "copies": _COPIES,
+        "tags": _TAGS,
+        "star": _STAR,
+        "year": "f.year",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentFilter:
+    """Which documents: all that fit every part that is given.
+
+    `text` is part of the name or the path; of `kinds`, `tags` and `years` one must fit; a year of 0 is an unknown one.
+    """
+
+    text: str = ""
+    kinds: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    years: tuple[int, ...] = ()
+    starred: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ListedDocument:
+    """One row of the table. `copies` counts the paths it was found at; `ocr_pages` is None while not yet known."""
+
+    id: str
+    name: str
+    kind: str
+    pages: int
+    lines: int
+    size_bytes: int
+    ocr_pages: int | None
+    language: str
+    year: int | None
+    copies: int
+    tags: tuple[str, ...]
+    starred: bool
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Facets:
+    """How many documents have each kind, tag and year; each counted with the other filters, not with its own."""
+
+    kinds: tuple[tuple[str, int], ...]
+    tags: tuple[tuple[str, int], ...]
+    years: tuple[tuple[int, int], ...]
+    starred: int
+
+
+def condition(wanted: DocumentFilter) -> tuple[str, list[Any]]:
+    """Write a filter as an SQL condition on `documents d`, empty for all, with its parameters."""
+    parts: list[str] = []
+    values: list[Any] = []
+    if wanted.text.strip():
+        pattern = f"%{_escaped(wanted.text.strip())}%"
+        in_path = "EXISTS (SELECT 1 FROM paths p WHERE p.document = d.key AND p.path LIKE ? ESCAPE '!')"
+        parts.append(f"(d.filename LIKE ? ESCAPE '!' OR {in_path})")
+        values += [pattern, pattern]
+    if wanted.kinds:
+        parts.append(f"d.kind IN ({_marks(wanted.kinds)})")
+        values += wanted.kinds
+    if wanted.tags:
+        tagged = "SELECT m.document FROM document_tags m JOIN tags t ON t.key = m.tag WHERE t.name"
+        parts.append(f"d.key IN ({tagged} IN ({_marks(wanted.tags)}))")
+        values += wanted.tags
+    if wanted.years:
+        years = "SELECT y.year FROM document_facts y WHERE y.document = d.key"
+        parts.append(f"coalesce(({years}), 0) IN ({_marks(wanted.years)})")
+        values += wanted.years
+    if wanted.starred:
+        parts.append(_STAR)
+    return " AND ".join(parts), values
+
+
+class Listing(Topic):
+    """The part of a case that lists documents."""
+
+    def list_documents(
+        self,
+        *,
+        offset: int,
+        limit: int,
+        sort: SortColumn = "name",
+        descending: bool = False,
+        wanted: DocumentFilter | None = None,
+    ) -> list[ListedDocument]:
+        """Return rows `offset` to `offset + limit` (exclusive) of the table, equal ones in the order of reading."""
+        where, values = _where(wanted)
+        direction = "DESC" if descending else "ASC"
+        rows = self._connection.query(
+            "SELECT d.id, d.filename, d.kind, d.page_count, d.line_count, d.size_bytes, f.ocr_pages, f.language,"
+            f" f.year, {_COPIES}, {_TAGS}, {_STAR},"
+            " (SELECT p.path FROM paths p WHERE p.document = d.key ORDER BY p.key LIMIT 1)"
+            " FROM (SELECT d.key AS place FROM documents d LEFT JOIN document_facts f ON f.document = d.key"
+            f"{where} ORDER BY {_SORT_BY[sort]} {direction}, d.key LIMIT ? OFFSET ?) chosen"
+            " JOIN documents d ON d.key = chosen.place LEFT JOIN document_facts f ON f.document = d.key"
+            f" ORDER BY {_SORT_BY[sort]} {direction}, d.key",
+            [*values, limit, offset],
+        )
+        return [_listed(row) for row in rows]
+
+    def listed_document(self, document_id: str) -> ListedDocument:
+        """Return the row of one document; raises NotInCase."""
+        key = self._document_key(document_id)
+        rows = self._connection.query(
+            "SELECT d.id, d.filename, d.kind, d.page_count, d.line_count, d.size_bytes, f.ocr_pages, f.language,"
+            f" f.year, {_COPIES}, {_TAGS}, {_STAR},"
+            " (SELECT p.path FROM paths p WHERE p.document = d.key ORDER BY p.key LIMIT 1)"
+            " FROM documents d LEFT JOIN document_facts f ON f.document = d.key WHERE d.key = ?",
+            [key],
+        )
+        return _listed(rows[0])
+
+    def count_documents(self, wanted: DocumentFilter | None = None) -> int:
+        """Count the documents that fit."""
+        where, values = _where(wanted)
+        return self._connection.count(f"SELECT count(*) FROM documents d{where}", values)
+
+    def documents_that_fit(self, wanted: DocumentFilter) -> set[str]:
+        """Return the ids of all documents that fit a filter."""
+        where, values = _where(wanted)
+        return {document for (document,) in self._connection.query(f"SELECT d.id FROM documents d{where}", values)}
+
+    def count_pages(self) -> int:
+        """Count the pages of all documents."""
+        return self._connection.count("SELECT sum(page_count) FROM documents")
+
+    def count_failures(self) -> int:
+        """Count the files that could not be read."""
+        return self._connection.count("SELECT count(*) FROM failures")
+
+    def facets(self, wanted: DocumentFilter | None = None) -> Facets:
+        """Count documents by kind, tag and year, most frequent kinds and tags first, latest years first."""
+        asked = wanted or DocumentFilter()
+        kinds = self._counts("d.kind", "", replace(asked, kinds=()), "2 DESC, 1")
+        tags = self._counts(
+            "t.name",
+            " JOIN document_tags m ON m.document = d.key JOIN tags t ON t.key = m.tag",
+            replace(asked, tags=()),
+            "2 DESC, 1",
+        )
+        years = self._counts(
+            "coalesce(f.year, 0)",
+            " LEFT JOIN document_facts f ON f.document = d.key",
+            replace(asked, years=()),
+            "1 DESC",
+        )
+        starred = self.count_documents(replace(asked, starred=True))
+        return Facets(tuple(kinds), tuple(tags), tuple(years), starred)
+
+    def _counts(self, what: str, joins: str, wanted: DocumentFilter, order: str) -> list[tuple[Any, int]]:
+        where, values = _where(wanted)
+        sql = f"SELECT {what}, count(*) FROM documents d{joins}{where} GROUP BY 1 ORDER BY {order}"
+        return [(value, count) for value, count in self._connection.query(sql, values)]
+
+    def reading_rates(self) -> list[tuple[str, int, int, int, float]]:
+        """Sum up by kind what was read and timed: kind, documents, pages, bytes, seconds."""
+        return [
+            (kind, documents, pages, size, seconds)
+            for kind, documents, pages, size, seconds in self._connection.query(
+                "SELECT d.kind, count(*), sum(d.page_count), sum(d.size_bytes), sum(f.read_seconds)"
+                " FROM documents d JOIN document_facts f ON f.document = d.key"
+                " WHERE f.read_seconds IS NOT NULL GROUP BY d.kind"
+            )
+        ]
+
+
+def _where(wanted: DocumentFilter | None) -> tuple[str, list[Any]]:
+    text, values = condition(wanted or DocumentFilter())
+    return (f" WHERE {text}" if text else ""), values
+
+
+def _marks(values: tuple[Any, ...]) -> str:
+    return ", ".join("?" * len(values))
+
+
+def _escaped(text: str) -> str:
+    for character in "!%_":
+        text = text.replace(character, f"!{character}")
+    return text
+
+
+def _listed(row: tuple[Any, ...]) -> ListedDocument:
+    document, name, kind, pages, lines, size, ocr_pages, language, year, copies, tags, starred, path = row
+    return ListedDocument(
+        id=document,
+        name=text_of(name),
+        kind=kind,
+        pages=pages,
+        lines=lines,
+        size_bytes=size,
+        ocr_pages=ocr_pages,
+        language=language or "",
+        year=year,
+        copies=copies,
+        tags=tuple(tags.split("\n")) if tags else (),
+        starred=bool(starred),
+        path=text_of(path) if path is not None else "",
+    )

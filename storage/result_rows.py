@@ -1,0 +1,118 @@
+"""The rows that a run delivered, read in bulk: a table of 100,000 must not cost a question a row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from storage.codec import text_of, unpack
+from storage.errors import ExportError, NotInCase
+from storage.row_identity import RowIdentity
+from storage.topic import Topic
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveredRow:
+    """One row of the results. `number` counts from 0; `documents` are ids: its own, else those of its evidence."""
+
+    number: int
+    id: str
+    values: dict[str, Any]
+    documents: tuple[str, ...]
+    not_located: frozenset[str]
+    """Columns in which a value was looked for and not found."""
+
+    def identity(self, columns: Sequence[str]) -> RowIdentity:
+        """Identify the row by the values of these columns."""
+        return RowIdentity.of(self.id, {column: self.values.get(column) for column in columns}, self.documents)
+
+
+class ResultRows(Topic):
+    """The part of a case that reads the results of a run a page or a table at a time."""
+
+    def result_columns(self, run_id: str) -> tuple[str, ...]:
+        """Return the columns of a run's results; raises NotInCase, or ExportError while it has none."""
+        self._need_run(run_id)
+        columns = self._connection.query("SELECT columns FROM runs WHERE id = ?", [run_id])[0][0]
+        if columns is None:
+            raise ExportError(
+                f"run {run_id} of {self._path} has delivered no results yet", advice="Resume the run, then look again."
+            )
+        return tuple(unpack(columns))
+
+    def count_results(self, run_id: str) -> int:
+        """Count the rows that a run delivered."""
+        return self._connection.count("SELECT count(*) FROM results WHERE run = ?", [run_id])
+
+    def result_numbers(self, run_id: str, row_ids: Sequence[str]) -> list[int]:
+        """Return the places of rows in the results, from 0; raises NotInCase for one that is no result."""
+        numbers = []
+        for row_id in row_ids:
+            found = self._connection.first(
+                "SELECT x.position FROM row_ids i JOIN results x ON x.run = i.run AND x.row = i.key"
+                " WHERE i.run = ? AND i.id = ?",
+                [run_id, row_id],
+            )
+            if found is None:
+                self._need_run(run_id)
+                raise NotInCase(f"row {row_id} is no result of run {run_id} of the case {self._path}")
+            numbers.append(int(found[0]))
+        return numbers
+
+    def delivered_rows(
+        self, run_id: str, *, offset: int = 0, limit: int | None = None, numbers: Sequence[int] | None = None
+    ) -> Iterator[DeliveredRow]:
+        """Yield rows `offset` to `offset + limit` (exclusive) of the results, or those of `numbers`, in their order."""
+        if numbers is None:
+            where, given = "x.run = ? AND x.position >= ?", [run_id, offset]
+            if limit is not None:
+                where, given = f"{where} AND x.position < ?", [*given, offset + limit]
+            yield from self._read_delivered(where, given)
+            return
+        for start in range(0, len(numbers), _AT_ONCE):
+            part = [int(number) for number in numbers[start : start + _AT_ONCE]]
+            marks = ", ".join("?" * len(part))
+            found = {row.number: row for row in self._read_delivered(
+                f"x.run = ? AND x.position IN ({marks})", [run_id, *part]
+            )}  # fmt: skip
+            yield from (found[number] for number in part if number in found)
+
+    def _read_delivered(self, where: str, given: Sequence[Any]) -> Iterator[DeliveredRow]:
+        documents, missing = self._found_in(where, given)
+        rows = self._connection.query(
+            "SELECT x.position, x.row, i.id, r.body, r.large, d.id FROM results x JOIN row_ids i ON i.key = x.row"
+            " JOIN rows r ON r.key = (SELECT l.key FROM rows l WHERE l.row = x.row ORDER BY l.operator DESC LIMIT 1)"
+            f" LEFT JOIN documents d ON d.key = r.document WHERE {where} ORDER BY x.position",
+            given,
+        )
+        shelf: dict[int, Any] = {}
+        for position, key, row_id, body, large, document in rows:
+            values = unpack(body)
+            for name, field in (unpack(large) if large else {}).items():
+                if field not in shelf:
+                    shelf[field] = unpack(
+                        self._connection.query("SELECT body FROM fields WHERE key = ?", [field])[0][0]
+                    )
+                values[name] = shelf[field]
+            there = (document,) if document is not None else tuple(documents.get(key, ()))
+            yield DeliveredRow(position, text_of(row_id), values, there, frozenset(missing.get(key, ())))
+
+    def _found_in(self, where: str, given: Sequence[Any]) -> tuple[dict[int, list[str]], dict[int, list[str]]]:
+        """Return by row: the documents of its evidence, in order, and its columns with a value that was not located."""
+        documents: dict[int, list[str]] = {}
+        missing: dict[int, list[str]] = {}
+        for key, column, document in self._connection.query(
+            'SELECT e.row, CASE WHEN e.document IS NULL THEN e."column" END, d.id FROM evidence e'
+            f" JOIN results x ON x.row = e.row LEFT JOIN documents d ON d.key = e.document WHERE {where}"
+            " GROUP BY e.row, 2, e.document ORDER BY e.row, min(e.key)",
+            given,
+        ):
+            if document is None:
+                missing.setdefault(key, []).append(text_of(column))
+            else:
+                documents.setdefault(key, []).append(document)
+        return documents, missing
+
+
+_AT_ONCE = 500

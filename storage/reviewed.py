@@ -1,0 +1,130 @@
+"""Reviews laid over results: what was said of each row, and the values that hold after corrections."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from storage.reviews import WHOLE_ROW, StoredEdit
+from storage.row_identity import RowIdentity, value_digest
+
+Verdict = Literal["", "accepted", "corrected", "rejected"]
+_VERDICTS: Mapping[str, Verdict] = {"accept": "accepted", "correct": "corrected", "reject": "rejected"}
+
+
+@dataclass(frozen=True, slots=True)
+class CellReview:
+    """What was said of a cell, or of a row as a whole. `value` counts only when `is_replaced`."""
+
+    verdict: Verdict = ""
+    is_replaced: bool = False
+    value: Any = None
+    note: str = ""
+    who: str = ""
+    made_at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RowReview:
+    """What was said of a row: as a whole, and of its cells by field."""
+
+    whole: CellReview = CellReview()
+    cells: Mapping[str, CellReview] = field(default_factory=dict)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Return the verdict on the row: its own, else `corrected` or the like when a person judged a cell of it."""
+        if self.whole.verdict == "accepted" and any(cell.verdict == "corrected" for cell in self.cells.values()):
+            return "corrected"
+        return self.whole.verdict or max(
+            (cell.verdict for cell in self.cells.values()), key=_WEIGHT.__getitem__, default=""
+        )
+
+    @property
+    def is_reviewed(self) -> bool:
+        """Say whether a person judged the row or a cell of it."""
+        return bool(self.verdict)
+
+    @property
+    def note(self) -> str:
+        """Return all notes: that on the row, then those on cells, each with its field."""
+        cells = (f"{name}: {cell.note}" for name, cell in self.cells.items() if cell.note)
+        return "\n".join(note for note in (self.whole.note, *cells) if note)
+
+    def values(self, original: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the values with corrections in place of what they replace."""
+        return {**original, **{name: cell.value for name, cell in self.cells.items() if cell.is_replaced}}
+
+
+_WEIGHT: Mapping[str, int] = {"": 0, "accepted": 1, "corrected": 2, "rejected": 3}
+NO_REVIEW = RowReview()
+
+Identify = Callable[[], RowIdentity]
+
+
+class ReviewBook:
+    """The edits that hold, found by row. Which of them are about a row depends on its values."""
+
+    def __init__(self, edits: Iterable[StoredEdit]) -> None:
+        self._by_id: dict[str, list[StoredEdit]] = {}
+        self._by_digest: dict[bytes, list[StoredEdit]] = {}
+        self._count = 0
+        for edit in edits:
+            self._count += 1
+            self._by_id.setdefault(edit.edit.row.id, []).append(edit)
+            self._by_digest.setdefault(edit.edit.row.digest, []).append(edit)
+
+    def __len__(self) -> int:
+        """Count the edits."""
+        return self._count
+
+    @property
+    def row_ids(self) -> set[str]:
+        """Return the ids of the rows that edits were made on."""
+        return set(self._by_id)
+
+    @property
+    def row_digests(self) -> set[bytes]:
+        """Return the digests of the rows that edits were made on."""
+        return set(self._by_digest)
+
+    def review(self, identity: RowIdentity, values: Mapping[str, Any]) -> RowReview:
+        """Say what holds for a row with these original values; NO_REVIEW for one nothing was said of."""
+        found = {
+            stored.number: stored
+            for stored in (*self._by_id.get(identity.id, ()), *self._by_digest.get(identity.digest, ()))
+            if _is_about(stored, identity, values)
+        }
+        if not found:
+            return NO_REVIEW
+        cells: dict[str, CellReview] = {}
+        for number in sorted(found):
+            edit = found[number].edit
+            cells[edit.field] = _after(cells.get(edit.field, CellReview()), found[number])
+        whole = cells.pop(WHOLE_ROW, CellReview())
+        return RowReview(whole, {name: cell for name, cell in cells.items() if cell != CellReview()})
+
+
+def _is_about(stored: StoredEdit, identity: RowIdentity, values: Mapping[str, Any]) -> bool:
+    if stored.edit.row.digest == identity.digest:
+        return True
+    if stored.edit.field == WHOLE_ROW:
+        return False
+    return stored.value_digest == value_digest(values.get(stored.edit.field))
+
+
+def _after(before: CellReview, stored: StoredEdit) -> CellReview:
+    edit = stored.edit
+    signed = replace(before, who=stored.who, made_at=stored.made_at)
+    match edit.kind:
+        case "clear":
+            return CellReview(note=before.note, who=stored.who, made_at=stored.made_at) if before.note else CellReview()
+        case "note":
+            return replace(signed, note=edit.note)
+        case "rename":
+            return replace(signed, is_replaced=True, value=edit.value)
+        case "correct":
+            return replace(signed, verdict="corrected", is_replaced=True, value=edit.value)
+        case _:
+            return replace(signed, verdict=_VERDICTS[edit.kind])

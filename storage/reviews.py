@@ -1,0 +1,147 @@
+"""What people say of results: a journal of edits that can be undone, kept apart from what the model said.
+
+An edit names a cell by the row's id (how the row was made) with the value that was looked at, and by a digest of the
+row's documents and values. So it holds again for a later run in which the row is made in the same way and the value is
+the same, or in which a row of the same documents has the same values; it does not follow a value that changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from storage.codec import pack, text_of, unpack
+from storage.errors import BadRecord
+from storage.row_identity import RowIdentity, value_digest
+from storage.topic import Topic, now
+
+EditKind = Literal["accept", "correct", "reject", "clear", "note", "rename"]
+"""`correct` and `rename` give another value: a person corrects what she has looked at, a rename follows from a decision
+about a name and says nothing of the rest of the row. `clear` takes a verdict or correction back."""
+
+WHOLE_ROW = ""
+"""The field of an edit that is about all of a row."""
+
+_WITH_VALUE = ("correct", "rename")
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewEdit:
+    """One edit to make. `original` is the value that was seen (None for the whole row); `value` what replaces it.
+
+    `note` is the text of a note, empty to take one off.
+    """
+
+    row: RowIdentity
+    field: str
+    kind: EditKind
+    original: Any = None
+    value: Any = None
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(EditKind):
+            raise BadRecord(f"an edit is one of {', '.join(get_args(EditKind))}, not {self.kind!r}")
+        if self.kind in _WITH_VALUE and self.field == WHOLE_ROW:
+            raise BadRecord(f"row {self.row.id}: a correction is of one field", advice="Name the field.")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEdit:
+    """An edit that holds. Edits of one `step` were made, and are undone, together."""
+
+    number: int
+    step: int
+    run_id: str
+    edit: ReviewEdit
+    value_digest: bytes
+    who: str
+    made_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewStep:
+    """A step that was made, undone or done again: what it is and the cells it touched."""
+
+    number: int
+    kind: EditKind
+    cells: tuple[tuple[str, str], ...]
+
+
+class Reviews(Topic):
+    """The part of a case that holds reviews."""
+
+    def save_review(self, run_id: str, edits: Sequence[ReviewEdit], *, who: str) -> int:
+        """Add edits as one step and return its number; steps that were undone are forgotten. Raises NotInCase."""
+        self._need_run(run_id)
+        with self._connection.transaction():
+            self._connection.execute("DELETE FROM review_edits WHERE is_undone = 1")
+            step = 1 + self._connection.count("SELECT max(step) FROM review_edits")
+            at = now()
+            self._connection.execute_many(
+                "INSERT INTO review_edits (step, run, row, row_digest, field, value_digest, kind, original, body, who,"
+                " made_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    (
+                        *(step, run_id, edit.row.id, edit.row.digest, edit.field, value_digest(edit.original)),
+                        *(edit.kind, pack(edit.original), pack({"value": edit.value, "note": edit.note}), who, at),
+                    )
+                    for edit in edits
+                ),
+            )
+        return step
+
+    def undo_review(self) -> ReviewStep | None:
+        """Take the last step back and return it; None when there is none."""
+        step = self._connection.count("SELECT max(step) FROM review_edits WHERE is_undone = 0")
+        return self._mark(step, is_undone=True)
+
+    def redo_review(self) -> ReviewStep | None:
+        """Make the step again that was taken back last, and return it; None when there is none."""
+        step = self._connection.count("SELECT min(step) FROM review_edits WHERE is_undone = 1")
+        return self._mark(step, is_undone=False)
+
+    def _mark(self, step: int, *, is_undone: bool) -> ReviewStep | None:
+        if not step:
+            return None
+        with self._connection.transaction():
+            self._connection.execute("UPDATE review_edits SET is_undone = ? WHERE step = ?", [int(is_undone), step])
+        rows = self._connection.query("SELECT kind, row, field FROM review_edits WHERE step = ? ORDER BY key", [step])
+        return ReviewStep(step, rows[0][0], tuple((text_of(row), text_of(name)) for _, row, name in rows))
+
+    def review_stamp(self) -> tuple[int, int, int]:
+        """Return what differs whenever other edits hold: last edit, count of edits, count of undone ones."""
+        row = self._connection.first("SELECT coalesce(max(key), 0), count(*), total(is_undone) FROM review_edits")
+        last, count, undone = row or (0, 0, 0)
+        return int(last), int(count), int(undone)
+
+    def review_edits(self) -> list[StoredEdit]:
+        """List the edits that hold, first made first."""
+        return [_stored(row) for row in self._connection.query(f"{_SELECT} WHERE is_undone = 0 ORDER BY key")]
+
+    def review_edits_of(self, identities: Iterable[RowIdentity]) -> list[StoredEdit]:
+        """List the edits that hold and may be about these rows, first made first."""
+        wanted = list(identities)
+        rows: dict[int, tuple[Any, ...]] = {}
+        for start in range(0, len(wanted), _AT_ONCE):
+            part = wanted[start : start + _AT_ONCE]
+            marks = ", ".join("?" * len(part))
+            for column, values in (("row", [i.id for i in part]), ("row_digest", [i.digest for i in part])):
+                found = self._connection.query(f"{_SELECT} WHERE is_undone = 0 AND {column} IN ({marks})", values)
+                rows.update((row[0], row) for row in found)
+        return [_stored(rows[key]) for key in sorted(rows)]
+
+
+_AT_ONCE = 500
+_SELECT = (
+    "SELECT key, step, run, row, row_digest, field, value_digest, kind, original, body, who, made_at FROM review_edits"
+)
+
+
+def _stored(row: tuple[Any, ...]) -> StoredEdit:
+    key, step, run, row_id, row_digest, name, digest, kind, original, body, who, at = row
+    said = unpack(body)
+    identity = RowIdentity(text_of(row_id), row_digest)
+    edit = ReviewEdit(identity, text_of(name), kind, unpack(original), said["value"], said["note"])
+    return StoredEdit(key, step, str(run), edit, digest, text_of(who), at)

@@ -1,0 +1,151 @@
+"""A window without a screen, a worker of its own, and a case that was read once."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+os.environ["QT_QPA_PLATFORM"] = "offscreen"
+
+import pytest
+from gui_waiting import WAIT
+from PySide6.QtCore import QSettings, QThreadPool
+from pytestqt.qtbot import QtBot
+
+from desktop.app import make_window
+from desktop.client import WorkerClient
+from desktop.watchdog import Watchdog
+from desktop.window import MainWindow
+from engine.documents.options import ParseOptions
+from engine.executor.sources import ingest
+from storage.case import Case
+
+RECORDS = Path(__file__).resolve().parents[2] / "examples" / "police" / "records"
+FILES = ("03_order*", "07_cad*", "08_prop*", "11_email*")
+"""Records with a text layer, which are read in seconds."""
+SCRIPTED = Path(__file__).resolve().parents[1] / "fixtures" / "scripted_redwell.py"
+"""The program on a scripted model."""
+
+
+@pytest.fixture(scope="session")
+def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("gui") / "records"
+    folder.mkdir()
+    for pattern in FILES:
+        shutil.copy(next(RECORDS.glob(pattern)), folder)
+    (folder / "broken.pdf").write_bytes(b"%PDF-1.7 nothing behind it")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def read_case(records: Path) -> Path:
+    path = records.with_name("read.redwell")
+    with Case(path) as case:
+        asyncio.run(ingest(records, case, lambda event: None, dataset="r", options=ParseOptions(), workers=1))
+    return path
+
+
+@pytest.fixture
+def case(read_case: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copy(read_case, tmp_path / "sample.redwell"))
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> QSettings:
+    return QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
+
+
+@pytest.fixture(autouse=True)
+def no_leaked_thread() -> Iterator[None]:
+    before = set(threading.enumerate())
+    yield
+    assert QThreadPool.globalInstance().waitForDone(5000)
+    assert set(threading.enumerate()) <= before
+
+
+@pytest.fixture
+def client(qtbot: QtBot) -> Iterator[WorkerClient]:
+    made = WorkerClient()
+    with qtbot.waitSignal(made.ready, timeout=WAIT):
+        made.start()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def new_window(qtbot: QtBot, settings: QSettings) -> Iterator[Callable[[], MainWindow]]:
+    made: list[MainWindow] = []
+
+    def make() -> MainWindow:
+        window = make_window(settings)
+        qtbot.addWidget(window)
+        window.resize(1280, 720)
+        window.show()
+        made.append(window)
+        return window
+
+    yield make
+    for window in made:
+        window.close()
+
+
+@pytest.fixture
+def start_window(qtbot: QtBot, settings: QSettings) -> Iterator[Callable[[float], MainWindow]]:
+    """Makes windows whose worker has a scripted model; its n-th reply takes n times so many seconds."""
+    made: list[MainWindow] = []
+
+    def start(seconds: float) -> MainWindow:
+        os.environ["REDWELL_TEST_SECONDS"] = str(seconds)
+        try:
+            window = make_window(settings, WorkerClient(command=(sys.executable, str(SCRIPTED), "worker")))
+        finally:
+            del os.environ["REDWELL_TEST_SECONDS"]
+        qtbot.addWidget(window)
+        window.resize(1280, 720)
+        window.show()
+        made.append(window)
+        return window
+
+    yield start
+    for window in made:
+        window.close()
+
+
+@pytest.fixture
+def window(new_window: Callable[[], MainWindow]) -> MainWindow:
+    return new_window()
+
+
+@pytest.fixture
+def opened(qtbot: QtBot, window: MainWindow, case: Path) -> MainWindow:
+    """The window with the sample case open, and the table there."""
+    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
+        window.workspace.open_case(str(case))
+    return window
+
+
+class EventLoopBlocked(AssertionError):
+    """The event loop was held up. A virtual machine whose host is late looks the same, but not three times running."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "watchdog" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.flaky(reruns=2, only_rerun=[EventLoopBlocked.__name__]))
+
+
+@pytest.fixture
+def watchdog(qtbot: QtBot, window: MainWindow) -> Iterator[Watchdog]:
+    """Fails the test when the event loop was held up, in three runs of it, while the window could be seen."""
+    dog = Watchdog()
+    window.closing.connect(dog.stop)
+    dog.start()
+    yield dog
+    dog.stop()
+    if dog.blocks:
+        raise EventLoopBlocked(f"for {', '.join(f'{block:.0f}' for block in dog.blocks)} ms")

@@ -1,0 +1,90 @@
+"""The client and a real worker: answers, failures, a crash, the end."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+from gui_waiting import WAIT
+from pytestqt.qtbot import QtBot
+
+from desktop.client import WorkerClient
+
+
+def test_answers_and_failures_come_to_who_asked(qtbot: QtBot, client: WorkerClient, case: Path) -> None:
+    answers: list[Any] = []
+    client.ask("case.summary", answers.append, case=str(case))
+    client.ask("documents.tags", answers.append, case=str(case))
+    client.ask("no.query", answers.append, lambda message, advice: answers.append(message))
+    qtbot.waitUntil(lambda: len(answers) == 3, timeout=WAIT)
+    assert [] in answers
+    assert "unknown query 'no.query'" in answers
+    assert next(answer for answer in answers if isinstance(answer, dict))["documents"] == 5
+    assert client.waiting == 0
+
+
+def test_a_failure_that_nobody_takes_is_a_problem(qtbot: QtBot, client: WorkerClient) -> None:
+    with qtbot.waitSignal(client.problem, timeout=WAIT) as problem:
+        client.ask("case.summary", lambda result: None, case="/no/such/case.redwell")
+    assert "there is no case" in problem.args[0]
+
+
+def test_a_forgotten_question_is_not_answered(qtbot: QtBot, client: WorkerClient, case: Path) -> None:
+    answers: list[Any] = []
+    client.forget(client.ask("case.summary", answers.append, case=str(case)))
+    client.forget("never asked")
+    client.ask("documents.tags", answers.append, case=str(case))
+    qtbot.waitUntil(lambda: bool(answers), timeout=WAIT)
+    assert answers == [[]]
+
+
+def test_after_a_crash_questions_are_asked_again_and_edits_are_not(
+    qtbot: QtBot, client: WorkerClient, case: Path
+) -> None:
+    answers: list[Any] = []
+    failed: list[str] = []
+    os.kill(client.process_id, signal.SIGSTOP)
+    client.ask("case.summary", answers.append, case=str(case))
+    client.ask(
+        "documents.star",
+        answers.append,
+        lambda message, advice: failed.append(message),
+        is_edit=True,
+        case=str(case),
+        documents=[],
+    )
+    with qtbot.waitSignal(client.lost, timeout=WAIT):
+        os.kill(client.process_id, signal.SIGKILL)
+    qtbot.waitUntil(lambda: bool(answers), timeout=WAIT)
+    assert answers[0]["documents"] == 5
+    assert len(failed) == 1
+    assert "may not have been kept" in failed[0]
+
+
+def test_a_program_that_does_not_start_is_tried_again(qtbot: QtBot) -> None:
+    client = WorkerClient(command=("/no/such/program",))
+    with qtbot.waitSignals([client.lost, client.lost], timeout=WAIT):
+        client.start()
+    client.close()
+
+
+def test_the_worker_ends_with_the_client(qtbot: QtBot) -> None:
+    client = WorkerClient()
+    with qtbot.waitSignal(client.ready, timeout=WAIT):
+        client.start()
+    process = client.process_id
+    client.close()
+    assert not Path(f"/proc/{process}").exists()
+
+
+def test_a_command_given_before_the_next_worker_is_there_reaches_it(client: WorkerClient, qtbot: QtBot) -> None:
+    """The window shows *Continue* at once when a worker is lost, and a fast person presses it."""
+    given: list[str] = []
+    told: list[dict[str, object]] = []
+    client.lost.connect(lambda how: given.append(client.command("run", pipeline="nowhere.yaml", case="no.redwell")))
+    client.told.connect(told.append)
+    os.kill(client.process_id, signal.SIGKILL)
+    qtbot.waitUntil(lambda: any(event.get("id") in given for event in told), timeout=WAIT)
+    assert "CommandFailed" in [event["event"] for event in told if event.get("id") in given]

@@ -1,0 +1,119 @@
+"""The table's model against a list in memory: whatever happens, it shows the rows that list has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from paged_worker import PagedWorker
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QAbstractItemModelTester
+from pytestqt.qtbot import QtBot
+
+from desktop.documents_model import COLUMNS, DocumentsModel, cell_text, text_source
+from desktop.paged_model import PAGE_ROWS, ROW_ROLE
+
+
+def row(number: int) -> dict[str, Any]:
+    return {
+        "id": f"{number:064x}",
+        "name": f"file {number}.pdf",
+        "kind": "pdf",
+        "pages": 1 + number % 3,
+        "lines": 10,
+        "size_bytes": 1000 * number,
+        "ocr_pages": number % 2,
+        "language": "en",
+        "year": 2000 + number % 20,
+        "copies": 1,
+        "tags": [],
+        "starred": False,
+        "path": f"/records/file {number}.pdf",
+    }
+
+
+def select(rows: list[dict[str, Any]], given: dict[str, Any]) -> list[dict[str, Any]]:
+    return rows[::-1] if given["descending"] else rows
+
+
+def worker_of(count: int) -> PagedWorker:
+    return PagedWorker([row(number) for number in range(count)], select)
+
+
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.just("look"), st.integers(0, 1200)),
+        st.tuples(st.just("answer"), st.integers(0, 5)),
+        st.tuples(st.just("size"), st.integers(0, 1200)),
+        st.tuples(st.just("sort"), st.integers(0, 1)),
+        st.tuples(st.just("refresh"), st.just(0)),
+        st.tuples(st.just("turn"), st.just(0)),
+    ),
+    max_size=25,
+)
+
+
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(count=st.integers(0, 1000), steps=steps)
+def test_whatever_happens_the_rows_are_those_of_the_worker(
+    qtbot: QtBot, count: int, steps: list[tuple[str, int]]
+) -> None:
+    worker = worker_of(count)
+    model = DocumentsModel(worker.ask, worker.forget)
+    tester = QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Fatal)
+    model.begin()
+    for name, value in steps:
+        match name:
+            case "look":
+                model.data(model.index(value, 1))
+            case "answer":
+                worker.answer(value)
+            case "size":
+                worker.rows = [row(number) for number in range(value)]
+            case "sort":
+                model.sort(1, Qt.SortOrder(value))
+            case "refresh":
+                model.refresh()
+            case "turn":
+                model._asking.timeout.emit()
+    model.refresh()
+    worker.settle(model)
+    assert model.rowCount() == len(worker.rows)
+    ordered = worker.rows[::-1] if model._descending else worker.rows
+    for number in {0, len(ordered) // 2, len(ordered) - 1} - {-1}:
+        if number < len(ordered):
+            model.data(model.index(number, 1))
+            worker.settle(model)
+            assert model.data(model.index(number, 0), ROW_ROLE) == ordered[number]
+    assert tester.model() is model
+
+
+def test_only_what_is_looked_at_is_fetched(qtbot: QtBot) -> None:
+    worker = worker_of(10_000)
+    model = DocumentsModel(worker.ask, worker.forget)
+    model.begin()
+    worker.settle(model)
+    model.data(model.index(9_950, 1))
+    worker.settle(model)
+    assert worker.count == 2
+    assert model.data(model.index(9_950, 1)) == "file 9950.pdf"
+    assert model.data(model.index(5_000, 1)) is None
+    assert len(model._pages) * PAGE_ROWS == 200
+
+
+@pytest.mark.parametrize(
+    ("pages", "ocr", "lines", "said"),
+    [(3, 0, 9, "text"), (3, 3, 9, "OCR"), (3, 1, 9, "OCR on 1 of 3"), (3, 0, 0, "no text"), (3, None, 5, "")],
+)
+def test_where_text_comes_from(pages: int, ocr: int | None, lines: int, said: str) -> None:
+    assert text_source(pages, ocr, lines) == said
+
+
+def test_cells_are_written_for_people() -> None:
+    shown = {**row(12), "copies": 2, "tags": ["a", "b"], "starred": True, "size_bytes": 1_234_567}
+    assert [cell_text(key, shown) for key, _ in COLUMNS[:2]] == ["★", "file 12.pdf"]
+    assert cell_text("size", shown) == "1.2 MB"
+    assert (cell_text("copies", shown), cell_text("copies", row(1))) == ("2", "")
+    assert cell_text("tags", shown) == "a, b"

@@ -1,0 +1,356 @@
+"""The place Improve with a real worker on a scripted model: criteria, the growing tree, the choice, stop and go on."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from cut_off import cut_off
+from gui_waiting import WAIT
+from PySide6.QtCore import QSettings, Qt
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QLineEdit, QWidget
+from pytestqt.qtbot import QtBot
+from scripted_cases import make_folder
+
+from desktop.app import make_window
+from desktop.client import WorkerClient
+from desktop.improve.build_form import MINUTES
+from desktop.improve.told import folder_text, gold_text, verdict_text
+from desktop.places.improve import ImprovePlace
+from desktop.places.question import QuestionPlace
+from desktop.places.run import RunPlace
+from desktop.watchdog import Watchdog
+from desktop.window import MainWindow
+from engine.documents.options import ParseOptions
+from engine.executor.sources import ingest
+from engine.optimizer.validation.criteria_file import read_criteria
+from storage.case import Case
+
+PROGRAM = Path(__file__).resolve().parents[1] / "fixtures" / "building_redwell.py"
+PIPELINE = """
+datasets: {records: {type: case}}
+default_model: scripted
+operations:
+  - {name: find, type: map, prompt: "Find what was done. {{ input.text }}", output: {schema: {acts: "list[string]"}}}
+pipeline: {steps: [{name: s, input: records, operations: [find]}]}
+"""
+
+
+@pytest.fixture
+def short_case(tmp_path: Path) -> Path:
+    """A case of three short records with one question."""
+    make_folder(tmp_path)
+    path = tmp_path / "short.redwell"
+    with Case(path) as case:
+        asyncio.run(
+            ingest(tmp_path / "records", case, lambda event: None, dataset="r", options=ParseOptions(), workers=1)
+        )
+    questions = tmp_path / "short questions"
+    questions.mkdir()
+    (questions / "acts.yaml").write_text(PIPELINE, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def start_window(qtbot: QtBot, settings: QSettings) -> Iterator[Callable[[float], MainWindow]]:
+    made: list[MainWindow] = []
+
+    def start(seconds: float = 0.0) -> MainWindow:
+        client = WorkerClient(command=(sys.executable, str(PROGRAM), "worker"))
+        os.environ["REDWELL_TEST_SECONDS"] = str(seconds)
+        try:
+            window = make_window(settings, client)
+        finally:
+            del os.environ["REDWELL_TEST_SECONDS"]
+        qtbot.addWidget(window)
+        window.resize(1280, 720)
+        window.show()
+        made.append(window)
+        return window
+
+    yield start
+    for window in made:
+        window.close()
+
+
+@pytest.fixture
+def window(qtbot: QtBot, start_window: Callable[[], MainWindow], short_case: Path) -> MainWindow:
+    """The window that the watchdog looks at, with the case open."""
+    made = start_window()
+    opened(qtbot, made, short_case)
+    return made
+
+
+def opened(qtbot: QtBot, window: MainWindow, case: Path) -> ImprovePlace:
+    """Open the case and the place, and wait until all is known that is known before a build."""
+    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
+        window.workspace.open_case(str(case))
+    window.go_to("Improve")
+    place = next(place for place in window.places if isinstance(place, ImprovePlace))
+    assert window.current is place
+    qtbot.waitUntil(lambda: bool(place.improvement.setup), timeout=WAIT)
+    qtbot.waitUntil(lambda: not window.workspace.client.waiting, timeout=WAIT)
+    return place
+
+
+def choose_small(place: ImprovePlace) -> None:
+    place.before.form.minutes.setValue(MINUTES.index(5))
+    place.before.form.sample.setValue(3)
+
+
+def names(place: ImprovePlace) -> dict[int, str]:
+    tree = place.improvement.tree
+    return {line.id: tree.name(line) for line in tree.lines.lines.values()}
+
+
+def choose_in_the_chart(place: ImprovePlace) -> None:
+    """Walk over the chart with the keyboard."""
+    assert place.tabs.currentWidget() is place.choice
+    assert "was chosen" in place.choice.verdict.text()
+    last = place.improvement.last
+    assert last is not None
+    assert place.choice.current == last["chosen"] != last["own"]
+    assert len(place.choice.model.rows) == len([point for point in last["points"] if point["score"]])
+    chart = place.choice.chart
+    chart.setFocus()
+    QTest.keyClick(chart, Qt.Key.Key_Home)
+    first = place.choice.current
+    QTest.keyClick(chart, Qt.Key.Key_End)
+    assert place.choice.current != first
+    row = place.choice.table.currentIndex().row()
+    assert place.choice.model.rows[row]["plan"] == place.choice.current
+    assert chart.accessibleDescription().startswith(f"{names(place)[place.choice.current]}: rated")
+    chart.go_to(last["chosen"])
+
+
+def look_at_the_plan(qtbot: QtBot, place: ImprovePlace) -> None:
+    """See what the chosen plan changes, and what it writes."""
+    last, client = place.improvement.last, place.workspace.client
+    assert last is not None
+    QTest.mouseClick(place.choice.see, Qt.MouseButton.LeftButton)
+    assert place.plans.current == last["chosen"]
+    qtbot.waitUntil(lambda: "\n+" in place.plans.change.diff.toPlainText(), timeout=WAIT)
+    assert place.plans.change.words.text().startswith("It ")
+    assert place.plans.change.ratings.topLevelItemCount() >= 1
+    place.plans.tabs.setCurrentWidget(place.plans.outputs)
+    qtbot.waitUntil(lambda: "acts" in place.plans.outputs.right.toPlainText(), timeout=WAIT)
+    outputs = place.plans.outputs
+    assert outputs.left.toPlainText() != outputs.right.toPlainText()
+    assert sorted(outputs.document.itemText(n) for n in range(3)) == ["alpha.txt", "beta.txt", "gamma.txt"]
+    outputs.document.setCurrentIndex(2)
+    outputs.document.activated.emit(2)
+    qtbot.waitUntil(lambda: not client.waiting, timeout=WAIT)
+    assert outputs.document.currentIndex() == 2
+
+
+def see_all_of_it(qtbot: QtBot, window: MainWindow, place: ImprovePlace) -> None:
+    """Nothing is cut off, also in larger letters."""
+    for letters in (1.15, 1.0):
+        window.set_font_scale(letters)
+        for view in (place.before, place.plans, place.choice):
+            place.tabs.setCurrentWidget(view)
+            qtbot.waitUntil(lambda: not window.workspace.client.waiting, timeout=WAIT)
+            qtbot.wait(50)
+            assert cut_off(window) == []
+
+
+def use_the_plan(qtbot: QtBot, window: MainWindow, place: ImprovePlace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Open the report, and the chosen plan as a question."""
+    urls: list[str] = []
+    questions = Path(window.workspace.case).with_name("short questions")
+    monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: urls.append(url.toLocalFile()))
+    QTest.mouseClick(place.report, Qt.MouseButton.LeftButton)
+    assert urls == [str(questions / "improved" / "acts.html")]
+    question = next(place for place in window.places if isinstance(place, QuestionPlace))
+    place.tabs.setCurrentWidget(place.choice)
+    with qtbot.waitSignal(question.document.opened, timeout=WAIT):
+        QTest.mouseClick(place.choice.use, Qt.MouseButton.LeftButton)
+    assert window.current is question
+    assert question.document.file.name == "acts improved"
+
+
+def test_a_question_is_improved_and_the_chosen_plan_is_used(
+    qtbot: QtBot,
+    start_window: Callable[[], MainWindow],
+    window: MainWindow,
+    watchdog: Watchdog,
+    short_case: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    place = next(place for place in window.places if isinstance(place, ImprovePlace))
+    assert place.questions.currentText() == "acts"
+    assert "No row is reviewed yet" in place.before.gold.text()
+    assert "3 calls" in place.before.folder.text()
+    (card,) = place.before.criteria.cards
+    assert not card.use.isChecked()
+    recall = card.tests["recall"]
+    QTest.mouseClick(recall.add, Qt.MouseButton.LeftButton)
+    QTest.keyClicks(recall.lines[-1], "No act is missing.")
+    assert card.use.isChecked()
+    choose_small(place)
+
+    with qtbot.waitSignal(place.improvement.ended, timeout=WAIT):
+        QTest.mouseClick(place.go, Qt.MouseButton.LeftButton)
+        qtbot.waitUntil(place.halt.isVisible, timeout=WAIT)
+        assert place.tabs.currentWidget() is place.plans
+    files = sorted(path.name for path in (short_case.with_name("short questions") / "improved").iterdir())
+    assert files == ["acts criteria.yaml", "acts.html", "acts.json", "acts.yaml"]
+    criteria = read_criteria(short_case.with_name("short questions") / "improved" / "acts criteria.yaml")
+    assert "No act is missing." in [test.text for test in criteria["find"].tests]
+    choose_in_the_chart(place)
+    look_at_the_plan(qtbot, place)
+    watchdog.stop()
+    see_all_of_it(qtbot, window, place)  # other letters draw the whole window anew, which takes its time
+    use_the_plan(qtbot, window, place, monkeypatch)
+
+    last = place.improvement.last
+    # another window shows the last build
+    window.close()
+    place = opened(qtbot, start_window(), short_case)
+    qtbot.waitUntil(lambda: place.improvement.last is not None, timeout=WAIT)
+    assert len(place.improvement.tree.lines.lines) == len(last["plans"] if last else ())
+    assert "was chosen" in place.choice.verdict.text()
+    assert place.before.criteria.cards[0].use.isChecked()
+
+
+def test_a_build_that_is_stopped_keeps_its_best_and_goes_on(
+    qtbot: QtBot, start_window: Callable[[float], MainWindow], short_case: Path
+) -> None:
+    window = start_window(0.01)
+    place = opened(qtbot, window, short_case)
+    choose_small(place)
+    place.start()
+    tree = place.improvement.tree
+    qtbot.waitUntil(lambda: any(line.score for line in tree.lines.lines.values()), timeout=WAIT)
+    place.plans.choose(1)
+    qtbot.waitUntil(lambda: "find" in place.plans.change.words.text(), timeout=WAIT)
+    place.start()
+    assert "already" in window.messages.text
+    with qtbot.waitSignal(place.improvement.ended, timeout=WAIT):
+        QTest.mouseClick(place.halt, Qt.MouseButton.LeftButton)
+        assert "Stopping" in place.status.text()
+    assert "Stopped; the best plan so far is kept" in place.choice.verdict.text()
+    qtbot.waitUntil(lambda: place.go.text() == "Go on", timeout=WAIT)
+    run = next(place for place in window.places if isinstance(place, RunPlace))
+    assert run.queue.entries[0]["state"] == "cancelled"
+    assert run.panel.model.index(0, 0).data() == "Improve acts"
+
+
+def test_a_worker_that_dies_leaves_what_was_tried(
+    qtbot: QtBot, start_window: Callable[[float], MainWindow], short_case: Path
+) -> None:
+    window = start_window(0.01)
+    place = opened(qtbot, window, short_case)
+    choose_small(place)
+    place.start()
+    tree = place.improvement.tree
+    qtbot.waitUntil(lambda: any(line.score for line in tree.lines.lines.values()), timeout=WAIT)
+    with qtbot.waitSignal(window.workspace.client.ready, timeout=WAIT):
+        os.kill(window.workspace.client.process_id, signal.SIGKILL)
+    qtbot.waitUntil(lambda: "interrupted" in place.status.text(), timeout=WAIT)
+    assert place.go.text() == "Go on"
+    with qtbot.waitSignal(place.improvement.ended, timeout=WAIT):
+        QTest.mouseClick(place.go, Qt.MouseButton.LeftButton)
+    assert place.improvement.last is not None
+    assert place.improvement.last["reuse"]["outputs_reused"] > 0
+    assert "were there from before" in place.choice.verdict.text()
+
+
+def test_a_build_waits_for_the_run_that_goes_on(
+    qtbot: QtBot, start_window: Callable[[float], MainWindow], short_case: Path
+) -> None:
+    window = start_window(0.2)
+    place = opened(qtbot, window, short_case)
+    choose_small(place)
+    run = next(place for place in window.places if isinstance(place, RunPlace))
+    run.queue.load()
+    run.queue.add(place.improvement.pipeline)
+    qtbot.waitUntil(lambda: len(run.queue.entries) == 1, timeout=WAIT)
+    run.start()
+    place.start()
+    qtbot.waitUntil(lambda: place.improvement.is_waiting, timeout=WAIT)
+    assert "Waits in the queue" in place.status.text()
+    assert not place.go.isEnabled()
+    with qtbot.waitSignal(place.improvement.began, timeout=WAIT):
+        pass
+    assert window.workspace.job.name == "build"
+    with qtbot.waitSignal(place.improvement.ended, timeout=WAIT):
+        window.workspace.job.cancel()
+
+
+def test_a_question_that_cannot_run_says_why(
+    qtbot: QtBot, start_window: Callable[[], MainWindow], short_case: Path
+) -> None:
+    questions = short_case.with_name("short questions")
+    window = start_window()
+    place = opened(qtbot, window, short_case)
+    (questions / "wrong.yaml").write_text(PIPELINE.replace("input.text", "input.txt"), encoding="utf-8")
+    window.workspace.improve_wanted.emit(str(questions / "wrong.yaml"))
+    qtbot.waitUntil(lambda: "txt" in place.before.trouble.text(), timeout=WAIT)
+    assert not place.go.isEnabled()
+    place.start()
+    assert "cannot be improved" in window.messages.text or "no question" in window.messages.text
+
+
+def test_a_case_without_questions_says_what_to_do(
+    qtbot: QtBot, start_window: Callable[[], MainWindow], short_case: Path
+) -> None:
+    (short_case.with_name("short questions") / "acts.yaml").unlink()
+    window = start_window()
+    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
+        window.workspace.open_case(str(short_case))
+    window.go_to("Improve")
+    place = next(place for place in window.places if isinstance(place, ImprovePlace))
+    qtbot.waitUntil(lambda: not window.workspace.client.waiting, timeout=WAIT)
+    assert not place.tabs.isVisible()
+    assert "place Question" in place._none.text()
+
+
+def test_the_place_is_hidden_where_the_worker_cannot_build(
+    qtbot: QtBot, start_window: Callable[[], MainWindow], short_case: Path
+) -> None:
+    window = start_window()
+    place = opened(qtbot, window, short_case)
+    window.go_to("Documents")
+    window.workspace.client.commands = ("run",)
+    window.workspace.client.ready.emit()
+    assert not place.is_offered()
+    window.go_to("Improve")
+    assert window.current is not place
+
+
+def test_every_control_has_a_name(qtbot: QtBot, start_window: Callable[[], MainWindow], short_case: Path) -> None:
+    place = opened(qtbot, start_window(), short_case)
+    for widget in place.findChildren(QWidget):
+        if (
+            widget.focusPolicy() != Qt.FocusPolicy.NoFocus
+            and isinstance(widget, QAbstractButton | QComboBox | QLineEdit)
+            and not isinstance(widget.parent(), QComboBox)
+        ):
+            named = widget.accessibleName() or (widget.text() if isinstance(widget, QAbstractButton) else "")
+            assert named, widget
+        if isinstance(widget, QLabel):
+            assert widget.textFormat() != Qt.TextFormat.RichText
+
+
+def test_gold_time_and_verdict_are_said_in_words() -> None:
+    assert gold_text(7, 5) == (
+        "7 reviewed rows are used as gold: plans are scored against them, the judge is not asked."
+    )
+    assert gold_text(1, 5) == "1 row is reviewed. From 5 on they are used as gold in place of the judge."
+    assert folder_text({"calls": 120, "seconds": 10_800.0, "model": "m"}) == (
+        "Your question takes about 3.0 h for all documents now (120 calls)."
+    )
+    assert "measure m in Models" in folder_text({"calls": 1, "seconds": None, "model": "m"})
+    reuse = {"outputs_reused": 3, "outputs_made": 1}
+    last = {"chosen": 1, "own": 1, "reason": "no plan did better", "status": "out of time", "seconds": 60.0}
+    told = verdict_text({**last, "sample": {"rows": 8, "of": 40}, "reuse": reuse}, "")
+    assert told.startswith("Your own question stays: no plan did better.")
+    assert "The time was over after 1 min, tried on 8 of 40 rows; 3 outputs of 4 were there from before." in told

@@ -1,0 +1,107 @@
+"""Nothing is cut off at 1280 x 720, also on screens of twice the resolution; texts can be told from their ground."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from cut_off import cut_off
+from gui_waiting import WAIT
+from invented_results import make_results
+from PySide6.QtGui import QColor, QPalette
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from desktop.places.documents import DocumentsPlace
+from desktop.places.question import QuestionPlace
+from desktop.places.results import ResultsPlace
+from desktop.theme import THEMES, Colours, Theme, colours_of, palette_of
+from desktop.window import MainWindow
+
+ROOT = Path(__file__).resolve().parents[2]
+SCALE = os.environ.get("QT_SCALE_FACTOR", "1")
+AA, AAA = 4.5, 7.0
+"""Contrast that WCAG 2.2 asks of text, 1.4.3 and 1.4.6."""
+
+
+@pytest.fixture
+def filled(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> MainWindow:
+    """The window with results in it, a page and a question open."""
+    path, _ = make_results(tmp_path / "made")
+    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
+        window.workspace.open_case(str(path))
+    documents = next(place for place in window.places if isinstance(place, DocumentsPlace))
+    qtbot.waitUntil(lambda: documents.model.row(0) is not None, timeout=WAIT)
+    with qtbot.waitSignal(documents.viewer.page_shown, timeout=WAIT):
+        documents.show_document(documents.model.row(0)["id"])
+    window.go_to("Question")
+    question = next(place for place in window.places if isinstance(place, QuestionPlace))
+    qtbot.waitUntil(lambda: question.begin.templates.count() > 0, timeout=WAIT)
+    question.begin.templates.itemClicked.emit(question.begin.templates.item(0))
+    qtbot.waitUntil(lambda: len(question.cards.cards) > 3, timeout=WAIT)
+    window.go_to("Results")
+    results = next(place for place in window.places if isinstance(place, ResultsPlace))
+    qtbot.waitUntil(lambda: results.model.row(0) is not None, timeout=WAIT)
+    results.groups.choose("officer")
+    results.open_evidence()
+    return window
+
+
+@pytest.mark.parametrize("letters", [1.0, 1.15])
+def test_nothing_is_cut_off(qtbot: QtBot, filled: MainWindow, letters: float) -> None:
+    filled.set_font_scale(letters)
+    filled.resize(1280, 720)
+    assert filled.devicePixelRatioF() == float(SCALE)
+    found = {}
+    for place in filled.places:
+        filled.go_to(place.name)
+        assert filled.current is place
+        qtbot.waitUntil(lambda: not filled.workspace.client.waiting, timeout=WAIT)
+        qtbot.wait(50)
+        if cut := cut_off(filled):
+            found[place.name] = cut
+    filled.set_font_scale(1.0)
+    assert found == {}
+    assert (filled.width(), filled.height()) == (1280, 720)
+
+
+def test_nothing_is_cut_off_at_200_percent() -> None:
+    this = f"{Path(__file__).relative_to(ROOT)}::test_nothing_is_cut_off[1.0]"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", this]
+    doubled = {**os.environ, "QT_SCALE_FACTOR": "2"}
+    done = subprocess.run(command, cwd=ROOT, env=doubled, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout[-4000:]
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_texts_can_be_told_from_their_ground(qapp: QApplication, theme: Theme) -> None:
+    colours = colours_of(theme)
+    wanted = AAA if theme == "contrast" else AA
+    for ground in (colours.window, colours.base, colours.other):
+        assert contrast(colours.text, ground) >= wanted
+        assert contrast(colours.faint, ground) >= wanted
+        assert contrast(colours.accent, ground) >= (wanted if theme == "contrast" else 3.0)  # 1.4.11: not text
+    assert contrast(colours.chosen, colours.accent) >= wanted
+
+
+def test_what_is_disabled_can_be_read_in_high_contrast(qapp: QApplication) -> None:
+    colours = colours_of("contrast")
+    palette = palette_of(colours)
+    disabled = palette.color(QPalette.ColorGroup.Disabled, QPalette.ColorRole.WindowText)
+    assert contrast(disabled.name(), colours.window) >= AA
+    assert isinstance(colours, Colours)
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the contrast ratio of WCAG 2.2, from 1 to 21."""
+    lighter, darker = sorted((luminance(QColor(one)), luminance(QColor(other))), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def luminance(colour: QColor) -> float:
+    parts = (colour.redF(), colour.greenF(), colour.blueF())
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

@@ -1,0 +1,129 @@
+"""The tree of plans: whatever order events come in, each plan stands once, below the one it was made from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtTest import QAbstractItemModelTester
+
+from desktop.improve.plan_lines import PlanLines, lines_of_report
+from desktop.improve.plan_tree import COLUMNS, PLAN_ROLE, PlanTree
+
+STARTED = {"event": "BuildStarted", "plan": 1, "documents": 4, "rows": 12, "minutes": 20.0, "reviewed": 0}
+
+
+def found(plan: int, parent: int) -> dict[str, Any]:
+    rest = {"directive": "gleaning_map", "words": "w", "step": "s", "depth": 0, "by_model": True}
+    return {"event": "CandidateFound", "plan": plan, "parent": parent, **rest}
+
+
+def rated(plan: int, rows: int, score: float) -> dict[str, Any]:
+    rest = {"is_satisfied": False, "failures": 1, "seconds": 3.0, "tokens": 9}
+    return {"event": "CandidateRated", "plan": plan, "rows": rows, "score": score, **rest}
+
+
+def dropped(plan: int, parent: int) -> dict[str, Any]:
+    return {"event": "CandidateDropped", "plan": plan, "parent": parent, "directive": "isolating", "reason": "no"}
+
+
+def finished(plan: int, chosen: int, depth: int = 0) -> dict[str, Any]:
+    return {"event": "PlaceFinished", "plan": plan, "chosen": chosen, "step": "s", "depth": depth, "reason": "r"}
+
+
+@st.composite
+def builds(draw: st.DrawFn) -> tuple[list[dict[str, Any]], dict[int, int]]:
+    """Events of a build in any order, and the parent of each plan."""
+    count = draw(st.integers(0, 9))
+    parents = {plan: draw(st.integers(1, plan - 1)) for plan in range(2, count + 2)}
+    events: list[dict[str, Any]] = [STARTED]
+    for plan, parent in parents.items():
+        kind = draw(st.sampled_from(["found", "rated", "dropped", "failed"]))
+        if kind != "failed":
+            events.append(found(plan, parent))
+        if kind == "rated":
+            events += [rated(plan, rows, draw(st.floats(1, 4))) for rows in (3, 5)]
+            events.append(finished(parent, plan))
+        if kind in ("dropped", "failed"):
+            events.append(dropped(plan, parent))
+    return draw(st.permutations(events)), parents
+
+
+def shown(tree: PlanTree) -> dict[int, int]:
+    """Walk the tree; return the plan above each plan, 0 for the top."""
+    above: dict[int, int] = {}
+
+    def walk(index: QModelIndex, plan: int) -> None:
+        for row in range(tree.rowCount(index)):
+            child = tree.index(row, 0, index)
+            id = child.data(PLAN_ROLE)
+            assert id not in above
+            assert tree.parent(child) == index
+            above[id] = plan
+            walk(child, id)
+
+    walk(QModelIndex(), 0)
+    return above
+
+
+@given(builds())
+def test_events_in_any_order_make_the_same_tree(build: tuple[list[dict[str, Any]], dict[int, int]]) -> None:
+    events, parents = build
+    tree = PlanTree()
+    tester = QAbstractItemModelTester(tree, QAbstractItemModelTester.FailureReportingMode.Fatal)
+    for event in events:
+        tree.take(event)
+        assert set(shown(tree)) == set(tree.lines.lines)
+    assert shown(tree) == {1: 0, **parents}
+    last = {
+        event["plan"]: event["score"] for event in events if event["event"] == "CandidateRated" and event["rows"] == 5
+    }
+    for plan, score in last.items():
+        assert tree.lines.lines[plan].score == score
+    again = PlanTree()
+    again.show_lines(tree.lines)
+    assert shown(again) == shown(tree)
+    tester.deleteLater()
+
+
+def test_a_chosen_index_stays_with_its_plan_while_the_tree_grows(qapp: object) -> None:
+    tree = PlanTree()
+    for event in (STARTED, rated(3, 3, 2.0), found(2, 1)):
+        tree.take(event)
+    kept = QPersistentModelIndex(tree.index_of(3))
+    assert not kept.parent().isValid()
+    tree.take(found(3, 2))
+    assert kept.data(PLAN_ROLE) == 3
+    assert kept.parent().data(PLAN_ROLE) == 2
+
+
+def test_cells_say_what_is_known() -> None:
+    tree = PlanTree()
+    tree.show_words({"gleaning_map": {"title": "Gleaning", "does": "lets a judge look"}})
+    for event in (STARTED, found(2, 1), rated(2, 3, 2.5), finished(1, 2), finished(2, 1, depth=1), dropped(3, 1)):
+        tree.take(event)
+    row = [tree.index_of(2, column).data() for column in range(len(COLUMNS))]
+    assert row == ["Gleaning", "2.50", "3", "3 s", "the best so far"]
+    assert tree.index_of(1).data() == "Your question"
+    assert tree.index_of(3, 4).data() == "dropped"
+    spoken = tree.index_of(2).data(Qt.ItemDataRole.AccessibleTextRole)
+    assert spoken == "Gleaning, rated 2.50 of 4 on 3 rows, the best so far"
+    assert "lets a judge look" in tree.index_of(2).data(Qt.ItemDataRole.ToolTipRole)
+    assert tree.index_of(3).data(Qt.ItemDataRole.ToolTipRole).endswith("no")
+    assert [tree.headerData(column, Qt.Orientation.Horizontal) for column in range(5)] == list(COLUMNS)
+
+
+def test_the_report_of_the_last_build_makes_the_same_tree() -> None:
+    plan = {"parent": 1, "directive": "isolating", "words": "", "step": "s", "depth": 0, "by_model": False}
+    rating = {"score": 3.0, "rows": 5, "seconds": 2.0, "failures": 0, "is_satisfied": False, "tokens": 4}
+    plans = [{"id": 1, **plan, "parent": None, **rating}, {"id": 2, **plan, **rating}]
+    last = {"own": 1, "chosen": 2, "plans": plans, "sample": {"rows": 4, "of": 12}, "minutes": 20.0}
+    lines = lines_of_report({**last, "plans": [{**one, "dropped": ""} for one in plans]})
+    assert isinstance(lines, PlanLines)
+    assert lines.state_of(lines.lines[2]) == "chosen"
+    assert lines.folder_times == 3.0
+    tree = PlanTree()
+    tree.show_lines(lines)
+    assert shown(tree) == {1: 0, 2: 1}

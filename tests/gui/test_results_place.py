@@ -1,0 +1,356 @@
+"""Results and Export as a person uses them, with a real worker and results that were invented."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from gui_waiting import WAIT
+from invented_results import make_results
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QGuiApplication, QImage
+from PySide6.QtPrintSupport import QPrinter
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QLineEdit, QWidget
+from pytestqt.qtbot import QtBot
+
+from desktop.paged_model import ROW_ROLE
+from desktop.place import Place
+from desktop.places.export import ExportPlace
+from desktop.places.results import ResultsPlace
+from desktop.watchdog import Watchdog
+from desktop.window import MainWindow
+
+Kind = TypeVar("Kind", bound=Place)
+
+
+def place_of(window: MainWindow, kind: type[Kind]) -> Kind:
+    return next(place for place in window.places if isinstance(place, kind))
+
+
+@pytest.fixture
+def results(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> ResultsPlace:
+    """The place with the invented results in it."""
+    path, _ = make_results(tmp_path / "made")
+    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
+        window.workspace.open_case(str(path))
+    window.go_to("Results")
+    place = place_of(window, ResultsPlace)
+    qtbot.waitUntil(lambda: cell(place, 0, "officer") == "Daniel Harmon", timeout=WAIT)
+    return place
+
+
+def cell(place: ResultsPlace, row: int, column: str) -> Any:
+    names = ["", *(each.name for each in place.model.columns)]
+    return place.model.index(row, names.index(column)).data() if column in names else None
+
+
+def go(place: ResultsPlace, row: int, column: str) -> None:
+    place.table.go_to(row, [each.name for each in place.model.columns].index(column) + 1)
+
+
+def press(place: ResultsPlace, *keys: Any) -> None:
+    """Press keys that are shortcuts, as a reviewer does."""
+    for key in keys:
+        QTest.keyClick(place.table, key)
+
+
+def verdicts(place: ResultsPlace) -> list[str]:
+    return [place.model.index(n, 0).data() or "" for n in range(place.model.rowCount())]
+
+
+def officers(place: ResultsPlace) -> list[Any]:
+    return [cell(place, n, "officer") for n in range(place.model.rowCount())]
+
+
+def test_a_cell_opens_its_page_with_the_line_marked(
+    qtbot: QtBot, results: ResultsPlace, window: MainWindow, watchdog: Watchdog
+) -> None:
+    go(results, 0, "officer")
+    with qtbot.waitSignals([results.evidence.shown, results.evidence.viewer.page_shown], timeout=WAIT):
+        results.table.clicked.emit(results.table.currentIndex())
+    viewer = results.evidence.viewer
+    assert (viewer.page, viewer.view.marked("evidence")) == (2, 1)
+    assert "page 2, line 2" in results.evidence.where
+    with qtbot.waitSignal(results.evidence.shown, timeout=WAIT):
+        go(results, 4, "days")
+    assert "Not located" in results.evidence.where
+    assert viewer.document == ""
+    with qtbot.waitSignal(viewer.page_shown, timeout=WAIT):
+        go(results, 5, "acts")
+    assert viewer.page == 1
+    viewer.closed.emit()
+    assert not results.parts.side_is_open
+
+
+def test_rows_are_reviewed_with_the_keyboard_alone(qtbot: QtBot, results: ResultsPlace, window: MainWindow) -> None:
+    go(results, 0, "officer")
+    press(results, Qt.Key.Key_A)
+    qtbot.waitUntil(lambda: verdicts(results)[0] == "accepted", timeout=WAIT)
+    assert results.table.currentIndex().row() == 1
+    press(results, Qt.Key.Key_J, Qt.Key.Key_R)
+    qtbot.waitUntil(lambda: verdicts(results)[2] == "rejected", timeout=WAIT)
+    press(results, Qt.Key.Key_K, Qt.Key.Key_K)
+    assert results.table.currentIndex().row() == 1
+    press(results, Qt.Key.Key_E)
+    qtbot.waitUntil(lambda: results.table.viewport().findChild(QLineEdit) is not None, timeout=WAIT)
+    editor = results.table.viewport().findChild(QLineEdit)
+    assert editor is not None
+    editor.selectAll()
+    QTest.keyClicks(editor, "Danny Jarker")
+    QTest.keyClick(editor, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: cell(results, 1, "officer") == "Danny Jarker", timeout=WAIT)
+    qtbot.waitUntil(lambda: results.parts.progress.text() == "3 of 6 reviewed", timeout=WAIT)
+    dialog = results.review.ask_note()
+    assert dialog is not None
+    dialog.setTextValue("look at page 2")
+    dialog.accept()
+    qtbot.waitUntil(lambda: "note" in verdicts(results)[1], timeout=WAIT)
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow, timeout=WAIT)
+    for _ in range(2):
+        QTest.keyClick(results.table, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    qtbot.waitUntil(lambda: cell(results, 1, "officer") == "Daniel Harmon", timeout=WAIT)
+    both = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+    QTest.keyClick(results.table, Qt.Key.Key_Z, both)
+    qtbot.waitUntil(lambda: cell(results, 1, "officer") == "Danny Jarker", timeout=WAIT)
+
+
+def test_keys_of_the_place_are_free_elsewhere(qtbot: QtBot, results: ResultsPlace, window: MainWindow) -> None:
+    own = [action for action in window.actions_.all if action.shortcut().toString() in ("A", "J", "R")]
+    assert len(own) == 3
+    assert all(action.isEnabled() for action in own)
+    window.go_to("Documents")
+    assert not any(action.isEnabled() for action in own)
+
+
+def test_filters_sorting_and_groups(qtbot: QtBot, results: ResultsPlace, watchdog: Watchdog) -> None:
+    table = results.table
+    table.set_filter("officer", "harmon")
+    qtbot.waitUntil(lambda: results.model.rowCount() == 3 and None not in officers(results), timeout=WAIT)
+    table.sortByColumn(4, Qt.SortOrder.DescendingOrder)
+    qtbot.waitUntil(lambda: [cell(results, n, "days") for n in range(3)] == ["10", "5", "2"], timeout=WAIT)
+    box = next(b for b in table.findChildren(QLineEdit) if b.accessibleName() == "Filter date" and b.isVisible())
+    QTest.keyClicks(box, ">2020")
+    qtbot.waitUntil(lambda: officers(results) == ["Michael Harmon"], timeout=WAIT)
+    results.clear_filters()
+    qtbot.waitUntil(lambda: results.model.rowCount() == 6, timeout=WAIT)
+    results.groups.choose("officer")
+    qtbot.waitUntil(lambda: results.groups.list.topLevelItemCount() == 4, timeout=WAIT)
+    assert [results.groups.list.topLevelItem(1).text(n) for n in range(2)] == ["Ana Ruiz", "3"]
+    results.groups.list.itemClicked.emit(results.groups.list.topLevelItem(1), 0)
+    qtbot.waitUntil(lambda: (results.model.rowCount(), results.model.selected) == (4, 3), timeout=WAIT)
+    results.parts._missing.setChecked(True)
+    qtbot.waitUntil(lambda: results.model.rowCount() == 0, timeout=WAIT)
+    qtbot.waitUntil(lambda: "No row fits" in results.parts._below.text(), timeout=WAIT)
+
+
+def test_groups_are_folded_by_mouse_and_by_keyboard(
+    qtbot: QtBot, results: ResultsPlace, window: MainWindow, watchdog: Watchdog
+) -> None:
+    table, model = results.table, results.model
+    shown = lambda: [model.index(n, 0).data() if model.heading(n) else cell(results, n, "date") for n in range(9)]  # noqa: E731
+    go(results, 0, "officer")
+    results.columns.group_by_current()
+    ana, daniel, michael = "Ana Ruiz (3 rows)", "Daniel Harmon (2 rows)", "Michael Harmon (1 row)"
+    whole = [ana, "2020-01-15", "", "2020-02-02", daniel, "2019-03-04", "2019-03-28", michael, "2021-12-01"]
+    qtbot.waitUntil(lambda: shown() == whole, timeout=WAIT)
+    assert results.parts.tabs.tabText(0) == "6 rows"
+    where = table.visualRect(model.index(0, 1)).center()
+    QTest.mouseClick(table.viewport(), Qt.MouseButton.LeftButton, pos=where)
+    qtbot.waitUntil(lambda: model.rowCount() == 6, timeout=WAIT)
+    assert not results.parts.side_is_open  # a heading has no evidence
+    QTest.mouseClick(table.viewport(), Qt.MouseButton.LeftButton, pos=where)
+    qtbot.waitUntil(lambda: model.rowCount() == 9 and None not in shown(), timeout=WAIT)
+    go(results, 3, "officer")
+    press(results, Qt.Key.Key_J)
+    assert table.currentIndex().row() == 5  # over the heading
+    press(results, Qt.Key.Key_K)
+    assert table.currentIndex().row() == 3
+    press(results, Qt.Key.Key_A)
+    qtbot.waitUntil(lambda: verdicts(results)[3] == "accepted", timeout=WAIT)
+    assert table.currentIndex().row() == 5
+    go(results, 6, "officer")
+    results.columns.fold_current()
+    qtbot.waitUntil(lambda: model.rowCount() == 7, timeout=WAIT)
+    assert table.currentIndex().row() == 4
+    press(results, Qt.Key.Key_R)  # nothing is rejected: it is a heading
+    model.fold_all(on=True)
+    qtbot.waitUntil(lambda: model.rowCount() == 3 and model.heading(2) is not None, timeout=WAIT)
+    assert not window.grab().isNull()  # headings are drawn
+    model.fold_all(on=False)
+    results.groups.choose("(no groups)")
+    qtbot.waitUntil(lambda: model.rowCount() == 6 and model.row(5) is not None, timeout=WAIT)
+    assert verdicts(results).count("") == 5
+
+
+def test_reviewed_rows_are_written_as_gold(
+    qtbot: QtBot, results: ResultsPlace, window: MainWindow, tmp_path: Path
+) -> None:
+    go(results, 0, "officer")
+    results.review.judge("accept")
+    qtbot.waitUntil(lambda: verdicts(results)[0] == "accepted", timeout=WAIT)
+    dialog = results.review.ask_gold()
+    assert dialog is not None
+    dialog.close()
+    with qtbot.waitSignal(window.workspace.said, timeout=WAIT) as said:
+        results.review.write_gold(results.run, str(tmp_path / "gold.jsonl"))
+    assert said.args[0] == f"1 reviewed row written to {tmp_path / 'gold.jsonl'}."
+    (line,) = (tmp_path / "gold.jsonl").read_text(encoding="utf-8").splitlines()
+    assert json.loads(line)["values"]["officer"] == "Daniel Harmon"
+    with qtbot.waitSignal(window.workspace.said, timeout=WAIT) as said:
+        results.review.write_gold(results.run, str(tmp_path / "gold.csv"))
+    assert "JSON lines" in said.args[0]
+
+
+def test_columns_are_hidden_and_pinned_and_stay_so(qtbot: QtBot, results: ResultsPlace, window: MainWindow) -> None:
+    table = results.table
+    go(results, 0, "days")
+    results.columns.pin_current()
+    go(results, 0, "force")
+    results.columns.hide_current()
+    table.setColumnWidth(1, 301)
+    table._keep_layout()
+    assert (table.pinned_columns, table.hidden_columns) == (["days"], ["force"])
+    assert table.horizontalHeader().visualIndex(4) == 1
+    assert table._pinned.isVisible()
+    table.set_filter("days", ">4")
+    qtbot.waitUntil(lambda: results.model.rowCount() == 3, timeout=WAIT)
+    results.show_run(results.run)
+    qtbot.waitUntil(lambda: results.model.rowCount() == 6, timeout=WAIT)
+    assert (table.pinned_columns, table.hidden_columns, table.columnWidth(1)) == (["days"], ["force"], 301)
+    table.show_all_columns()
+    assert table.hidden_columns == []
+    go(results, 0, "days")
+    results.columns.pin_current()
+    assert not table._pinned.isVisible()
+    table.selectRow(0)
+    table.setFocus()
+    assert results.copy()
+    assert QGuiApplication.clipboard().text().split("\t")[1] == "Daniel Harmon"
+
+
+def test_names_are_looked_into_merged_and_parted(qtbot: QtBot, results: ResultsPlace, window: MainWindow) -> None:
+    names = results.names
+    go(results, 0, "officer")
+    results.show_name()
+    qtbot.waitUntil(lambda: names.tree.topLevelItemCount() > 1, timeout=WAIT)
+    joined = names.tree.topLevelItem(0)
+    assert joined is not None
+    assert joined.text(0) == "Joined under this name (2)"
+    assert names.other.itemText(0) == "Michael Harmon"
+    QTest.mouseClick(names.merge_button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: cell(results, 4, "officer") == "Daniel Harmon", timeout=WAIT)
+    qtbot.waitUntil(lambda: "kept for later runs" in window.messages.text, timeout=WAIT)
+    go(results, 2, "officer")
+    qtbot.waitUntil(lambda: names.name == "Ana Ruiz" and not names.split_button.isEnabled(), timeout=WAIT)
+    qtbot.waitUntil(lambda: "Ana Ruiz: 2 forms" in names._title.text(), timeout=WAIT)
+    forms = names.tree.topLevelItem(0)
+    assert forms is not None
+    ruiz = next(forms.child(n) for n in range(forms.childCount()) if forms.child(n).text(0) == "Ruiz")
+    names.tree.setCurrentItem(ruiz)
+    names.split()
+    qtbot.waitUntil(lambda: cell(results, 3, "officer") == "Ruiz", timeout=WAIT)
+    with qtbot.waitSignal(results.evidence.viewer.page_shown, timeout=WAIT):
+        names.place_wanted.emit({"document": place_document(results, 3), "page": 2, "first_line": 2, "last_line": 2})
+
+
+def place_document(results: ResultsPlace, row: int) -> str:
+    """Return the document of a row, which the worker tells with the evidence."""
+    found: list[str] = []
+    id = results.model.index(row, 0).data(ROW_ROLE)["id"]
+    results.workspace.ask(
+        "results.cell", lambda c: found.append(c["places"][0]["document"]), run=results.run, row=id, column="officer"
+    )
+    end = 200
+    while not found and end:
+        QTest.qWait(20)
+        end -= 1
+    return found[0]
+
+
+def test_charts_are_drawn_saved_printed_and_picked(qtbot: QtBot, results: ResultsPlace, tmp_path: Path) -> None:
+    charts = results.charts
+    with qtbot.waitSignal(charts.drawn, timeout=WAIT):
+        results.parts.show_charts()
+    assert [(mark.label, mark.count) for mark in charts.chart.chart.marks][0] == ("Ana Ruiz", 3)
+    assert "Ana Ruiz: 3" in charts.chart.accessibleDescription()
+    for kind, shape in (("year", "columns"), ("matrix", "matrix"), ("rows", "bars")):
+        with qtbot.waitSignal(charts.drawn, timeout=WAIT):
+            charts.choose(kind)
+        assert charts.chart.chart.shape == shape
+        for suffix in ("png", "pdf"):
+            charts.save(str(tmp_path / f"{kind}.{suffix}"))
+            assert (tmp_path / f"{kind}.{suffix}").stat().st_size > 1000
+        image = QImage(str(tmp_path / f"{kind}.png"))
+        colours = {
+            image.pixelColor(x, y).name() for x in range(0, image.width(), 3) for y in range(0, image.height(), 3)
+        }
+        assert len(colours) > 2
+    printer = QPrinter()
+    printer.setOutputFileName(str(tmp_path / "printed.pdf"))
+    charts.print_to(printer)
+    assert (tmp_path / "printed.pdf").stat().st_size > 1000
+    QTest.keyClick(charts.chart, Qt.Key.Key_Down)
+    QTest.keyClick(charts.chart, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: results.model.rowCount() == 3 and set(officers(results)) == {"Ana Ruiz"}, timeout=WAIT)
+    assert charts.chart._mark_at(QPointF(0.0, 0.0)) == -1
+
+
+def test_results_are_exported_with_corrections(
+    qtbot: QtBot, results: ResultsPlace, window: MainWindow, tmp_path: Path
+) -> None:
+    results.workspace.edit("reviews.correct", run=results.run, row="row0", column="officer", text="Dan Harmon")
+    qtbot.waitUntil(lambda: cell(results, 0, "officer") == "Dan Harmon", timeout=WAIT)
+    results.table.hide_column("acts")
+    go(results, 0, "officer")
+    window.go_to("Export")
+    export = place_of(window, ExportPlace)
+    qtbot.waitUntil(export.start.isEnabled, timeout=WAIT)
+    assert "Only the rows selected in Results (1)" in export.only_selected.text()
+    export.file.setText(str(tmp_path / "out.csv"))
+    export.reviews.setCurrentIndex(export.reviews.findData("applied"))
+    export.only_columns.setChecked(True)
+    with qtbot.waitSignal(window.workspace.job.finished, timeout=WAIT):
+        QTest.mouseClick(export.start, Qt.MouseButton.LeftButton)
+    assert "6 rows" in export.told.text()
+    with (tmp_path / "out.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert (rows[0]["officer"], rows[0]["reviewed"], "acts" in rows[0]) == ("Dan Harmon", "corrected", False)
+    export.choose_format("pdf")
+    assert export.file.text().endswith("out.pdf")
+    assert not export.long_form.isEnabled()
+    export.only_selected.setChecked(True)
+    with qtbot.waitSignal(window.workspace.job.finished, timeout=WAIT):
+        export.export()
+    assert (tmp_path / "out.pdf").read_bytes().startswith(b"%PDF")
+    assert export.open_file.isVisible()
+
+
+def test_a_case_without_results_says_what_to_do(qtbot: QtBot, opened: MainWindow) -> None:
+    opened.go_to("Results")
+    place = place_of(opened, ResultsPlace)
+    qtbot.waitUntil(lambda: "Ask a question" in place.parts._hint.text(), timeout=WAIT)
+    opened.go_to("Export")
+    export = place_of(opened, ExportPlace)
+    qtbot.waitUntil(lambda: "no results" in export.told.text(), timeout=WAIT)
+    assert not export.start.isEnabled()
+
+
+def test_every_control_of_both_places_has_a_name(qtbot: QtBot, results: ResultsPlace, window: MainWindow) -> None:
+    results.parts.open_side(results.evidence)
+    nameless = []
+    for place in (results, place_of(window, ExportPlace)):
+        for widget in place.findChildren(QWidget):
+            inner = widget.objectName().startswith("qt_") or widget.parent().__class__.__name__ == "QSpinBox"
+            if widget.focusPolicy() == Qt.FocusPolicy.NoFocus or inner:
+                continue
+            text = widget.text() if isinstance(widget, QAbstractButton | QLineEdit) else ""
+            if not widget.accessibleName() and not text:
+                nameless.append(f"{type(widget).__name__} in {type(widget.parent()).__name__}")
+    assert nameless == []
+    assert window.minimumSizeHint().width() <= 1280
+    assert window.minimumSizeHint().height() <= 720

@@ -1,0 +1,219 @@
+"""The place Run with a real worker on a scripted model: queue, live rows, pause, cancel, a worker that dies."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from gui_waiting import WAIT
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+from scripted_cases import make_folder
+
+from desktop.places.run import RunPlace
+from desktop.run_queue import STARRED, input_text, tagged, these_documents
+from desktop.run_view import meters_text
+from desktop.watchdog import Watchdog
+from desktop.window import MainWindow
+
+CODE = """
+datasets: {records: {type: case}}
+operations:
+  - name: long_ones
+    type: code_filter
+    code: |
+      def transform(doc):
+          return len(doc["text"]) > 10
+pipeline: {steps: [{name: s, input: records, operations: [long_ones]}]}
+"""
+
+
+@pytest.fixture
+def pipeline(tmp_path: Path) -> Path:
+    return make_folder(tmp_path / "beside")
+
+
+def run_place(window: MainWindow) -> RunPlace:
+    return next(place for place in window.places if isinstance(place, RunPlace))
+
+
+def open_run(qtbot: QtBot, window: MainWindow, case: Path) -> RunPlace:
+    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
+        window.workspace.open_case(str(case))
+    window.go_to("Run")
+    return run_place(window)
+
+
+def states(place: RunPlace) -> list[str]:
+    return [place.queue.state_of(entry) for entry in place.queue.entries]
+
+
+def add(qtbot: QtBot, place: RunPlace, pipeline: Path, count: int = 1) -> None:
+    before = len(place.queue.entries)
+    for _ in range(count):
+        place.queue.add(str(pipeline))
+    qtbot.waitUntil(lambda: len(place.queue.entries) == before + count, timeout=WAIT)
+
+
+def test_a_queue_runs_to_its_end_and_shows_rows(
+    qtbot: QtBot, start_window: Callable[[float], MainWindow], case: Path, pipeline: Path
+) -> None:
+    window = start_window(0.0)
+    dog = Watchdog()
+    dog.start()
+    place = open_run(qtbot, window, case)
+    assert not place.go.isEnabled()
+    with qtbot.waitSignal(window.workspace.place_wanted, timeout=WAIT):
+        window.workspace.run_wanted.emit(str(pipeline))
+    qtbot.waitUntil(lambda: states(place) == ["waiting"], timeout=WAIT)
+    add(qtbot, place, pipeline)
+    with qtbot.waitSignal(place.queue.emptied, timeout=WAIT), qtbot.waitSignal(window.workspace.run_finished) as done:
+        QTest.mouseClick(place.go, Qt.MouseButton.LeftButton)
+    assert done.args[0] == place.queue.entries[0]["run_id"]
+    assert states(place) == ["finished", "finished"]
+    assert len(place.notifier.told) == 2
+    assert [row["name"] for row in place.view.operators.rows] == ["find", "keep"]
+    qtbot.waitUntil(lambda: place.view.rows.rowCount() == 5 and place.view.rows.row(0) is not None, timeout=WAIT)
+    assert "officer" in place.view.rows._titles
+    assert "replies" in place.view.meters.text()
+    qtbot.waitUntil(place.results.isVisible, timeout=WAIT)
+    with qtbot.waitSignal(window.workspace.results_wanted, timeout=WAIT):
+        place.show_results()
+    dog.stop()
+    assert dog.blocks == []
+
+
+def test_waiting_runs_are_moved_changed_and_removed(
+    qtbot: QtBot, start_window: Callable[[float], MainWindow], case: Path, pipeline: Path, tmp_path: Path
+) -> None:
+    other = Path(shutil.copy(pipeline, tmp_path / "other.yaml"))
+    window = start_window(0.0)
+    place = open_run(qtbot, window, case)
+    add(qtbot, place, pipeline)
+    add(qtbot, place, other)
+    place.panel.table.selectRow(1)
+    place.panel.shift(-1)
+    names = lambda: [Path(entry["pipeline"]).stem for entry in place.queue.entries]  # noqa: E731
+    qtbot.waitUntil(lambda: names() == ["other", "officers"], timeout=WAIT)
+    place.panel.table.selectRow(0)
+    choices = place.panel.choices
+    qtbot.waitUntil(lambda: choices.documents.findData(STARRED) >= 0, timeout=WAIT)
+    choices.documents.setCurrentIndex(choices.documents.findData(STARRED))
+    choices.documents.activated.emit(choices.documents.currentIndex())
+    qtbot.waitUntil(lambda: place.queue.entries[0]["input"] == STARRED, timeout=WAIT)
+    assert place.panel.model.index(0, 1).data() == "starred"
+    place.panel.remove()
+    qtbot.waitUntil(lambda: names() == ["officers"], timeout=WAIT)
+
+
+def test_a_run_pauses_goes_on_and_is_cancelled_at_once(
+    qtbot: QtBot, start_window: Callable[[float], MainWindow], case: Path, pipeline: Path
+) -> None:
+    window = start_window(0.5)
+    place = open_run(qtbot, window, case)
+    add(qtbot, place, pipeline, 2)
+    place.start()
+    qtbot.waitUntil(lambda: bool(place.view.operators.rows), timeout=WAIT)
+    place.pause_or_resume()
+    assert place.pause.text() == "Go on"
+    place.pause_or_resume()
+    assert place.pause.text() == "Pause"
+    with qtbot.waitSignal(place.queue.emptied, timeout=WAIT):
+        place.cancel()
+        assert "Stopping" in place.status.text()
+    assert states(place) == ["cancelled", "waiting"]  # the others wait for a person
+    place.panel.select(place.queue.entries[0]["id"])
+    assert place.go.text() == "Continue"
+
+
+def test_a_worker_that_dies_is_told_and_one_button_goes_on(
+    qtbot: QtBot, start_window: Callable[[float], MainWindow], case: Path, pipeline: Path
+) -> None:
+    window = start_window(0.4)
+    place = open_run(qtbot, window, case)
+    add(qtbot, place, pipeline)
+    place.start()
+    qtbot.waitUntil(lambda: window.workspace.job.run.get("calls_made", 0) >= 1, timeout=WAIT)
+    with qtbot.waitSignal(window.workspace.client.ready, timeout=WAIT):
+        os.kill(window.workspace.client.process_id, signal.SIGKILL)
+    qtbot.waitUntil(lambda: states(place) == ["interrupted"], timeout=WAIT)
+    assert "Continue goes on from the last reply" in place._note.text()
+    assert place.go.text() == "Continue"
+    with qtbot.waitSignal(place.queue.emptied, timeout=WAIT):
+        QTest.mouseClick(place.go, Qt.MouseButton.LeftButton)
+    assert states(place) == ["finished"]
+    assert window.workspace.job.run["calls_from_cache"] >= 1
+
+
+def test_a_run_that_was_interrupted_is_offered_when_the_case_is_opened_again(
+    qtbot: QtBot, start_window: Callable[[float], MainWindow], case: Path, pipeline: Path
+) -> None:
+    first = start_window(0.5)
+    place = open_run(qtbot, first, case)
+    add(qtbot, place, pipeline)
+    place.start()
+    qtbot.waitUntil(lambda: bool(place.view.operators.rows), timeout=WAIT)
+    first.close()
+    second = start_window(0.0)
+    place = open_run(qtbot, second, case)
+    qtbot.waitUntil(lambda: states(place) == ["interrupted"], timeout=WAIT)
+    assert "was interrupted" in place.status.text()
+    assert place.go.text() == "Continue"
+
+
+def test_a_pipeline_that_cannot_run_fails_and_the_next_one_runs(
+    qtbot: QtBot, start_window: Callable[[float], MainWindow], case: Path, pipeline: Path, tmp_path: Path
+) -> None:
+    bad = tmp_path / "bad.yaml"
+    bad.write_text("datasets: 3\n")
+    window = start_window(0.0)
+    place = open_run(qtbot, window, case)
+    add(qtbot, place, bad)
+    add(qtbot, place, pipeline)
+    with qtbot.waitSignal(place.queue.emptied, timeout=WAIT):
+        place.start()
+    assert states(place) == ["failed", "finished"]
+    assert place.queue.entries[0]["told"]
+
+
+def test_python_of_a_question_runs_where_a_person_lets_it(
+    qtbot: QtBot, start_window: Callable[[float], MainWindow], case: Path, tmp_path: Path
+) -> None:
+    pipeline = tmp_path / "code.yaml"
+    pipeline.write_text(CODE, encoding="utf-8")
+    window = start_window(0.0)
+    place = open_run(qtbot, window, case)
+    add(qtbot, place, pipeline)
+    with qtbot.waitSignal(place.queue.emptied, timeout=WAIT):
+        place.start()
+    assert states(place) == ["failed"]
+    assert "Python" in place.queue.entries[0]["told"]
+    place.panel.select(1)
+    place.panel.choices.trust.click()
+    qtbot.waitUntil(lambda: place.queue.entries[0]["trust_code"] and states(place) == ["waiting"], timeout=WAIT)
+    with qtbot.waitSignal(place.queue.emptied, timeout=WAIT):
+        QTest.mouseClick(place.go, Qt.MouseButton.LeftButton)
+    assert states(place) == ["finished"]
+
+
+def test_inputs_are_said_in_words() -> None:
+    assert input_text("case:") == "all documents"
+    assert input_text(STARRED) == "starred"
+    assert input_text(tagged("to & fro = x")) == "tagged to & fro = x"
+    assert input_text(these_documents(["a", "b"])) == "2 documents"
+    assert input_text("") == "as the question says"
+
+
+def test_meters_say_only_what_is_known() -> None:
+    quiet = dict.fromkeys(
+        ("files_done", "files_total", "calls_made", "calls_from_cache", "read_per_second", "written_per_second"), 0
+    )
+    run = {**quiet, "elapsed_seconds": 61.0, "memory_bytes": 0, "loading": "", "left_seconds": None}
+    assert meters_text(run) == "1 min so far"
+    busy = {**run, "calls_made": 1, "read_per_second": 120.0, "memory_bytes": 2_000_000_000}
+    assert meters_text(busy) == "1 min so far, 1 reply, 120 tokens/s read, 0.0 written, 2.0 GB of memory"

@@ -1,0 +1,217 @@
+"""The window as a person uses it, without a screen and with a real worker."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from gui_dropping import drop
+from gui_waiting import WAIT
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLineEdit, QWidget
+from pytestqt.qtbot import QtBot
+
+from desktop.places.documents import DocumentsPlace
+from desktop.places.start import StartPlace
+from desktop.watchdog import Watchdog
+from desktop.window import MainWindow
+
+
+def documents(window: MainWindow) -> DocumentsPlace:
+    return next(place for place in window.places if isinstance(place, DocumentsPlace))
+
+
+def test_a_dropped_folder_becomes_a_case_and_is_read(
+    qtbot: QtBot, window: MainWindow, records: Path, tmp_path: Path, watchdog: Watchdog
+) -> None:
+    folder = Path(shutil.copytree(records, tmp_path / "leaks"))
+    place = documents(window)
+    with qtbot.waitSignal(place.ingest.estimated, timeout=WAIT) as estimated:
+        drop(window, folder)
+    assert estimated.args[0]["files"] == 5
+    assert "5 files" in place.ingest.text
+    assert window.current is place
+    assert Path(window.workspace.case) == tmp_path / "leaks.redwell"
+    with qtbot.waitSignal(window.workspace.job.finished, timeout=WAIT):
+        QTest.mouseClick(place.ingest.start, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: place.model.rowCount() == 5, timeout=WAIT)
+    qtbot.waitUntil(lambda: place.failures.model.rowCount() == 1, timeout=WAIT)
+    assert window.workspace.job.progress.failed == 1
+    assert "1 file could not be read" in place.ingest.text
+
+
+def test_reading_is_cancelled_and_what_was_read_is_kept(
+    qtbot: QtBot, window: MainWindow, records: Path, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(records, tmp_path / "many"))
+    place = documents(window)
+    with qtbot.waitSignal(place.ingest.estimated, timeout=WAIT):
+        drop(window, folder)
+    QTest.mouseClick(place.ingest.start, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: window.workspace.job.progress.done >= 1, timeout=WAIT)
+    with qtbot.waitSignal(window.workspace.job.finished, timeout=WAIT) as finished:
+        window.workspace.job.cancel()
+    assert finished.args[0] in (1, 130)
+    qtbot.waitUntil(lambda: place.model.rowCount() >= 1 or window.workspace.summary["failures"] == 1, timeout=WAIT)
+
+
+def test_a_dropped_case_is_opened_and_remembered(
+    qtbot: QtBot, new_window: Callable[[], MainWindow], case: Path
+) -> None:
+    first = new_window()
+    with qtbot.waitSignal(first.workspace.case_opened, timeout=WAIT):
+        drop(first, case)
+    qtbot.waitUntil(lambda: documents(first).model.rowCount() == 5, timeout=WAIT)
+    first.close()
+    second = new_window()
+    start = next(place for place in second.places if isinstance(place, StartPlace))
+    assert second.current is start
+    item = start._recent.item(0)
+    assert item.data(Qt.ItemDataRole.UserRole) == str(case)
+    with qtbot.waitSignal(second.workspace.case_opened, timeout=WAIT):
+        start._recent.itemActivated.emit(item)
+
+
+def test_words_lead_to_the_line_on_its_page(qtbot: QtBot, opened: MainWindow, watchdog: Watchdog) -> None:
+    place = documents(opened)
+    QTest.keyClicks(place.words, "settlement")
+    qtbot.waitUntil(lambda: place.hits.hits.rowCount() > 0, timeout=WAIT)
+    with qtbot.waitSignal(place.viewer.page_shown, timeout=WAIT):
+        place.hits.activated.emit(place.hits.hits.index(0, 0))
+    assert place.viewer.view.marked("evidence") == 1
+    if not place.viewer._is_text:
+        qtbot.waitSignal(place.viewer.picture_shown, timeout=WAIT).wait()
+
+
+def test_filters_tags_and_stars(qtbot: QtBot, opened: MainWindow) -> None:
+    place = documents(opened)
+    qtbot.waitUntil(lambda: place.model.rowCount() == 5 and place.model.row(0) is not None, timeout=WAIT)
+    place.table.selectRow(0)
+    place.tag("to read")
+    place.toggle_star()
+    qtbot.waitUntil(lambda: (place.model.row(0) or {}).get("tags") == ["to read"], timeout=WAIT)
+    qtbot.waitUntil(lambda: (place.model.row(0) or {}).get("starred") is True, timeout=WAIT)
+    starred = lambda: [box for box in place.facets._boxes() if "Starred" in box.text(0)]  # noqa: E731
+    qtbot.waitUntil(lambda: bool(starred()), timeout=WAIT)
+    starred()[0].setCheckState(0, Qt.CheckState.Checked)
+    qtbot.waitUntil(lambda: place.model.rowCount() == 1, timeout=WAIT)
+    place.clear_filters()
+    qtbot.waitUntil(lambda: place.model.rowCount() == 5, timeout=WAIT)
+    QTest.keyClicks(place.names, "order")
+    qtbot.waitUntil(lambda: place.model.rowCount() == 1, timeout=WAIT)
+
+
+def test_the_viewer_turns_pages_zooms_finds_and_copies(qtbot: QtBot, opened: MainWindow, watchdog: Watchdog) -> None:
+    place, viewer = documents(opened), documents(opened).viewer
+    qtbot.waitUntil(lambda: place.model.row(0) is not None, timeout=WAIT)
+    order = next(row for n in range(5) if (row := place.model.row(n)) and row["kind"] == "pdf")
+    with qtbot.waitSignals([viewer.page_shown, viewer.picture_shown], timeout=WAIT):
+        place.show_document(order["id"])
+    assert viewer.page == 1
+    qtbot.waitUntil(lambda: viewer.sections.box.count() > 0, timeout=WAIT)
+    with qtbot.waitSignal(viewer.page_shown, timeout=WAIT):
+        viewer.sections.box.activated.emit(viewer.sections.box.count() - 1)
+    assert (viewer.page, viewer.view.marked("evidence")) == (3, 1)
+    for page in (1, 3):
+        with qtbot.waitSignal(viewer.page_shown, timeout=WAIT):
+            viewer.go_to_page(page)
+    viewer.go_to_page(4)
+    assert viewer.page == 3
+    viewer.zoom_by(2.0)
+    viewer.rotate()
+    viewer.fit()
+    viewer._bar.layer.setChecked(True)
+    viewer.view.select_all()
+    viewer.view.copy()
+    assert QGuiApplication.clipboard().text() == "\n".join(line.text for line in viewer.view.lines)
+    with qtbot.waitSignal(viewer.page_shown, timeout=WAIT):
+        viewer.show_document(order["id"], 2, [(100.0, 100.0, 200.0, 120.0), (100.0, 130.0, 200.0, 150.0)])
+    assert viewer.view.marked("evidence") == 2
+    viewer.look_for("Larkmoor")
+    qtbot.waitUntil(lambda: bool(viewer._found), timeout=WAIT)
+    with qtbot.waitSignal(viewer.page_shown, timeout=WAIT):
+        viewer.show_document(next(place.model.row(n) for n in range(5) if place.model.row(n)["kind"] == "text")["id"])
+    assert viewer._is_text
+    assert viewer.view.lines
+
+
+def test_dragging_selects_words(qtbot: QtBot, opened: MainWindow) -> None:
+    place, viewer = documents(opened), documents(opened).viewer
+    qtbot.waitUntil(lambda: place.model.row(0) is not None, timeout=WAIT)
+    with qtbot.waitSignal(viewer.page_shown, timeout=WAIT):
+        place.show_document(place.model.row(0)["id"])
+    view, port = viewer.view, viewer.view.viewport()
+    middle = [view.mapFromScene((x0 + x1) / 2, (y0 + y1) / 2) for x0, y0, x1, y1 in (ln.box for ln in view.lines[:3])]
+    QTest.mousePress(port, Qt.MouseButton.LeftButton, pos=middle[0])
+    QTest.mouseMove(port, middle[2])
+    QTest.mouseRelease(port, Qt.MouseButton.LeftButton, pos=middle[2])
+    qtbot.waitUntil(lambda: view.selection is not None and view.selection.last.line == 2, timeout=WAIT)
+    first, between, last = view.selected_text().split("\n")
+    texts = [line.text for line in view.lines[:3]]
+    assert between == texts[1]
+    assert first
+    assert last
+    assert texts[0].endswith(f" {first}") or texts[0] == first  # whole words
+    assert texts[2].startswith(f"{last} ") or texts[2] == last
+
+
+def test_the_palette_finds_and_does_an_action(qtbot: QtBot, opened: MainWindow) -> None:
+    opened.go_to("Start")
+    palette = opened.show_palette()
+    QTest.keyClicks(palette.findChild(QLineEdit), "documents")
+    names = [palette._list.item(n).text() for n in range(palette._list.count())]
+    assert any(name.startswith("Documents") for name in names)
+    chosen = next(n for n, name in enumerate(names) if name.startswith("Documents"))
+    palette._list.setCurrentRow(chosen)
+    QTest.keyClick(palette.findChild(QLineEdit), Qt.Key.Key_Return)
+    assert opened.current is documents(opened)
+
+
+def test_every_control_has_a_name_and_every_action_a_shortcut(qtbot: QtBot, opened: MainWindow) -> None:
+    documents(opened).viewer.show()
+    nameless = []
+    for widget in opened.findChildren(QWidget):
+        inner = widget.objectName().startswith("qt_") or widget.parent().__class__.__name__ == "QSpinBox"
+        if widget.focusPolicy() == Qt.FocusPolicy.NoFocus or inner:
+            continue
+        text = getattr(widget, "text", lambda: "")
+        if not widget.accessibleName() and not (callable(text) and text()):
+            nameless.append(f"{type(widget).__name__} in {type(widget.parent()).__name__}")
+    assert nameless == []
+    actions = opened.actions_.all
+    assert all(action.shortcut().toString() for action in actions)
+    assert len({action.shortcut().toString() for action in actions}) == len(actions)
+    in_menus = {action for menu in opened.actions_._menus.values() for action in menu.actions()}
+    assert set(actions) <= in_menus
+
+
+def test_it_fits_a_small_screen_with_large_letters(qtbot: QtBot, opened: MainWindow) -> None:
+    opened.set_theme("dark")
+    opened.scale_font(1)
+    opened.scale_font(0)
+    opened.set_theme("light")
+    documents(opened).viewer.show()
+    assert opened.minimumSizeHint().width() <= 1280
+    assert opened.minimumSizeHint().height() <= 720
+
+
+def test_a_case_that_is_not_there_is_said_and_nothing_opens(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
+    with qtbot.waitSignal(window.workspace.said, timeout=WAIT):
+        window.workspace.open_case(str(tmp_path / "none.redwell"))
+    assert "there is no case" in window.messages.text
+    assert window.workspace.case == ""
+    window.go_to("Documents")
+    assert isinstance(window.current, StartPlace)
+
+
+def test_the_watchdog_notices(qtbot: QtBot) -> None:
+    dog = Watchdog(limit_milliseconds=20.0)
+    dog.start()
+    qtbot.wait(50)
+    with qtbot.waitSignal(dog.blocked, timeout=WAIT):
+        QTest.qSleep(200)
+    dog.stop()
+    assert max(dog.blocks) > 150

@@ -1,0 +1,158 @@
+"""Code checks what a model answered: lines that were shown, values that stand in them, quotes, parts of records."""
+
+from __future__ import annotations
+
+import pytest
+from worked_answers import item
+
+from engine.answers.checking import Checker
+from engine.answers.contract import Dropped
+from engine.answers.reply import Form
+from engine.answers.shown import Shown
+from engine.answers.specs import spec_of
+from engine.answers.values import answer_type
+from engine.operators.numbered_text import NumberedText
+from engine.rows import Span
+from models.fits import find_misfit
+
+TEXT = """LEASE
+This lease takes effect on 15 March 2024.
+The rent is USD 1,200 per month, payable by the ten-
+ant in advance.
+The landlord is Corvin Estates Ltd.
+The tenant is Mara Tullock, of 12 Elm Street.
+The deposit is two months' rent.
+Signed on April 2, 2024."""
+
+
+def checker(*blocks, accept=("verbatim", "inferred"), first_line=1):
+    text = NumberedText.of(TEXT, first_line)
+    pieces = range(len(text.pieces)) if not blocks else [n for block in blocks for n in block]
+    return Checker(Shown.of(text, pieces), accept, page_of=lambda line: 1 + line // 5)
+
+
+def check(kind, value, first, last=None, *, checks=None, **more):
+    spec = spec_of(answer_type(kind), "single", {})
+    return (checks or checker()).item(spec, item(value, first, last, **more))
+
+
+def test_a_value_keeps_the_lines_it_stands_in():
+    found = check("text", "Corvin Estates Ltd.", 5)
+    assert (found.value, found.spans, found.method) == ("Corvin Estates Ltd.", (Span(5, 5),), "verbatim")
+    assert (found.snippet, found.page, found.moved) == ("The landlord is Corvin Estates Ltd.", 2, False)
+
+
+def test_a_citation_of_many_lines_is_narrowed_to_those_that_hold_the_value():
+    assert check("text", "Corvin Estates Ltd", 1, 8).spans == (Span(5, 5),)
+
+
+def test_a_word_that_is_broken_at_the_end_of_a_line_is_found_over_both():
+    assert check("text", "payable by the tenant in advance", 3, 4).spans == (Span(3, 4),)
+
+
+def test_wrong_lines_are_put_right():
+    found = check("text", "Mara Tullock", 2)
+    assert (found.spans, found.moved) == ((Span(6, 6),), True)
+
+
+def test_a_value_that_stands_nowhere_is_dropped():
+    found = check("person", "Mara Brandmoor", 6)
+    assert isinstance(found, Dropped)
+    assert found.why == "'Mara Brandmoor' does not stand in the lines"
+
+
+def test_a_part_of_a_word_is_no_place():
+    assert isinstance(check("person", "Tull", 6), Dropped)
+
+
+@pytest.mark.parametrize("written", ["15 March 2024", "2024-03-15", "March 15th, 2024"])
+def test_a_date_is_found_by_what_it_means_and_told_as_it_is_written(written):
+    found = check("date", written, 2)
+    assert (found.value["iso"], found.original, found.method) == ("2024-03-15", "15 March 2024", "verbatim")
+
+
+def test_a_date_of_another_day_is_dropped():
+    assert isinstance(check("date", "16 March 2024", 2), Dropped)
+
+
+def test_an_amount_is_read_by_code():
+    found = check("amount", "USD 1,200 per month", 3)
+    assert {**found.value} == {
+        "value": 1200,
+        "currency": "USD",
+        "unit": "per month",
+        "original": "USD 1,200 per month",
+        "problem": None,
+    }
+
+
+def test_what_is_no_amount_is_kept_as_it_is_written_and_said():
+    found = check("amount", "two months' rent", 7)
+    assert (found.value["value"], found.value["original"]) == (None, "two months' rent")
+    assert found.problem
+
+
+def test_other_words_are_inferred_where_the_lines_bear_them_out():
+    found = check("text", "the monthly rent is payable in advance", 3, 4)
+    assert (found.method, found.spans) == ("inferred", (Span(3, 4),))
+    strict = check("text", "the monthly rent is payable in advance", 3, 4, checks=checker(accept=("verbatim",)))
+    assert isinstance(strict, Dropped)
+    assert isinstance(check("text", "subletting is forbidden altogether", 3, 4), Dropped)
+
+
+def test_a_value_that_the_model_computed_ships_only_where_that_is_accepted():
+    spec = spec_of(answer_type("number"), "single", {})
+    written = item("2,400", 7)
+    assert isinstance(checker().item(spec, written, claim="computed"), Dropped)
+    allowed = checker(accept=("verbatim", "computed")).item(spec, written, claim="computed")
+    assert (allowed.value, allowed.method) == (2400, "computed")
+
+
+def test_a_yes_cites_its_lines():
+    found = check("boolean", True, 6)
+    assert (found.value, found.spans, found.method) == (True, (Span(6, 6),), "inferred")
+
+
+def test_a_quote_catches_a_wrong_line_number():
+    assert check("boolean", True, 1, quote="The tenant is Mara Tullock").spans == (Span(6, 6),)
+    assert isinstance(check("boolean", True, 1, quote="No pets are allowed"), Dropped)
+
+
+def test_only_lines_that_are_shown_can_be_named():
+    checks = checker(range(0, 2), range(4, 6), first_line=11)
+    schema = Form(type=answer_type("text"), shape="list").schema(checks.shown)
+    reply = {"items": [item("LEASE", 11)], "complete_answer_found": True}
+    assert find_misfit(reply, schema) is None
+    assert find_misfit({**reply, "items": [item("LEASE", 13)]}, schema)
+    across = check("text", "Corvin Estates Ltd.", 12, 15, checks=checks)
+    assert isinstance(across, Dropped)
+    assert checks.shown.render() == (
+        "11: LEASE\n12: This lease takes effect on 15 March 2024.\n[...]\n"
+        "15: The landlord is Corvin Estates Ltd.\n16: The tenant is Mara Tullock, of 12 Elm Street.\n[...]"
+    )
+
+
+def test_each_part_of_a_record_is_checked_and_what_is_invented_is_left_out():
+    spec = spec_of(answer_type("text"), "nested", {"who": "text", "since": "date", "rent": "amount"})
+    written = item({"who": "Mara Tullock", "since": "15 March 2024", "rent": "USD 9,999"}, 6)
+    found = checker().item(spec, written)
+    assert (found.value["who"], found.value["since"]["iso"], found.value["rent"]) == (
+        "Mara Tullock",
+        "2024-03-15",
+        None,
+    )
+    assert found.spans == (Span(2, 2), Span(6, 6))
+    assert found.problem == "'USD 9,999' does not stand in the lines"
+
+
+def test_what_is_complained_of_names_the_item():
+    reply = {"items": [item("Mara Tullock", 6), item("Kay Brandmoor", 6)], "complete_answer_found": True}
+    checked = checker().check(Form(type=answer_type("person"), shape="list"), reply)
+    assert [one.value["last"] for one in checked.answer.items] == ["Tullock"]
+    assert checked.complaints == ("item 2: 'Kay Brandmoor' does not stand in the lines",)
+    assert checked.answer.signals == {"complete_answer_found": True}
+
+
+def test_a_list_has_no_more_items_than_the_reply_has_room_for():
+    most = Form(type=answer_type("text"), shape="list", most=40, reply_tokens=450).most_items
+    assert most == 10

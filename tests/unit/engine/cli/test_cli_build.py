@@ -1,0 +1,106 @@
+"""`redwell build`, with the agents as they are, on a model that fills every schema."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from scripted_redwell import answer
+
+import engine.cli.build
+from engine.language.checks import check
+from engine.language.loader import load_pipeline
+
+PIPELINE = """
+datasets: {records: {type: folder, path: records}}
+default_model: scripted
+operations:
+  - name: find
+    type: map
+    prompt: "List the officers with a <b>finding</b>.\\n{{ input.text }}"
+    output: {schema: {officers: "list[string]", reason: string}}
+pipeline: {steps: [{name: s, input: records, operations: [find]}]}
+"""
+
+
+def strict(request):
+    """A judge that finds everything bad; all other schemas are filled."""
+    value = answer(request)
+    if request.purpose.task == "rating":
+        value |= {"score": "1", "tests": dict.fromkeys(value["tests"], False)}
+    return value
+
+
+@pytest.fixture
+def builds(redwell, models, pipeline, monkeypatch):
+    models.reply = strict
+    monkeypatch.setattr(engine.cli.build, "new_models", lambda: models)
+    monkeypatch.setattr("engine.worker.builds.other_models", lambda loaded: ())
+    pipeline.write_text(PIPELINE, encoding="utf-8")
+
+    def build(*more):
+        return redwell("build", pipeline, "--out", "better.yaml", "--minutes", 2, "--sample", 3, *more)
+
+    return build
+
+
+def test_a_build_writes_a_pipeline_and_a_report_and_a_second_one_asks_nothing(builds, tmp_path):
+    result = builds("--report", "report.html")
+    assert result.exit_code == 0, result.output
+    loaded = load_pipeline(tmp_path / "better.yaml")
+    assert [p for p in check(loaded.plan) if p.severity == "error"] == []
+    assert loaded.plan.dataset("records").path == "records"
+    assert "Reuse" in result.output
+    body = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+    assert body["own"] == 1
+    assert {plan["directive"] for plan in body["plans"]} >= {"document_chunking", "gleaning_map", "evidence_first"}
+    assert all(plan["yaml"] and (plan["diff"] or plan["dropped"] or not plan["parent"]) for plan in body["plans"])
+    check_page((tmp_path / "report.html").read_text(encoding="utf-8"))
+    again = builds()
+    assert "0 calls made" in again.output
+    assert re.search(r"[1-9]\d* outputs from the case", again.output)
+
+
+def check_page(page: str) -> None:
+    """It needs nothing else, and escapes what it shows."""
+    assert "<script" not in page
+    assert not re.search(r"""(?:src|href)\s*=|url\(|@import|https?:""", page)
+    assert "<b>finding</b>" not in page
+    assert "&lt;b&gt;finding&lt;/b&gt;" in page
+
+
+def test_events_are_written_as_lines(builds):
+    lines = [json.loads(line) for line in builds("--json-events").output.splitlines() if line.startswith("{")]
+    kinds = [line["event"] for line in lines]
+    for kind in ("BuildStarted", "PlaceStarted", "CandidateFound", "CandidateRated", "PlaceFinished", "BuildFinished"):
+        assert kind in kinds
+    assert kinds[-1] == "PlanWritten"
+    parents = {line["plan"]: line["parent"] for line in lines if line["event"] == "CandidateFound"}
+    assert all(parent == 1 or parent in parents for parent in parents.values())
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--out", "better.txt"), "wrong suffix"),
+        (("--out", "officers.yaml"), "overwrite"),
+        (("--report", "report.pdf"), "wrong suffix"),
+        (("--policy", "cheapest"), "no policy"),
+        (("--minutes", "0"), "needs time"),
+        (("--validator", "none.yaml"), "cannot be read"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_is_read(builds, options, said, models):
+    result = builds(*options)
+    assert result.exit_code == 2
+    assert said in result.output
+    assert models.opened == []
+
+
+def test_own_criteria_are_used(builds, tmp_path):
+    (tmp_path / "mine.yaml").write_text("find: {task: Officers., recall: [No officer is missing.]}\n", encoding="utf-8")
+    builds("--validator", "mine.yaml", "--report", "r.html")
+    body = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+    (part,) = [part for part in body["parts"] if part["depth"] == 0]
+    assert part["criteria"]["task"] == "Officers."

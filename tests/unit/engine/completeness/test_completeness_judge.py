@@ -1,0 +1,186 @@
+"""Each sign of section 2.4 by itself, on small texts; the last page is kept from the model."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from engine.completeness.judge import judge_completeness
+from engine.completeness.report import CompletenessReport
+from engine.completeness.retrieval import Retrieval, shown
+from engine.documents.document import Line
+from engine.documents.outline import Section
+from engine.rows import Span
+
+
+def _document(*pages: Sequence[str]) -> list[Line]:
+    lines: list[Line] = []
+    for page, texts in enumerate(pages, 1):
+        lines += [Line(len(lines) + place, page, text) for place, text in enumerate(texts, 1)]
+    return lines
+
+
+def _judge(*pages: Sequence[str], items: Sequence[int | tuple[int, int]] = (), first: int = 1) -> CompletenessReport:
+    lines = _document(*pages)
+    spans = [[Span(item, item) if isinstance(item, int) else Span(*item)] for item in items]
+    return judge_completeness(lines, Retrieval(first_page=first, last_page=len(pages) - 1), spans)
+
+
+_LIST = ("The policy does not cover:", "(a) war.", "(b) rot.")
+
+
+@pytest.mark.parametrize(
+    ("behind", "test", "strong"),
+    [
+        (["(c) rust."], "numbering", False),
+        (["and its consequences in the same year,", "(c) rust."], "numbering", False),
+        (["A note on rot stands here.", "(c) rust."], "numbering", False),
+        (["5. Limits", "At most the sums in the schedule."], "heading", True),
+        (["LIMITS", "At most the sums in the schedule."], "heading", True),
+        (["EXCLUSIONS (continued)", "(c) rust."], "numbering", False),
+        (["The policy covers:", "(a) fire.", "(b) hail."], "numbering", True),
+        (["The company pays within a month."], "other_text", True),
+    ],
+)
+def test_what_follows_a_list(behind: list[str], test: str, strong: bool) -> None:
+    report = _judge(_LIST, behind, items=[2, 3])
+    assert [finding.test for finding in report.findings] == [test]
+    assert report.context_completeness_strong is strong
+
+
+def test_the_list_around_it_goes_on() -> None:
+    pages = ["3. Not covered are", "(a) war;", "(b) rot."], ["4. The company pays within a month."]
+    inner = _judge(*pages, items=[2, 3])
+    assert (inner.context_completeness_strong, inner.findings[0].test) == (True, "numbering")
+    outer = _judge(["2. The premium is due monthly.", "3. The term is a year."], pages[1], items=[1, 2])
+    assert outer.context_completeness_strong is False
+
+
+def test_an_item_that_ends_as_one_does_that_others_follow() -> None:
+    report = _judge(["Not covered are:", "(a) war;", "(b) rot; and"], ["The company pays."], items=[2, 3])
+    assert [finding.test for finding in report.findings] == ["item_end"]
+    assert report.context_completeness_strong is False
+
+
+@pytest.mark.parametrize(
+    ("lead", "strong"),
+    [
+        ("The following seven losses are not covered:", False),
+        ("These three (3) losses are not covered:", False),
+        ("The following two losses are not covered:", True),
+        ("Not covered within seven days are the following:", True),
+        ("It has five parts:", False),
+    ],
+)
+def test_an_announced_count(lead: str, strong: bool) -> None:
+    report = _judge([lead, "(a) war.", "(b) rot."], ["The company pays within a month."], items=[2, 3])
+    assert report.context_completeness_strong is strong
+
+
+def test_a_count_that_is_not_reached_before_a_heading_proves_nothing() -> None:
+    report = _judge(["The following seven losses:", "(a) war.", "(b) rot."], ["5. Limits", "x."], items=[2, 3])
+    assert report.context_completeness_strong is None
+    assert report.reasons == (
+        "a new heading bounds it: '5. Limits' on line 4",
+        "the text announces 7 items; 2 stand in what was shown",
+    )
+
+
+@pytest.mark.parametrize(
+    ("end", "behind", "strong"),
+    [
+        ("The company pays the loss of the insured", "property up to the sums in the schedule.", False),
+        ("The company pays the loss of the in-", "sured property.", False),
+        ("The company pays the loss.", "Interest is not paid.", None),
+        ("The company pays the loss.", "5. Limits", True),
+        ("The company pays the following:", "War and rot are not covered.", False),
+    ],
+)
+def test_plain_text(end: str, behind: str, strong: bool | None) -> None:
+    report = _judge(["The insured property is the building.", end], [behind, "More."], items=[2])
+    assert report.context_completeness_strong is strong
+
+
+@pytest.mark.parametrize(
+    ("row", "strong"), [("Roof   300   May", False), ("Item   Sum   Month", False), ("No sum is paid twice.", None)]
+)
+def test_a_table(row: str, strong: bool | None) -> None:
+    rows = ["Item   Sum   Month", "Door   100   March", "Wall   200   April"]
+    report = _judge(rows, [row, "Fence   400   June"], items=[(2, 3)])
+    assert report.context_completeness_strong is strong
+
+
+def test_a_list_shown_from_its_middle() -> None:
+    report = _judge(["Not covered are:", "(a) war."], ["(b) rot.", "(c) rust."], ["LIMITS", "x"], items=[3, 4], first=2)
+    assert [(finding.side, finding.verdict) for finding in report.findings] == [
+        ("before", "truncated"),
+        ("after", "bounded"),
+    ]
+    assert report.context_completeness_strong is False
+
+
+def test_one_item_that_was_picked_from_a_list_is_bounded_by_the_next() -> None:
+    assert _judge(_LIST, ["(c) rust."], items=[3]).context_completeness_strong is True
+    assert _judge(_LIST[:2], ["(b) rot."], items=[2]).context_completeness_strong is False
+
+
+def test_the_end_of_the_document() -> None:
+    lines = _document(_LIST)
+    report = judge_completeness(lines, Retrieval(first_page=1, last_page=1), [[Span(2, 2)], [Span(3, 3)]])
+    assert report.context_completeness_strong is True
+    assert report.overlap_after is None
+
+
+def test_what_is_cited_ends_inside() -> None:
+    report = _judge([*_LIST, "LIMITS", "At most 100."], ["The company pays."], items=[2, 3])
+    assert (report.context_completeness_strong, report.findings[0].lines) == (True, Span(4, 4))
+
+
+def test_a_section_shown_in_part() -> None:
+    lines = _document(["4. Terms", "The term is a year."], ["The premium is monthly."])
+    section = Section(1, "4. Terms", 1, 3, 1, 2, "numbering", 0.85)
+    report = judge_completeness(lines, Retrieval(section=section, lines=(Span(1, 2),)), [])
+    assert report.context_completeness_strong is False
+    assert report.reasons == ("the section '4. Terms' goes on to line 3",)
+
+
+def test_spans_that_cut_a_sentence_and_leave_a_gap() -> None:
+    lines = _document(
+        [
+            "The company pays for the loss of the insured property and for its",
+            "repair within one month of the notice, and it pays interest on any",
+            "amount that is paid later.",
+            "The notice is given in writing.",
+        ]
+    )
+    report = judge_completeness(lines, Retrieval(first_page=1, last_page=1), [[Span(2, 2), Span(4, 4)], [Span(1, 3)]])
+    assert [(c.item, c.starts_mid_sentence, c.ends_without_punctuation) for c in report.span_checks] == [
+        (0, True, True),
+        (0, False, False),
+        (1, False, False),
+    ]
+    assert [(gap.item, gap.lines) for gap in report.gaps] == [(0, Span(3, 3))]
+
+
+def test_a_page_that_is_next_to_empty_is_not_the_overlap() -> None:
+    lines = _document(_LIST, ["A stamp."], ["(c) rust.", "LIMITS", "x"], ["y"])
+    report = judge_completeness(lines, Retrieval(first_page=1, last_page=1), [[Span(2, 2)], [Span(3, 3)]])
+    assert report.overlap_after == Span(4, 8)
+    assert report.context_completeness_strong is False
+
+
+@pytest.mark.parametrize(("behind", "strong"), [("The fee is paid once.", None), ("IN WITNESS WHEREOF, signed", True)])
+def test_text_behind_sections_with_titles(behind: str, strong: bool | None) -> None:
+    report = _judge(["1. Fees", "As agreed.", "2. Term", "One year."], [behind], items=[(1, 2), (3, 4)])
+    assert report.context_completeness_strong is strong
+
+
+def test_what_is_shown() -> None:
+    lines = _document(["a", "b"], ["c"], ["d"])
+    assert shown(Retrieval(first_page=2, last_page=3), lines) == (Span(3, 4),)
+    assert shown(Retrieval(lines=(Span(2, 3), Span(9, 9))), lines) == (Span(2, 3),)
+    with pytest.raises(ValueError, match="needs pages, a section or lines"):
+        Retrieval()
+    with pytest.raises(ValueError, match="1 <= first_page <= last_page"):
+        Retrieval(first_page=3, last_page=2)
+    with pytest.raises(ValueError, match="ascending"):
+        Retrieval(lines=(Span(2, 3), Span(3, 4)))

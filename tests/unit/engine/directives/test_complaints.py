@@ -1,0 +1,61 @@
+"""What the checker says of proposals, for a model to do better in a second round."""
+
+from __future__ import annotations
+
+import pytest
+from directive_cases import FACTS, rewritten_cases
+
+from engine.directives.registry import directive
+
+CASES = {case.directive: case for case in rewritten_cases()}
+TEXT = "{{ input.text }} "
+
+
+def said_of(name, **changes):
+    case, one = CASES[name], directive(name)
+    match = one.matches(case.before, case.place, FACTS)
+    params = one.read_params({**case.params, **changes})
+    return one.check_params(match, case.before, params, FACTS)
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "said"),
+    [
+        ("document_chunking", {"prompt": TEXT}, "prompt must show the field 'text_chunk_rendered'"),
+        ("document_chunking", {"prompt": "{{ input.text_chunk_rendered }}"}, 'must keep the user\'s term "sustained"'),
+        ("document_chunking", {"merge_prompt": "{% for p in inputs %}{{ p.who }}{% endfor %}"}, "the field 'who'"),
+        ("document_chunking", {"merge_prompt": "Unite what the parts say."}, "must show the field 'officers'"),
+        ("metadata_before_split", {"fields": ["kind"]}, "there is a field 'kind' already"),
+        ("metadata_before_split", {"fields": ["about", "about"]}, "each must have a name of its own"),
+        ("header_lineage", {"headers": False, "header_prompt": ""}, "headers or summaries must be true"),
+        ("chunk_filtering", {"prompt": '{{ input.text_chunk_rendered }} Is "force" used?'}, "must say so"),
+        ("multi_level_aggregation", {"extra_keys": ["officer"]}, "'officer' is a key already"),
+        ("gleaning_map", {"num_rounds": 9}, "num_rounds must be 1 to 3"),
+        ("gleaning_map", {"validation_prompt": "Is {{ output.who }} right?"}, "reads the field 'who'"),
+        ("duplicate_key_resolution", {"keys": []}, "name at least one"),
+        ("chaining", {"links": []}, "'clauses' must be answered by one link"),
+        ("isolating", {"parts": [{"fields": ["clauses"], "prompt": TEXT}]}, "two or more are needed"),
+        ("isolating", {"parts": [{"fields": ["dates"], "prompt": TEXT}] * 2}, "'dates' is no field of the answer"),
+        ("pre_aggregation", {"map_prompt": "What matters?"}, "map_prompt must show the field"),
+        ("pre_joining", {"comparison_prompt": "Do they fit?"}, "comparison_prompt must show the field"),
+        ("second_reading", {"item_prompt": "{{ input.text }} Is it so?"}, "must show the field 'officers_candidate'"),
+        ("reduce_to_code", {"fields": [{"field": "laws", "function": "sum", "source": "laws"}]}, "not by 'sum'"),
+        ("deterministic_compression", {"keywords": ['a"b']}, "must be 3 to 40 letters"),
+        ("deterministic_compression", {"keywords": []}, "at least one is needed"),
+        ("head_tail", {"head_characters": 0, "tail_characters": 0}, "Show at least some characters"),
+        ("top_k_chunks", {"query": "{{ input.text }}"}, "query must be plain words"),
+        ("cascade_filter", {"test": "model", "prompt": TEXT}, "name one of the other models"),
+        ("cascade_filter", {"field": "pages"}, "field: name one of text"),
+        ("operator_fusion", {"prompt": "{{ input.text }} Who, and did he use force?"}, 'the user\'s term "accused"'),
+        ("clarify_instructions", {"prompt": 'Who has a "sustained" finding?'}, "must show the field 'text'"),
+        ("switch_model", {"model": "gpt"}, "'gpt' is none of qwen2.5-coder-3b"),
+    ],
+)
+def test_a_bad_proposal_is_told_what_to_do_better(name, changes, said):
+    found = said_of(name, **changes)
+    assert any(said in line for line in found), found
+
+
+def test_a_proposal_that_makes_no_plan_is_told_why():
+    [found] = said_of("document_chunking", chunk_tokens=0)
+    assert "num_tokens of at least 1" in found

@@ -1,0 +1,109 @@
+"""Rewritten plans run: no document is lost, and code puts together what it should."""
+
+from __future__ import annotations
+
+import re
+
+from scripted_run import Bench, pipeline, prompt_of, write_texts
+
+from engine.directives.base import Facts, Place
+from engine.directives.registry import directive
+
+TEXTS = {
+    "a.txt": "Varrick struck the man.\n\nTullock watched all day.\n\nAshgrove lied to us.",
+    "b.txt": "Nobody did it all.\n\nIt rained on them.",
+}
+NAMES = ("Varrick", "Tullock", "Ashgrove")
+FIND = """\
+  - {name: find, type: map, prompt: "{{ input.text }}\\n\\nWho is named?", output: {schema: {officers: "list[string]"}}}
+"""
+KINDS = """\
+  - {name: find, type: map, prompt: "{{ input.text }}\\n\\nWho:\\n- Varrick\\n- Tullock\\n- Ashgrove\\n- Tulock",
+     output: {schema: {officers: "list[string]"}}}
+"""
+KEEP = """\
+  - {name: keep, type: filter, prompt: "{{ input.text }}\\n\\nDoes somebody lie?", output: {schema: {lies: boolean}}}
+"""
+
+
+def run_rewritten(folder, operations, name, answer, context_tokens=40):
+    loaded = pipeline(write_texts(folder / "records", TEXTS), operations)
+    plan, one, facts = loaded.plan, directive(name), Facts(context_tokens=context_tokens)
+    match = one.matches(plan, Place("all", 0), facts)
+    after = one.apply(plan, match, one.default_params(match, plan, facts))
+    desk = Bench(folder, answer)
+    result = desk.run_again(type(loaded)(after, directory=loaded.directory))
+    return desk, {values["filename"]: values for values in desk.values(result)}
+
+
+def named_in(text):
+    return [name for name in NAMES if name in text]
+
+
+def main_chunk(request):
+    found = re.search(r"--- Begin Main Chunk ---\n(.*)\n--- End", prompt_of(request), re.DOTALL)
+    return found[1] if found else ""
+
+
+def test_chunks_of_a_map_are_put_together_by_code(tmp_path):
+    desk, rows = run_rewritten(
+        tmp_path, FIND, "document_chunking", lambda request: {"officers": named_in(main_chunk(request))}
+    )
+    assert rows["a.txt"]["officers"] == ["Varrick", "Tullock", "Ashgrove"]
+    assert rows["b.txt"]["officers"] == []
+    assert len(desk.calls) > 2  # the texts were cut
+    assert set(rows["a.txt"]) == {"filename", "path", "text", "pages", "kind", "officers"}
+
+
+def test_a_row_stays_where_one_of_its_chunks_does(tmp_path):
+    _, rows = run_rewritten(
+        tmp_path, KEEP, "document_chunking", lambda request: {"lies": "lied" in main_chunk(request)}
+    )
+    assert list(rows) == ["a.txt"]
+    assert rows["a.txt"]["text"] == TEXTS["a.txt"]
+
+
+def test_a_document_stays_though_none_of_its_candidates_holds(tmp_path):
+    def answer(request):
+        if "officers_candidate" in request.schema["properties"]:
+            return {"officers_candidate": [*named_in(prompt_of(request)), "Nobody"]}
+        candidate = re.search(r"candidate: (\w+)", prompt_of(request))[1]
+        return {"officers_evidence": None, "officers_holds": candidate in ("Varrick", "Ashgrove")}
+
+    _, rows = run_rewritten(tmp_path, FIND, "second_reading", answer)
+    assert rows["a.txt"]["officers"] == ["Varrick", "Ashgrove"]
+    assert rows["b.txt"]["officers"] == []
+    assert set(rows["b.txt"]) == {"filename", "path", "text", "pages", "kind", "officers"}
+
+
+def test_lists_of_separate_kinds_are_joined(tmp_path):
+    def answer(request):
+        [field] = request.schema["properties"]
+        text, _, asked = prompt_of(request).partition("Who:")
+        return {field: [name for name in named_in(text) if name in asked]}
+
+    desk, rows = run_rewritten(tmp_path, KINDS, "isolating", answer)
+    assert rows["a.txt"]["officers"] == ["Varrick", "Tullock", "Ashgrove"]
+    assert len(desk.calls) == 2 * len(TEXTS)
+
+
+def test_passages_without_the_words_are_not_shown_and_no_document_is_lost(tmp_path):
+    shown = []
+
+    def answer(request):
+        shown.append(prompt_of(request))
+        return {"lies": True}
+
+    loaded = pipeline(write_texts(tmp_path / "records", TEXTS), KEEP)
+    one = directive("deterministic_compression")
+    match = one.matches(loaded.plan, Place("all", 0), Facts())
+    params = one.read_params({"split_key": "text", "passage_tokens": 4, "keywords": ["LIED"]})
+    after = one.apply(loaded.plan, match, params)
+    desk = Bench(tmp_path, answer)
+    result = desk.run_again(type(loaded)(after, directory=loaded.directory))
+    assert {values["filename"] for values in desk.values(result)} == {"a.txt", "b.txt"}
+    first, second = sorted(shown, key=lambda prompt: "Nobody" in prompt)
+    assert "Varrick struck" in first
+    assert "Ashgrove lied" in first
+    assert "Tullock" not in first
+    assert "rained" not in second

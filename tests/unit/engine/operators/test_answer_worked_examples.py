@@ -1,0 +1,193 @@
+"""The article's four worked examples on real PDFs: complete, partial, none, conflicting; exact on a scripted model."""
+
+from __future__ import annotations
+
+import pytest
+from scripted_run import Bench, pipeline, prompt_of
+from worked_answers import (
+    COMPLETE,
+    CONFLICT,
+    FUNCTIONS,
+    FURTHER,
+    NONE,
+    PARTIAL,
+    QUESTIONS,
+    item,
+    rich,
+    shown_numbers,
+    worked_pdf,
+)
+
+ANSWER = """
+  - name: ask
+    type: answer
+    contract: rich
+    retrieval: fts
+    second_look: false
+    keep_signals: true
+    max_tokens: 600
+    passage_tokens: {tokens}
+    rounds: {rounds}
+    questions: [{question}]
+"""
+
+
+@pytest.fixture
+def run(tmp_path):
+    benches = []
+
+    def run(lines, question, answer, *, count, tokens=6000, rounds=2):
+        (tmp_path / "in").mkdir()
+        worked_pdf(tmp_path / "in" / "a.pdf", lines, count=count)
+        bench = Bench(tmp_path, answer)
+        benches.append(bench)
+        operator = ANSWER.format(tokens=tokens, rounds=rounds, question=question)
+        result = bench.run_again(
+            pipeline(tmp_path / "in", operator, steps="[{name: s, input: records, operations: [ask]}]")
+        )
+        assert result.failed_items == 0
+        (row,) = bench.values(result)
+        return bench, result, row
+
+    yield run
+    for bench in benches:
+        bench.case.close()
+
+
+def places(bench, result, column):
+    """The lines, pages and ways of locating of a column's cells."""
+    (row_id,) = bench.case.results(result.run_id).row_ids
+    found = bench.case.evidence(result.run_id, row_id, column)
+    return [(e.path, e.page, e.first_line, e.last_line) for e in found]
+
+
+def moves(bench, result):
+    found = [d.record for d in bench.case.decisions(result.run_id)]
+    return [r.verdict for r in sorted(found, key=lambda r: r.detail)]
+
+
+def asked(name, **more):
+    keys = {"name": "answer", "question": f'"{QUESTIONS[name]}"', **more}
+    return "{" + ", ".join(f"{key}: {value}" for key, value in keys.items()) + "}"
+
+
+def test_complete(run):
+    """One item per Function with its own line; the dispatcher ships the answer as it is."""
+    question = asked("complete", type="text", shape="list", keywords="[function, framework]")
+    reply = rich([item(name, 88 + n) for n, name in enumerate(FUNCTIONS)], keywords_found=["function", "framework"])
+    bench, result, row = run(COMPLETE, question, lambda _: reply, count=120)
+    assert (row["answer"], row["answer_status"], row["answer_note"]) == (list(FUNCTIONS), "found", None)
+    assert [(i["lines"], i["page"], i["snippet"], i["method"]) for i in row["answer_items"]] == [
+        ([[88 + n, 88 + n]], 3, name, "verbatim") for n, name in enumerate(FUNCTIONS)
+    ]
+    assert places(bench, result, "answer") == [(f"answer[{n}]", 3, 88 + n, 88 + n) for n in range(5)]
+    assert moves(bench, result) == ["ship"]
+    assert row["_answer_signals"]["confidence"] == 0.95
+    assert len(bench.calls) == 1
+
+
+def test_partial(run):
+    """Line 236 points to a Section 7 that this document does not have: one item, and not all of it."""
+    question = asked("partial", type="text", shape="list", keywords="[exclusions, disasters]")
+    reply = rich(
+        [item("damage from earthquake or seismic events", 234)],
+        complete_answer_found=False,
+        llm_discovered_keywords=["Section 7", "additional exclusions"],
+        caveats=["Only 1 exclusion found in retrieved passage; line 236 points to Section 7 (not retrieved)."],
+        confidence=0.7,
+        context_completeness_weak=0.5,
+    )
+    empty = rich([], caveats=["Nothing here."])
+
+    def answer(request):
+        return reply if 234 in shown_numbers(prompt_of(request)) else empty
+
+    bench, result, row = run(PARTIAL, question, answer, count=240, tokens=400)
+    assert row["answer"] == ["damage from earthquake or seismic events"]
+    assert row["answer_status"] == "partial"
+    assert "Section 7" in row["answer_note"]
+    assert moves(bench, result) == ["widen", "ship"]
+    assert [i["lines"] for i in row["answer_items"]] == [[[234, 234]]]
+
+
+def test_partial_is_completed_by_the_words_that_were_come_upon(run):
+    """The second round goes to Section 7, which shares no word with the question."""
+    question = asked("partial", type="text", shape="list", keywords="[natural, disasters]")
+    first = rich(
+        [item("damage from earthquake or seismic events", 234)],
+        complete_answer_found=False,
+        llm_discovered_keywords=["Section 7"],
+    )
+    second = rich([item("damage from flood or rising water", 21), item("damage from volcanic eruption", 22)])
+
+    def answer(request):
+        shown = shown_numbers(prompt_of(request))
+        assert not {21, 234} <= set(shown)
+        return first if 234 in shown else second
+
+    bench, result, row = run(FURTHER, question, answer, count=240, tokens=400)
+    assert row["answer"] == [
+        "damage from flood or rising water",
+        "damage from volcanic eruption",
+        "damage from earthquake or seismic events",
+    ]
+    assert row["answer_status"] == "found"
+    assert moves(bench, result) == ["widen", "ship"]
+    assert places(bench, result, "answer") == [
+        ("answer[0]", 1, 21, 21),
+        ("answer[1]", 1, 22, 22),
+        ("answer[2]", 6, 234, 234),
+    ]
+
+
+def test_none(run):
+    """The passage is about the premium: no item, and the caveat says what is there instead."""
+    question = asked("none", type="text", shape="single", keywords="[cancellation, period]")
+    caveat = "Retrieved passage covers premium, deductible and fees, not the cancellation period."
+    reply = rich([], caveats=[caveat], confidence=0, context_completeness_weak=0.2)
+    bench, result, row = run(NONE, question, lambda _: reply, count=40)
+    assert (row["answer"], row["answer_status"], row["answer_note"]) == (None, "none", caveat)
+    assert row["answer_items"] == []
+    assert moves(bench, result) == ["not_found"]
+    assert places(bench, result, "answer") == []
+
+
+def test_conflict(run):
+    """Both dates with their lines, none chosen: the user is shown both and asked."""
+    question = asked("conflict", type="date", shape="single", keywords="[effective, date]")
+    reply = rich(
+        [item("15 March 2024", 56), item("1 April 2024", 178)],
+        conflicting_evidence=True,
+        confidence=0.5,
+        caveats=["Two effective dates found: 15 March 2024 (original) and 1 April 2024 (amendment)."],
+        suggested_clarification="Original date (2024-03-15) or amended (2024-04-01)?",
+    )
+    bench, result, row = run(CONFLICT, question, lambda _: reply, count=200)
+    assert (row["answer"], row["answer_status"]) == (None, "conflict")
+    assert [(i["value"]["iso"], i["lines"], i["page"]) for i in row["answer_items"]] == [
+        ("2024-03-15", [[56, 56]], 2),
+        ("2024-04-01", [[178, 178]], 5),
+    ]
+    assert "Original date (2024-03-15) or amended (2024-04-01)?" in row["answer_note"]
+    assert "'15 March 2024' (line 56) or '1 April 2024' (line 178)" in row["answer_note"]
+    assert moves(bench, result) == ["conflict"]
+    dates = [place for place in places(bench, result, "answer_items") if ".value" in place[0]]
+    assert dates == [("answer_items[0].value.original", 2, 56, 56), ("answer_items[1].value.original", 5, 178, 178)]
+
+
+def test_one_document_that_is_asked_two_questions_gets_both_in_one_row(run):
+    questions = ", ".join(
+        [
+            '{name: effective, question: "When is it effective?", type: date, shape: single, keywords: [effective]}',
+            '{name: fee, question: "What is the fee?", type: amount, shape: single, keywords: [fee]}',
+        ]
+    )
+
+    def answer(request):
+        if "round 1" in request.purpose.task and "effective" in request.purpose.task:
+            return rich([item("15 March 2024", 56)])
+        return rich([])
+
+    _, _, row = run({56: CONFLICT[56]}, questions, answer, count=80)
+    assert row["effective"] == {"iso": "2024-03-15", "original": "15 March 2024", "problem": None}
+    assert (row["effective_status"], row["fee"], row["fee_status"]) == ("found", None, "none")

@@ -1,0 +1,106 @@
+"""Ask, validate, ask again with the complaints, and else take the templates: one loop for every directive."""
+
+from __future__ import annotations
+
+import pytest
+from directive_cases import FACTS, rewritten_cases
+
+from engine.directives.base import Match
+from engine.directives.registry import DIRECTIVES, directive
+from engine.optimizer.instantiate import GenerationAgent
+from engine.optimizer.judging import Aim, Failure
+from models.errors import ModelMissing, OutOfTokens
+from models.script import prompt_text
+from models.scripted import ScriptedBackend
+
+CASES = {case.directive: case for case in rewritten_cases()}
+EXAMPLES = [{"text": "Officer Roe slept on duty.", "filename": "a.txt"}]
+
+
+def match_of(case) -> Match:
+    found = directive(case.directive).matches(case.before, case.place, FACTS)
+    assert isinstance(found, Match)
+    return found
+
+
+async def propose(name: str, answer, **more):
+    """Propose for a fixture with a scripted model; returns the proposal and the prompts it was asked."""
+    case, backend = CASES[name], ScriptedBackend(answer)
+    agent = GenerationAgent(backend)
+    proposal = await agent.propose(directive(name), match_of(case), case.before, FACTS, **more)
+    return proposal, [prompt_text(request) for request in backend.requests]
+
+
+@pytest.mark.parametrize("name", [one.name for one in DIRECTIVES])
+async def test_what_passes_at_once_is_taken(name):
+    proposal, prompts = await propose(name, lambda request: CASES[name].params, examples=EXAMPLES)
+    assert proposal.params == directive(name).read_params(CASES[name].params)
+    assert (proposal.by_model, proposal.complaints, len(prompts)) == (True, (), 1)
+
+
+@pytest.mark.parametrize("name", [one.name for one in DIRECTIVES])
+async def test_no_directive_is_lost_though_the_model_cannot_answer(name):
+    def too_long(request):
+        raise OutOfTokens("the reply was not complete after 300 tokens")
+
+    case = CASES[name]
+    proposal, prompts = await propose(name, too_long)
+    assert proposal.params == directive(name).default_params(match_of(case), case.before, FACTS)
+    assert not proposal.by_model
+    assert [("not complete" in lines[0]) for lines in proposal.complaints] == [True, True]
+    assert len(prompts) == 2 and "not complete after 300 tokens" in prompts[1]
+
+
+GOOD = {"prompt": '{{ input.text }}\n\nName the officers with a "sustained" finding: one the board confirmed.\n'}
+NO_FIELD = {"prompt": '{{ input.body }}\n\nName the officers with a "sustained" finding.\n'}
+
+
+async def test_the_second_round_is_told_what_was_wrong():
+    replies = iter([NO_FIELD, GOOD])
+    proposal, prompts = await propose("clarify_instructions", lambda request: next(replies))
+    assert proposal.by_model and proposal.params.prompt == GOOD["prompt"]
+    [complaints] = proposal.complaints
+    assert any("'body'" in line for line in complaints) and any("'text'" in line for line in complaints)
+    assert all(line in prompts[1] for line in complaints)
+    assert prompts[1].startswith(prompts[0])  # a chat: what was read need not be read again
+
+
+async def test_after_two_rounds_the_templates_are_taken():
+    proposal, prompts = await propose("clarify_instructions", lambda request: NO_FIELD)
+    case = CASES["clarify_instructions"]
+    assert proposal.params == directive(case.directive).default_params(match_of(case), case.before, FACTS)
+    assert (proposal.by_model, len(proposal.complaints), len(prompts)) == (False, 2, 2)
+
+
+async def test_the_prompt_shows_purpose_operator_rows_failures_and_terms():
+    wrong = Failure(source=None, aim=Aim.RECALL, quote="Officer Roe slept on duty.", text="Roe is left out")
+    _, [prompt] = await propose("clarify_instructions", lambda request: GOOD, examples=EXAMPLES, failures=[wrong])
+    assert "says more exactly what is asked" in prompt
+    assert "type: map" in prompt and "List the officers" in prompt
+    assert "text: Officer Roe slept on duty." in prompt and "filename: a.txt" in prompt
+    assert '- Roe is left out ("Officer Roe slept on duty.")' in prompt
+    assert "shows {{ input.text }}" in prompt
+    assert 'Keep the terms "sustained" and' in prompt
+
+
+async def test_long_rows_are_cut_and_say_so():
+    text = "word " * 5000
+    _, [prompt] = await propose(
+        "clarify_instructions", lambda request: GOOD, examples=[{"text": text, "kind": "scan " * 40}]
+    )
+    assert "characters skipped" in prompt
+    assert "scan" not in prompt  # no prompt names it, and the text takes all the room
+
+
+async def test_the_directives_at_a_place_share_what_they_begin_with():
+    _, [one] = await propose("clarify_instructions", lambda request: GOOD, examples=EXAMPLES)
+    _, [other] = await propose("clarify_instructions", lambda request: GOOD, examples=EXAMPLES, failures=())
+    assert one == other
+
+
+async def test_a_missing_model_ends_the_search_and_not_the_directive():
+    def missing(request):
+        raise ModelMissing("the weights are not installed")
+
+    with pytest.raises(ModelMissing):
+        await propose("clarify_instructions", missing)

@@ -1,0 +1,105 @@
+"""Of a finished run: whose rows, which cells, and what of them stands in the sample."""
+
+from __future__ import annotations
+
+import pytest
+from plan_outputs import PIPELINE, the_plan
+
+from engine.executor.results import EvidenceFinder
+from engine.optimizer.observe import Observed, plan_output
+from engine.plan.plan import Plan
+from engine.rows import Row
+
+TEXT = "On March 3, 2019 Officer Daniel Harmon struck a man.\nHe was suspended for 10 days.\n"
+A = Row.source("records", "a", {"text": TEXT, "filename": "a.txt"})
+B = Row.source("records", "b", {"text": "Nothing of note.", "filename": "b.txt"})
+
+
+def observed(rows: list[Row], *between: Row, plan: Plan | None = None, **more):
+    known = {row.id: row for row in (A, B, *between, *rows)}
+
+    def read(document):
+        raise AssertionError("no document is read")
+
+    finder = EvidenceFinder(known, read)
+    task = the_plan()
+    run = Observed(inputs=[A, B], rows=rows, ancestors=finder.ancestors, **more)
+    return plan_output(plan or task, run, task=task)
+
+
+def found(**values) -> dict:
+    [row] = observed([A.derive("find", {**A.values, **values})]).rows
+    return {cell.field: cell.located for cell in row.cells}
+
+
+def test_cells_are_what_the_plan_wrote_and_sources_what_it_wrote_of():
+    child = A.derive("split", {**A.values, "chunk": TEXT[:20]})
+    both = Row.combine("merge", [B, child], {"officers": ["Harmon"], "filename": "a.txt"})
+    [row] = observed([both], child).rows
+    assert row.sources == (A.id, B.id)  # in the order of the sample
+    assert row.values == {"officers": ["Harmon"]}
+
+
+@pytest.mark.parametrize(
+    ("value", "located"),
+    [
+        (["Daniel Harmon", "HARMON, DANIEL"], 1.0),
+        (["Harmon", "Vega"], 0.5),
+        ("2019-03-03", 1.0),
+        ("2019-03-04", 0.0),
+        (10, 1.0),
+        (11, None),
+        (True, None),
+        (None, None),
+        ({"who": "Harmon", "badge": "4417"}, 0.5),
+    ],
+)
+def test_the_share_of_the_parts_that_stand_there(value, located):
+    assert found(v=value) == {"v": located}
+
+
+def test_a_long_text_is_located_by_its_words_and_numbers():
+    told = "Harmon struck a man on March 3, 2019 and was suspended for 10 days because of this"
+    assert found(summary=told) == {"summary": 1.0}
+    assert found(summary=told.replace("10", "30")) == {"summary": 0.0}
+    assert found(summary="The commissioner praised every member of the force for bravery in all respects") == {
+        "summary": 0.0
+    }
+
+
+def test_choices_of_the_schema_have_no_place():
+    plan = the_plan(PIPELINE.replace('date: "string?"', 'gravity: "enum[grave, slight]"'))
+    [row] = observed([A.derive("find", {**A.values, "gravity": "grave"})], plan=plan).rows
+    assert [cell.located for cell in row.cells] == [None]
+
+
+def test_quotes_are_asked_for_by_type_or_in_words():
+    quoted = PIPELINE.replace('date: "string?"', 'sentence: "quote(text)?"')
+    copied = PIPELINE.replace("List the officers", "Copy the sentences that name officers")
+    for text, field in ((quoted, "sentence"), (copied, "officers")):
+        plan = the_plan(text)
+        values = {**A.values, field: ["He was suspended for 10 days.", "He was suspended for ten days."]}
+        row = A.derive("find", values)
+        run = Observed(inputs=[A, B], rows=[row], ancestors=lambda row: [A])
+        [made] = plan_output(plan, run).rows
+        assert [(cell.located, cell.verbatim) for cell in made.cells] == [(1.0, 0.5)]
+    [made] = observed([A.derive("find", {**A.values, "officers": ["Harmon"]})]).rows
+    assert [cell.verbatim for cell in made.cells] == [None]
+
+
+def test_a_rewrite_does_not_say_what_the_user_wants_quoted():
+    plan = the_plan(PIPELINE.replace("List the officers", "Copy the officers"))
+    [row] = observed([A.derive("find", {**A.values, "officers": ["Harmon"]})], plan=plan).rows
+    assert [cell.verbatim for cell in row.cells] == [None]
+
+
+def test_a_filter_writes_nothing_and_its_rows_go_on():
+    output = observed([A], rejected={B.id: "no: nothing of note"}, failed=["x"], seconds=1.5, tokens=7)
+    assert [(row.cells, row.sources) for row in output.rows] == [((), (A.id,))]
+    assert (output.rejected, output.failed, output.seconds, output.tokens) == (
+        {B.id: "no: nothing of note"},
+        ("x",),
+        1.5,
+        7,
+    )
+    assert output.inputs[A.id]["filename"] == "a.txt"

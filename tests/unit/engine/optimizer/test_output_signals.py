@@ -1,0 +1,91 @@
+"""Signals are shares that arithmetic gives."""
+
+from __future__ import annotations
+
+import pytest
+from plan_outputs import cell, output_of
+
+from engine.optimizer.signals import (
+    WEIGHTS,
+    agreement,
+    completed,
+    joined_signals,
+    lost_inputs,
+    signals,
+    unrepeated,
+)
+
+TEXTS = {"a": "Officer Roe slept.", "b": "Officer Diaz hit a man."}
+
+
+def test_the_weights_are_those_of_one_whole():
+    assert sum(WEIGHTS.values()) == pytest.approx(1.0)
+
+
+def test_each_signal_is_a_share():
+    output = output_of(
+        TEXTS,
+        [
+            ("a", [cell("officers", ["Roe", "roe", "Vega"], 2 / 3), cell("date", None)]),
+            ("b", [cell("officers", ["Diaz"], 1.0, 0.5), cell("date", "2020-01-01", 0.0, 1.0)]),
+        ],
+    )
+    assert signals(output.rows) == {
+        "located": pytest.approx((2 / 3 + 1 + 0) / 3),
+        "verbatim": 0.75,
+        "filled": 0.75,
+        "unrepeated": pytest.approx(5 / 6),  # of three and one items and two rows, one said again
+    }
+
+
+def test_what_cannot_be_said_is_left_out_and_the_rest_has_its_weight():
+    output = output_of(TEXTS, [("a", [cell("count", 3)])])
+    assert signals(output.rows) == {"filled": 1.0, "unrepeated": 1.0}
+    assert joined_signals({"located": 0.5, "filled": 1.0}) == pytest.approx((0.5 * 0.5 + 0.15) / 0.65)
+    assert joined_signals({}) is None
+
+
+def test_rows_of_nothing_give_no_signal():
+    assert signals(output_of(TEXTS, []).rows) == {}
+    assert unrepeated(()) is None
+
+
+@pytest.mark.parametrize("value", [False, 0, "x", ["x"], {"a": 1}])
+def test_false_and_nought_are_values(value):
+    assert signals(output_of(TEXTS, [("a", [cell("v", value)])]).rows)["filled"] == 1.0
+
+
+@pytest.mark.parametrize("value", [None, "", "  ", [], {}, [None], {"a": ""}])
+def test_what_is_empty_holds_nothing(value):
+    assert signals(output_of(TEXTS, [("a", [cell("v", value)])]).rows)["filled"] == 0.0
+
+
+def test_a_row_that_failed_is_lost_and_one_turned_down_is_not():
+    output = output_of(
+        {**TEXTS, "c": "x", "d": "y"}, [("a", [])], failed=["row b: out of tokens"], rejected={"c": "no misconduct"}
+    )
+    assert lost_inputs(output) == ["b", "d"]
+    assert completed(output) == 0.5
+
+
+def test_rows_that_fail_on_the_way_count_though_their_document_goes_on():
+    output = output_of(TEXTS, [("a", []), ("b", []), ("b", [])], failed=["chunk 3 of b: out of tokens"])
+    assert lost_inputs(output) == []
+    assert completed(output) == pytest.approx(3 / 4)
+
+
+def test_without_a_failure_nothing_is_lost():
+    output = output_of(TEXTS, [])  # an unnest of empty lists
+    assert lost_inputs(output) == [] and completed(output) == 1.0
+
+
+def test_agreement_is_the_f1_of_the_values_row_by_row():
+    left = output_of(TEXTS, [("a", [cell("officers", ["Roe", "Vega"])]), ("b", [cell("officers", ["Diaz"])])])
+    right = output_of(TEXTS, [("a", [cell("officers", ["Officer Roe"])]), ("b", [cell("officers", ["Diaz"])])])
+    assert agreement(left, right) == pytest.approx((2 / 3 + 1) / 2)
+    assert agreement(left, left) == 1.0
+
+
+def test_two_readings_that_find_nothing_agree():
+    assert agreement(output_of(TEXTS, []), output_of(TEXTS, [])) == 1.0
+    assert agreement(output_of({"a": "x"}, []), output_of({"b": "x"}, [])) is None

@@ -1,0 +1,61 @@
+"""What a reviewer said of a run is gold for the sample rows of the same documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from invented_results import COLUMNS, make_results
+from plan_outputs import cell, output_of
+
+from engine.optimizer.gold import Gold, reviewed_gold
+from engine.rows import DocumentId, RowId
+from storage.case import Case
+from storage.reviews import ReviewEdit
+
+
+@pytest.fixture
+def reviewed(tmp_path: Path) -> Iterator[tuple[Case, str]]:
+    """Of six rows of six documents, four are accepted, one is rejected, and of the last one cell is corrected."""
+    path, run = make_results(tmp_path / "made")
+    with Case(path) as case:
+        rows = [row.identity(COLUMNS) for row in case.delivered_rows(run)]
+        edits = [ReviewEdit(row, "", "accept") for row in rows[:4]] + [ReviewEdit(rows[4], "", "reject")]
+        case.save_review(run, edits, who="ann")
+        case.save_review(run, [ReviewEdit(rows[5], "days", "correct", original=2, value=3)], who="ann")
+        yield case, run
+
+
+def gold_of(case: Case, run: str) -> tuple[Gold, dict[str, RowId]]:
+    documents = [row.documents[0] for row in case.delivered_rows(run)]
+    sample = {document: RowId(f"s{number}") for number, document in enumerate(documents)}
+    return reviewed_gold(case, run, {DocumentId(name): id for name, id in sample.items()}), sample
+
+
+def test_verdicts_become_gold(reviewed) -> None:
+    gold, _ = gold_of(*reviewed)
+    records = [gold.records[RowId(f"s{number}")] for number in range(6)]
+    assert [record.is_complete for record in records] == [True] * 5 + [False]
+    assert [(len(record.wanted), len(record.unwanted)) for record in records] == [(1, 0)] * 4 + [(0, 1), (1, 0)]
+    assert records[0].wanted[0]["officer"] == "Daniel Harmon"
+    assert records[5].wanted == ({"days": 3},)
+
+
+def test_plans_are_scored_against_them(reviewed) -> None:
+    gold, sample = gold_of(*reviewed)
+    names = ("D. Harmon", "Daniel Harmon", "Ruiz", "Ana Ruiz", "Michael Harmon", "Ana Ruiz")
+    texts = {id: "x" for id in sample.values()}
+    output = output_of(texts, [(f"s{n}", [cell("officer", name)]) for n, name in enumerate(names)])
+    score = gold.score(output)
+    # four right; of the fifth nothing should have been found; of the last nothing is known but its days
+    assert score.rows == 5
+    assert score.precision == score.f1 == pytest.approx(4 / 5)
+    assert score.recall == 1.0
+
+
+def test_a_run_that_nobody_reviewed_is_no_gold(tmp_path: Path) -> None:
+    path, run = make_results(tmp_path / "made")
+    with Case(path) as case:
+        gold, _ = gold_of(case, run)
+    assert gold.records == {}

@@ -1,0 +1,249 @@
+"""The search on a scripted model, judge and proposer: which plans are tried where, in which order, and which stands."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from scripted_build import Site, Toy, saying, toys
+from scripted_run import pipeline, prompt_of, write_jsonl, write_texts
+
+from engine.errors import UsageError
+from engine.optimizer.events import (
+    BuildFinished,
+    BuildStarted,
+    CandidateDropped,
+    CandidateFound,
+    CandidateRated,
+    Compared,
+    PlaceFinished,
+    PlaceStarted,
+)
+from engine.optimizer.frontier import Policy
+from engine.optimizer.sampling import drawn
+from engine.rows import Row
+
+SCORES = {"bad": 1.0, "poor": 2.0, "fair": 2.5, "good": 3.0, "fine": 3.5, "right": 4.0}
+TEXTS = {f"{n}.txt": f"Record {n}.\n" + "word " * (50 + n) for n in range(8)}
+FIND = '  - {name: find, type: map, prompt: "bad {{ input.text }}", output: {schema: {found: string}}}\n'
+
+
+def answer(request):
+    """The first word of the prompt is the answer."""
+    word = prompt_of(request).split()[0]
+    return {name: word for name in request.schema["properties"]}
+
+
+def score(rows):
+    """The mean of what the last fields say, by SCORES."""
+    told = [SCORES.get(str(list(row.values())[-1]), 1.0) if row else 1.0 for row in rows]
+    return sum(told) / len(told) if told else 1.0
+
+
+@pytest.fixture
+def site(tmp_path):
+    return Site(tmp_path, answer, score)
+
+
+@pytest.fixture
+def records(tmp_path):
+    return write_texts(tmp_path / "in", TEXTS)
+
+
+def better(name: str, word: str, ends: str = "find") -> Toy:
+    return Toy(name, ends, lambda nodes: [saying(nodes[-1], word + " {{ input.text }}")])
+
+
+def prompts(result):
+    return [node.prompt.text.split()[0] for node in result.chosen.plan.operators if getattr(node, "prompt", None)]
+
+
+def test_the_plan_with_the_best_output_is_chosen(site, records, monkeypatch):
+    with toys(monkeypatch, better("one", "poor"), better("two", "good"), better("three", "fair")):
+        result = site.build(pipeline(records, FIND), depth=0)
+    assert prompts(result) == ["good"]
+    assert result.chosen.directive == "two"
+    assert result.status == "finished"
+    (end,) = site.of(BuildFinished)
+    assert (end.score, end.own_score) == (3.0, 1.0)
+    assert [e.directive for e in site.of(CandidateFound)] == ["one", "two", "three"]
+
+
+def test_nothing_is_tried_where_the_judge_is_satisfied(site, records, monkeypatch):
+    with toys(monkeypatch, better("one", "good")):
+        result = site.build(pipeline(records, FIND.replace("bad", "right")))
+    assert site.of(CandidateFound) == []
+    assert [(e.reason, e.chosen) for e in site.of(PlaceFinished)] == [("nothing was found to improve", 1)]
+    assert result.chosen is result.user
+    # Four rows say so first, and then all eight of the sample.
+    assert [e.rows for e in site.of(CandidateRated)] == [4, 8]
+
+
+def test_a_plan_that_does_not_beat_the_users_own_is_not_chosen(site, records, monkeypatch):
+    with toys(monkeypatch, better("one", "poor"), better("two", "good")):
+        result = site.build(pipeline(records, FIND.replace("bad", "good")))
+    assert result.chosen is result.user
+    assert result.choice.reason == "no other plan did better"
+
+
+def test_a_run_of_operators_is_matched_by_its_suffix(site, records, monkeypatch):
+    two = FIND + '  - {name: sum, type: map, prompt: "bad {{ input.found }}", output: {schema: {short: string}}}\n'
+    joined = Toy("fuse", "sum", lambda nodes: [saying(nodes[-1], "fine {{ input.text }}")], length=2)
+    with toys(monkeypatch, joined):
+        result = site.build(pipeline(records, two))
+    (place,) = site.of(PlaceStarted)
+    assert (place.step, place.operators) == ("all", ("find", "sum"))
+    assert result.chosen.plan.steps[0].operators == ("sum",)
+
+
+def test_operators_are_optimised_left_to_right_each_on_what_was_chosen_before(site, records, monkeypatch):
+    two = FIND + '  - {name: sum, type: map, prompt: "bad {{ input.found }}", output: {schema: {short: string}}}\n'
+    second = Toy("second", "sum", lambda nodes: [saying(nodes[-1], "good {{ input.found }}")])
+    with toys(monkeypatch, second, better("first", "fine")):
+        result = site.build(pipeline(records, two))
+    assert [e.operators for e in site.of(PlaceStarted)] == [("find",), ("sum",)]
+    first, last = site.of(CandidateFound)
+    assert (first.directive, last.directive) == ("first", "second")
+    assert last.parent == first.plan
+    assert prompts(result) == ["fine", "good"]
+
+
+def test_new_operators_are_optimised_at_once_to_a_depth(site, records, monkeypatch):
+    def deeper(number: int) -> Toy:
+        ends = "find" if number == 0 else f"new_{number - 1}"
+        word = ("poor", "fair", "good", "fine")[number]
+        return Toy(f"d{number}", ends, lambda nodes: [saying(nodes[-1], word + " {{ input.text }}", f"new_{number}")])
+
+    with toys(monkeypatch, *map(deeper, range(4))):
+        result = site.build(pipeline(records, FIND), depth=2)
+    found = site.of(CandidateFound)
+    assert [(e.directive, e.depth) for e in found] == [("d0", 0), ("d1", 1), ("d2", 2)]
+    assert [e.parent for e in found] == [1, found[0].plan, found[1].plan]
+    assert prompts(result) == ["good"]
+
+
+def test_a_directive_is_not_applied_again_inside_its_own_rewrite(site, records, monkeypatch):
+    again = Toy("again", "find", lambda nodes: [saying(nodes[-1], "good " + nodes[-1].prompt.text)])
+    with toys(monkeypatch, again):
+        site.build(pipeline(records, FIND))
+    assert len(site.of(CandidateFound)) == 1
+
+
+def test_half_of_the_candidates_go_on_to_twice_the_rows(site, records, monkeypatch):
+    words = ["poor", "good", "fair", "fine", "poor x", "good x", "fair x", "fine x"]
+    with toys(monkeypatch, *(better(f"t{n}", word) for n, word in enumerate(words))):
+        site.build(pipeline(records, FIND), depth=0)
+    rated = [e for e in site.of(CandidateRated) if e.plan != 1]
+    on_few = [e.plan for e in rated if e.rows == 4]
+    on_all = list(dict.fromkeys(e.plan for e in rated if e.rows == 8))
+    assert len(on_few) == 8
+    names = {e.plan: e.directive for e in site.of(CandidateFound)}
+    assert sorted(names[plan] for plan in on_all) == ["t1", "t3", "t5", "t7"]
+
+
+def test_at_most_six_plans_are_compared_in_pairs(site, records, monkeypatch):
+    words = ["good " + "x " * n for n in range(14)]
+    with toys(monkeypatch, *(better(f"t{n}", word) for n, word in enumerate(words))):
+        site.build(pipeline(records, FIND))
+    # 14 on four rows, 7 on eight, of which the best five meet each other and the user's own: 15 pairs.
+    assert len(site.of(Compared)) == 15
+    assert len({plan for e in site.of(Compared) for plan in (e.left, e.right)}) == 6
+
+
+def test_a_sample_is_enlarged_behind_a_filter(site, tmp_path, monkeypatch):
+    rows = [{"text": f"{'keep' if n % 2 else 'drop'} " + "word " * 100} for n in range(40)]
+    records = write_jsonl(tmp_path / "rows.jsonl", rows)
+    operations = '  - {name: keep, type: filter, condition: input.text.startswith("keep")}\n' + FIND
+    with toys(monkeypatch, better("one", "good")):
+        site.build(pipeline(records, operations))
+    sample = drawn([Row.source("records", str(n), row) for n, row in enumerate(rows)], 0)[:8]
+    kept = sum(row.values["text"].startswith("keep") for row in sample)
+    (place,) = site.of(PlaceStarted)
+    assert place.rows == min(4 * 8, math.ceil(8 * 8 / kept))
+
+
+def test_a_rewrite_that_cannot_be_made_is_told_and_the_others_go_on(site, records, monkeypatch):
+    wrong = Toy("wrong", "find", lambda nodes: [saying(nodes[-1], "good {{ input.nothing }}")])
+    with toys(monkeypatch, wrong, better("right", "good")):
+        result = site.build(pipeline(records, FIND), depth=0)
+    (dropped,) = site.of(CandidateDropped)
+    assert dropped.directive == "wrong"
+    assert "nothing" in dropped.reason
+    assert result.chosen.directive == "right"
+
+
+def test_a_second_build_makes_nothing_again(site, records, monkeypatch):
+    with toys(monkeypatch, better("one", "good"), better("two", "fair")):
+        first = site.build(pipeline(records, FIND))
+        again = site.build(pipeline(records, FIND))
+    assert first.reuse.outputs_made > 0
+    assert (again.reuse.outputs_made, again.reuse.calls_made) == (0, 0)
+    # The same outputs: the user's own and the better rewrite on 8 rows, the other on 4.
+    assert again.reuse.outputs_reused == first.reuse.outputs_made == 8 + 8 + 4
+    assert site.backend.requests == []
+
+
+def test_after_a_changed_prompt_every_unaffected_output_is_reused(site, records, monkeypatch):
+    two = FIND + '  - {name: sum, type: map, prompt: "bad {{ input.found }}", output: {schema: {short: string}}}\n'
+    with toys(monkeypatch, better("one", "good"), better("two", "fair")):
+        first = site.build(pipeline(records, two))
+        changed = site.build(pipeline(records, two.replace('"bad {{ input.found', '"poor {{ input.found')))
+    before, after = first.reuse, changed.reuse
+    assert before.outputs_made > after.outputs_made > 0
+    # `find` was not changed: its outputs come from the case; only those of `sum` are made.
+    assert {request.purpose.operator for request in site.backend.requests} == {"sum"}
+
+
+def test_an_output_is_shared_by_plans_that_begin_alike(site, records, monkeypatch):
+    two = FIND + '  - {name: sum, type: map, prompt: "bad {{ input.found }}", output: {schema: {short: string}}}\n'
+    ways = [
+        Toy(f"w{n}", "sum", lambda nodes, n=n: [saying(nodes[-1], f"good {n} {{{{ input.found }}}}")]) for n in "ab"
+    ]
+    with toys(monkeypatch, *ways):
+        result = site.build(pipeline(records, two))
+    # find: 8 rows, once; sum: the user's own on 8, one rewrite on 8, the other on 4.
+    assert result.reuse.outputs_made == 8 + 8 + 8 + 4
+    assert result.reuse.outputs_shared > 0
+
+
+def test_when_the_time_is_over_the_best_so_far_stands(site, records, monkeypatch):
+    site.call_seconds = 1.0
+    ways = [better(f"t{n}", "good " + "x " * n) for n in range(20)]
+    with toys(monkeypatch, *ways):
+        result = site.build(pipeline(records, FIND), minutes=1.0)
+    assert result.status == "out of time"
+    assert result.chosen is not result.user
+    assert prompts(result) == ["good"]
+    # No more than one wave of calls is under way when the minute is over.
+    assert site.clock.now <= 60 + 8
+
+
+def test_a_build_of_no_time_at_all_keeps_the_users_plan(site, records, monkeypatch):
+    site.call_seconds = 10.0
+    with toys(monkeypatch, better("one", "good")):
+        result = site.build(pipeline(records, FIND), minutes=0.5)
+    assert result.status == "out of time"
+    assert result.chosen is result.user
+
+
+def test_the_fastest_plan_that_is_as_good_may_be_wanted(site, records, monkeypatch):
+    long = FIND.replace('"bad', '"good ' + "very " * 50)
+    with toys(monkeypatch, better("short", "good")):
+        result = site.build(pipeline(records, long), policy=Policy("fastest"))
+    assert result.chosen.directive == "short"
+
+
+def test_a_pipeline_that_cannot_run_is_an_error(site, tmp_path, monkeypatch):
+    rows = write_jsonl(tmp_path / "rows.jsonl", [])
+    with toys(monkeypatch, better("one", "good")), pytest.raises(UsageError):
+        site.build(pipeline(rows, FIND))
+
+
+def test_who_judges_may_be_another_model_than_the_one_that_the_user_chose_for_the_plans(site, records, monkeypatch):
+    opened = []
+    backend_of = site.backend_of
+    site.backend_of = lambda name: opened.append(name) or backend_of(name)
+    with toys(monkeypatch, better("one", "good")):
+        site.build(pipeline(records, FIND), model="small", agent_model="large")
+    assert set(opened) == {"small", "large"}
+    assert site.of(BuildStarted)[0].model == "small"

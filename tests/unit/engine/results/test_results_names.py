@@ -1,0 +1,105 @@
+"""Names: how they came about, and what a person decides about them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.errors import UsageError
+from engine.language.loader import load_pipeline
+from engine.operators.resolve import Resolve
+from engine.results.name_edits import keep_apart, merge_names, split_name
+from engine.results.names import name_history, renamed, resolved_columns
+from engine.results.pairs import pipeline_of, questions_folder, write_pairs
+from engine.results.table import result_view
+from storage.case import Case
+
+
+def names(case: Case, run: str) -> list[str]:
+    view = result_view(case, run)
+    return [view.cell(row.number, "officer") for row in view.rows]
+
+
+def resolve(file: str) -> Resolve:
+    plan = load_pipeline(Path(file)).plan
+    return next(node for step in plan.steps for node in plan.nodes(step) if isinstance(node, Resolve))
+
+
+def test_a_name_tells_its_forms_and_decisions_with_places(case: Case, run: str) -> None:
+    assert [(found.operator, found.column) for found in resolved_columns(case, run)] == [("same_officer", "officer")]
+    history = name_history(case, run, "officer", "Daniel Harmon")
+    assert {form.text: form.rows for form in history.forms} == {"D. Harmon": 1, "Daniel Harmon": 1}
+    assert [form.text for form in history.others] == ["Michael Harmon"]
+    assert [decision.verdict for decision in history.decisions] == ["same", "different", "different"]
+    (place,) = history.forms[0].places
+    assert (place.name, place.page, place.first_line) == ("record 0.pdf", 2, 2)
+    assert "D. Harmon" in place.quote
+    with pytest.raises(UsageError, match="no operator resolved the column 'date'"):
+        name_history(case, run, "date", "2019")
+
+
+def test_merging_is_kept_in_the_pipeline_and_shown_at_once(case: Case, run: str) -> None:
+    done = merge_names(case, run, "officer", ["Michael Harmon", "Daniel Harmon"], "Daniel Harmon")
+    assert (done.rows, done.pairs) == (1, (("Michael Harmon", "Daniel Harmon"),))
+    assert names(case, run) == [*("Daniel Harmon",) * 2, *("Ana Ruiz",) * 2, "Daniel Harmon", "Ana Ruiz"]
+    assert resolve(done.pipeline).same_as == (("Michael Harmon", "Daniel Harmon"),)
+    assert Path(done.pipeline).parent == questions_folder(case.path)
+    case.undo_review()
+    assert names(case, run)[4] == "Michael Harmon"
+
+
+def test_splitting_gives_the_rows_of_a_form_their_name_back(case: Case, run: str) -> None:
+    done = split_name(case, run, "officer", "Ana Ruiz", "Ruiz")
+    assert (done.rows, done.mixed) == (1, 0)
+    assert names(case, run)[3] == "Ruiz"
+    assert resolve(done.pipeline).keep_apart == (("Ana Ruiz", "Ruiz"),)
+    with pytest.raises(UsageError, match="not one of several forms"):
+        split_name(case, run, "officer", "Ana Ruiz", "Nobody")
+
+
+def test_keeping_apart_takes_back_a_merge_in_the_pipeline(case: Case, run: str) -> None:
+    merge_names(case, run, "officer", ["Michael Harmon"], "Daniel Harmon")
+    done = keep_apart(case, run, "officer", "Daniel Harmon", "Michael Harmon")
+    node = resolve(done.pipeline)
+    assert (node.same_as, node.keep_apart) == ((), (("Daniel Harmon", "Michael Harmon"),))
+
+
+def test_the_pipeline_that_was_run_is_found_again_with_its_pairs(case: Case, run: str) -> None:
+    first = pipeline_of(case, run)
+    write_pairs(first, "same_officer", "keep_apart", [("a", "b")])
+    assert pipeline_of(case, run) == first
+    assert len(list(first.parent.iterdir())) == 1
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "  - name: who\n    type: resolve  # mine\n    rules: [person_name]\n    output: {schema: {officer: string}}\n",
+        "  - {name: who, type: resolve, rules: [person_name], output: {schema: {officer: string}}}  # mine\n",
+        "  - type: resolve  # mine\n    same_as:\n      - [x, y]\n      - [z, y]\n    name: who\n"
+        "    rules: [person_name]\n    output: {schema: {officer: string}}\n",
+    ],
+)
+def test_pairs_are_written_into_the_text_and_nothing_else_changes(tmp_path: Path, written: str) -> None:
+    head = "# About officers\ndatasets: {r: {type: folder, path: records}}\ndefault_model: m\noperations:\n"
+    tail = "pipeline:\n  steps: [{name: s, input: r, operations: [who]}]  # the end\n"
+    file = tmp_path / "q.yaml"
+    file.write_text(head + written + tail, encoding="utf-8")
+    before = resolve(str(file)).same_as
+    write_pairs(file, "who", "same_as", [('O"Hara', "O'Hara"), ("Ä", "ß")])
+    write_pairs(file, "who", "same_as", [("ß", "Ä")])
+    text = file.read_text(encoding="utf-8")
+    assert resolve(str(file)).same_as == (*before, ('O"Hara', "O'Hara"), ("Ä", "ß"))
+    assert text.startswith(head)
+    assert text.endswith(tail)
+    assert "# mine" in text
+    with pytest.raises(UsageError, match="no operator 'nobody'"):
+        write_pairs(file, "nobody", "same_as", [("a", "b")])
+
+
+def test_names_inside_lists_are_renamed_once() -> None:
+    assert renamed(["A", "B", "C"], {"A": "B"}) == ["B", "C"]
+    kept = ["C"]
+    assert renamed(kept, {"A": "B"}) is kept
+    assert renamed(3, {"3": "x"}) == 3

@@ -1,0 +1,69 @@
+"""The templates are pipelines that can run, and what new operators begin with can be read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from engine.cli.main import app
+from engine.errors import UsageError
+from engine.language.checks import check
+from engine.language.loader import parse_pipeline
+from engine.operators.registry import REGISTRY
+from engine.templates import NAMES, NewOperator, new_operators, template, templates
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_template_has_no_problems(name: str) -> None:
+    loaded = parse_pipeline(template(name).text)
+    assert check(loaded.plan, positions=loaded.positions) == []
+    assert loaded.warnings == ()
+    assert not loaded.plan.default_model  # the model of this machine
+
+
+def test_every_template_says_what_it_is_for() -> None:
+    titles = [
+        "Officers and misconduct",
+        "Clauses in contracts",
+        "People, places, dates",
+        "Answer questions",
+        "Start empty",
+    ]
+    assert [one.title for one in templates()] == titles
+    assert all(one.summary.endswith(".") for one in templates())
+    with pytest.raises(UsageError, match="no template 'oficers'") as raised:
+        template("oficers")
+    assert "Did you mean 'officers'?" in raised.value.advice
+
+
+@pytest.mark.parametrize("one", new_operators(), ids=lambda one: one.kind)
+def test_a_new_operator_can_be_read(one: NewOperator) -> None:
+    is_join = REGISTRY[one.kind].node_type.__name__ in ("Equijoin", "SimJoin")
+    named = "[{x: {left: a, right: b}}]" if is_join else "[x]"
+    source = "" if is_join else "input: a, "
+    text = (
+        "datasets: {a: {type: case}, b: {type: case}}\n"
+        f"operations: [{json.dumps({'name': 'x', 'type': one.kind, **one.keys})}]\n"
+        f"pipeline: {{steps: [{{name: s, {source}operations: {named}}}]}}\n"
+    )
+    assert parse_pipeline(text).plan.operator("x").kind == one.kind
+
+
+def test_every_operator_is_offered_but_those_with_another_name() -> None:
+    assert set(REGISTRY) - {one.kind for one in new_operators()} == {"order", "scan"}
+
+
+def test_redwell_new_writes_a_template_once(tmp_path: Path) -> None:
+    file = tmp_path / "officers.yaml"
+    run = CliRunner()
+    listed = run.invoke(app, ["new"])
+    assert listed.exit_code == 0
+    assert all(name in listed.output for name in NAMES)
+    assert run.invoke(app, ["new", "officers", str(file)]).exit_code == 0
+    assert file.read_text(encoding="utf-8") == template("officers").text
+    assert run.invoke(app, ["check", "--pipeline-only", str(file)]).exit_code == 0
+    assert run.invoke(app, ["new", "officers", str(file)]).exit_code == 2
+    assert run.invoke(app, ["new", "officers"]).exit_code == 2

@@ -1,0 +1,171 @@
+"""What the place Question asks of the worker, on a small case with a scripted model."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scripted_cases import make_folder
+from scripted_redwell import ScriptedModels
+
+from engine.documents.options import ParseOptions
+from engine.executor.sources import ingest
+from engine.templates import template
+from engine.worker.queries.desk import Desk
+from engine.worker.queries.registry import arguments, find_query
+from engine.worker.session import Session
+from engine.worker.trials import TrialJob, read_item, try_pipeline
+from storage.case import Case
+
+EMPTY = template("empty").text
+
+
+@pytest.fixture
+def case(tmp_path: Path) -> Path:
+    make_folder(tmp_path)
+    path = tmp_path / "sample.redwell"
+    with Case(path) as made:
+        work = ingest(tmp_path / "records", made, lambda event: None, dataset="r", options=ParseOptions(), workers=1)
+        asyncio.run(work)
+    return path
+
+
+@pytest.fixture
+def ask(tmp_path: Path, case: Path) -> Callable[..., Any]:
+    desk = Desk(tmp_path, lambda event: None, ScriptedModels)
+
+    def answer(name: str, /, **given: Any) -> Any:
+        found = find_query(name)
+        return found.answer(desk, **arguments(found, json.loads(json.dumps(given))))
+
+    return answer
+
+
+def test_a_change_of_a_card_gives_the_text_and_the_cards(ask: Callable[..., Any]) -> None:
+    found = ask("pipelines.change", text=EMPTY, change={"do": "set", "operator": 0, "key": ["max_tokens"], "value": 9})
+    assert "    max_tokens: 9\n" in found.text
+    assert found.outline.cards[0].values["max_tokens"] == 9
+    refused = ask("pipelines.change", text=EMPTY, change={"do": "rename", "operator": 0, "name": " "})
+    assert (refused.text, refused.note[:12]) == (EMPTY, "the name ' '")
+    assert ask("pipelines.read", text="a: [").outline.problem.line == 1
+
+
+def test_problems_name_their_operator_key_and_line(ask: Callable[..., Any], tmp_path: Path) -> None:
+    text = EMPTY.replace("input.text }}", "input.txt }}")
+    found = ask("pipelines.check", text=text, directory=str(tmp_path))
+    [problem] = found.problems
+    lines = text.split("\n")
+    assert (problem.operator, problem.key, problem.severity) == ("read", "prompt", "error")
+    assert "input.txt" in lines[problem.line - 1]
+    assert found.fields["read"][:1] == ("filename",)
+    wrong = ask("pipelines.check", text=EMPTY.replace("type: map", "type: mop"), directory=str(tmp_path)).problems
+    assert wrong[0].operator == "read"
+    assert "unknown operator type 'mop'" in wrong[0].message
+
+
+def test_the_estimate_counts_the_documents_of_the_case(ask: Callable[..., Any], case: Path) -> None:
+    found = ask("pipelines.estimate", text=EMPTY, directory=str(case.parent), case=str(case))
+    assert found.calls == 3
+    assert found.prompt_tokens > 0
+
+
+def test_forms_have_every_key_and_basic_ones_first(ask: Callable[..., Any]) -> None:
+    forms = {one.kind: one.form for one in ask("pipelines.operators")}
+    keys = [".".join(key.path) for key in forms["map"].keys]
+    assert keys[:3] == ["prompt", "output.schema", "drop_keys"]
+    assert {"gleaning.num_rounds", "output.n", "model", "too_long"} <= set(keys)
+    by_name = {".".join(key.path): key for key in forms["split"].keys}
+    assert by_name["split_key"].is_required
+    assert by_name["method_kwargs.num_tokens"].editor == "integer"
+    assert forms["equijoin"].is_join and not forms["map"].is_join
+
+
+def test_files_lie_beside_the_case_and_are_not_overwritten_unseen(ask: Callable[..., Any], case: Path) -> None:
+    path = case.parent / "sample questions" / "Who.yaml"
+    saved = ask("pipelines.save", path=str(path), text=EMPTY)
+    assert path.read_text(encoding="utf-8") == EMPTY
+    assert [file.name for file in ask("pipelines.list", case=str(case))] == ["Who"]
+    with pytest.raises(Exception, match="is there already"):
+        ask("pipelines.save", path=str(path), text="other")
+    again = ask("pipelines.save", path=str(path), text="other", before=saved.digest)
+    path.write_text("by somebody else", encoding="utf-8")
+    with pytest.raises(Exception, match="changed by another program"):
+        ask("pipelines.save", path=str(path), text="more", before=again.digest)
+    renamed = ask("pipelines.rename", path=str(path), name="What")
+    assert (renamed.name, renamed.text) == ("What", "by somebody else")
+    with pytest.raises(Exception, match="cannot be the name"):
+        ask("pipelines.rename", path=renamed.path, name="../x")
+
+
+def run_trial(case: Path, scratch: Path, **given: Any) -> Any:
+    scratch.mkdir()
+    job = TrialJob(case=case, directory=case.parent, **given)
+    return asyncio.run(try_pipeline(job, scratch, ScriptedModels, lambda event: None, lambda backend: backend))
+
+
+def test_a_trial_leaves_replies_and_no_run(case: Path, tmp_path: Path) -> None:
+    text = template("officers").text
+    first = run_trial(case, tmp_path / "one", text=text, until="list_officers")
+    assert (first.calls, first.from_case, len(first.documents)) == (3, 0, 3)
+    assert [(line.operator, line.calls) for line in first.items] == [("cut", 0)] * 3 + [("list_officers", 1)] * 3
+    item = read_item(Path(first.path), 3)
+    [call] = item["calls"]
+    assert "List every police officer named in this record" in call["prompt"][-1][1]
+    assert json.loads(call["reply"]) == {"officers": ["Sgt. Varrick"]}
+    [row] = item["rows"]
+    assert row["values"] == {"officers": ["Sgt. Varrick"]}
+    [place] = row["places"]
+    # alpha and gamma name him in their second line, beta in its third
+    assert place["line"] in (2, 3)
+    with Case(case, read_only=True) as opened:
+        assert opened.runs() == []
+        assert opened.count_replies() == 3
+    again = run_trial(case, tmp_path / "two", text=text)
+    assert again.from_case >= 3
+    # a model without probabilities cannot be read for how sure it is, so that no row goes further
+    assert (again.items[-1].operator, again.items[-1].fate) == ("suspected", "failed")
+
+
+def test_a_trial_takes_the_chosen_documents(case: Path, tmp_path: Path) -> None:
+    with Case(case, read_only=True) as opened:
+        chosen = next(entry.id for entry in opened.documents() if entry.filename == "beta.txt")
+    tried = run_trial(case, tmp_path / "trial", text=EMPTY, documents=(chosen,))
+    assert tried.documents == ("beta.txt",)
+    assert [(line.name, line.fate) for line in tried.items] == [("beta.txt", "output")]
+
+
+async def converse(case: Path, commands: list[dict[str, Any]], ends: Callable[[dict[str, Any]], bool]) -> list[Any]:
+    written = io.StringIO()
+    session = Session(ScriptedModels, written)
+    lines: asyncio.Queue[str | None] = asyncio.Queue()
+    serving: Awaitable[None] = asyncio.ensure_future(session.serve(lines))
+    for command in commands:
+        lines.put_nowait(json.dumps(command))
+    async with asyncio.timeout(60):
+        while True:
+            events = [json.loads(line) for line in written.getvalue().splitlines()]
+            if any(map(ends, events)):
+                break
+            await asyncio.sleep(0.01)
+    lines.put_nowait(None)
+    await serving
+    return events
+
+
+def test_try_is_a_job_of_the_worker(case: Path) -> None:
+    command = {"command": "try", "id": "1", "text": EMPTY, "case": str(case)}
+    events = asyncio.run(converse(case, [command], lambda event: event["event"] == "CommandFinished"))
+    tried = next(event for event in events if event["event"] == "Tried")
+    assert len(tried["items"]) == 3
+    assert not Path(tried["path"]).exists()  # the last trial goes with the worker
+
+
+def test_a_trial_that_cannot_be_is_told(case: Path) -> None:
+    command = {"command": "try", "id": "1", "text": EMPTY, "case": str(case), "until": "nobody"}
+    events = asyncio.run(converse(case, [command], lambda event: event["event"] == "CommandFailed"))
+    assert events[-1]["message"] == "operator 'nobody': no step runs 'nobody'"

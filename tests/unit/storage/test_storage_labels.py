@@ -1,0 +1,115 @@
+"""Tags, stars and facts of documents, the listing, and writing beside a job of the same process."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from storage.case import Case
+from storage.errors import BadRecord, CaseLocked, NotInCase
+from storage.labels import DocumentFacts
+from storage.listing import SORT_COLUMNS, DocumentFilter
+from storage.lock import WriterLock, writer_of
+
+
+def add(case: Case, id: str, name: str, *, kind: str = "pdf", size: int = 1, year: int | None = None) -> None:
+    case.save_document(id, filename=name, kind=kind, size_bytes=size, page_count=1, body={}, lines=[])
+    case.add_path(id, f"/records/{name}")
+    case.save_facts(id, DocumentFacts(0, "en", year, 2.0))
+
+
+@pytest.fixture
+def three(case: Case) -> Case:
+    add(case, "a", "b.pdf", size=3, year=2020)
+    add(case, "b", "A_100%.pdf", size=1)
+    add(case, "c", "c.eml", kind="mail", size=2, year=2020)
+    return case
+
+
+def ids(case: Case, **wanted: object) -> list[str]:
+    rows = case.list_documents(offset=0, limit=10, wanted=DocumentFilter(**wanted))  # type: ignore[arg-type]
+    return [row.id for row in rows]
+
+
+def test_filters_take_what_fits_all_of_them(three: Case) -> None:
+    assert ids(three) == ["b", "a", "c"]  # by name, without regard to case
+    assert ids(three, kinds=("pdf",), years=(2020,)) == ["a"]
+    assert ids(three, years=(0,)) == ["b"]
+    assert ids(three, text="0%") == ["b"]
+    assert ids(three, text="_") == ["b"]
+    three.tag(["a", "c"], "Urgent")
+    three.star(["c"])
+    assert ids(three, tags=("urgent", "Urgent")) == ["a", "c"]
+    assert ids(three, starred=True) == ["c"]
+    assert three.documents_that_fit(DocumentFilter(tags=("Urgent",), starred=True)) == {"c"}
+    facets = three.facets(DocumentFilter(kinds=("mail",)))
+    assert facets.kinds == (("pdf", 2), ("mail", 1))  # as if no kind were chosen
+    assert facets.tags == (("Urgent", 1),)
+    assert (facets.years, facets.starred) == (((2020, 1),), 1)
+
+
+@pytest.mark.parametrize("column", SORT_COLUMNS)
+def test_every_column_sorts_and_pages_do_not_overlap(three: Case, column: str) -> None:
+    for descending in (False, True):
+        pages = [
+            three.list_documents(offset=at, limit=1, sort=column, descending=descending)[0].id  # type: ignore[arg-type]
+            for at in range(3)
+        ]
+        assert sorted(pages) == ["a", "b", "c"]
+    smallest = three.list_documents(offset=0, limit=1, sort="size")
+    assert smallest[0].id == "b"
+
+
+def test_tags_are_checked_and_forgotten_with_their_last_document(three: Case) -> None:
+    three.tag(["a"], " to  do ")
+    assert three.tags() == ["to do"]
+    three.untag(["a"], "to do")
+    assert three.tags() == []
+    for wrong in ("", " ", "x" * 61, "a\x00b"):
+        with pytest.raises(BadRecord, match="a tag has 1 to 60"):
+            three.tag(["a"], wrong)
+    with pytest.raises(NotInCase):
+        three.star(["nowhere"])
+    assert three.facets().starred == 0
+
+
+def test_facts_are_asked_for_where_they_are_missing(three: Case) -> None:
+    three.save_document("d", filename="d", kind="text", size_bytes=1, page_count=1, body={}, lines=[])
+    assert three.documents_without_facts(5) == ["d"]
+    assert three.listed_document("d").ocr_pages is None
+    assert three.reading_rates() == [("mail", 1, 1, 2, 2.0), ("pdf", 2, 2, 4, 4.0)]
+
+
+def test_an_edit_beside_a_job_is_kept_and_the_lock_lasts_until_both_are_done(tmp_path: Path) -> None:
+    path = tmp_path / "test.redwell"
+    job = Case(path)
+    add(job, "a", "a.pdf")
+
+    def edit() -> None:
+        with Case(path, create=False, beside=True) as case:
+            case.star(["a"])
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(edit).result()
+    assert job.listed_document("a").starred
+    assert writer_of(path) == os.getpid()
+    with pytest.raises(CaseLocked):
+        Case(path)
+    job.close()
+    assert writer_of(path) is None
+
+
+def test_a_job_may_start_while_an_edit_is_being_made(tmp_path: Path) -> None:
+    path = tmp_path / "test.redwell"
+    edit = WriterLock(path, beside=True)
+    job = WriterLock(path)
+    edit.release()
+    edit.release()
+    assert writer_of(path) == os.getpid()
+    with pytest.raises(CaseLocked):
+        WriterLock(path)
+    job.release()
+    assert writer_of(path) is None
