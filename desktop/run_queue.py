@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlencode
@@ -62,6 +62,8 @@ class RunQueue(QObject):
         self.entries: list[dict[str, Any]] = []
         self.current = 0
         self._case = ""
+        self._edits = 0
+        self._unanswered = 0
         workspace.case_opened.connect(lambda path: self._opened())
         workspace.run_wanted.connect(self.add)
         workspace.build_wanted.connect(self.add_build)
@@ -70,9 +72,16 @@ class RunQueue(QObject):
         workspace.client.ready.connect(self.load)
 
     def load(self) -> None:
-        """Ask for the queue of the open case."""
-        if self._space.case:
-            self._space.ask("queue.show", self._take)
+        """Ask for the queue of the open case, unless an edit is on its way, which brings it."""
+        if not self._space.case or self._unanswered:
+            return
+        case, edits = self._space.case, self._edits
+
+        def shown(entries: list[dict[str, Any]]) -> None:
+            if (case, edits) == (self._space.case, self._edits):
+                self._take(entries)
+
+        self._space.ask("queue.show", shown)
 
     def entry(self, id: int) -> dict[str, Any] | None:
         """Return an entry by its id."""
@@ -107,7 +116,7 @@ class RunQueue(QObject):
             self.start(entries[-1]["id"])
 
         known = {"pipeline": pipeline, "input": given, "kind": "build", "options": dict(options)}
-        self._space.edit("queue.add", added, **known)
+        self._edit("queue.add", added, **known)
 
     def remove(self, id: int) -> None:
         """Take an entry off; not the one that goes on."""
@@ -146,8 +155,31 @@ class RunQueue(QObject):
         self.entries = entries
         self.changed.emit()
 
-    def _edit(self, query: str, **given: Any) -> None:
-        self._space.edit(query, self._take, **given)
+    def _edit(self, query: str, then: Callable[[list[dict[str, Any]]], None] | None = None, **given: Any) -> None:
+        """Change the queue. The worker answers edits in order: the last answer has them all, one before would undo some.
+
+        `then` gets the queue with this edit, while the case is the same.
+        """
+        case = given.setdefault("case", self._space.case)
+        self._edits += 1
+        self._unanswered += 1
+
+        def answered(entries: list[dict[str, Any]]) -> None:
+            self._unanswered -= 1
+            is_here = case == self._space.case
+            if not self._unanswered and is_here:
+                self._take(entries)
+            elif not self._unanswered:
+                self.load()
+            if then is not None and is_here:
+                then(entries)
+
+        def refused(message: str, advice: str) -> None:
+            self._unanswered -= 1
+            self._space.client.problem.emit(message, advice)
+            self.load()
+
+        self._space.client.ask(query, answered, refused, is_edit=True, **given)
 
     def _mark(self, state: str, told: str) -> None:
         """Note how the current entry is, here at once, and in its case."""
@@ -156,16 +188,7 @@ class RunQueue(QObject):
         if entry is not None and case == self._space.case:
             entry |= {"state": state, "told": told, "run_id": run_id or entry["run_id"]}
         known: dict[str, Any] = {"run": run_id} if run_id else {}
-        self._space.client.ask(
-            "queue.mark",
-            lambda entries: self._take(entries) if case == self._space.case else None,
-            is_edit=True,
-            case=case,
-            entry=self.current,
-            state=state,
-            told=told,
-            **known,
-        )
+        self._edit("queue.mark", case=case, entry=self.current, state=state, told=told, **known)
 
     def _finished(self, code: int) -> None:
         if not self.current:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from cut_off import cut_off
+from cut_off import cut_off_when_laid_out
 from gui_waiting import WAIT
 from PySide6.QtCore import QSettings, Qt
 from PySide6.QtGui import QDesktopServices
@@ -157,8 +157,7 @@ def see_all_of_it(qtbot: QtBot, window: MainWindow, place: ImprovePlace) -> None
         for view in (place.before, place.plans, place.choice):
             place.tabs.setCurrentWidget(view)
             qtbot.waitUntil(lambda: not window.workspace.client.waiting, timeout=WAIT)
-            qtbot.wait(50)
-            assert cut_off(window) == []
+            assert cut_off_when_laid_out(qtbot, window) == []
 
 
 def use_the_plan(qtbot: QtBot, window: MainWindow, place: ImprovePlace, monkeypatch: pytest.MonkeyPatch) -> None:

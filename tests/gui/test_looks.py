@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from cut_off import cut_off
+from cut_off import cut_off_when_laid_out
 from gui_waiting import WAIT
 from invented_results import make_results
 from PySide6.QtGui import QColor, QPalette
@@ -60,8 +60,7 @@ def test_nothing_is_cut_off(qtbot: QtBot, filled: MainWindow, letters: float) ->
         filled.go_to(place.name)
         assert filled.current is place
         qtbot.waitUntil(lambda: not filled.workspace.client.waiting, timeout=WAIT)
-        qtbot.wait(50)
-        if cut := cut_off(filled):
+        if cut := cut_off_when_laid_out(qtbot, filled):
             found[place.name] = cut
     filled.set_font_scale(1.0)
     assert found == {}

@@ -181,6 +181,32 @@ def test_a_pipeline_that_cannot_run_fails_and_the_next_one_runs(
     assert place.queue.entries[0]["told"]
 
 
+def test_an_answer_that_is_overtaken_does_not_bring_back_what_was(
+    qtbot: QtBot,
+    start_window: Callable[[float], MainWindow],
+    case: Path,
+    pipeline: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    window = start_window(0.0)
+    place = open_run(qtbot, window, case)
+    add(qtbot, place, pipeline)
+    client, job = window.workspace.client, window.workspace.job
+    qtbot.waitUntil(lambda: not client.waiting, timeout=WAIT)
+    asked: list[Callable[[object], None]] = []
+    monkeypatch.setattr(client, "ask", lambda query, then, *rest, **given: asked.append(then))
+    monkeypatch.setattr(job, "start", lambda name, **given: None)
+    place.start()
+    running = [dict(entry) for entry in place.queue.entries]
+    job.failed.emit("no model", "Install one.")
+    failed = [dict(entry) for entry in place.queue.entries]
+    marks = asked[-2:]
+    marks[0](running)
+    assert states(place) == ["failed"]
+    marks[1](failed)
+    assert states(place) == ["failed"]
+
+
 def test_python_of_a_question_runs_where_a_person_lets_it(
     qtbot: QtBot, start_window: Callable[[float], MainWindow], case: Path, tmp_path: Path
 ) -> None:
