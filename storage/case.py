@@ -16,6 +16,7 @@ from storage.evidence import Evidence
 from storage.indexes import TextIndexes
 from storage.labels import Labels
 from storage.ledger import LedgerBook
+from storage.leftovers import remove_leftovers
 from storage.listing import Listing
 from storage.lock import WriterLock, writer_of
 from storage.replies import Replies
@@ -58,8 +59,9 @@ class Case(
 
         `beside`: write although a job of this process may be writing too, for an edit of a few milliseconds.
 
-        Raises CaseLocked (naming the pid) when another writer has it, CaseMissing, NotACase, CaseTooNew,
-        CaseTooOld, CaseDamaged, CaseReadOnly or DiskFull.
+        An encrypted case is opened with the passphrase that storage.passphrases has for it; a new one is encrypted
+        where there is one. Raises CaseLocked (naming the pid) when another writer has it, CaseMissing, NotACase,
+        CaseTooNew, CaseTooOld, CaseEncrypted, WrongPassphrase, CaseDamaged, CaseReadOnly or DiskFull.
         """
         from storage.connection import Connection  # noqa: PLC0415  sqlite-utils is slow to load and not always needed
 
@@ -68,6 +70,8 @@ class Case(
         _check_path(self._path, must_exist=read_only or not create)
         self._lock = None if read_only else WriterLock(self._path, beside=beside)
         try:
+            if not read_only and not beside:
+                remove_leftovers(self._path)
             self._connection = Connection(self._path, read_only=read_only)
             if not read_only and not beside:
                 self.mark_interrupted_runs()
@@ -84,6 +88,11 @@ class Case(
     def read_only(self) -> bool:
         """Say whether the case was opened for reading only."""
         return self._read_only
+
+    @property
+    def is_encrypted(self) -> bool:
+        """Say whether the file needs a passphrase."""
+        return self._connection.is_encrypted
 
     @property
     def writer_pid(self) -> int | None:

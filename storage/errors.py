@@ -6,6 +6,10 @@ StorageError
 ├── CaseDamaged      SQLite finds the file corrupt
 ├── CaseTooNew       a later version of Redwell wrote the file
 ├── CaseTooOld       the file needs an upgrade, which a reader may not make
+├── CaseEncrypted    the file is encrypted, and no passphrase for it is known
+│   └── WrongPassphrase  the one that is known does not open it
+├── BadPassphrase    a passphrase that cannot be used
+├── EncryptionMissing  the library that encrypts is not installed (environment)
 ├── CaseLocked       another process writes to this case; `pid` names it
 ├── CaseBusy         SQLite waited in vain for another connection
 ├── CaseReadOnly     the file or its folder cannot be written (environment)
@@ -63,6 +67,32 @@ class CaseTooOld(StorageError):
     """The schema is older than this version's, and the case was opened for reading only."""
 
     default_advice = "Open the case once for writing (any `redwell run` or `redwell ingest`); that upgrades it."
+
+
+class CaseEncrypted(StorageError):
+    """The file is encrypted, and nobody has said with which passphrase."""
+
+    default_advice = (
+        "Put the passphrase into the variable REDWELL_CASE_PASSPHRASE, name a file that holds it with "
+        "--case-passphrase-file, or run the command on a terminal, where it asks."
+    )
+
+
+class WrongPassphrase(CaseEncrypted):
+    """The passphrase does not open the file. A damaged first page looks the same."""
+
+    default_advice = "Check the passphrase: capital letters, blanks, the layout of the keyboard. Nobody can recover it."
+
+
+class BadPassphrase(StorageError):
+    """A passphrase that cannot be read, or that is too short for a new one."""
+
+
+class EncryptionMissing(StorageError):
+    """The library that encrypts cases is not installed."""
+
+    is_environment = True
+    default_advice = "Run `make setup`, or install sqlcipher3 in the environment of Redwell."
 
 
 class CaseLocked(StorageError):

@@ -27,13 +27,15 @@ WAIT_SECONDS = 0.3
 class _Holding:
     """A lock this process has. `pid`: a forked child inherits the table but not the locks.
 
-    `holders` counts the WriterLocks that share it, `has_main` says whether one of them excludes other main ones.
+    `holders` counts the WriterLocks that share it, `has_main` says whether one of them excludes other main ones,
+    `is_shared` whether any other may come beside it.
     """
 
     pid: int
     descriptor: int
     holders: int = 0
     has_main: bool = False
+    is_shared: bool = True
 
 
 _held: dict[str, _Holding] = {}
@@ -61,19 +63,19 @@ class WriterLock:
     """The right to write to one case, from construction to `release`.
 
     Within one process a lock taken `beside` another shares it, for short edits while a job writes; SQLite puts their
-    transactions in order. Raises CaseLocked when another process holds it, or this one and both are main ones;
-    CaseReadOnly when the lock file cannot be made.
+    transactions in order. One taken `alone` shares it with none, for it replaces the file. Raises CaseLocked when
+    another process holds it, or this one and both are main ones; CaseReadOnly when the lock file cannot be made.
     """
 
-    def __init__(self, case: Path, *, beside: bool = False) -> None:
+    def __init__(self, case: Path, *, beside: bool = False, alone: bool = False) -> None:
         self._case = str(case)
         self._file = lock_file(case)
         self._is_main = not beside
         with _guard:
             holding = _mine(self._case)
             if holding is None:
-                holding = _held[self._case] = _Holding(os.getpid(), self._acquire(case))
-            elif self._is_main and holding.has_main:
+                holding = _held[self._case] = _Holding(os.getpid(), self._acquire(case), is_shared=not alone)
+            elif alone or not holding.is_shared or (self._is_main and holding.has_main):
                 raise CaseLocked(f"{case} is already open for writing in this process", pid=os.getpid())
             holding.holders += 1
             holding.has_main = holding.has_main or self._is_main

@@ -1,0 +1,198 @@
+"""Encrypt, decrypt or re-encrypt a case: a whole copy is written beside it, compared with it, and takes its place.
+
+Until that last step, which is one renaming, the case is as it was: a kill or a full disk leaves it whole. The copy has
+a salt, and so keys, of its own. Old bytes may stay in blocks of the disk that are free now; nothing here can undo that.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from storage import passphrases
+from storage.encryption import Key, connect_encrypted, database_errors, key_of, new_key
+from storage.errors import BadPassphrase, CaseBusy, CaseDamaged, CaseMissing, DiskFailed, NotACase, WrongPassphrase
+from storage.leftovers import part_file, remove_leftovers
+from storage.lock import WriterLock
+from storage.migrations import APPLICATION_ID
+from storage.open_files import OpenFile
+from storage.sqlite_errors import NOT_A_DATABASE, code_of, translated
+
+_WAIT_SECONDS: Final = 0.5
+"""How long another program may take to close the case."""
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """What was done: the tables and rows in the copy, all of them compared with the case before; its bytes."""
+
+    tables: int
+    rows: int
+    size_bytes: int
+    is_encrypted: bool
+
+
+def encrypt_case(path: Path, passphrase: str) -> Converted:
+    """Encrypt a plain case. Raises BadPassphrase for one that is encrypted, and what `_convert` raises."""
+    return _convert(path, None, passphrases.check_new(passphrase))
+
+
+def decrypt_case(path: Path, passphrase: str) -> Converted:
+    """Write an encrypted case as a plain file. Raises BadPassphrase for a plain one, and what `_convert` raises."""
+    return _convert(path, passphrases.normal(passphrase), None)
+
+
+def rekey_case(path: Path, passphrase: str, new: str) -> Converted:
+    """Encrypt a case with another passphrase. Raises BadPassphrase for a plain one, and what `_convert` raises."""
+    return _convert(path, passphrases.normal(passphrase), passphrases.check_new(new))
+
+
+def is_encrypted(path: Path) -> bool:
+    """Say whether a case needs a passphrase. Raises CaseMissing, NotACase, or CaseBusy while it is converted."""
+    path = path.expanduser().resolve()
+    opened = _opened(path, alone=False)
+    opened.release()
+    return opened.header.form == "encrypted"
+
+
+def _opened(path: Path, *, alone: bool) -> OpenFile:
+    if not path.is_file():
+        raise CaseMissing(f"there is no case at {path}")
+    opened = OpenFile(path, alone=alone)
+    if opened.header.form not in ("plain", "encrypted"):
+        opened.release()
+        raise NotACase(f"{path} is not an SQLite database, so it is no Redwell case")
+    return opened
+
+
+def _convert(path: Path, old: str | None, new: str | None) -> Converted:
+    """Put a copy in the place of a case. None stands for no encryption; the new passphrase is remembered.
+
+    Raises CaseLocked while somebody writes to the case, CaseBusy while somebody reads it, WrongPassphrase, CaseMissing,
+    NotACase, CaseDamaged, CaseReadOnly, DiskFailed or DiskFull.
+    """
+    path = path.expanduser().resolve()
+    with contextlib.ExitStack() as held:
+        opened = _opened(path, alone=True)
+        held.callback(opened.release)
+        if (opened.header.form == "encrypted") != (old is not None):
+            raise BadPassphrase(f"{path} is {'not encrypted' if old is not None else 'encrypted already'}")
+        lock = WriterLock(path, alone=True)
+        held.callback(lock.release)
+        remove_leftovers(path)
+        held.callback(remove_leftovers, path)
+        try:
+            done = _replace(path, key_of(opened.header, old) if old is not None else None, new)
+        except OSError as error:
+            raise DiskFailed(f"{path} could not be converted, and is as it was: {error.strerror}") from error
+    if new is None:
+        passphrases.forget(path)
+    else:
+        passphrases.remember(path, new)
+    return done
+
+
+def _replace(path: Path, key: Key | None, new: str | None) -> Converted:
+    part, part_key = part_file(path), new_key(new) if new is not None else None
+    with translated(path), _alone(path, key) as case:
+        _create_like(part, path)
+        _copy(case, part, part_key)
+        done = _compare(case, path, part, part_key)
+        _flush(part)
+        if sys.platform == "win32":  # which replaces no file that is open; the lock keeps other writers out
+            case.close()
+        part.replace(path)
+        _flush_folder(path.parent)
+    return done
+
+
+@contextlib.contextmanager
+def _alone(path: Path, key: Key | None) -> Iterator[Any]:
+    """Open a case such that no other connection can, with nothing left in a -wal file."""
+    case = connect_encrypted(path.as_uri() + "?mode=rw", key, timeout_seconds=_WAIT_SECONDS)
+    try:
+        _check_is_case(case, path, key)
+        case.execute("PRAGMA locking_mode = EXCLUSIVE")
+        case.execute("PRAGMA trusted_schema = OFF")
+        mode = case.execute("PRAGMA journal_mode = DELETE").fetchone()[0]  # only the last connection can leave WAL
+        if mode != "delete":
+            raise CaseBusy(f"the case {path} is open in another program")
+        case.execute("BEGIN EXCLUSIVE")
+        case.execute("COMMIT")
+        yield case
+    finally:
+        case.close()
+
+
+def _check_is_case(case: Any, path: Path, key: Key | None) -> None:
+    try:
+        application = case.execute("PRAGMA application_id").fetchone()[0]
+    except database_errors() as error:
+        if key is not None and code_of(error) == NOT_A_DATABASE:
+            raise WrongPassphrase(f"the passphrase does not open {path}") from error
+        raise
+    if application != APPLICATION_ID:
+        raise NotACase(f"{path} is an SQLite database of another program, not a Redwell case")
+
+
+def _create_like(part: Path, path: Path) -> None:
+    """Make the empty copy with the rights of the case, before anything is in it."""
+    os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    shutil.copymode(path, part)
+
+
+def _copy(case: Any, part: Path, key: Key | None) -> None:
+    case.execute("ATTACH DATABASE ? AS part KEY ?", (part.as_uri(), key.text() if key is not None else ""))
+    case.execute("PRAGMA part.journal_mode = OFF")  # a copy that fails is thrown away
+    case.execute("SELECT sqlcipher_export('part')").fetchone()
+    for pragma in ("user_version", "application_id"):
+        case.execute(f"PRAGMA part.{pragma} = {int(case.execute(f'PRAGMA main.{pragma}').fetchone()[0])}")
+    case.execute("DETACH DATABASE part")
+
+
+def _compare(case: Any, path: Path, part: Path, key: Key | None) -> Converted:
+    """Open the copy as anybody would, and check that it is sound and holds what the case holds."""
+    copy = connect_encrypted(part.as_uri() + "?mode=ro", key, timeout_seconds=_WAIT_SECONDS)
+    try:
+        found = copy.execute("PRAGMA integrity_check(1)").fetchone()[0]
+        ours, theirs = _contents(case), _contents(copy)
+    finally:
+        copy.close()
+    if found != "ok" or ours != theirs:
+        what = f"SQLite: {found}" if found != "ok" else "it does not hold the same rows"
+        raise CaseDamaged(f"the copy of {path} is not sound ({what}); the case is as it was")
+    counts = [count for _, _, count in ours if count is not None]
+    return Converted(len(counts), sum(counts), part.stat().st_size, key is not None)
+
+
+def _contents(database: Any) -> list[tuple[str, str, int | None]]:
+    """List everything that the schema names, with its text, and how many rows tables have."""
+    entries = database.execute("SELECT type, name, coalesce(sql, '') FROM sqlite_master ORDER BY type, name").fetchall()
+    return [(name, sql, _count(database, name) if kind == "table" else None) for kind, name, sql in entries]
+
+
+def _count(database: Any, table: str) -> int:
+    quoted = table.replace('"', '""')
+    return int(database.execute(f'SELECT count(*) FROM "{quoted}"').fetchone()[0])
+
+
+def _flush(part: Path) -> None:
+    with part.open("rb+") as file:
+        os.fsync(file.fileno())
+
+
+def _flush_folder(folder: Path) -> None:
+    """Have the renaming on the disk, where the system can say so of a folder."""
+    if sys.platform == "win32":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,83 @@
+"""The case files that this process has open: what their first page told, so that nobody reads it again meanwhile.
+
+POSIX locks belong to the process: closing a file that was opened beside SQLite drops the locks of SQLite, and another
+process could then remove a -wal file that is in use. SQLite and SQLCipher are two libraries that do not know of each
+other's locks either, so a file is never open with both.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+from storage.encryption import Header, read_header
+from storage.errors import CaseBusy, CaseReadOnly
+
+
+@dataclass(eq=False)
+class _File:
+    header: Header
+    users: int = 0
+    is_alone: bool = False
+
+
+_files: dict[tuple[int, int], _File] = {}
+"""By device and inode, while they are open: a number is given to another file only after that."""
+_guard = threading.Lock()
+
+
+class OpenFile:
+    """The right to open a case file, from construction to `release`, and what is known of the file.
+
+    A new file is made, empty, where `create` is set. One that is taken `alone` is opened by nobody else in this process
+    meanwhile. Raises CaseBusy, or CaseReadOnly where the file cannot be read or made.
+    """
+
+    def __init__(self, path: Path, *, create: bool = False, alone: bool = False) -> None:
+        self._path = path
+        with _guard:
+            try:
+                self._made = create and _make(path)
+                self._key = _identity(path)
+                file = _files.get(self._key) or _File(read_header(path), is_alone=alone)
+            except OSError as error:
+                raise CaseReadOnly(f"{path} cannot be opened: {error.strerror}") from error
+            if file.users and (alone or file.is_alone):
+                raise CaseBusy(f"the case {path} is in use by another part of this program")
+            file.users += 1
+            self._file: _File | None = _files.setdefault(self._key, file)
+        self.header = file.header
+
+    def is_now(self, header: Header) -> None:
+        """Say what a new file has become."""
+        if self._file is not None:
+            self.header = self._file.header = header
+
+    def release(self) -> None:
+        """Give the right back, when the connection is closed; idempotent. A file made in vain goes away."""
+        file, self._file = self._file, None
+        if file is None:
+            return
+        with _guard:
+            file.users -= 1
+            if not file.users:
+                _files.pop(self._key, None)
+                if self._made and file.header.form == "new":
+                    with contextlib.suppress(OSError):
+                        self._path.unlink()
+
+
+def _make(path: Path) -> bool:
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))
+    except FileExistsError:
+        return False
+    return True
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_dev, status.st_ino

@@ -1,0 +1,168 @@
+"""How the file of a case is opened: plain or encrypted, checked, upgraded, with the settings that all of us need."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from storage import errors, passphrases
+from storage.encryption import Header, Key, connect_encrypted, database_errors, key_of, new_key
+from storage.migrations import APPLICATION_ID, SCHEMA_VERSION, upgrade
+from storage.open_files import OpenFile
+from storage.sqlite_errors import NOT_A_DATABASE, code_of
+from storage.sqlite_library import Database
+
+BUSY_TIMEOUT_MILLISECONDS: Final = 5000
+MOST_ANSWERS: Final = 3
+"""How often a person is asked for the passphrase of a case."""
+
+
+def open_database(path: Path, opened: OpenFile, *, read_only: bool) -> Database:
+    """Open a case. A new one is encrypted where a passphrase is known for it (storage.passphrases).
+
+    Raises CaseEncrypted, WrongPassphrase, NotACase, CaseTooNew, CaseTooOld, CaseReadOnly, EncryptionMissing, and the
+    errors of SQLite (storage.encryption.database_errors).
+    """
+    opens = _open_to_read if read_only else _open_to_write
+    match opened.header.form:
+        case "new" if not read_only:
+            return _new(path, opened)
+        case "encrypted":
+            return _unlocked(path, opened.header, opens)
+        case _:
+            return opens(_File(path))
+
+
+def _new(path: Path, opened: OpenFile) -> Database:
+    known = passphrases.passphrase_of(path)
+    key = new_key(passphrases.check_new(known)) if known is not None else None
+    database = _open_to_write(_File(path, key))
+    opened.is_now(Header("plain") if key is None else Header("encrypted", key.salt))
+    return database
+
+
+def _unlocked(path: Path, header: Header, opens: Callable[[_File], Database]) -> Database:
+    known = passphrases.passphrase_of(path)
+    if known is not None:
+        return opens(_File(path, key_of(header, known)))
+    wrong: errors.WrongPassphrase | None = None
+    for _ in range(MOST_ANSWERS):
+        answer = passphrases.ask(path, again=wrong is not None)
+        if answer is None:
+            break
+        try:
+            database = opens(_File(path, key_of(header, answer)))
+        except errors.WrongPassphrase as error:
+            wrong = error
+        else:
+            passphrases.remember(path, answer)
+            return database
+    raise wrong or errors.CaseEncrypted(f"the case {path} is encrypted, and no passphrase was given")
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A file with the key that opens it, None for a plain one."""
+
+    path: Path
+    key: Key | None = None
+
+    def connect(self, parameters: str = "") -> Any:
+        """Open it; `parameters` are those of the URI."""
+        address, seconds = self.path.as_uri() + parameters, BUSY_TIMEOUT_MILLISECONDS / 1000
+        if self.key is not None:
+            return connect_encrypted(address, self.key, timeout_seconds=seconds)
+        return sqlite3.connect(address, uri=True, timeout=seconds, isolation_level=None)
+
+    def try_out(self, connection: Any) -> None:
+        """Read from it once; raises WrongPassphrase, or SQLite's errors."""
+        try:
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except database_errors() as error:
+            if self.key is not None and code_of(error) == NOT_A_DATABASE:
+                message = f"the passphrase does not open {self.path}, or that is no Redwell case or a damaged one"
+                raise errors.WrongPassphrase(message) from error
+            raise
+
+
+def _open_to_write(file: _File) -> Database:
+    connection = file.connect()
+    try:
+        file.try_out(connection)
+        _check_is_case(connection, file.path, may_be_empty=True)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        database = _with_settings(connection)
+        if _version(connection) < SCHEMA_VERSION:
+            upgrade(database)
+    except BaseException:
+        connection.close()
+        raise
+    return database
+
+
+def _open_to_read(file: _File) -> Database:
+    connection = _connect_to_read(file)
+    try:
+        _check_is_case(connection, file.path, may_be_empty=False)
+        if _version(connection) < SCHEMA_VERSION:
+            raise errors.CaseTooOld(
+                f"{file.path} has schema {_version(connection)}; this version of Redwell reads schema {SCHEMA_VERSION}"
+            )
+        connection.execute("PRAGMA query_only = ON")
+        return _with_settings(connection)
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _connect_to_read(file: _File) -> Any:
+    """Open without writing to the file. In a folder that cannot be written SQLite needs `immutable`."""
+    connection = file.connect("?mode=ro")
+    try:
+        file.try_out(connection)
+    except database_errors() as error:
+        connection.close()
+        if code_of(error) not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
+            raise
+        unsaved = file.path.with_name(file.path.name + "-wal")
+        if unsaved.exists() and unsaved.stat().st_size:
+            raise errors.CaseReadOnly(
+                f"{file.path} has changes in {unsaved.name} that cannot be read in a folder without write permission",
+                advice="Copy the case together with its -wal file to a folder that you may write to.",
+            ) from error
+        return file.connect("?mode=ro&immutable=1")
+    except errors.StorageError:
+        connection.close()
+        raise
+    return connection
+
+
+def _with_settings(connection: Any) -> Database:
+    connection.execute("PRAGMA foreign_keys = ON")
+    # A case may come from someone else: its schema must not reach functions with side effects.
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute("PRAGMA cell_size_check = ON")
+    return Database(connection, execute_plugins=False)
+
+
+def _version(connection: Any) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _check_is_case(connection: Any, path: Path, *, may_be_empty: bool) -> None:
+    """Raise NotACase or CaseTooNew; an empty database counts as a new case when it may be."""
+    application = int(connection.execute("PRAGMA application_id").fetchone()[0])
+    if application != APPLICATION_ID:
+        # A kill while a case is being made leaves sqlite-utils' own table, and nothing else.
+        names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        if names - {"_sqlite_migrations"} or not may_be_empty:
+            what = "an SQLite database of another program" if names else "an empty file"
+            raise errors.NotACase(f"{path} is {what}, not a Redwell case")
+    if (version := _version(connection)) > SCHEMA_VERSION:
+        raise errors.CaseTooNew(
+            f"{path} has schema {version}, written by a later version of Redwell; this one knows {SCHEMA_VERSION}"
+        )

@@ -1,0 +1,99 @@
+"""The passphrases of encrypted cases, in the memory of this process and nowhere else.
+
+Who opens a case need not know that it is encrypted: storage.opening looks its passphrase up here. It is found in this
+order: the one remembered for the path; the one given for all cases (the variable REDWELL_CASE_PASSPHRASE, or a file on
+the command line); what a person answers, where there is one to ask.
+"""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from storage.errors import BadPassphrase, StorageError
+
+VARIABLE: Final = "REDWELL_CASE_PASSPHRASE"
+SHORTEST: Final = 8
+"""Characters of a new passphrase. 256,000 rounds of the key's derivation do not make up for a shorter one."""
+
+Asker = Callable[[Path, bool], str | None]
+"""Asks a person for the passphrase of a case; `True`: the last answer was wrong. None: no answer."""
+
+_by_path: dict[str, str] = {}
+_settings: dict[str, str] = {}
+_askers: list[Asker] = []
+
+
+def remember(case: Path, passphrase: str) -> None:
+    """Keep the passphrase of a case for as long as this process lives, in place of an earlier one."""
+    _by_path[_key(case)] = normal(passphrase)
+
+
+def forget(case: Path) -> None:
+    """Forget the passphrase of a case; no error where there is none."""
+    _by_path.pop(_key(case), None)
+
+
+def passphrase_of(case: Path) -> str | None:
+    """Return what is known to open a case, None where nothing is. Nobody is asked."""
+    known = _by_path.get(_key(case)) or _settings.get(VARIABLE) or os.environ.get(VARIABLE)
+    return normal(known) if known else None
+
+
+def give_for_all(passphrase: str) -> None:
+    """Use a passphrase for every case for which none is remembered, and for new ones."""
+    _settings[VARIABLE] = normal(passphrase)
+
+
+def take_from_environment() -> None:
+    """Take the variable over and out of the environment, so that no child process inherits it."""
+    if given := os.environ.pop(VARIABLE, ""):
+        give_for_all(given)
+
+
+def ask_with(asker: Asker | None) -> None:
+    """Let `asker` ask a person from now on; None: there is nobody to ask."""
+    _askers[:] = [] if asker is None else [asker]
+
+
+def ask(case: Path, *, again: bool) -> str | None:
+    """Ask a person, if there is one; None where there is none, or no answer."""
+    answer = _askers[0](case, again) if _askers else None
+    return normal(answer) if answer else None
+
+
+def read_passphrase_file(path: Path) -> str:
+    """Return what a file holds but for the line end after it. Raises BadPassphrase."""
+    try:
+        text = path.expanduser().read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise BadPassphrase(f"the passphrase cannot be read from {path}: {why}", advice="Name another file.") from error
+    passphrase = text.removesuffix("\n").removesuffix("\r")
+    if not passphrase:
+        raise BadPassphrase(f"the file {path} holds no passphrase", advice="Write it as the file's only line.")
+    return passphrase
+
+
+def check_new(passphrase: str) -> str:
+    """Return a new passphrase as it will be used; raises BadPassphrase for one that protects nothing."""
+    if len(passphrase) < SHORTEST:
+        what = "is empty" if not passphrase else f"has {len(passphrase)} characters"
+        raise BadPassphrase(
+            f"the new passphrase {what}", advice=f"Take at least {SHORTEST}: several words, for example."
+        )
+    return normal(passphrase)
+
+
+def normal(passphrase: str) -> str:
+    """Return the passphrase with each letter in one form: not every system types an umlaut as the same bytes."""
+    if "\0" in passphrase:
+        raise StorageError("a passphrase cannot hold the character 0")
+    return unicodedata.normalize("NFC", passphrase)
+
+
+def _key(case: Path) -> str:
+    return str(case.expanduser().resolve())
