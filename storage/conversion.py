@@ -17,13 +17,23 @@ from typing import Any, Final
 
 from storage import passphrases
 from storage.encryption import Key, connect_encrypted, database_errors, key_of, new_key
-from storage.errors import BadPassphrase, CaseBusy, CaseDamaged, CaseMissing, DiskFailed, NotACase, WrongPassphrase
+from storage.errors import (
+    BadPassphrase,
+    CaseBusy,
+    CaseDamaged,
+    CaseMissing,
+    DiskFailed,
+    DiskFull,
+    NotACase,
+    WrongPassphrase,
+)
 from storage.leftovers import part_file, remove_leftovers
 from storage.lock import WriterLock
 from storage.migrations import APPLICATION_ID
 from storage.open_files import OpenFile
 from storage.sqlite_errors import NOT_A_DATABASE, code_of, translated
 
+_TOLD: Final = {"disk is full": DiskFull, "disk I/O error": DiskFailed, "malformed": CaseDamaged}
 _WAIT_SECONDS: Final = 0.5
 """How long another program may take to close the case."""
 
@@ -150,7 +160,13 @@ def _create_like(part: Path, path: Path) -> None:
 def _copy(case: Any, part: Path, key: Key | None) -> None:
     case.execute("ATTACH DATABASE ? AS part KEY ?", (part.as_uri(), key.text() if key is not None else ""))
     case.execute("PRAGMA part.journal_mode = OFF")  # a copy that fails is thrown away
-    case.execute("SELECT sqlcipher_export('part')").fetchone()
+    try:
+        case.execute("SELECT sqlcipher_export('part')").fetchone()
+    except database_errors() as error:  # a function of SQL tells its error as text, without the code
+        kind = next((kind for told, kind in _TOLD.items() if told in str(error)), None)
+        if kind is None:
+            raise
+        raise kind(f"the copy {part} was not finished, and the case is as it was (SQLite: {error})") from error
     for pragma in ("user_version", "application_id"):
         case.execute(f"PRAGMA part.{pragma} = {int(case.execute(f'PRAGMA main.{pragma}').fetchone()[0])}")
     case.execute("DETACH DATABASE part")
