@@ -50,25 +50,39 @@ class Converted:
 
 def encrypt_case(path: Path, passphrase: str) -> Converted:
     """Encrypt a plain case. Raises BadPassphrase for one that is encrypted, and what `_convert` raises."""
+    refuse_encrypted(path)
     return _convert(path, None, passphrases.check_new(passphrase))
 
 
 def decrypt_case(path: Path, passphrase: str) -> Converted:
     """Write an encrypted case as a plain file. Raises BadPassphrase for a plain one, and what `_convert` raises."""
+    refuse_plain(path)
     return _convert(path, passphrases.normal(passphrase), None)
 
 
 def rekey_case(path: Path, passphrase: str, new: str) -> Converted:
     """Encrypt a case with another passphrase. Raises BadPassphrase for a plain one, and what `_convert` raises."""
+    refuse_plain(path)
     return _convert(path, passphrases.normal(passphrase), passphrases.check_new(new))
 
 
 def is_encrypted(path: Path) -> bool:
     """Say whether a case needs a passphrase. Raises CaseMissing, NotACase, or CaseBusy while it is converted."""
-    path = path.expanduser().resolve()
-    opened = _opened(path, alone=False)
+    opened = _opened(path.expanduser().resolve(), alone=False)
     opened.release()
     return opened.header.form == "encrypted"
+
+
+def refuse_encrypted(path: Path) -> None:
+    """Raise BadPassphrase for a case that is encrypted already, and what `is_encrypted` raises."""
+    if is_encrypted(path):
+        raise BadPassphrase(f"{path} is encrypted already", advice="Change its passphrase instead (rekey).")
+
+
+def refuse_plain(path: Path) -> None:
+    """Raise BadPassphrase for a case that is not encrypted, and what `is_encrypted` raises."""
+    if not is_encrypted(path):
+        raise BadPassphrase(f"{path} is not encrypted", advice="Encrypt it first, if that is what you want.")
 
 
 def _opened(path: Path, *, alone: bool) -> OpenFile:
@@ -91,8 +105,6 @@ def _convert(path: Path, old: str | None, new: str | None) -> Converted:
     with contextlib.ExitStack() as held:
         opened = _opened(path, alone=True)
         held.callback(opened.release)
-        if (opened.header.form == "encrypted") != (old is not None):
-            raise BadPassphrase(f"{path} is {'not encrypted' if old is not None else 'encrypted already'}")
         lock = WriterLock(path, alone=True)
         held.callback(lock.release)
         remove_leftovers(path)

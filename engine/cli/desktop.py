@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import typer
 
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.errors import EnvironmentMissing
+from storage import passphrases
 
 app = typer.Typer(**COMMAND_SETTINGS)
 
@@ -25,4 +27,6 @@ def desktop(
         raise EnvironmentMissing("the library PySide6 is not installed", advice="Run `make setup`.")
     # -P: a folder named desktop in the current folder is not what is meant.
     command = [sys.executable, "-P", "-m", "desktop", *([str(case)] if case else [])]
-    raise typer.Exit(subprocess.run(command, check=False).returncode)
+    known = passphrases.passphrase_of(case) if case else None
+    environment = {**os.environ, **({passphrases.VARIABLE: known} if known else {})}
+    raise typer.Exit(subprocess.run(command, env=environment, check=False).returncode)

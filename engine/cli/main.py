@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from engine.cli import passphrases
 from engine.cli.console import messages
 from engine.cli.failure import show_error
 from engine.cli.settings import COMMAND_SETTINGS
@@ -39,6 +40,7 @@ COMMANDS = (
     Entry("trace", "engine.cli.trace", "Show the lines of the records that a cell of the table comes from."),
     Entry("ledger", "engine.cli.ledger", "Show what became of every file and every row."),
     Entry("search", "engine.cli.search", "Find words in the records of a case."),
+    Entry("case", "engine.cli.case", "Encrypt a case with a passphrase, change the passphrase, take it away."),
     Entry("models", "engine.cli.models", "List, install, add, check and remove the models on this machine."),
     Entry("doctor", "engine.cli.doctor", "See what works on this machine and what to install."),
     Entry("desktop", "engine.cli.desktop", "Open the window: drop a folder, watch it being read, see every page."),
@@ -66,10 +68,12 @@ class CommandTable(TyperGroup):
         entry = next(entry for entry in self.entries if entry.name == name)
         command = typer.main.get_command(importlib.import_module(entry.module).app)
         command.name = name
+        passphrases.add_option(command)
         return name, command, rest
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command; what a user can mend is said in two lines, a defect of ours keeps its traceback."""
+        passphrases.begin()
         try:
             return super().invoke(ctx)
         except USER_ERRORS as error:

@@ -8,6 +8,7 @@ from engine.cli.local_models import LocalModels
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.worker.jobs import NewModels
 from engine.worker.session import serve
+from storage import passphrases
 
 app = typer.Typer(**COMMAND_SETTINGS)
 
@@ -21,4 +22,5 @@ def worker() -> None:
 
     Commands: run, ingest, cancel, pause, resume; ask and forget for questions. It ends when stdin does.
     """
+    passphrases.ask_with(None)  # who speaks to a worker says `unlock`
     raise typer.Exit(serve(new_models))

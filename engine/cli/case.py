@@ -1,0 +1,66 @@
+"""`redwell case`: what can be done with a case file as a whole."""
+
+from __future__ import annotations
+
+import typer
+
+from engine.cli.console import counted, messages, output, styled
+from engine.cli.options import CaseArgument
+from engine.cli.passphrases import (
+    CasePassphraseFileOption,
+    NewPassphraseFileOption,
+    current_passphrase,
+    new_passphrase,
+)
+from engine.cli.settings import COMMAND_SETTINGS
+from storage import conversion, passphrases
+
+app = typer.Typer(no_args_is_help=True, **COMMAND_SETTINGS)
+
+
+@app.callback()
+def _case() -> None:
+    """Encrypt a case with a passphrase, change the passphrase, or take it away."""
+
+
+@app.command()
+def encrypt(
+    case: CaseArgument,
+    new_passphrase_file: NewPassphraseFileOption = None,
+    case_passphrase_file: CasePassphraseFileOption = None,
+) -> None:
+    """Encrypt a case: without the passphrase nobody reads it again, and nobody can recover the passphrase.
+
+    The case is copied, compared and replaced; nothing else may use it meanwhile. What stands outside of the file is not
+    encrypted: the records themselves, exports, pipelines (docs/encryption.md).
+    """
+    conversion.refuse_encrypted(case)
+    known = passphrases.passphrase_of(case) if new_passphrase_file is None else None
+    _say(case, conversion.encrypt_case(case, known or new_passphrase(new_passphrase_file)))
+
+
+@app.command()
+def decrypt(case: CaseArgument, case_passphrase_file: CasePassphraseFileOption = None) -> None:
+    """Write an encrypted case as a plain file again."""
+    conversion.refuse_plain(case)
+    _say(case, conversion.decrypt_case(case, current_passphrase(case)))
+
+
+@app.command()
+def rekey(
+    case: CaseArgument,
+    new_passphrase_file: NewPassphraseFileOption = None,
+    case_passphrase_file: CasePassphraseFileOption = None,
+) -> None:
+    """Encrypt a case with another passphrase; copies made before keep the old one."""
+    conversion.refuse_plain(case)
+    current = current_passphrase(case)
+    _say(case, conversion.rekey_case(case, current, new_passphrase(new_passphrase_file)))
+
+
+def _say(case: object, done: conversion.Converted) -> None:
+    what = "encrypted" if done.is_encrypted else "not encrypted any more"
+    sums = f", {counted(done.rows, 'row')} in {counted(done.tables, 'table')} compared"
+    output().print(styled((f"{case} is {what}", "bold"), sums), soft_wrap=True)
+    if done.is_encrypted:
+        messages().print("Copies made before, and what was deleted, may still be on the disk.", soft_wrap=True)
