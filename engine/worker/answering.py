@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import queue
 import shutil
 import tempfile
 import threading
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -26,6 +27,18 @@ from engine.worker.queries.registry import LaneName, Query, arguments, find_quer
 THREADS: Final[Mapping[LaneName, int]] = {"read": 2, "edit": 1, "slow": 2, "long": 1}
 CLOSING_SECONDS = 2.0
 """How long the end of the worker waits for queries that are being answered, all together."""
+
+
+RESTING_SECONDS = 10.0
+"""How long `at_rest` waits for the questions that are being answered."""
+
+
+@dataclass(eq=False)
+class _Rest:
+    """Tells a thread to close its cases and to wait until it is over."""
+
+    arrived: Callable[[], None]
+    over: threading.Event = field(default_factory=threading.Event)
 
 
 @dataclass(eq=False)
@@ -56,7 +69,7 @@ class Answering:
         self._build = build
         self._loop = asyncio.get_running_loop()
         self._asked: dict[str, _Asked] = {}
-        self._waiting: dict[LaneName, queue.SimpleQueue[_Asked | None]] = {}
+        self._waiting: dict[LaneName, queue.SimpleQueue[_Asked | _Rest | None]] = {}
         self._threads: list[threading.Thread] = []
         self._scratch: Path | None = None
 
@@ -74,6 +87,30 @@ class Answering:
         if (asked := self._asked.pop(id, None)) is not None and asked.query.lane != "edit":
             asked.forgotten.set()
 
+    @contextlib.asynccontextmanager
+    async def at_rest(self) -> AsyncIterator[None]:
+        """Keep every thread from answering, with its cases closed; questions wait until the block ends.
+
+        Raises UsageError where a question takes long that is being answered.
+        """
+        arrived = asyncio.Semaphore(0)
+        rest = _Rest(lambda: self._call(arrived.release))
+        try:
+            for lane, count in THREADS.items():
+                waiting = self._lane(lane)
+                for _ in range(count):  # a thread that has one waits, so each gets one
+                    waiting.put(rest)
+            try:
+                async with asyncio.timeout(RESTING_SECONDS):
+                    for _ in range(sum(THREADS.values())):
+                        await arrived.acquire()
+            except TimeoutError:
+                message = "something is going on that takes long, such as installing a model"
+                raise UsageError(message, advice="Wait for its end, then try again.") from None
+            yield
+        finally:
+            rest.over.set()
+
     async def close(self) -> None:
         """End the threads; what is still waiting is not answered."""
         for asked in self._asked.values():
@@ -87,7 +124,7 @@ class Answering:
         if self._scratch is not None:
             shutil.rmtree(self._scratch, ignore_errors=True)
 
-    def _lane(self, name: LaneName) -> queue.SimpleQueue[_Asked | None]:
+    def _lane(self, name: LaneName) -> queue.SimpleQueue[_Asked | _Rest | None]:
         """Return the queue of a lane; its threads start with its first question."""
         if name not in self._waiting:
             if self._scratch is None:
@@ -100,10 +137,15 @@ class Answering:
                 self._threads.append(thread)
         return self._waiting[name]
 
-    def _serve(self, waiting: queue.SimpleQueue[_Asked | None], scratch: Path) -> None:
+    def _serve(self, waiting: queue.SimpleQueue[_Asked | _Rest | None], scratch: Path) -> None:
         desk = Desk(scratch, lambda event: self._tell(event.to_json()), self._new_models, self._live, self._build)
         try:
             while (asked := waiting.get()) is not None:
+                if isinstance(asked, _Rest):
+                    desk.close()
+                    asked.arrived()
+                    asked.over.wait()
+                    continue
                 desk.question, desk.is_given_up = asked.id, asked.forgotten.is_set
                 if not asked.forgotten.is_set():
                     self._finish(asked, _answer(asked, desk))

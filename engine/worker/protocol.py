@@ -8,8 +8,12 @@
     {"command": "pause"}    {"command": "resume"}    {"command": "cancel"}
     {"command": "ask", "id": "7", "query": "documents.page", "case": "a.redwell", "limit": 100}
     {"command": "forget", "id": "7"}
+    {"command": "unlock", "case": "a.redwell", "passphrase": "..."}
+    {"command": "convert", "case": "a.redwell", "passphrase": "...", "new_passphrase": "..."}
 
 A question (engine.worker.queries) is answered while a job runs, by Answered or CommandFailed with its id.
+`unlock` says how an encrypted case is opened by all that comes after it, "" forgets it; no passphrase is in any answer.
+`convert` encrypts (no `passphrase`), decrypts (no `new_passphrase`) or encrypts anew; questions wait meanwhile.
 `input` and `out` may be lists, and each command may carry an `id`, which the answers repeat.
 """
 
@@ -86,12 +90,16 @@ _KEYS: Mapping[str, tuple[str, ...]] = {
     "resume": (),
     "ask": ("query",),
     "forget": (),
+    "unlock": ("case", "passphrase"),
+    "convert": ("case", "passphrase", "new_passphrase"),
 }
 _REQUIRED = {
     "run": ("pipeline",),
     "ingest": ("folder", "case"),
     "try": ("text", "case"),
     "ask": ("query",),
+    "unlock": ("case", "passphrase"),
+    "convert": ("case",),
     "build": ("pipeline", "out"),
     "export": ("case", "run", "out"),
 }

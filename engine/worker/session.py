@@ -28,6 +28,7 @@ from engine.optimizer.local_agents import agents_over
 from engine.worker.answering import Answering
 from engine.worker.build_command import build_job
 from engine.worker.builds import BuildJob, make_ready_build, run_build
+from engine.worker.conversions import convert, convert_job, unlock
 from engine.worker.exit_codes import INTERRUPTED, USER_ERRORS, exit_code_of
 from engine.worker.exports import ExportJob, ExportStopped, Written, write_outs
 from engine.worker.gate import Gate, GatedBackend
@@ -120,8 +121,12 @@ class Session:
             if command.name in ("ask", "forget"):
                 self._converse(command)
                 return
-            if command.name in ("run", "ingest", "try", "export", "build"):
+            if command.name in ("run", "ingest", "try", "export", "build", "convert"):
                 self._start(command)
+                return
+            if command.name == "unlock":
+                unlock(command.given)
+                self.emit(CommandAccepted(command.id, command.name))
                 return
             job = self._current(command)
         except UsageError as error:
@@ -137,13 +142,17 @@ class Session:
 
     def _converse(self, command: Command) -> None:
         """Pass a question on; its answer comes when it comes, and is the only reply to it."""
-        if self._answering is None:
-            self._answering = Answering(self._write, self._new_models, lambda: self._live, lambda: self._build_going)
+        answering = self._answers()
         if command.name == "forget":
-            self._answering.forget(command.id)
+            answering.forget(command.id)
             return
         given = {key: value for key, value in command.given.items() if key != "query"}
-        self._answering.ask(command.id, command.given["query"], given)
+        answering.ask(command.id, command.given["query"], given)
+
+    def _answers(self) -> Answering:
+        if self._answering is None:
+            self._answering = Answering(self._write, self._new_models, lambda: self._live, lambda: self._build_going)
+        return self._answering
 
     def _current(self, command: Command) -> _Job:
         if self._job is None:
@@ -175,6 +184,8 @@ class Session:
                 return self._try(trial_job(command.given), gate)
             case "build":
                 return self._build(build_job(command.given), gate)
+            case "convert":
+                return convert(convert_job(command.given), self._answers())
             case _:
                 return self._export(export_job(command.given))
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from engine.executor.sources import load_document, save_facts
 from engine.rows import DocumentId
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
 from storage.case import Case
-from storage.errors import CaseLocked, CaseReadOnly
+from storage.errors import CaseEncrypted, CaseLocked, CaseReadOnly, WrongPassphrase
 
 FACTS_AT_ONCE = 100
 """Documents of an older case that get their facts in one question."""
@@ -27,27 +28,40 @@ class CaseSummary:
     failures: int
     runs: int
     writer: int | None
+    is_encrypted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedCase:
-    """A case that can be asked. `read_only`: why it cannot be changed, empty when it can."""
+    """A case that can be asked. `read_only`: why it cannot be changed, empty when it can.
 
-    summary: CaseSummary
+    `locked`: why there is no summary: a passphrase is "needed", or the one that was given is "wrong".
+    """
+
+    summary: CaseSummary | None
     read_only: str
+    locked: Literal["", "needed", "wrong"] = ""
 
 
 @query("case.open", lane="edit")
 def open_case(desk: Desk, *, case: str, create: bool = False) -> OpenedCase:
-    """Open a case, upgrading an older one; make it if `create` is set and it is not there."""
+    """Open a case, upgrading an older one; make it if `create` is set and it is not there.
+
+    An encrypted one is opened, or made, with the passphrase of the command `unlock` before.
+    """
     path = Path(case).expanduser()
     refused = ""
     try:
-        with Case(path, create=create, beside=True):
-            pass
-    except (CaseLocked, CaseReadOnly) as error:
-        refused = str(error)
-    return OpenedCase(_summary(desk.reading(case)), refused)
+        try:
+            with Case(path, create=create, beside=True):
+                pass
+        except (CaseLocked, CaseReadOnly) as error:
+            refused = str(error)
+        return OpenedCase(_summary(desk.reading(case)), refused)
+    except WrongPassphrase:
+        return OpenedCase(None, "", "wrong")
+    except CaseEncrypted:
+        return OpenedCase(None, "", "needed")
 
 
 @query("case.summary")
@@ -77,4 +91,5 @@ def _summary(case: Case) -> CaseSummary:
         failures=case.count_failures(),
         runs=len(case.runs()),
         writer=case.writer_pid,
+        is_encrypted=case.is_encrypted,
     )
