@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSettings
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from desktop.window import MainWindow
 
 ORGANISATION = "Redwell"
+PASSPHRASE = "REDWELL_CASE_PASSPHRASE"
+"""Opens the case of the command line, where it is encrypted."""
 
 
 def make_app(arguments: Sequence[str]) -> QApplication:
@@ -48,8 +52,11 @@ def make_window(settings: QSettings, client: WorkerClient | None = None) -> Main
 def main(arguments: Sequence[str]) -> int:
     """Run the app until its window is closed; `arguments` as in sys.argv, a case may be the first one."""
     app = make_app(arguments)
+    passphrase = os.environ.pop(PASSPHRASE, "")  # before the worker starts, which would take it for other cases, too
     window = make_window(QSettings())
     if len(arguments) > 1:
+        if passphrase:
+            window.workspace.client.unlock(str(Path(arguments[1]).expanduser().resolve()), passphrase)
         window.workspace.open_case(arguments[1])
     window.show()
     return app.exec()

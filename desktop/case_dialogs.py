@@ -7,17 +7,46 @@ from collections.abc import Callable
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QWidget
 
+from desktop.passphrase_dialogs import NewPassphraseDialog, PassphraseDialog
 from desktop.workspace import Workspace
 
 _CASES = "Redwell cases (*.redwell)"
+_ENCRYPTED = "Encrypted Redwell cases, with a passphrase (*.redwell)"
 
 
-def ask_for_new_case(parent: QWidget, workspace: Workspace) -> QFileDialog:
-    """Ask where a new case is to be kept, and make it."""
-    dialog = _dialog(parent, "New case", lambda path: workspace.open_case(path, create=True))
+def ask_for_new_case(parent: QWidget, workspace: Workspace, *, encrypted: bool = False) -> QFileDialog:
+    """Ask where a new case is to be kept, and make it; its kind, plain or encrypted, is chosen there, too."""
+
+    def chosen(path: str) -> None:
+        if dialog.selectedNameFilter() == _ENCRYPTED:
+            ask_for_new_passphrase(parent, workspace, path)
+        else:
+            workspace.open_case(path, create=True)
+
+    dialog = _dialog(parent, "New case", chosen)
     dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
     dialog.setDefaultSuffix("redwell")
-    return _open(dialog, QFileDialog.FileMode.AnyFile)
+    dialog.setFileMode(QFileDialog.FileMode.AnyFile)
+    dialog.setNameFilters([_CASES, _ENCRYPTED])
+    dialog.selectNameFilter(_ENCRYPTED if encrypted else _CASES)
+    dialog.open()
+    return dialog
+
+
+def ask_for_new_passphrase(parent: QWidget, workspace: Workspace, path: str) -> NewPassphraseDialog:
+    """Ask for the passphrase of a new case, then make it."""
+    dialog = NewPassphraseDialog("New encrypted case", "Make the case", parent)
+    dialog.given.connect(lambda none, passphrase: workspace.make_encrypted_case(path, passphrase))
+    dialog.show()
+    return dialog
+
+
+def ask_for_passphrase(parent: QWidget, path: str, is_wrong: bool, answer: Callable[[str], object]) -> PassphraseDialog:
+    """Ask for the passphrase of a case that is to be opened; nothing else waits for it."""
+    dialog = PassphraseDialog(path, parent, is_wrong=is_wrong)
+    dialog.given.connect(answer)
+    dialog.show()
+    return dialog
 
 
 def ask_for_case(parent: QWidget, workspace: Workspace) -> QFileDialog:

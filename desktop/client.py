@@ -55,6 +55,7 @@ class WorkerClient(QObject):
         """What the worker can do; empty until one has said."""
         self.environment: dict[str, str] = {}
         """Variables that the worker gets besides those of the window; they count from its next start on."""
+        self._passphrases: dict[str, str] = {}  # by case; a worker is told them before anything else
         self._process: QProcess | None = None
         self._questions: dict[str, _Question] = {}
         self._commands: list[dict[str, Any]] = []  # given while there was no worker
@@ -96,6 +97,8 @@ class WorkerClient(QObject):
         process.errorOccurred.connect(self._not_started)
         self._process = process
         process.start(self._command[0], list(self._command[1:]))
+        for case, passphrase in self._passphrases.items():
+            self._write(_unlocking(case, passphrase))
         for question in self._questions.values():
             self._write(question.line)
         commands, self._commands = self._commands, []
@@ -129,6 +132,16 @@ class WorkerClient(QObject):
         else:
             self._write(line)
         return id
+
+    def unlock(self, case: str, passphrase: str) -> None:
+        """Have this worker, and those after it, open an encrypted case (an absolute path) with a passphrase.
+
+        It is kept in memory here and goes through the worker's standard input; an empty one is forgotten.
+        """
+        self._passphrases.pop(case, None)
+        if passphrase:
+            self._passphrases[case] = passphrase
+        self._write(_unlocking(case, passphrase))
 
     def restart(self) -> None:
         """End the worker and start another one, so that it takes on its environment anew; questions are asked again."""
@@ -229,3 +242,7 @@ class WorkerClient(QObject):
         """Say of changes that are on their way that they may be lost: they are not made twice."""
         for id in [id for id, question in self._questions.items() if question.is_edit]:
             self._questions.pop(id).failed("The change may not have been kept: the worker ended.", "Make it again.")
+
+
+def _unlocking(case: str, passphrase: str) -> dict[str, Any]:
+    return {"command": "unlock", "case": case, "passphrase": passphrase}

@@ -13,6 +13,10 @@ from desktop.client import WorkerClient
 State = Literal["none", "going", "pausing", "cancelling"]
 
 
+_SECRET = ("passphrase", "new_passphrase")
+"""Keys of commands that are passed on and not kept."""
+
+
 @dataclass(frozen=True, slots=True)
 class Progress:
     """How far a job is. `left_seconds` is None until it can be told."""
@@ -25,7 +29,10 @@ class Progress:
 
 
 class Job(QObject):
-    """At most one job: `ingest`, `run`, `build` or `export`. Commands go to the worker; events come back as signals."""
+    """At most one job: `ingest`, `run`, `build`, `export`, `try` or `convert`.
+
+    Commands go to the worker; events come back as signals.
+    """
 
     changed = Signal()
     """State or progress changed."""
@@ -65,7 +72,7 @@ class Job(QObject):
         if self.is_going:
             self.failed.emit("Something is going on already.", "Wait for its end, or cancel it.")
             return
-        self.name, self.given = name, given
+        self.name, self.given = name, {key: value for key, value in given.items() if key not in _SECRET}
         self.state, self.progress, self.was_lost = "going", Progress(), False
         if name in ("run", "build"):
             self.run, self.run_id = {}, ""

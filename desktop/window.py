@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 
 from desktop.actions import Actions
 from desktop.buttons import tool_button
-from desktop.case_dialogs import ask_for_case, ask_for_folder, ask_for_new_case
+from desktop.case_dialogs import ask_for_case, ask_for_folder, ask_for_new_case, ask_for_passphrase
 from desktop.message_bar import MessageBar
 from desktop.offline_panel import OfflinePanel
 from desktop.page_actions import add_page_actions
@@ -66,6 +66,7 @@ class MainWindow(QMainWindow):
         self._restore()
         workspace.case_opened.connect(self._case_opened)
         workspace.summary_changed.connect(self._show_title)
+        workspace.passphrase_wanted.connect(lambda *asked: ask_for_passphrase(self, *asked))
         workspace.said.connect(self.messages.say)
         workspace.folder_offered.connect(lambda folder: self.go_to("Documents"))
         workspace.document_wanted.connect(lambda document, page, line: self.go_to("Documents"))
@@ -211,6 +212,8 @@ class MainWindow(QMainWindow):
     def _make_actions(self) -> None:
         add, space = self.actions_.add, self.workspace
         add("&New case…", lambda: ask_for_new_case(self, space), menu="File", shortcut="Ctrl+N", icon_name="add")
+        encrypted = lambda: ask_for_new_case(self, space, encrypted=True)  # noqa: E731
+        add("New &encrypted case…", encrypted, menu="File", shortcut="Ctrl+Alt+Shift+N", icon_name="add")
         add("&Open case…", lambda: ask_for_case(self, space), menu="File", shortcut="Ctrl+O", icon_name="open")
         add("Add &folder…", lambda: ask_for_folder(self, space), menu="File", shortcut="Ctrl+I", icon_name="folder")
         add("&Quit", self.close, menu="File", shortcut="Ctrl+Q")

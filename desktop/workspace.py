@@ -26,6 +26,8 @@ class Workspace(QObject):
 
     case_opened = Signal(str)
     """A case is open now; its path."""
+    passphrase_wanted = Signal(str, bool, object)
+    """A case is encrypted: its path, whether the last passphrase was wrong, and what to call with the next."""
     case_changed = Signal(str)
     """The case has changed; the query that did it, or the name of the job. Views ask anew."""
     summary_changed = Signal()
@@ -66,6 +68,7 @@ class Workspace(QObject):
         """A case was asked for, and is not there yet."""
         self.read_only = ""
         self.summary: dict[str, Any] = {}
+        self._next_passphrase: str | None = None  # of the conversion that goes on
         self.shown_results: dict[str, Any] = {}
         """What Results shows: `run`, `columns` that are not hidden, ids of the `rows` that are selected."""
         self.selected_documents: list[str] = []
@@ -76,6 +79,8 @@ class Workspace(QObject):
         client.lost.connect(lambda how: self.said.emit(f"The worker {how}; another one is being started.", ""))
         client.told.connect(self._take)
         self.job.failed.connect(self.said)
+        self.job.failed.connect(lambda message, advice: self._not_converted())
+        self.job.finished.connect(lambda code: self._converted())
         self.job.finished.connect(lambda code: self._tell_change())
 
     def ask(self, query: str, then: Then, failed: Failed | None = None, **given: Any) -> str:
@@ -86,11 +91,17 @@ class Workspace(QObject):
         """Change the open case; views hear of it by `case_changed`."""
         return self.client.ask(query, then or (lambda result: None), is_edit=True, case=self.case, **given)
 
-    def open_case(self, path: str, *, create: bool = False, folder: str = "") -> None:
-        """Open a case, and make it if `create` is set; then offer to read `folder` into it, if one is given."""
+    def open_case(self, path: str, *, create: bool = False, folder: str = "", is_encrypted: bool = False) -> None:
+        """Open a case, and make it if `create` is set; then offer to read `folder` into it, if one is given.
+
+        `is_encrypted`: a person wants it to be; where it was there before and is not, that is said.
+        """
 
         def opened(result: dict[str, Any]) -> None:
             self.is_opening = False
+            if result["locked"]:
+                self._ask_for_passphrase(path, result["locked"] == "wrong", create=create, folder=folder)
+                return
             self.case, self.selected_documents = result["summary"]["path"], []
             self.read_only, self.summary = result["read_only"], result["summary"]
             self._remember(self.case)
@@ -100,6 +111,9 @@ class Workspace(QObject):
                 self.said.emit(f"The case can be read, not changed: {self.read_only}", "")
             else:
                 self._complete_facts(0)
+            if is_encrypted and not self.summary["is_encrypted"]:
+                self._unlock(path, "")
+                self.said.emit("That case was there before, and is not encrypted.", "Settings can encrypt it.")
             if folder:
                 self.folder_offered.emit(folder)
 
@@ -109,6 +123,39 @@ class Workspace(QObject):
 
         self.is_opening = True
         self.client.ask("case.open", opened, failed, is_edit=False, case=path, create=create)
+
+    def make_encrypted_case(self, path: str, passphrase: str) -> None:
+        """Make a case that opens with a passphrase only, and open it."""
+        self._unlock(path, passphrase)
+        self.open_case(path, create=True, is_encrypted=True)
+
+    def convert_case(self, current: str, new: str) -> None:
+        """Encrypt the open case (no `current` passphrase), decrypt it (no `new` one), or change the passphrase."""
+        self._next_passphrase = new
+        self.job.start("convert", case=self.case, passphrase=current, new_passphrase=new)
+
+    def _converted(self) -> None:
+        if self._next_passphrase is not None:
+            self.client.unlock(self.case, self._next_passphrase)
+            self._next_passphrase = None
+
+    def _not_converted(self) -> None:
+        """Open the case again where the worker was lost: it is whole, before the conversion or after it."""
+        was_converting, self._next_passphrase = self._next_passphrase is not None, None
+        if was_converting and self.job.was_lost:
+            self.open_case(self.case)
+
+    def _unlock(self, path: str, passphrase: str) -> None:
+        self.client.unlock(str(Path(path).expanduser().resolve()), passphrase)
+
+    def _ask_for_passphrase(self, path: str, is_wrong: bool, *, create: bool, folder: str) -> None:
+        self._unlock(path, "")
+
+        def answer(passphrase: str) -> None:
+            self._unlock(path, passphrase)
+            self.open_case(path, create=create, folder=folder)
+
+        self.passphrase_wanted.emit(path, is_wrong, answer)
 
     def reading_options(self) -> dict[str, Any]:
         """Return what a person chose about reading files, as keys of the commands `ingest` and `run`."""

@@ -221,7 +221,8 @@ class RunPlace(Place):
         if running is None:
             waiting = sum(entry["state"] == "waiting" for entry in self.queue.entries)
             interrupted = self.queue.to_continue()
-            busy = "The documents are being read." if job.is_going else ""
+            named = {"convert": "The case is being written anew."}.get(job.name, "The documents are being read.")
+            busy = named if job.is_going else ""
             text = (
                 f"{name_of(interrupted)} was interrupted." if interrupted else f"{waiting:,} waiting" if waiting else ""
             )

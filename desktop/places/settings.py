@@ -1,4 +1,4 @@
-"""Settings: colours, letters, how files are read, what models may take; kept per person, not per case."""
+"""Settings: colours, letters, how files are read, what models may take: kept per person. And encryption of the case."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop.buttons import push_button
+from desktop.encryption_box import EncryptionBox
 from desktop.fields import combo_box
 from desktop.place import Place
 from desktop.settings_values import font_scale_of, number_of, worker_environment
@@ -48,7 +49,8 @@ class SettingsPlace(Place):
         self._numbers: dict[str, QSpinBox] = {}
         page = QWidget()
         column = QVBoxLayout(page)
-        for box in (self._looks(), self._reading(), self._models(), self._privacy()):
+        self.encryption = EncryptionBox(workspace)
+        for box in (self._looks(), self._reading(), self._models(), self.encryption, self._privacy()):
             column.addWidget(box)
         column.addStretch(1)
         area = QScrollArea(widgetResizable=True)
