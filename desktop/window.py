@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtCore import QByteArray, QSize, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import (
@@ -66,7 +68,7 @@ class MainWindow(QMainWindow):
         self._restore()
         workspace.case_opened.connect(self._case_opened)
         workspace.summary_changed.connect(self._show_title)
-        workspace.passphrase_wanted.connect(lambda *asked: ask_for_passphrase(self, *asked))
+        workspace.passphrase_wanted.connect(self._ask_for_passphrase)
         workspace.said.connect(self.messages.say)
         workspace.folder_offered.connect(lambda folder: self.go_to("Documents"))
         workspace.document_wanted.connect(lambda document, page, line: self.go_to("Documents"))
@@ -263,6 +265,9 @@ class MainWindow(QMainWindow):
             item.setHidden(not place.is_offered())
             can_enter = bool(self.workspace.case) or not place.needs_case
             item.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable if can_enter else Qt.ItemFlag(0))
+
+    def _ask_for_passphrase(self, path: str, is_wrong: bool, answer: Callable[[str], object]) -> None:
+        self.closing.connect(ask_for_passphrase(self, path, is_wrong, answer).reject)
 
     def _case_opened(self, path: str) -> None:
         self._offer_places()

@@ -26,7 +26,8 @@ class _File:
 
 _files: dict[tuple[int, int], _File] = {}
 """By device and inode, while they are open: a number is given to another file only after that."""
-_guard = threading.Lock()
+_guard = threading.RLock()
+"""Held while the table changes; the collector may release one in the thread that holds it."""
 
 
 class OpenFile:
@@ -35,6 +36,8 @@ class OpenFile:
     A new file is made, empty, where `create` is set. One that is taken `alone` is opened by nobody else in this process
     meanwhile. Raises CaseBusy, or CaseReadOnly where the file cannot be read or made.
     """
+
+    _file: _File | None = None
 
     def __init__(self, path: Path, *, create: bool = False, alone: bool = False) -> None:
         self._path = path
@@ -48,7 +51,7 @@ class OpenFile:
             if file.users and (alone or file.is_alone):
                 raise CaseBusy(f"the case {path} is in use by another part of this program")
             file.users += 1
-            self._file: _File | None = _files.setdefault(self._key, file)
+            self._file = _files.setdefault(self._key, file)
         self.header = file.header
 
     def is_now(self, header: Header) -> None:
@@ -68,6 +71,10 @@ class OpenFile:
                 if self._made and file.header.form == "new":
                     with contextlib.suppress(OSError):
                         self._path.unlink()
+
+    def __del__(self) -> None:
+        """Release with a connection that was never closed: its number may be that of another file soon."""
+        self.release()
 
 
 def _make(path: Path) -> bool:
