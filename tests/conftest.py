@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hypothesis import settings
 
-settings.register_profile("repeat", derandomize=True, database=None)
-settings.register_profile("explore", max_examples=1000)
+settings.register_profile("repeat", derandomize=True, database=None, deadline=None)
+settings.register_profile("explore", max_examples=1000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
 sys.path.insert(0, str(Path(__file__).parent / "fixtures"))
