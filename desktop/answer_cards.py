@@ -36,8 +36,9 @@ class ItemCard(QFrame):
         self.setFrameShape(QFrame.Shape.StyledPanel)
         self.setAutoFillBackground(True)
         self.setBackgroundRole(self.palette().ColorRole.Base)
+        said_value = item["original"] or item["value"]
         value = ElidedLabel()
-        value.setText(item["value"] or item["original"])
+        value.setText(said_value)
         font = value.font()
         font.setBold(True)
         value.setFont(font)
@@ -47,7 +48,7 @@ class ItemCard(QFrame):
         snippet.setAlignment(Qt.AlignmentFlag.AlignTop)
         place = place_text(item)
         self.button = push_button("documents", place.capitalize() or "No page", lambda: self.chosen.emit(self.item))
-        self.button.setAccessibleName(f"Show {item['value'] or item['original']} on {place}")
+        self.button.setAccessibleName(f"Show {said_value} on {place}")
         self.button.setEnabled(bool(item["document"]))
         layout = QVBoxLayout(self)
         layout.setContentsMargins(8, 6, 8, 6)
@@ -74,9 +75,12 @@ class ItemCards(QWidget):
         self.cards: list[ItemCard] = []
         self._row = QHBoxLayout(self)
         self._row.setContentsMargins(0, 0, 0, 0)
+        self.hide()
 
     def show_items(self, items: Sequence[dict[str, Any]]) -> None:
-        """Show other items; none hides the cards."""
+        """Show other items; none hides the cards. Those that are there stay, and keep the keyboard."""
+        if [card.item for card in self.cards] == list(items[:MOST_CARDS]):
+            return
         for card in self.cards:
             self._row.removeWidget(card)
             card.deleteLater()

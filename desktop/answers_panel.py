@@ -5,8 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtWidgets import QHeaderView, QLabel, QSplitter, QTreeWidget, QTreeWidgetItem, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QSignalBlocker, Qt, Signal
+from PySide6.QtWidgets import (
+    QHeaderView,
+    QLabel,
+    QSplitter,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QTreeWidgetItemIterator,
+    QVBoxLayout,
+    QWidget,
+)
 
 from desktop.answer_cards import AskBack, ItemCards, place_text
 from desktop.theme import icon
@@ -15,6 +24,8 @@ from desktop.words import counted
 from desktop.workspace import Workspace
 
 _DATA = Qt.ItemDataRole.UserRole
+_SIGN = int(_DATA) + 1
+"""The name of an item's icon."""
 STATUSES: Final = {
     "found": ("check", "found, complete"),
     "partial": ("warning", "found in part"),
@@ -31,7 +42,8 @@ _NOTHING: Final[dict[str, Any]] = {
     "clarified": "",
     "question_back": "",
 }
-_HOW = {"verbatim": "word for word", "computed": "computed", "inferred": "in other words", "na": ""}
+_HOW = {"computed": "computed", "inferred": "in other words"}
+"""How a value stands in its lines, where it does not so word for word."""
 
 
 class AnswersPanel(QWidget):
@@ -50,11 +62,10 @@ class AnswersPanel(QWidget):
         self.answers: Sequence[dict[str, Any]] = ()
         self.tree = QTreeWidget()
         self.tree.setAccessibleName("Answers and their items")
-        self.tree.setHeaderLabels(["Answer", "Where", "How"])
+        self.tree.setHeaderLabels(["Answer", "Where"])
         self.tree.header().setStretchLastSection(False)
         self.tree.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         self.tree.header().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
-        self.tree.header().setSectionResizeMode(2, QHeaderView.ResizeMode.ResizeToContents)
         self.tree.currentItemChanged.connect(lambda now, before: self._chosen())
         self.question = QLabel(textFormat=Qt.TextFormat.PlainText, wordWrap=True)
         self.note = QLabel(textFormat=Qt.TextFormat.PlainText, wordWrap=True)
@@ -71,8 +82,9 @@ class AnswersPanel(QWidget):
     def show_row(self, run: str, row: str, column: str) -> None:
         """Ask for the answers of a row; the one that a column tells of is chosen."""
         if (run, row) == (self._run, self._row) and self.answers:
-            self._column = column
-            self._choose()
+            if column != self._column:
+                self._column = column
+                self._choose()
             return
         self.stop()
         self._run, self._row, self._column = run, row, column
@@ -82,6 +94,9 @@ class AnswersPanel(QWidget):
         """Show no row, and ask anew for the next one, also if it is the same."""
         self.stop()
         self._run, self._row, self.answers = "", "", ()
+        with QSignalBlocker(self.tree):
+            self.tree.clear()
+        self._show_answer(None)
 
     def stop(self) -> None:
         """Give up what is on its way."""
@@ -92,6 +107,16 @@ class AnswersPanel(QWidget):
         item = self.tree.currentItem()
         top = item.parent() or item if item is not None else None
         return None if top is None else self.answers[self.tree.indexOfTopLevelItem(top)]
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Draw the icons in the colours of another theme."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange:
+            items = QTreeWidgetItemIterator(self.tree)
+            while (item := items.value()) is not None:
+                if sign := item.data(0, _SIGN):
+                    item.setIcon(0, icon(sign))
+                items += 1
 
     def _arrange(self) -> None:
         details = QWidget()
@@ -104,7 +129,7 @@ class AnswersPanel(QWidget):
         splitter = QSplitter(Qt.Orientation.Vertical)
         splitter.addWidget(self.tree)
         splitter.addWidget(details)
-        splitter.setSizes([190, 400])
+        splitter.setSizes([150, 440])
         splitter.setStretchFactor(1, 1)
         for place in range(2):
             splitter.setCollapsible(place, False)
@@ -173,8 +198,9 @@ def _answer_item(answer: dict[str, Any]) -> QTreeWidgetItem:
     sign, words = STATUSES.get(answer["status"], ("question", answer["status"]))
     count = f", {counted(answer['count'], 'item')}" if answer["count"] > 1 else ""
     value = f": {answer['value']}" if answer["value"] else ""
-    top = QTreeWidgetItem([f"{answer['name']}{value}", f"{words}{count}", ""])
+    top = QTreeWidgetItem([f"{answer['name']}{value}", f"{words}{count}"])
     top.setIcon(0, icon(sign))
+    top.setData(0, _SIGN, sign)
     font = top.font(0)
     font.setBold(True)
     top.setFont(0, font)
@@ -182,14 +208,16 @@ def _answer_item(answer: dict[str, Any]) -> QTreeWidgetItem:
     for item in answer["items"]:
         top.addChild(_item_of(item))
     if answer["count"] > len(answer["items"]):
-        top.addChild(QTreeWidgetItem([f"and {answer['count'] - len(answer['items']):,} more", "", ""]))
+        top.addChild(QTreeWidgetItem([f"and {answer['count'] - len(answer['items']):,} more", ""]))
     return top
 
 
 def _item_of(item: dict[str, Any]) -> QTreeWidgetItem:
-    told = QTreeWidgetItem([item["value"] or item["original"], place_text(item), _HOW.get(item["method"], "")])
+    where = ", ".join(text for text in (place_text(item), _HOW.get(item["method"], "")) if text)
+    told = QTreeWidgetItem([item["value"] or item["original"], where])
     told.setData(0, _DATA, item)
     told.setToolTip(0, "\n".join(text for text in (item["snippet"], item["problem"]) if text))
     if item["problem"]:
         told.setIcon(0, icon("warning"))
+        told.setData(0, _SIGN, "warning")
     return told

@@ -120,14 +120,14 @@ class ResultsLayout(QWidget):
         self.clear_choices()
         self.groups.show_run(run, columns)
         self.charts.show_run(run, columns)
-        self._sides.setTabVisible(1, any(column.resolved_by for column in columns))
+        for part, is_offered in (
+            (self.names, any(column.resolved_by for column in columns)),
+            (self.answers, any(column.answer for column in columns)),
+        ):
+            if not is_offered and self._sides.currentWidget() is part:
+                self._sides.setCurrentWidget(self.evidence)
+            self._sides.setTabVisible(self._sides.indexOf(part), is_offered)
         self._stack.setCurrentIndex(0)
-
-    def offer_answers(self, *, on: bool) -> None:
-        """Offer the answers of a row, or take them away where the run asked no questions."""
-        if not on and self.side is self.answers:
-            self.open_side(self.evidence)
-        self._sides.setTabVisible(self._sides.indexOf(self.answers), on)
 
     def show_total(self, text: str, hint: str) -> None:
         """Say how many rows there are, or in place of the table why there is none."""

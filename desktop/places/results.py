@@ -41,8 +41,6 @@ class ResultsPlace(Place):
         self.charts, self.groups = self.parts.charts, self.parts.groups
         self.columns = ResultsColumns(self.model, self.table, self.groups)
         self._document = ""
-        self._answered: frozenset[str] = frozenset()
-        """Columns that tell of the answer to a question."""
         self._asked_again = False
         self._own_keys: list[QAction] = []
         self._follow = QTimer(self, interval=_FOLLOW_MILLISECONDS, singleShot=True)
@@ -140,7 +138,7 @@ class ResultsPlace(Place):
 
     def show_answers(self) -> None:
         """Show what was answered of the current row."""
-        if self._answered and self.table.currentIndex().isValid():
+        if any(column.answer for column in self.model.columns) and self.table.currentIndex().isValid():
             self.parts.open_side(self.answers)
             self._show_current()
         else:
@@ -241,10 +239,9 @@ class ResultsPlace(Place):
             self.show_run(with_rows[0]["id"])
 
     def _show_table(self, table: dict[str, Any]) -> None:
-        columns = [ResultColumn(c["name"], c["kind"], c["resolved_by"]) for c in table["columns"]]
+        columns = [ResultColumn(**column) for column in table["columns"]]
         self._document = ""
         self.answers.forget()
-        self.workspace.ask("answers.questions", self._show_questions, run=table["run"])
         self.model.show_run(table["run"], columns)
         self.table.show_columns()
         self.parts.show_columns(table["run"], columns)
@@ -253,11 +250,6 @@ class ResultsPlace(Place):
         self._tell_shown()
         if not table["rows"]:
             self.parts.show_hint(_NO_ROWS)
-
-    def _show_questions(self, questions: list[dict[str, Any]]) -> None:
-        suffixes = ("", "_status", "_note", "_items")
-        self._answered = frozenset(f"{asked['name']}{suffix}" for asked in questions for suffix in suffixes)
-        self.parts.offer_answers(on=bool(questions))
 
     def _not_shown(self, message: str, advice: str) -> None:
         self.workspace.said.emit(message, advice)
@@ -289,7 +281,7 @@ class ResultsPlace(Place):
         if self._fold(index):
             return
         column = self.model.column_of(index)
-        if column is not None and column.name in self._answered:
+        if column is not None and column.answer:
             self.show_answers()
         else:
             self.open_evidence()

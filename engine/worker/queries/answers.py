@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from engine.results.answers import QuestionColumn, ShownAnswer, answers_of, question_columns
+from engine.results.answers import ShownAnswer, answers_of
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
-
-
-@query("answers.questions")
-def questions(desk: Desk, *, case: str, run: str) -> tuple[QuestionColumn, ...]:
-    """List the questions that a run asked by the operator `answer`."""
-    return question_columns(desk.reading(case), run)
 
 
 @query("answers.row")
