@@ -80,5 +80,8 @@ def test_what_the_user_has_said_is_asked_with_the_question_and_nothing_more_is_a
     bench, row = run([], {}, more)
     assert "What is meant: the amended one" in prompt_of(bench.calls[0])
     assert row["answer_status"] == "none"
+
+
+def test_without_it_the_user_is_asked(run):
     _, row = run([], {}, ", clarification: Which?")
     assert (row["answer_status"], row["answer_note"]) == ("clarify", "Please say: Which?")

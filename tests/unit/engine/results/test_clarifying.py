@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.errors import UsageError
+from engine.language.yaml_reader import read_yaml
 from engine.results.clarifying import LONGEST, clarified_text, clarify
 
 LISTED = """# mine
@@ -36,9 +37,9 @@ def test_the_key_is_added_changed_and_taken_away():
 
 def test_a_question_alone_becomes_a_list_of_one():
     said = clarified_text(ALONE, "ask", "answer", "that of a year")
-    assert "question: How much is the rent?\n" in said
-    assert "    rounds: 1\n" in said
-    assert "clarified: that of a year" in said
+    (operation,) = read_yaml(said)[0]["operations"]
+    asked = {"name": "answer", "question": "How much is the rent?", "clarified": "that of a year"}
+    assert operation == {"name": "ask", "type": "answer", "rounds": 1, "questions": [asked]}
     assert clarified_text(said, "ask", "answer", "x").count("clarified") == 1
 
 
