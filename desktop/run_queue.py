@@ -172,7 +172,7 @@ class RunQueue(QObject):
         self.changed.emit()
 
     def _edit(self, query: str, then: Callable[[list[dict[str, Any]]], None] | None = None, **given: Any) -> None:
-        """Change the queue. The worker answers edits in order: the last answer has them all, others undo some.
+        """Change the queue. The worker answers edits in order: the last answer has them all, one before lacks some.
 
         `then` gets the queue with this edit, while the case is the same.
         """

@@ -74,8 +74,8 @@ class Improvement(QObject):
             return
         if not self.tree.has_words:
             self._space.client.ask("build.directives", self._take_words)
-        self._look_at_queue()
-        self._space.ask("pipelines.list", self._take_questions)
+        # the question built last is chosen where none is, so the queue comes first
+        self._look_at_queue(lambda: self._space.ask("pipelines.list", self._take_questions))
         self._learn()
 
     def choose(self, pipeline: str) -> None:
@@ -184,14 +184,19 @@ class Improvement(QObject):
         if pipeline:
             self._space.ask("build.last", told, pipeline=pipeline)
 
-    def _look_at_queue(self) -> None:
+    def _look_at_queue(self, then: Callable[[], object] = lambda: None) -> None:
+        case = self._space.case
+
         def told(entries: list[dict[str, Any]]) -> None:
+            if case != self._space.case:
+                return
             self._entries = [entry for entry in entries if entry["kind"] == "build"]
             mine = [entry for entry in self._entries if self._is_ours(entry["pipeline"])]
             self.entry = mine[-1] if mine else None
             self.state_changed.emit()
+            then()
 
-        if self._space.case:
+        if case:
             self._space.ask("queue.show", told)
 
     def _look_at_job(self) -> None:

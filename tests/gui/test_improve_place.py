@@ -353,3 +353,20 @@ def test_gold_time_and_verdict_are_said_in_words() -> None:
     told = verdict_text({**last, "sample": {"rows": 8, "of": 40}, "reuse": reuse}, "")
     assert told.startswith("Your own question stays: no plan did better.")
     assert "The time was over after 1 min, tried on 8 of 40 rows; 3 outputs of 4 were there from before." in told
+
+
+def test_the_question_that_was_built_is_shown_however_late_the_queue_comes(
+    qtbot: QtBot, start_window: Callable[[float], MainWindow], short_case: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = start_window(0.0)
+    place = opened(qtbot, window, short_case)
+    model, client = place.improvement, window.workspace.client
+    asked: list[tuple[str, Callable[[object], None]]] = []
+    monkeypatch.setattr(client, "ask", lambda query, then, *rest, **given: asked.append((query, then)))
+    model.pipeline = ""
+    model.load()
+    assert [query for query, _ in asked] == ["queue.show"]
+    asked.pop()[1]([{"id": 1, "kind": "build", "pipeline": "later", "state": "finished"}])
+    assert [query for query, _ in asked] == ["pipelines.list"]
+    asked.pop()[1]([{"path": name, "name": name} for name in ("first", "later")])
+    assert model.pipeline == "later"
