@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from desktop.answers_panel import AnswersPanel
 from desktop.buttons import choice_box, push_button
 from desktop.charts_panel import ChartsPanel
 from desktop.evidence_panel import EvidencePanel
@@ -30,7 +31,7 @@ from desktop.workspace import Workspace
 
 
 class ResultsLayout(QWidget):
-    """Groups at the left, table and charts in the middle, evidence and names at the right."""
+    """Groups at the left, table and charts in the middle, evidence, names and answers at the right."""
 
     run_chosen = Signal(str)
     side_changed = Signal()
@@ -45,6 +46,7 @@ class ResultsLayout(QWidget):
         self._table = table
         self.evidence = EvidencePanel(workspace)
         self.names = NamesPanel(workspace)
+        self.answers = AnswersPanel(workspace)
         self.charts = ChartsPanel(workspace, selection)
         self.groups = GroupsPanel(workspace, selection)
         self.progress = QProgressBar()
@@ -62,9 +64,10 @@ class ResultsLayout(QWidget):
         self.tabs.addTab(self.charts, "Charts")
         self.tabs.currentChanged.connect(lambda index: self.charts.refresh())
         self._sides = QTabWidget()
-        self._sides.setAccessibleName("Evidence and names")
+        self._sides.setAccessibleName("Evidence, names and answers")
         self._sides.addTab(self.evidence, "Evidence")
         self._sides.addTab(self.names, "Name")
+        self._sides.addTab(self.answers, "Answers")
         self._sides.currentChanged.connect(lambda index: self.side_changed.emit())
         self._sides.hide()
         self._arrange(workspace, place)
@@ -80,7 +83,7 @@ class ResultsLayout(QWidget):
         return self._sides.currentWidget() if self.side_is_open else None
 
     def open_side(self, part: QWidget) -> None:
-        """Open the evidence or the name beside the table."""
+        """Open the evidence, the name or the answers beside the table."""
         self._sides.setCurrentWidget(part)
         self._sides.show()
 
@@ -117,7 +120,13 @@ class ResultsLayout(QWidget):
         self.clear_choices()
         self.groups.show_run(run, columns)
         self.charts.show_run(run, columns)
-        self._sides.setTabVisible(1, any(column.resolved_by for column in columns))
+        for part, is_offered in (
+            (self.names, any(column.resolved_by for column in columns)),
+            (self.answers, any(column.answer for column in columns)),
+        ):
+            if not is_offered and self._sides.currentWidget() is part:
+                self._sides.setCurrentWidget(self.evidence)
+            self._sides.setTabVisible(self._sides.indexOf(part), is_offered)
         self._stack.setCurrentIndex(0)
 
     def show_total(self, text: str, hint: str) -> None:

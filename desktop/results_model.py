@@ -27,6 +27,7 @@ class ResultColumn:
     name: str
     kind: str
     resolved_by: str = ""
+    answer: str = ""
 
 
 class ResultsModel(PagedModel):
@@ -216,7 +217,7 @@ class ResultsModel(PagedModel):
                 shown = text if len(text) <= _TIP_CHARACTERS else f"{text[:_TIP_CHARACTERS]}…"
                 return "\n".join((shown, *_tips(row, place, self.columns[place].name))) or None
             case Qt.ItemDataRole.DecorationRole:
-                name = "edit" if place in row["corrected"] else "not_located" if place in row["missing"] else ""
+                name = _sign(row, place, self.columns[place].name)
                 return icon(name) if name else None
         return None
 
@@ -228,6 +229,13 @@ class ResultsModel(PagedModel):
         if str(value) != row["cells"][index.column() - 1]:
             self.edited.emit(row["id"], self.columns[index.column() - 1].name, str(value))
         return True
+
+
+def _sign(row: Mapping[str, Any], place: int, name: str) -> str:
+    """Return the icon of a cell, empty for most."""
+    if place in row["corrected"]:
+        return "edit"
+    return "not_located" if place in row["missing"] else "warning" if row["doubts"].get(name) else ""
 
 
 def _told(row: Mapping[str, Any], place: int, name: str) -> list[str]:

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QAbstractItemView, QTableView, QWidget
 
 from desktop.filter_header import FilterHeader
 from desktop.heading_delegate import HeadingDelegate
-from desktop.results_model import ResultsModel
+from desktop.results_model import ResultColumn, ResultsModel
 
 _LAYOUT = "results_columns"
 _WIDTHS = {"review": 96, "number": 84, "flag": 72, "date": 104, "text": 190, "list": 240}
@@ -58,7 +58,7 @@ class ResultsTable(QTableView):
         for number, column in enumerate(self._results.columns, 1):
             layout = kept.get(column.name, {})
             self.setColumnWidth(number, int(layout.get("width", _WIDTHS.get(column.kind, _WIDTHS["text"]))))
-            self.setColumnHidden(number, bool(layout.get("hidden", False)))
+            self.setColumnHidden(number, bool(layout.get("hidden", _is_detail(column))))
         self._pinned_names = [c.name for c in self._results.columns if kept.get(c.name, {}).get("pinned")]
         self._arrange()
 
@@ -254,6 +254,11 @@ class ResultsTable(QTableView):
             kept[name] = {"width": width, "hidden": hidden, "pinned": name in self._pinned_names}
         recent = dict(list(kept.items())[-_MOST_KEPT:])
         self._settings.setValue(_LAYOUT, json.dumps(recent))
+
+
+def _is_detail(column: ResultColumn) -> bool:
+    """Say whether a column holds what the panel of answers shows: it is hidden until somebody wants to see it."""
+    return bool(column.answer) and column.name == f"{column.answer}_items"
 
 
 def _set_up(view: QTableView) -> None:

@@ -67,6 +67,7 @@ class RunQueue(QObject):
         workspace.case_opened.connect(lambda path: self._opened())
         workspace.run_wanted.connect(self.add)
         workspace.build_wanted.connect(self.add_build)
+        workspace.clarify_wanted.connect(self.clarify)
         workspace.job.finished.connect(self._finished)
         workspace.job.failed.connect(self._failed)
         workspace.client.ready.connect(self.load)
@@ -117,6 +118,21 @@ class RunQueue(QObject):
 
         known = {"pipeline": pipeline, "input": given, "kind": "build", "options": dict(options)}
         self._edit("queue.add", added, **known)
+
+    def clarify(self, run: str, operator: str, question: str, said: str) -> None:
+        """Keep what a person says that a question of a run means, and ask it again, now or when it is its turn."""
+        going = self.current if self._space.job.run_id == run else 0
+        of_run = next((entry["id"] for entry in self.entries if entry["run_id"] == run), going)
+
+        def added(entries: list[dict[str, Any]]) -> None:
+            self._take(entries)
+            waiting = next((entry for entry in reversed(entries) if entry["state"] == "waiting"), None)
+            begun = waiting is not None and self.start(waiting["id"])
+            how = "is asked again now" if begun else "is asked again when what goes on has ended"
+            self._space.said.emit(f"{question} {how}. All other answers are kept.", "")
+
+        known = {"run": run, "operator": operator, "question": question, "said": said, "entry": of_run}
+        self._edit("queue.clarify", added, **known)
 
     def remove(self, id: int) -> None:
         """Take an entry off; not the one that goes on."""

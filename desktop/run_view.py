@@ -8,6 +8,7 @@ from typing import Any
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QLabel, QSplitter, QTabWidget, QVBoxLayout, QWidget
 
+from desktop.asked_back_panel import AskedBackPanel
 from desktop.live_rows_model import LiveRowsModel
 from desktop.rows_model import ROW_ROLE, Column, RowsModel
 from desktop.tables import make_table
@@ -64,9 +65,12 @@ class RunView(QWidget):
         self.row_table.horizontalHeader().setStretchLastSection(True)
         self.reason_table = make_table(self.reasons, "Why rows were turned down")
         self.tabs = QTabWidget()
-        self.tabs.setAccessibleName("Latest rows, and why rows were turned down")
+        self.tabs.setAccessibleName("Latest rows, why rows were turned down, and what is asked back")
         self.tabs.addTab(self.row_table, "Latest rows")
         self.tabs.addTab(self.reason_table, "Turned down")
+        self.asked_back = AskedBackPanel(workspace)
+        self.tabs.addTab(self.asked_back, "Asks back")
+        self.tabs.setTabVisible(2, False)
         self._refresh = QTimer(self, interval=_ROWS_MILLISECONDS, singleShot=True)
         self._refresh.timeout.connect(self._refresh_rows)
         self._lay_out()
@@ -76,6 +80,7 @@ class RunView(QWidget):
         """Show another run."""
         self.operators.show_rows([])
         self.reasons.show_rows([])
+        self._show_asked_back({})
         self.meters.setText("")
         self.rows.operator = ""
         self.rows.begin()
@@ -120,8 +125,15 @@ class RunView(QWidget):
         self.reasons.show_rows([*run["reasons"], *([more] if others else [])])
         turned_down = sum(reason["rows"] for reason in self.reasons.rows)
         self.tabs.setTabText(1, f"Turned down ({turned_down:,})" if turned_down else "Turned down")
+        self._show_asked_back(run)
         if not self._refresh.isActive():
             self._refresh.start()
+
+    def _show_asked_back(self, run: Mapping[str, Any]) -> None:
+        asked = run.get("asked_back", [])
+        self.asked_back.show_questions(str(run.get("run_id", "")), asked)
+        self.tabs.setTabVisible(2, bool(asked))
+        self.tabs.setTabText(2, f"Asks back ({len(asked)})")
 
     def _refresh_rows(self) -> None:
         if self.isVisible():

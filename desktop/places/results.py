@@ -37,10 +37,11 @@ class ResultsPlace(Place):
         self.table = ResultsTable(self.model, workspace.settings)
         self.parts = ResultsLayout(workspace, self.table, lambda: self.model.selection, self)
         self.review = ResultsReview(workspace, self.model, self.table, self.parts.progress)
-        self.evidence, self.names = self.parts.evidence, self.parts.names
+        self.evidence, self.names, self.answers = self.parts.evidence, self.parts.names, self.parts.answers
         self.charts, self.groups = self.parts.charts, self.parts.groups
         self.columns = ResultsColumns(self.model, self.table, self.groups)
         self._document = ""
+        self._asked_again = False
         self._own_keys: list[QAction] = []
         self._follow = QTimer(self, interval=_FOLLOW_MILLISECONDS, singleShot=True)
         self._follow.timeout.connect(self._show_current)
@@ -63,7 +64,8 @@ class ResultsPlace(Place):
         for action in self._own_keys:
             action.setEnabled(False)
         self._follow.stop()
-        for part in (self.model, self.evidence, self.evidence.viewer, self.names, self.charts, self.groups):
+        viewers = self.evidence.viewer, self.answers.viewer
+        for part in (self.model, self.evidence, *viewers, self.names, self.answers, self.charts, self.groups):
             part.stop()
 
     def copy(self) -> bool:
@@ -99,6 +101,7 @@ class ResultsPlace(Place):
         add("Acce&pt the cell", lambda: review.judge("accept", cell=True), "Ctrl+Shift+Y")
         add("Re&ject the cell", lambda: review.judge("reject", cell=True), "Ctrl+Shift+X")
         add("&Open the evidence", self.open_evidence, "Ctrl+E", "documents")
+        add("Show the ans&wers of the row", self.show_answers, "Ctrl+Alt+Q", "question")
         add("Show the docu&ment in Documents", self.open_document, "Ctrl+Shift+D")
         add("&Filter this column", self.table.focus_filter, "Ctrl+Shift+F", "search")
         add("&Show all rows", self.clear_filters, "Ctrl+Shift+E")
@@ -128,10 +131,18 @@ class ResultsPlace(Place):
             self._show_current()
 
     def open_document(self) -> None:
-        """Show the page of the evidence in Documents."""
-        viewer = self.evidence.viewer
+        """Show the page of the evidence, or of the answer, in Documents."""
+        viewer = self.answers.viewer if self.parts.side is self.answers else self.evidence.viewer
         if viewer.document:
             self.workspace.document_wanted.emit(viewer.document, viewer.page, viewer.line)
+
+    def show_answers(self) -> None:
+        """Show what was answered of the current row."""
+        if any(column.answer for column in self.model.columns) and self.table.currentIndex().isValid():
+            self.parts.open_side(self.answers)
+            self._show_current()
+        else:
+            self.workspace.said.emit("There are no answers.", "They come from a question with a step Answer.")
 
     def show_name(self) -> None:
         """Show how the name in the current cell came about."""
@@ -177,6 +188,8 @@ class ResultsPlace(Place):
         self.parts.choice_changed.connect(self._filter)
         self.parts.side_changed.connect(self._follow.start)
         self.evidence.closed.connect(self._close_side)
+        self.answers.closed.connect(self._close_side)
+        self.answers.asked.connect(self._wait_for_answer)
         self.names.place_wanted.connect(self._show_place)
         self.groups.picked.connect(self.table.set_filter)
         self.groups.grouped.connect(self.model.group_by)
@@ -198,14 +211,20 @@ class ResultsPlace(Place):
             self.review.changed()
             self.groups.refresh()
             self.charts.refresh()
+            self.answers.forget()
             if self.parts.side_is_open:
                 self._follow.start()
             self.workspace.correction_made.emit()
 
     def _run_finished(self, run: str) -> None:
         self._ask_runs()
-        if not self.run:
+        if not self.run or self._asked_again:
+            self._asked_again = False
             self.show_run(run)
+
+    def _wait_for_answer(self) -> None:
+        """Show the next run that ends: it is the one with the question that is asked again."""
+        self._asked_again = True
 
     def _ask_runs(self) -> None:
         if self.workspace.case:
@@ -220,8 +239,9 @@ class ResultsPlace(Place):
             self.show_run(with_rows[0]["id"])
 
     def _show_table(self, table: dict[str, Any]) -> None:
-        columns = [ResultColumn(c["name"], c["kind"], c["resolved_by"]) for c in table["columns"]]
+        columns = [ResultColumn(**column) for column in table["columns"]]
         self._document = ""
+        self.answers.forget()
         self.model.show_run(table["run"], columns)
         self.table.show_columns()
         self.parts.show_columns(table["run"], columns)
@@ -257,8 +277,13 @@ class ResultsPlace(Place):
             self.table.go_to(0, 1)
 
     def _open(self, index: QModelIndex) -> None:
-        """Open the evidence of a cell; fold or unfold a heading."""
-        if not self._fold(index):
+        """Open the evidence of a cell, or the answer that it tells of; fold or unfold a heading."""
+        if self._fold(index):
+            return
+        column = self.model.column_of(index)
+        if column is not None and column.answer:
+            self.show_answers()
+        else:
             self.open_evidence()
 
     def _fold(self, index: QModelIndex) -> bool:
@@ -277,6 +302,8 @@ class ResultsPlace(Place):
                 self.names.show_name(self.run, column.name, str(index.data() or ""))
             else:
                 self.names.clear(f"{column.name}: nothing decided which of its values are one.")
+        elif self.parts.side is self.answers:
+            self.answers.show_row(self.run, row["id"], column.name)
         else:
             self.evidence.show_cell(self.run, row["id"], column.name)
 
@@ -285,7 +312,8 @@ class ResultsPlace(Place):
         self.evidence.show_place(place)
 
     def _close_side(self) -> None:
-        self.evidence.viewer.stop()
+        for viewer in (self.evidence.viewer, self.answers.viewer):
+            viewer.stop()
         self.parts.close_side()
         self.table.setFocus()
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine.answers.contract import Answer, Item, Shape, Status
+from engine.answers.pointing import Pointer
 from engine.answers.specs import identity_of
 
 Move = Literal["ship", "widen", "reread", "not_found", "clarify", "conflict"]
@@ -17,7 +18,9 @@ class Situation:
 
     `strong` is context_completeness_strong: what code saw beyond the lines shown, None where it could not tell.
     `can_widen`: there is more of the document, and a round left; `can_reread`: a page could be read another way.
-    `clarification` is what to ask the user if nothing is found, "" where the question is clear.
+    `clarification` is what to ask the user if nothing is found, "" where the question is clear; who has answered that
+    already is not asked back again (`may_ask_back`). `pointer`: the lines say that the answer goes on where nothing was
+    shown.
     """
 
     answer: Answer
@@ -26,6 +29,8 @@ class Situation:
     can_widen: bool = False
     can_reread: bool = False
     clarification: str = ""
+    may_ask_back: bool = True
+    pointer: Pointer | None = None
 
     @property
     def is_incomplete(self) -> bool:
@@ -35,6 +40,8 @@ class Situation:
     @property
     def question_back(self) -> str:
         """Return what to ask the user; "" for nothing."""
+        if not self.may_ask_back:
+            return ""
         return self.clarification or str(self.answer.signals.get("suggested_clarification") or "")
 
 

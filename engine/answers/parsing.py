@@ -29,7 +29,7 @@ class Parsed:
     """What is asked, and where to look for it.
 
     `scope` are titles or numbers of sections; `clarification` is the question back where nobody could tell what is
-    meant, "" else.
+    meant, "" else; `clarified` what the user has said is meant.
     """
 
     question: str
@@ -38,11 +38,17 @@ class Parsed:
     type: ValueType = _TEXT
     shape: Shape = "single"
     clarification: str = ""
+    clarified: str = ""
+
+    @property
+    def meant(self) -> str:
+        """Return the question with what the user has said of it."""
+        return f"{self.question} {self.clarified}".rstrip()
 
     @property
     def query(self) -> str:
         """Return the words to search for."""
-        return " ".join([self.question, *self.keywords])
+        return " ".join([self.meant, *self.keywords])
 
 
 def parse_schema(types: Sequence[str]) -> dict[str, Any]:

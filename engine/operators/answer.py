@@ -30,7 +30,8 @@ class AskedQuestion:
     """One question, and what the pipeline says of it; what is None or empty the model is asked to work out.
 
     `type` is a value type, `fields` those of a table's columns or of a nested value. `keywords` and `scope` (titles or
-    numbers of sections) say where to look; `clarification` what to ask the user if nothing is found.
+    numbers of sections) say where to look; `clarification` what to ask the user if nothing is found, `clarified` what
+    the user has answered to that: it is said with the question, and nothing more is asked back.
     """
 
     question: Template
@@ -41,6 +42,7 @@ class AskedQuestion:
     keywords: tuple[str, ...] = ()
     scope: tuple[str, ...] = ()
     clarification: str = ""
+    clarified: str = ""
 
     def __post_init__(self) -> None:
         if not self.question.text.strip():

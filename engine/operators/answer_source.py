@@ -59,7 +59,7 @@ class Source:
         if node.retrieval == "whole" or tools.count_tokens(whole.render()) <= budget:
             return whole
         named = self.passages.in_sections(parsed.scope)
-        order = await self.passages.ranking(query_of(parsed), parsed.question, node.retrieval, tools.embed)
+        order = await self.passages.ranking(query_of(parsed), parsed.meant, node.retrieval, tools.embed)
         return choose(self.passages, order, first=named, budget=budget, count=tools.count_tokens)
 
     async def more(
@@ -83,7 +83,7 @@ class Source:
         following = [place for place in unseen if self.passages.ranges[place].start - 1 in seen] if goes_on else []
         named = [place for place in self.passages.in_sections([*parsed.scope, *discovered]) if place in unseen]
         query = query_of(parsed, discovered)
-        question = " ".join([parsed.question, *discovered])
+        question = " ".join([parsed.meant, *discovered])
         order = await self.passages.ranking(query, question, node.retrieval, tools.embed)
         ranked = [place for place in order if place in unseen]
         first = [*following, *named]

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from engine.answers.checking import Checked, Checker, PageOf
-from engine.answers.contract import Answer, Dropped, Item, Status
+from engine.answers.contract import Answer, Item, Status
 from engine.answers.dispatching import Move, Situation, dispatch, status_of
 from engine.answers.parsing import Parsed
+from engine.answers.pointing import Pointer, pointer_of
 from engine.answers.reply import Form
 from engine.answers.shaping import Cell, cell_of, items_cell, merge
 from engine.answers.shown import Shown
@@ -18,12 +19,13 @@ from engine.answers.telling import note_of, trace_of
 from engine.errors import DocumentError
 from engine.language.templates import prompt_template
 from engine.operators.accounting import text_of
-from engine.operators.answer_source import Source, around
+from engine.operators.answer_source import Source
 from engine.operators.asking import Question, ask_reply, fits
 from engine.operators.base import Tools
 from engine.operators.question import prompt_tokens, reply_room
 from engine.operators.question_parsing import parse_question
 from engine.operators.replies import ask_once
+from engine.operators.second_look import SecondLook, takes_second_looks
 from engine.rows import Row, Span
 from models.protocol import Reply
 
@@ -33,9 +35,6 @@ if TYPE_CHECKING:
 
 SETS = ("list", "table", "tree")
 """Shapes that can be cut off: where what lies beyond the lines shown decides whether the answer is whole."""
-
-AROUND = 3
-"""Lines before and after a citation that a second look is shown."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,7 @@ class _Rounds:
             if shown is None:
                 break
             reply, checked = await self._ask(shown, number)
-            answer = await self._second_look(shown, checked.answer)
+            answer = await self._looked_at(shown, checked.answer)
             self.found = merge(self.found, answer)
             self.seen |= shown.pieces
             strong = self._strong()
@@ -117,7 +116,7 @@ class _Rounds:
             return before
         shown = other.shown
         reply, checked = await self._ask(shown, number, other.page_of)
-        answer = other.in_document(await self._second_look(shown, checked.answer))
+        answer = other.in_document(await self._looked_at(shown, checked.answer, other.page_of))
         if answer.items:
             self.found = replace(answer, dropped=(*self.found.dropped, *answer.dropped))
         situation = self._situation(self._strong(), None)
@@ -140,13 +139,15 @@ class _Rounds:
             can_widen=further is not None,
             can_reread=can_reread,
             clarification=self.parsed.clarification,
+            may_ask_back=not self.parsed.clarified,
+            pointer=self._pointer(),
         )
 
     # -- asking --------------------------------------------------------------------------------------------------
 
     async def _ask(self, shown: Shown, number: int, page_of: PageOf | None = None) -> tuple[Reply, Checked]:
         """Ask about the lines shown; once more with what the check says, where most of the items do not pass it."""
-        checker = Checker(shown, self.node.accept, page_of or self.source.page_of)
+        checker = self._checker(shown, page_of)
         question = self._question(shown, number)
         reply = await ask_reply(self.node, question, self.tools)
         checked = checker.check(self.form, reply.value)
@@ -169,7 +170,9 @@ class _Rounds:
             document=document,
             is_whole=shown.is_whole,
             question=self.parsed.question,
+            clarified=self.parsed.clarified,
             shape=self.form.shape,
+            is_looked_at=takes_second_looks(self.node, self.form),
             headers=self.form.has_free_headers,
             signals=self.form.told_signals(),
         )
@@ -191,39 +194,12 @@ class _Rounds:
         room -= prompt_tokens(self.node, empty, self.tools)
         return room if self.node.retrieval == "whole" else min(self.node.passage_tokens, room)
 
-    async def _second_look(self, shown: Shown, answer: Answer) -> Answer:
-        """Ask of each item by itself whether it answers the question; a small model finds an answer in everything."""
-        if not self.node.second_look or self.form.shape not in ("single", "list") or self.form.type.name == "boolean":
-            return answer
-        kept: list[Item] = []
-        dropped = list(answer.dropped)
-        for item in answer.items:
-            if await self._holds(shown, item):
-                kept.append(item)
-            else:
-                dropped.append(Dropped(item.value, item.spans, "at a second look its lines do not answer the question"))
-        return replace(answer, items=tuple(kept), dropped=tuple(dropped))
+    def _checker(self, shown: Shown, page_of: PageOf | None) -> Checker:
+        return Checker(shown, self.node.accept, page_of or self.source.page_of)
 
-    async def _holds(self, shown: Shown, item: Item) -> bool:
-        rendered = prompt_template("answers/second_look").render(
-            snippet=around(shown, item.spans, AROUND), value=item.original, question=self.parsed.question
-        )
-        question = Question(
-            prompt=rendered.strip(),
-            json_schema={
-                "type": "object",
-                "properties": {"answers": {"type": "boolean"}},
-                "required": ["answers"],
-                "additionalProperties": False,
-            },
-            form="",
-            bare="answers",
-            task=f"answer {self.asked.name} second look",
-            row_id=self.row.id,
-            values=self.row.values,
-        )
-        asking = replace(self.node, validate=(), gleaning=None, agree=None)
-        return bool((await ask_reply(asking, question, self.tools)).value["answers"])
+    async def _looked_at(self, shown: Shown, answer: Answer, page_of: PageOf | None = None) -> Answer:
+        look = SecondLook(self.node, self.asked.name, self.parsed, self.form, self.row, self.tools)
+        return await look.check(shown, answer, self._checker(shown, page_of))
 
     # -- looking further -----------------------------------------------------------------------------------------
 
@@ -233,14 +209,26 @@ class _Rounds:
             self.node,
             self.parsed,
             frozenset(self.seen),
-            discovered=self.found.listed("llm_discovered_keywords"),
+            discovered=[*self.found.listed("llm_discovered_keywords"), *self._pointed_to()],
             goes_on=strong is False,
             budget=self._budget(),
             tools=self.tools,
         )
 
     def _strong(self) -> bool | None:
+        """Say whether what was shown holds all of the answer; a pointer to what was not shown says that it does not."""
+        if self._pointed_to():
+            return False
         return self.source.completeness(frozenset(self.seen), self.found.items)
+
+    def _pointer(self) -> Pointer | None:
+        if self.form.shape not in SETS:
+            return None
+        return pointer_of(Shown.of(self.source.text, self.seen), self.found.items, self.source.page_of)
+
+    def _pointed_to(self) -> list[str]:
+        pointer = self._pointer()
+        return [pointer.target] if pointer is not None else []
 
     # -- telling -------------------------------------------------------------------------------------------------
 

@@ -26,7 +26,7 @@ async def parse_question(node: Answer, asked: AskedQuestion, row: Row, tools: To
     if asked.needs_parsing:
         types = answer_types()
         told = Question(
-            prompt=prompt_template("answers/parse").render(question=question).strip(),
+            prompt=prompt_template("answers/parse").render(question=question, clarified=asked.clarified).strip(),
             json_schema=parse_schema(types),
             form=parse_form(types),
             task="parse question",
@@ -41,5 +41,6 @@ async def parse_question(node: Answer, asked: AskedQuestion, row: Row, tools: To
         scope=asked.scope or parsed.scope,
         type=asked.type or parsed.type,
         shape=asked.shape or parsed.shape,
-        clarification=asked.clarification or parsed.clarification,
+        clarification="" if asked.clarified else asked.clarification or parsed.clarification,
+        clarified=asked.clarified,
     )

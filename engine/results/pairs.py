@@ -31,7 +31,9 @@ def questions_folder(case: Path) -> Path:
 
 
 def pipeline_of(case: Case, run_id: str) -> Path:
-    """Find the pipeline beside the case that a run was made from, pairs of names aside; write it if there is none.
+    """Find the pipeline beside the case that a run was made from; write it if there is none.
+
+    What a person has decided since is no difference: pairs of names, and what questions mean (`clarified`).
 
     Raises ExportError or DiskFull when it cannot be written.
     """
@@ -121,6 +123,8 @@ def _without_pairs(text: str) -> Any:
     for operation in found.get("operations", ()):
         for kind in KINDS:
             operation.pop(kind, None)
+        for asked in operation.get("questions", ()):
+            asked.pop("clarified", None)
     return found
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import psutil
 
+from engine.answers.telling import questions_back
 from engine.executor.events import Event
 from engine.executor.run_state import OperatorState, RunState
 from engine.operators.base import Outcome
@@ -51,6 +52,16 @@ class ReasonLine:
 
 
 @dataclass(frozen=True, slots=True)
+class AskedBack:
+    """What an operator asks the user about one of its questions, and for how many rows so far."""
+
+    operator: str
+    question: str
+    text: str
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
 class RunProgress(Event):
     """How far a run is, told about twice a second.
 
@@ -74,6 +85,7 @@ class RunProgress(Event):
     memory_bytes: int
     reasons: tuple[ReasonLine, ...]
     other_reasons: int
+    asked_back: tuple[AskedBack, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +113,7 @@ class LiveRun:
         self.state = RunState()
         self.memory_bytes = 0
         self._reasons: Counter[tuple[str, str, str]] = Counter()
+        self._asked_back: Counter[tuple[str, str, str]] = Counter()
         self._rows: dict[str, OrderedDict[str, LiveRow]] = {}
         self._lock = threading.Lock()
 
@@ -115,6 +128,7 @@ class LiveRun:
                 self._reasons[operator, "rejected", rejected.reason] += 1
             for failed in outcome.failed:
                 self._reasons[operator, "failed", failed.error] += 1
+            self._asked_back.update((operator, *told) for row in outcome.rows for told in questions_back(row.values))
             kept = self._rows.setdefault(operator, OrderedDict())
             for row in outcome.rows[-KEPT_ROWS:]:
                 kept[row.id] = LiveRow(row.id, preview(row))
@@ -136,6 +150,7 @@ class LiveRun:
         with self._lock:
             told = self._reasons.most_common(TOLD_REASONS)
             others = self._reasons.total() - sum(count for _, count in told)
+            asked_back = self._asked_back.most_common(TOLD_REASONS)
             rejected: Counter[str] = Counter()
             for (operator, fate, _), count in self._reasons.items():
                 rejected[operator] += count if fate == "rejected" else 0
@@ -159,6 +174,7 @@ class LiveRun:
             memory_bytes=self.memory_bytes,
             reasons=tuple(ReasonLine(*key, count) for key, count in told),
             other_reasons=others,
+            asked_back=tuple(AskedBack(*key, count) for key, count in asked_back),
         )
 
 

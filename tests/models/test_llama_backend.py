@@ -14,6 +14,7 @@ from llama_cpp import llama_print_system_info
 
 from models.errors import InvalidSchema, ModelCrashed, OutOfTokens, PromptTooLong
 from models.fits import find_misfit
+from models.hardware import CPUINFO
 from models.install import models_folder
 from models.llama import LlamaBackend, LlamaSettings
 from models.protocol import Request, Sampling, Segment
@@ -23,6 +24,9 @@ LARGER = "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf"
 SMALL = "smollm2-135m-instruct-q4_1.gguf"
 
 pytestmark = pytest.mark.model
+
+IS_INDEPENDENT = CPUINFO.is_file() and "amx_int8" in CPUINFO.read_text(encoding="utf-8")
+"""With AMX a reply does not depend on how its prompt is cut into batches; elsewhere up to rounding (decision 0005)."""
 
 PASSAGE = (
     "On 3 March the patrol sergeant wrote that Officer Dana Reyes stopped a grey van at the corner of Mill Street. "
@@ -259,13 +263,17 @@ async def test_a_text_read_by_another_backend_is_read_back_from_disk(tmp_path: P
     backend = load(SMALL)
     plain = [await backend.ask(r) for r in asked]
     await backend.close()
-    for _ in range(2):
+    rounds = []
+    for _ in range(3):
         backend = load(SMALL, prefix_folder=str(tmp_path))
         try:
             replies = [await backend.ask(r) for r in asked]
             reused = replies[0].reused_tokens
         finally:
             await backend.close()
-        assert [(r.text, r.probabilities) for r in replies] == [(r.text, r.probabilities) for r in plain]
+        rounds.append([(r.text, r.probabilities) for r in replies])
+    assert rounds[1] == rounds[2]
+    if IS_INDEPENDENT:
+        assert rounds[0] == rounds[1] == [(r.text, r.probabilities) for r in plain]
     assert reused > plain[0].prompt_tokens - 40
     assert len(list(tmp_path.rglob("*.prefix"))) == 1

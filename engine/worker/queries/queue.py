@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import UsageError
+from engine.results.clarifying import clarify as write_clarified
+from engine.results.pairs import pipeline_of
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
 from engine.worker.queue_file import (
@@ -103,6 +105,30 @@ def choose(
         return replace(old, input=input, model=model, trust_code=trust_code, state="waiting", told="")
 
     return _saved(case, change_entry(load_queue(_path(case)), entry, change))
+
+
+@query("queue.clarify", lane="edit")
+def clarify(  # noqa: PLR0913 - where the question is, and what is said of it
+    desk: Desk, *, case: str, run: str, operator: str, question: str, said: str, entry: int = 0
+) -> list[QueueEntry]:
+    """Write into the pipeline of a run what a person says that a question means, and queue the pipeline again.
+
+    It is the file of an entry of the queue, over the same documents, on the same model; without one (0) the file that
+    the run was made from (engine.results.pairs.pipeline_of). What waits already is not added twice. Raises UsageError
+    or PipelineError.
+    """
+    queue = load_queue(_path(case))
+    found = find_entry(queue, entry) if entry else None
+    with desk.writing(case) as opened:
+        file = Path(found.pipeline) if found is not None else pipeline_of(opened, run)
+    if not file.is_file():
+        raise UsageError(f"the pipeline {file} is not there any more", advice="Write the question anew in Question.")
+    write_clarified(file, operator, question, said)
+    again = replace(found, state="waiting", told="", run_id="") if found is not None else QueueEntry(0, str(file))
+    if any(replace(other, id=again.id) == again for other in queue):
+        return queue
+    added = add_entry(queue, again.pipeline, input=again.input, model=again.model)
+    return _saved(case, change_entry(added, added[-1].id, lambda new: replace(new, trust_code=again.trust_code)))
 
 
 def _saved(case: str, queue: list[QueueEntry]) -> list[QueueEntry]:

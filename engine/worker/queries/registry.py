@@ -21,6 +21,7 @@ time."""
 
 GROUPS: Mapping[str, str] = types.MappingProxyType(
     {
+        "answers": "engine.worker.queries.answers",
         "build": "engine.worker.queries.build",
         "case": "engine.worker.queries.case",
         "charts": "engine.worker.queries.charts",

@@ -10,6 +10,7 @@ from engine.documents.codec import box_to_json
 from engine.documents.document import Document
 from engine.errors import UsageError
 from engine.executor.sources import load_document
+from engine.results.answers import question_columns
 from engine.results.doubt import doubt_of
 from engine.results.names import resolved_columns
 from engine.results.sections import UNGROUPED, Grouping, Heading, Sections
@@ -51,11 +52,15 @@ class RunEntry:
 
 @dataclass(frozen=True, slots=True)
 class ColumnInfo:
-    """A column; `resolved_by` is the operator that decided which of its values are one, empty when none did."""
+    """A column; `resolved_by` is the operator that decided which of its values are one, empty when none did.
+
+    `answer` names the question that it tells of: its answer, or the status, note or items beside that; empty for none.
+    """
 
     name: str
     kind: Kind
     resolved_by: str
+    answer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,9 +178,12 @@ def table(desk: Desk, *, case: str, run: str) -> TableInfo:
     """Describe the table of a run."""
     opened = desk.reading(case)
     resolved = {found.column: found.operator for found in resolved_columns(opened, run)}
+    told = {column: asked.name for asked in question_columns(opened, run) for column in asked.columns}
     sample = list(opened.delivered_rows(run, limit=SAMPLED_ROWS))
     columns = tuple(
-        ColumnInfo(column, kind_of(row.values.get(column) for row in sample), resolved.get(column, ""))
+        ColumnInfo(
+            column, kind_of(row.values.get(column) for row in sample), resolved.get(column, ""), told.get(column, "")
+        )
         for column in opened.result_columns(run)
     )
     return TableInfo(run, columns, opened.count_results(run))

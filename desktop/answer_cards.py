@@ -1,0 +1,131 @@
+"""Parts of the answers beside the table: values that contradict each other side by side, and a question back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QMouseEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
+
+from desktop.buttons import push_button
+from desktop.elided_label import ElidedLabel
+
+MOST_CARDS = 3
+_SNIPPET_CHARACTERS = 160
+LONGEST_SAID = 500
+"""Characters of what a person says that a question means (engine.results.clarifying.LONGEST)."""
+
+
+def place_text(item: dict[str, Any]) -> str:
+    """Write where an item of an answer stands: page and lines, inclusive."""
+    lines = ", ".join(f"{first}" if first == last else f"{first}-{last}" for first, last in item["lines"])
+    page = f"page {item['page']}, " if item["page"] else ""
+    return f"{page}line {lines}" if lines.isdigit() else f"{page}lines {lines}" if lines else ""
+
+
+class ItemCard(QFrame):
+    """One value with its words in the document; its button, or a click anywhere on it, shows the page."""
+
+    chosen = Signal(dict)
+
+    def __init__(self, item: dict[str, Any], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.item = item
+        self.setFrameShape(QFrame.Shape.StyledPanel)
+        self.setAutoFillBackground(True)
+        self.setBackgroundRole(self.palette().ColorRole.Base)
+        said_value = item["original"] or item["value"]
+        value = ElidedLabel()
+        value.setText(said_value)
+        font = value.font()
+        font.setBold(True)
+        value.setFont(font)
+        said = " ".join(item["snippet"].split())
+        short = said if len(said) <= _SNIPPET_CHARACTERS else f"{said[:_SNIPPET_CHARACTERS]}…"
+        snippet = QLabel(short, textFormat=Qt.TextFormat.PlainText, wordWrap=True)
+        snippet.setAlignment(Qt.AlignmentFlag.AlignTop)
+        place = place_text(item)
+        self.button = push_button("documents", place.capitalize() or "No page", lambda: self.chosen.emit(self.item))
+        self.button.setAccessibleName(f"Show {said_value} on {place}")
+        self.button.setEnabled(bool(item["document"]))
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(8, 6, 8, 6)
+        layout.setSpacing(4)
+        layout.addWidget(value)
+        layout.addWidget(snippet, 1)
+        layout.addWidget(self.button)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Show the page of a card that is clicked."""
+        super().mouseReleaseEvent(event)
+        if self.item["document"]:
+            self.chosen.emit(self.item)
+
+
+class ItemCards(QWidget):
+    """Cards beside each other, one for each value, the first MOST_CARDS."""
+
+    chosen = Signal(dict)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAccessibleName("Values that contradict each other")
+        self.cards: list[ItemCard] = []
+        self._row = QHBoxLayout(self)
+        self._row.setContentsMargins(0, 0, 0, 0)
+        self.hide()
+
+    def show_items(self, items: Sequence[dict[str, Any]]) -> None:
+        """Show other items; none hides the cards. Those that are there stay, and keep the keyboard."""
+        if [card.item for card in self.cards] == list(items[:MOST_CARDS]):
+            return
+        for card in self.cards:
+            self._row.removeWidget(card)
+            card.deleteLater()
+        self.cards = [ItemCard(item) for item in items[:MOST_CARDS]]
+        for card in self.cards:
+            card.chosen.connect(self.chosen)
+            self._row.addWidget(card, 1)
+        self.setVisible(bool(self.cards))
+
+
+class AskBack(QWidget):
+    """A question back, and a field for what a person says to it."""
+
+    said = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.question = QLabel(textFormat=Qt.TextFormat.PlainText, wordWrap=True)
+        self.answer = QLineEdit(maxLength=LONGEST_SAID, placeholderText="What the question means")
+        self.answer.setAccessibleName("Your answer to the question back")
+        self.answer.setToolTip("It is added to the question, for all documents. No other question is asked again.")
+        self.send = push_button("retry", "Ask again", self._send)
+        self.answer.returnPressed.connect(self._send)
+        self.answer.textChanged.connect(lambda text: self._enable())
+        row = QHBoxLayout()
+        row.addWidget(self.answer, 1)
+        row.addWidget(self.send)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(4)
+        layout.addWidget(self.question)
+        layout.addLayout(row)
+        self._enable()
+
+    def show_question(self, text: str) -> None:
+        """Show another question back; what was typed goes, unless it is the same question. "" hides all."""
+        if text != self.question.text():
+            self.question.setText(text)
+            self.answer.clear()
+        self.setVisible(bool(text))
+
+    def _enable(self) -> None:
+        self.send.setEnabled(bool(self.answer.text().strip()))
+
+    def _send(self) -> None:
+        if text := self.answer.text().strip():
+            self.answer.clear()
+            self.said.emit(text)

@@ -1,0 +1,223 @@
+"""Beside the table: the answers of one row, each with its items, lines, caveats, and whether it is whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from PySide6.QtCore import QEvent, QSignalBlocker, Qt, Signal
+from PySide6.QtWidgets import (
+    QHeaderView,
+    QLabel,
+    QSplitter,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QTreeWidgetItemIterator,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop.answer_cards import AskBack, ItemCards, place_text
+from desktop.theme import icon
+from desktop.viewer import Viewer
+from desktop.words import counted
+from desktop.workspace import Workspace
+
+_DATA = Qt.ItemDataRole.UserRole
+_SIGN = int(_DATA) + 1
+"""The name of an item's icon."""
+STATUSES: Final = {
+    "found": ("check", "found, complete"),
+    "partial": ("warning", "found in part"),
+    "none": ("reject", "not found"),
+    "conflict": ("split", "contradictory"),
+    "clarify": ("question", "asks back"),
+}
+"""Icon and words for what became of a question (engine.answers.contract.Status)."""
+_NOTHING: Final[dict[str, Any]] = {
+    "question": "",
+    "note": "",
+    "status": "",
+    "items": (),
+    "clarified": "",
+    "question_back": "",
+}
+_HOW = {"computed": "computed", "inferred": "in other words"}
+"""How a value stands in its lines, where it does not so word for word."""
+
+
+class AnswersPanel(QWidget):
+    """Shows all answers of a row: `show_row` is the way in."""
+
+    closed = Signal()
+    shown = Signal(str)
+    """The answers of a row are there; its id."""
+    asked = Signal()
+    """A person has said what a question means, and it is asked again."""
+
+    def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._workspace = workspace
+        self._query, self._run, self._row, self._column = "", "", "", ""
+        self.answers: Sequence[dict[str, Any]] = ()
+        self.tree = QTreeWidget()
+        self.tree.setAccessibleName("Answers and their items")
+        self.tree.setHeaderLabels(["Answer", "Where"])
+        self.tree.header().setStretchLastSection(False)
+        self.tree.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        self.tree.header().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
+        self.tree.currentItemChanged.connect(lambda now, before: self._chosen())
+        self.question = QLabel(textFormat=Qt.TextFormat.PlainText, wordWrap=True)
+        self.note = QLabel(textFormat=Qt.TextFormat.PlainText, wordWrap=True)
+        self.note.setAccessibleName("What to know of the answer")
+        self.cards = ItemCards()
+        self.cards.chosen.connect(self._show_item)
+        self.ask_back = AskBack()
+        self.ask_back.said.connect(self._clarify)
+        self.viewer = Viewer(workspace)
+        self.viewer.closed.connect(self.closed)
+        self._arrange()
+        self._show_answer(None)
+
+    def show_row(self, run: str, row: str, column: str) -> None:
+        """Ask for the answers of a row; the one that a column tells of is chosen."""
+        if (run, row) == (self._run, self._row) and self.answers:
+            if column != self._column:
+                self._column = column
+                self._choose()
+            return
+        self.stop()
+        self._run, self._row, self._column = run, row, column
+        self._query = self._workspace.ask("answers.row", self._take, run=run, row=row)
+
+    def forget(self) -> None:
+        """Show no row, and ask anew for the next one, also if it is the same."""
+        self.stop()
+        self._run, self._row, self.answers = "", "", ()
+        with QSignalBlocker(self.tree):
+            self.tree.clear()
+        self._show_answer(None)
+
+    def stop(self) -> None:
+        """Give up what is on its way."""
+        self._workspace.client.forget(self._query)
+
+    def current(self) -> dict[str, Any] | None:
+        """Return the answer that is chosen, or that the chosen item belongs to."""
+        item = self.tree.currentItem()
+        top = item.parent() or item if item is not None else None
+        return None if top is None else self.answers[self.tree.indexOfTopLevelItem(top)]
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Draw the icons in the colours of another theme."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange:
+            items = QTreeWidgetItemIterator(self.tree)
+            while (item := items.value()) is not None:
+                if sign := item.data(0, _SIGN):
+                    item.setIcon(0, icon(sign))
+                items += 1
+
+    def _arrange(self) -> None:
+        details = QWidget()
+        inner = QVBoxLayout(details)
+        inner.setContentsMargins(0, 2, 0, 0)
+        inner.setSpacing(4)
+        for part in (self.question, self.note, self.cards, self.ask_back):
+            inner.addWidget(part)
+        inner.addWidget(self.viewer, 1)
+        splitter = QSplitter(Qt.Orientation.Vertical)
+        splitter.addWidget(self.tree)
+        splitter.addWidget(details)
+        splitter.setSizes([150, 440])
+        splitter.setStretchFactor(1, 1)
+        for place in range(2):
+            splitter.setCollapsible(place, False)
+        self.tree.setMinimumHeight(90)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(6, 6, 6, 4)
+        layout.addWidget(splitter, 1)
+
+    def _take(self, answers: list[dict[str, Any]]) -> None:
+        self.answers = answers
+        with QSignalBlocker(self.tree):
+            self.tree.clear()
+            self.tree.addTopLevelItems([_answer_item(answer) for answer in answers])
+            self.tree.expandAll()
+        self._choose()
+        self.shown.emit(self._row)
+
+    def _choose(self) -> None:
+        """Choose the answer that the column tells of, the first one where it tells of none."""
+        fields = [_columns(answer) for answer in self.answers]
+        place = next((n for n, columns in enumerate(fields) if self._column in columns), 0)
+        top = self.tree.topLevelItem(place)
+        if top is not None and self.current() is not self.answers[place]:
+            self.tree.setCurrentItem(top)
+        self._chosen()
+
+    def _chosen(self) -> None:
+        answer = self.current()
+        self._show_answer(answer)
+        item = self.tree.currentItem()
+        held = item.data(0, _DATA) if item is not None else None
+        items = answer["items"] if answer is not None else ()
+        placed = held if isinstance(held, dict) else next((one for one in items if one["document"]), None)
+        if placed is not None and placed["document"]:
+            self._show_item(placed)
+        else:
+            self.viewer.clear()
+
+    def _show_answer(self, answer: dict[str, Any] | None) -> None:
+        """Show what is to be known of an answer, and what a person can do about it."""
+        told = answer or _NOTHING
+        means = f" You said: {told['clarified']}" if told["clarified"] else ""
+        self.question.setText(f"{told['question']}{means}")
+        self.note.setText("" if told["question_back"] else told["note"])
+        self.note.setVisible(bool(self.note.text()))
+        self.cards.show_items(told["items"] if told["status"] == "conflict" else ())
+        self.ask_back.show_question(told["question_back"])
+        self.ask_back.setEnabled(not self._workspace.read_only)
+
+    def _show_item(self, item: dict[str, Any]) -> None:
+        lines = [line for first, last in item["lines"] for line in range(first, last + 1)]
+        self.viewer.show_document(item["document"], item["page"], line=item["first_line"], lines=lines)
+
+    def _clarify(self, said: str) -> None:
+        answer = self.current()
+        if answer is not None:
+            self._workspace.clarify_wanted.emit(self._run, answer["operator"], answer["name"], said)
+            self.asked.emit()
+
+
+def _columns(answer: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(f"{answer['name']}{suffix}" for suffix in ("", "_status", "_note", "_items"))
+
+
+def _answer_item(answer: dict[str, Any]) -> QTreeWidgetItem:
+    sign, words = STATUSES.get(answer["status"], ("question", answer["status"]))
+    count = f", {counted(answer['count'], 'item')}" if answer["count"] > 1 else ""
+    value = f": {answer['value']}" if answer["value"] else ""
+    top = QTreeWidgetItem([f"{answer['name']}{value}", f"{words}{count}"])
+    top.setIcon(0, icon(sign))
+    top.setData(0, _SIGN, sign)
+    font = top.font(0)
+    font.setBold(True)
+    top.setFont(0, font)
+    top.setToolTip(0, "\n".join(text for text in (answer["question"], answer["value"], answer["note"]) if text))
+    for item in answer["items"]:
+        top.addChild(_item_of(item))
+    if answer["count"] > len(answer["items"]):
+        top.addChild(QTreeWidgetItem([f"and {answer['count'] - len(answer['items']):,} more", ""]))
+    return top
+
+
+def _item_of(item: dict[str, Any]) -> QTreeWidgetItem:
+    where = ", ".join(text for text in (place_text(item), _HOW.get(item["method"], "")) if text)
+    told = QTreeWidgetItem([item["value"] or item["original"], where])
+    told.setData(0, _DATA, item)
+    told.setToolTip(0, "\n".join(text for text in (item["snippet"], item["problem"]) if text))
+    if item["problem"]:
+        told.setIcon(0, icon("warning"))
+        told.setData(0, _SIGN, "warning")
+    return told

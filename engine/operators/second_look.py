@@ -1,0 +1,106 @@
+"""Ask of each item of an answer, by itself, whether it answers the question: the first reply may then be generous.
+
+A small model that is told to leave out what is not there leaves out what is; asked for what comes nearest, it finds
+something in everything. A look at each value alone, in the few lines around it, tells the two apart (answer).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from engine.answers.checking import Checker
+from engine.answers.contract import Answer, Dropped, Item
+from engine.answers.parsing import Parsed
+from engine.answers.reply import Form
+from engine.answers.rivals import other_values
+from engine.answers.shown import Shown
+from engine.language.templates import prompt_template
+from engine.operators.answer_source import around
+from engine.operators.asking import Question, ask_reply
+from engine.operators.base import Tools
+from engine.rows import Row
+
+if TYPE_CHECKING:
+    from engine.operators.answer import Answer as AnswerNode
+
+AROUND = 3
+"""Lines before and after a citation that a second look is shown."""
+
+LOOKED_AT = ("single", "list")
+"""Shapes whose items are values that can be looked at one by one."""
+
+_LEAST = 0.5
+_SLACK = 0.1
+"""How much less sure of another value than of the answer a model may be, for the two to contradict each other."""
+
+_SCHEMA = {
+    "type": "object",
+    "properties": {"answers": {"type": "boolean"}},
+    "required": ["answers"],
+    "additionalProperties": False,
+}
+
+
+def takes_second_looks(node: AnswerNode, form: Form) -> bool:
+    """Say whether items are looked at again: yes or no has no lines of its own, and other shapes hold many values."""
+    return node.second_look and form.shape in LOOKED_AT and form.type.name != "boolean"
+
+
+@dataclass(frozen=True)
+class SecondLook:
+    """Looks at the items of one question about one row; `name` is the question's."""
+
+    node: AnswerNode
+    name: str
+    parsed: Parsed
+    form: Form
+    row: Row
+    tools: Tools
+
+    async def check(self, shown: Shown, answer: Answer, checker: Checker) -> Answer:
+        """Return the answer without the items that do not hold, and with other values that hold as well."""
+        if not takes_second_looks(self.node, self.form):
+            return answer
+        kept: list[Item] = []
+        dropped = list(answer.dropped)
+        surest = 0.0
+        for item in answer.items:
+            sure = await self._sure(shown, item)
+            if sure >= _LEAST:
+                kept.append(item)
+                surest = max(surest, sure)
+            else:
+                dropped.append(Dropped(item.value, item.spans, "at a second look its lines do not answer the question"))
+        if self.form.shape == "single":
+            kept += await self._rivals(shown, kept, checker, max(_LEAST, surest - _SLACK))
+        return replace(answer, items=tuple(kept), dropped=tuple(dropped))
+
+    async def _rivals(self, shown: Shown, items: list[Item], checker: Checker, least: float) -> list[Item]:
+        """Return other values of the lines of which a model is as sure as of the answer: they contradict it."""
+        found: list[Item] = []
+        for written in other_values(self.form.type, self.parsed.meant, shown, items):
+            item = checker.item(self.form.spec, written)
+            if isinstance(item, Item) and await self._sure(shown, item) >= least:
+                found.append(item)
+        return found
+
+    async def _sure(self, shown: Shown, item: Item) -> float:
+        """Return how sure the model is that an item answers the question, 0 to 1; 0 or 1 where it cannot say."""
+        rendered = prompt_template("answers/second_look").render(
+            snippet=around(shown, item.spans, AROUND), value=item.original, question=self.parsed.meant
+        )
+        question = Question(
+            prompt=rendered.strip(),
+            json_schema=_SCHEMA,
+            form="",
+            bare="answers",
+            task=f"answer {self.name} second look",
+            row_id=self.row.id,
+            values=self.row.values,
+            probabilities=True,
+        )
+        asking = replace(self.node, validate=(), gleaning=None, agree=None)
+        reply = await ask_reply(asking, question, self.tools)
+        told = reply.alternatives.get("/answers", {})
+        return told.get("true", float(bool(reply.value["answers"])))

@@ -1,0 +1,159 @@
+"""What a run answered about one row: each question with its items, where they stand, and what to know of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from engine.answers.telling import question_back
+from engine.language.loader import parse_pipeline
+from engine.operators.answer import Answer, AskedQuestion
+from engine.results.table import result_view
+from engine.results.values import shown
+from storage.case import Case
+from storage.evidence import EvidenceRecord
+
+MOST_ITEMS = 200
+MOST_CHARACTERS = 2000
+KEPT_PIPELINES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionColumn:
+    """A question of a run: the operator that asked it, and the field that its answer is in."""
+
+    operator: str
+    name: str
+    question: str
+    clarified: str
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return the columns that say something of the answer, the answer first."""
+        return (self.name, f"{self.name}_status", f"{self.name}_note", f"{self.name}_items")
+
+
+@dataclass(frozen=True, slots=True)
+class ShownItem:
+    """One value of an answer: `value` as it was read, `original` as the lines have it.
+
+    `first_line` and `last_line` are lines of the document, inclusive, those that are to be shown; `lines` are all that
+    it cites. `document` is "" and `page` 0 where it belongs to no page. `problem` says what could not be read.
+    """
+
+    value: str
+    original: str
+    method: str
+    problem: str
+    snippet: str
+    lines: tuple[tuple[int, int], ...]
+    document: str
+    page: int
+    first_line: int
+    last_line: int
+
+
+@dataclass(frozen=True, slots=True)
+class ShownAnswer:
+    """The answer to one question: the value that holds (after corrections), its status, note and items.
+
+    `items` are the first MOST_ITEMS of `count`. `question_back` is what the user is asked, "" for nothing; `clarified`
+    is what a person has said that the question means.
+    """
+
+    operator: str
+    name: str
+    question: str
+    clarified: str
+    value: str
+    status: str
+    note: str
+    question_back: str
+    items: tuple[ShownItem, ...]
+    count: int
+
+
+def question_columns(case: Case, run_id: str) -> tuple[QuestionColumn, ...]:
+    """List the questions that the operators `answer` of a run asked, in their order; the last of one name counts."""
+    return _questions(case.run(run_id).pipeline_yaml)
+
+
+@lru_cache(maxsize=KEPT_PIPELINES)
+def _questions(pipeline_yaml: str) -> tuple[QuestionColumn, ...]:
+    plan = parse_pipeline(pipeline_yaml).plan
+    nodes = [node for step in plan.steps for node in plan.nodes(step) if isinstance(node, Answer)]
+    found = {asked.name: _question(node, asked) for node in nodes for asked in node.asked}
+    return tuple(found.values())
+
+
+def _question(node: Answer, asked: AskedQuestion) -> QuestionColumn:
+    return QuestionColumn(node.name, asked.name, asked.question.text.strip(), asked.clarified)
+
+
+def answers_of(case: Case, run_id: str, row_id: str) -> tuple[ShownAnswer, ...]:
+    """Return the answers of one row of the results, in the order of the questions.
+
+    A question whose fields a later operator took away is left out. Raises NotInCase, or ExportError while the run has
+    no results.
+    """
+    (number,) = case.result_numbers(run_id, [row_id])
+    view = result_view(case, run_id)
+    row, values = view.rows[number], view.values[number]
+    return tuple(
+        _answer(asked, values, row.documents, case.evidence(run_id, row_id, f"{asked.name}_items"))
+        for asked in question_columns(case, run_id)
+        if isinstance(values.get(f"{asked.name}_items"), list) and f"{asked.name}_status" in values
+    )
+
+
+def _answer(
+    asked: QuestionColumn, values: Mapping[str, Any], documents: Sequence[str], evidence: Sequence[EvidenceRecord]
+) -> ShownAnswer:
+    items = [item for item in values[f"{asked.name}_items"] if isinstance(item, Mapping)]
+    alone = documents[0] if len(documents) == 1 else ""
+    told = (_item(item, _document(evidence, f"{asked.name}_items[{n}]") or alone) for n, item in _first(items))
+    return ShownAnswer(
+        operator=asked.operator,
+        name=asked.name,
+        question=asked.question,
+        clarified=asked.clarified,
+        value=_cut(shown(values.get(asked.name))),
+        status=str(values[f"{asked.name}_status"] or ""),
+        note=_cut(str(values.get(f"{asked.name}_note") or "")),
+        question_back=question_back(values[f"{asked.name}_status"], values.get(f"{asked.name}_note")),
+        items=tuple(told),
+        count=len(items),
+    )
+
+
+def _first(items: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    yield from enumerate(items[:MOST_ITEMS])
+
+
+def _document(evidence: Sequence[EvidenceRecord], path: str) -> str:
+    inside = (one.document_id for one in evidence if one.path == path or one.path.startswith((f"{path}.", f"{path}[")))
+    return next((document for document in inside if document), "")
+
+
+def _item(item: Mapping[str, Any], document: str) -> ShownItem:
+    lines = tuple((int(first), int(last)) for first, last in item.get("lines") or ())
+    page = int(item.get("page") or 0)
+    first, last = lines[0] if lines else (0, 0)
+    return ShownItem(
+        value=_cut(shown(item.get("value"))),
+        original=_cut(str(item.get("original") or "")),
+        method=str(item.get("method") or ""),
+        problem=str(item.get("problem") or ""),
+        snippet=_cut(str(item.get("snippet") or "")),
+        lines=lines,
+        document=document if page and lines else "",
+        page=page,
+        first_line=first,
+        last_line=last,
+    )
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MOST_CHARACTERS else f"{text[:MOST_CHARACTERS]}…"

@@ -1,0 +1,62 @@
+"""What a person answers to a question back, written into the pipeline: that question alone is asked anew.
+
+The text of the pipeline is kept but for the key `clarified` of the question. All other prompts stay as they were, so
+their replies come from the case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from engine.errors import UsageError
+from engine.language.loader import parse_pipeline
+from engine.language.pipeline_edit import OPERATIONS
+from engine.language.position import did_you_mean
+from engine.language.yaml_edit import remove, set_value
+from engine.language.yaml_reader import read_yaml
+from storage.export.atomic import replacing
+
+LONGEST = 500
+"""Characters of what a person says that a question means."""
+
+
+def clarify(file: Path, operator: str, question: str, said: str) -> None:
+    """Say in a pipeline file what a question means: `question` is its name, `said` empty takes that back.
+
+    Raises UsageError for a question that is not there or too much text, PipelineError, ExportError or DiskFull.
+    """
+    text = clarified_text(file.read_text(encoding="utf-8-sig"), operator, question, " ".join(said.split()))
+    parse_pipeline(text, file=str(file), directory=file.parent)
+    with replacing(file) as path:
+        path.write_text(text, encoding="utf-8")
+
+
+def clarified_text(text: str, operator: str, question: str, said: str) -> str:
+    """Return the text of a pipeline with what a question means; raises UsageError or PipelineError."""
+    if len(said) > LONGEST:
+        raise UsageError(f"{len(said)} characters are too long", advice=f"Say it in {LONGEST} characters.")
+    root, _ = read_yaml(text)
+    operations = [found for found in root.get(OPERATIONS) or [] if isinstance(found, Mapping)]
+    names = [str(found.get("name", "")) for found in operations]
+    if operator not in names:
+        raise UsageError(f"the pipeline has no operator {operator!r}", advice=did_you_mean(operator, names))
+    index = names.index(operator)
+    if "question" in operations[index]:
+        text = _as_list(text, index, operations[index]["question"])
+        root, _ = read_yaml(text)
+    asked: list[Mapping[str, Any]] = root[OPERATIONS][index].get("questions") or []
+    known = [str(one.get("name", "answer")) for one in asked]
+    if question not in known:
+        raise UsageError(f"{operator} has no question {question!r}", advice=did_you_mean(question, known))
+    path = (OPERATIONS, index, "questions", known.index(question), "clarified")
+    if said:
+        return set_value(text, path, said)
+    return remove(text, path, floor=4) if "clarified" in asked[known.index(question)] else text
+
+
+def _as_list(text: str, index: int, question: Any) -> str:
+    """Write `question: What ...?` as a list of one question, which writes the same fields and can say more."""
+    text = set_value(text, (OPERATIONS, index, "questions"), [{"name": "answer", "question": question}])
+    return remove(text, (OPERATIONS, index, "question"))

@@ -1,0 +1,153 @@
+"""Answers beside the table of results, and questions back, with a real worker on a scripted model."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from answering_redwell import make_leases
+from gui_waiting import WAIT
+from PySide6.QtCore import QSettings, Qt
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from desktop.app import make_window
+from desktop.client import WorkerClient
+from desktop.places.results import ResultsPlace
+from desktop.places.run import RunPlace
+from desktop.window import MainWindow
+
+ANSWERING = Path(__file__).resolve().parents[1] / "fixtures" / "answering_redwell.py"
+
+
+@pytest.fixture
+def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("REDWELL_TEST_CALLS", str(tmp_path / "calls"))
+    return tmp_path / "calls"
+
+
+@pytest.fixture
+def window(qtbot: QtBot, settings: QSettings, tmp_path: Path, calls: Path) -> Iterator[MainWindow]:
+    """The window with two leases read, and four questions about them answered."""
+    pipeline = make_leases(tmp_path)
+    made = make_window(settings, WorkerClient(command=(sys.executable, str(ANSWERING), "worker")))
+    qtbot.addWidget(made)
+    made.resize(1280, 720)
+    made.show()
+    with qtbot.waitSignal(made.workspace.case_opened, timeout=WAIT):
+        made.workspace.open_case(str(tmp_path / "a.redwell"), create=True)
+    job = made.workspace.job
+    with qtbot.waitSignal(job.finished, timeout=WAIT):
+        job.start("ingest", folder=str(tmp_path / "records"), case=made.workspace.case)
+    made.go_to("Run")
+    place = place_of(made, RunPlace)
+    place.queue.add(str(pipeline))
+    qtbot.waitUntil(lambda: len(place.queue.entries) == 1, timeout=WAIT)
+    with qtbot.waitSignal(made.workspace.run_finished, timeout=WAIT):
+        place.start()
+    yield made
+    made.close()
+
+
+def place_of(window: MainWindow, kind: type) -> Callable[..., object]:
+    return next(place for place in window.places if isinstance(place, kind))
+
+
+@pytest.fixture
+def results(qtbot: QtBot, window: MainWindow) -> ResultsPlace:
+    """Results, with the row of the long lease chosen and its answers open."""
+    window.go_to("Results")
+    place = place_of(window, ResultsPlace)
+    qtbot.waitUntil(lambda: place.model.rowCount() == 2 and place.model.row(1) is not None, timeout=WAIT)
+    open_answer(qtbot, place, "effective")
+    return place
+
+
+def open_answer(qtbot: QtBot, place: ResultsPlace, column: str) -> None:
+    """Click a cell of the row that is in doubt."""
+    names = [each.name for each in place.model.columns]
+    row = next(n for n in range(2) if place.model.row(n)["cells"][names.index("effective_status")] == "conflict")
+    place.table.go_to(row, names.index(column) + 1)
+    place.table.clicked.emit(place.table.currentIndex())
+    qtbot.waitUntil(lambda: (place.answers.current() or {}).get("name") == column, timeout=WAIT)
+
+
+def test_what_contradicts_itself_stands_side_by_side_and_opens_its_pages(qtbot: QtBot, results: ResultsPlace) -> None:
+    panel = results.answers
+    assert results.parts.side is panel
+    texts = [panel.tree.topLevelItem(n).text(1) for n in range(4)]
+    assert texts == ["found, complete", "contradictory, 2 items", "found in part, 2 items", "asks back"]
+    original, amended = panel.cards.cards
+    assert (original.item["original"], amended.item["original"]) == ("15 March 2024", "1 April 2024")
+    assert original.geometry().right() < amended.geometry().left()
+    assert "'15 March 2024' (line 2) or '1 April 2024' (line 9)" in panel.note.text()
+    qtbot.waitUntil(lambda: (panel.viewer.page, panel.viewer.view.marked("evidence")) == (1, 1), timeout=WAIT)
+    with qtbot.waitSignal(panel.viewer.page_shown, timeout=WAIT):
+        QTest.mouseClick(amended, Qt.MouseButton.LeftButton)
+    assert (panel.viewer.page, panel.viewer.line) == (2, 9)
+    original.button.setFocus()
+    with qtbot.waitSignal(panel.viewer.page_shown, timeout=WAIT):
+        QTest.keyClick(original.button, Qt.Key.Key_Space)
+    assert (panel.viewer.page, panel.viewer.line) == (1, 2)
+
+
+def test_items_are_walked_through_with_the_keyboard(qtbot: QtBot, results: ResultsPlace) -> None:
+    open_answer(qtbot, results, "paid_for")
+    panel = results.answers
+    assert "'Annex 3'" in panel.note.text()
+    assert not panel.cards.isVisible()
+    with qtbot.waitSignal(panel.viewer.page_shown, timeout=WAIT):
+        QTest.keyClick(panel.tree, Qt.Key.Key_Down)
+    assert panel.viewer.line == 5
+    with qtbot.waitSignal(panel.viewer.page_shown, timeout=WAIT):
+        QTest.keyClick(panel.tree, Qt.Key.Key_Down)
+    assert panel.viewer.line == 6
+    assert panel.current() == panel.answers[2]
+
+
+def test_a_question_back_is_answered_and_only_it_is_asked_again(
+    qtbot: QtBot, results: ResultsPlace, window: MainWindow, calls: Path
+) -> None:
+    open_answer(qtbot, results, "rent")
+    panel, first = results.answers, results.run
+    assert panel.ask_back.isVisible()
+    assert panel.ask_back.question.text() == "The rent of a month, or of a year?"
+    assert not panel.ask_back.send.isEnabled()
+    before = len(calls.read_text().splitlines())
+    QTest.keyClicks(panel.ask_back.answer, "that of a year")
+    with qtbot.waitSignal(window.workspace.run_finished, timeout=WAIT):
+        QTest.keyClick(panel.ask_back.answer, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: results.run != first, timeout=WAIT)
+    assert calls.read_text().splitlines()[before:] == ["answer rent round 1"] * 2
+    qtbot.waitUntil(lambda: results.model.rowCount() == 2 and results.model.row(1) is not None, timeout=WAIT)
+    open_answer(qtbot, results, "rent")
+    qtbot.waitUntil(lambda: panel.answers[3]["status"] == "found", timeout=WAIT)
+    assert "You said: that of a year" in panel.question.text()
+    assert not panel.ask_back.isVisible()
+
+
+def test_the_run_shows_what_is_asked_back_and_goes_on(qtbot: QtBot, window: MainWindow) -> None:
+    place = place_of(window, RunPlace)
+    view = place.view
+    assert view.tabs.isTabVisible(2)
+    assert view.tabs.tabText(2) == "Asks back (1)"
+    view.tabs.setCurrentIndex(2)
+    asked = view.asked_back
+    assert [asked.model.index(0, n).data() for n in range(3)] == ["2", "rent", "The rent of a month, or of a year?"]
+    QTest.keyClicks(asked.ask_back.answer, "of a year")
+    with qtbot.waitSignal(window.workspace.run_finished, timeout=WAIT):
+        asked.ask_back.send.click()
+    assert [entry["state"] for entry in place.queue.entries] == ["finished", "finished"]
+    assert not view.tabs.isTabVisible(2)
+
+
+def test_rows_in_doubt_come_first(qtbot: QtBot, results: ResultsPlace) -> None:
+    names = [each.name for each in results.model.columns]
+    results.parts._doubtful.setChecked(True)
+    status = names.index("effective_status")
+    qtbot.waitUntil(
+        lambda: results.model.row(0) is not None and results.model.row(0)["cells"][status] == "conflict", timeout=WAIT
+    )
+    assert "the answer is conflict" in results.model.row(0)["doubts"]["effective"]

@@ -1,0 +1,48 @@
+"""Lines that say that an answer goes on elsewhere, and whether that place was read."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.answers.contract import Item
+from engine.answers.pointing import REACH, pointer_of
+from engine.answers.shown import Shown
+from engine.operators.numbered_text import NumberedText
+from engine.rows import Span
+
+
+def found(*lines, cited=1, shown=None, page_of=lambda line: None):
+    text = NumberedText.of("\n".join(lines))
+    item = Item("x", (Span(cited, cited),), "x", "verbatim")
+    pointer = pointer_of(Shown.of(text, range(len(lines)) if shown is None else shown), [item], page_of)
+    return None if pointer is None else (pointer.line, pointer.target)
+
+
+@pytest.mark.parametrize(
+    ("line", "target"),
+    [
+        ("(continued in Section 7)", "Section 7"),
+        ("Continued on page 12.", "page 12"),
+        ("The list is cont'd in Annex B; see there.", "Annex B"),
+        ("This continues under the heading Further duties", "heading Further duties"),
+    ],
+)
+def test_a_pointer_names_the_place_where_the_answer_goes_on(line, target):
+    assert found("(a) fire;", line) == (2, target)
+
+
+def test_a_place_that_was_shown_is_no_pointer_any_more():
+    assert found("(a) fire;", "(continued in Section 7)", "Section 7. Further exclusions", "(b) flood.") is None
+    lines = ("(a) fire;", "(continued in Section 7)", "as Section 7 says", "Section 7. Further exclusions")
+    assert found(*lines, shown=[0, 1, 2]) == (2, "Section 7")
+    pages = {1: 1, 2: 1, 3: 2}.get
+    assert found("(a) fire;", "(continued on page 2)", "(b) flood.", page_of=pages) is None
+    assert found("(a) fire;", "(continued on page 3)", "(b) flood.", page_of=pages) == (2, "page 3")
+
+
+def test_what_stands_far_off_or_points_nowhere_is_none():
+    far = ["(a) fire;", *["nothing"] * REACH, "(continued in Section 7)"]
+    assert found(*far) is None
+    assert found(*far[:1], *far[2:]) == (REACH + 1, "Section 7")
+    assert found("(continued in Section 7)", "(a) fire;", cited=2) is None
+    assert found("(a) fire;", "(continued on the next page)") is None
