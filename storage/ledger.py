@@ -219,13 +219,17 @@ class LedgerBook(Topic):
         )
         return Ledger(self._document_sums(run_id), tuple(_operator_sums(*row) for row in rows))
 
+    def case_document_sums(self) -> DocumentSums:
+        """Sum the files of the whole case, whichever run or `ingest` read them."""
+        paths = self._connection.count("SELECT count(*) FROM paths")
+        parsed = self._connection.count("SELECT count(DISTINCT document) FROM paths")
+        failed = self._connection.count("SELECT count(*) FROM failures")
+        return DocumentSums(paths + failed, parsed, paths - parsed, failed)
+
     def _document_sums(self, run_id: str) -> DocumentSums:
         """Sum the run's own files; a run that recorded none is taken to have read the whole case."""
         if self._connection.first("SELECT 1 FROM run_documents WHERE run = ?", [run_id]) is None:
-            paths = self._connection.count("SELECT count(*) FROM paths")
-            parsed = self._connection.count("SELECT count(DISTINCT document) FROM paths")
-            failed = self._connection.count("SELECT count(*) FROM failures")
-            return DocumentSums(paths + failed, parsed, paths - parsed, failed)
+            return self.case_document_sums()
         counts = dict(
             self._connection.query("SELECT fate, count(*) FROM run_documents WHERE run = ? GROUP BY fate", [run_id])
         )

@@ -11,7 +11,15 @@ from typing import Annotated, Any
 import typer
 
 from engine.cli.console import output, styled
-from engine.cli.ledger_view import decisions_view, failed_files, failed_rows, ledger_view, notes_view, rejected_rows
+from engine.cli.ledger_view import (
+    decisions_view,
+    failed_files,
+    failed_rows,
+    files_view,
+    ledger_view,
+    notes_view,
+    rejected_rows,
+)
 from engine.cli.options import CaseArgument, RunOption, find_run
 from engine.cli.settings import COMMAND_SETTINGS
 from storage.case import Case
@@ -31,8 +39,11 @@ def ledger(
     decisions: Annotated[bool, typer.Option("--decisions", help="List verdicts about pairs and names.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Write everything as one JSON object.")] = False,
 ) -> None:
-    """Show what became of every file and every row of a run."""
+    """Show what became of every file and every row of a run; before the first run, of the files that were read."""
     with Case(case, read_only=True) as opened:
+        if not run and not opened.runs():
+            _show_files(opened, failed=failed, as_json=as_json)
+            return
         chosen = find_run(opened, run, with_results=False)
         if as_json:
             json.dump(everything(opened, chosen), sys.stdout, ensure_ascii=False, indent=1)
@@ -51,6 +62,23 @@ def ledger(
             console.print(rejected_rows(opened, chosen.id, opened.fates(chosen.id, fate="rejected")))
         if decisions:
             console.print(decisions_view(opened.decisions(chosen.id)))
+
+
+def _show_files(case: Case, *, failed: bool, as_json: bool) -> None:
+    """Show the files of a case in which no pipeline has run."""
+    sums, failures = case.case_document_sums(), case.failures()
+    if as_json:
+        files = [dataclasses.asdict(file) for file in failures]
+        told = {"run": None, "failed": sums.failed, "documents": dataclasses.asdict(sums), "files": files}
+        json.dump(told, sys.stdout, ensure_ascii=False, indent=1)
+        sys.stdout.write("\n")
+        return
+    console = output()
+    console.print(styled(f"No pipeline has run in {case.path.name} yet."))
+    console.print(files_view(sums))
+    if failed:
+        console.print()
+        console.print(failed_files(failures) if failures else "Nothing failed.")
 
 
 def _show_failed(case: Case, run_id: str) -> None:

@@ -14,9 +14,10 @@ from rich.table import Table
 from engine.cli.console import counted, one_line, shortened, styled
 from engine.operators.base import NOTE
 from storage.case import Case
+from storage.documents import FailedFile
 from storage.errors import NotInCase
 from storage.export.assemble import file_names
-from storage.ledger import DocumentRecord, Ledger, StoredDecision, StoredFate
+from storage.ledger import DocumentRecord, DocumentSums, Ledger, StoredDecision, StoredFate
 
 _NUMBERS = ("in", "output", "rejected", "failed", "rows out")
 _REPLY_CHARACTERS = 400
@@ -27,11 +28,7 @@ _TOLD = {"cut": "cut to fit", "split": "read in parts"}
 
 def ledger_view(ledger: Ledger) -> RenderableType:
     """Draw the sums."""
-    documents = ledger.documents
-    files = (
-        f"{counted(documents.found, 'file')} found: {documents.parsed:,} read, "
-        f"{counted(documents.duplicates, 'duplicate')}, {documents.failed:,} failed"
-    )
+    files = _files_text(ledger.documents)
     view = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0))
     view.add_column("")
     for name in _NUMBERS:
@@ -41,10 +38,24 @@ def ledger_view(ledger: Ledger) -> RenderableType:
         style = "" if sums.adds_up and not sums.failed else "red"
         view.add_row(styled(one_line(sums.operator)), *(f"{n:,}" for n in numbers), style=style)
     verdict = ("It adds up.", "green") if ledger.adds_up else ("It does not add up: please report this.", "bold red")
-    return Group(styled(("Ledger  ", "bold"), files if documents.found else "no files", ". ", verdict), view)
+    return Group(styled(("Ledger  ", "bold"), files, ". ", verdict), view)
 
 
-def failed_files(records: Sequence[DocumentRecord], most: int | None = None) -> RenderableType:
+def files_view(documents: DocumentSums) -> RenderableType:
+    """Draw the sums of files alone."""
+    return styled(("Files  ", "bold"), _files_text(documents), ".")
+
+
+def _files_text(documents: DocumentSums) -> str:
+    if not documents.found:
+        return "no files"
+    return (
+        f"{counted(documents.found, 'file')} found: {documents.parsed:,} read, "
+        f"{counted(documents.duplicates, 'duplicate')}, {documents.failed:,} failed"
+    )
+
+
+def failed_files(records: Sequence[DocumentRecord | FailedFile], most: int | None = None) -> RenderableType:
     """List files that could not be read, each with its reason and advice."""
     items = [(record.path, f"{record.message} ({record.reason})", record.advice) for record in records]
     return _problems(f"{counted(len(items), 'file')} failed", items, most)

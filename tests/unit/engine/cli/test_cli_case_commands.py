@@ -110,6 +110,23 @@ def test_ledger_as_json(redwell: Any, case: str) -> None:
     assert body["model_calls"] == {"find": 3}
 
 
+def test_ledger_before_the_first_run_is_that_of_the_files(redwell: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "letters"
+    folder.mkdir()
+    (folder / "good.txt").write_text("A letter.\n", encoding="utf-8")
+    (folder / "bad.pdf").write_bytes(b"%PDF-1.7 nothing behind it")
+    assert redwell("ingest", folder, "--case", "read.redwell").exit_code == 1
+    result = redwell("ledger", "read.redwell", "--failed")
+    assert result.exit_code == 0
+    assert "No pipeline has run in read.redwell yet." in result.stdout
+    assert "2 files found: 1 read, 0 duplicates, 1 failed." in result.stdout
+    assert "bad.pdf" in result.stdout and "what to do" in result.stdout
+    body = json.loads(redwell("ledger", "read.redwell", "--json").stdout)
+    assert body["run"] is None
+    assert body["documents"] == {"found": 2, "parsed": 1, "duplicates": 0, "failed": 1}
+    assert [Path(file["path"]).name for file in body["files"]] == ["bad.pdf"]
+
+
 def test_ledger_of_no_case_ends_with_2(redwell: Any, pipeline: Path) -> None:
     result = redwell("ledger", "nowhere.redwell")
     assert result.exit_code == 2
