@@ -14,10 +14,14 @@ from models.choices import Step
 from models.drafts import Drafter
 from models.errors import ModelError
 from models.guides import Guide
+from models.loops import LEAST_TOKENS, loops
 from models.protocol import Sampling
 from models.sequences import Slot
 from models.token_mask import TokenMask
 from models.truth import MOST_SPELLINGS, likeliest
+
+LOOK_TOKENS = 64
+"""A reply is looked at for loops after so many more tokens, each time."""
 
 
 @dataclass(eq=False)
@@ -50,12 +54,20 @@ class Job:
     sampled: int = 0
     forced: int = 0
     overtaken: int = 0
+    next_look: int = LEAST_TOKENS
     cancelled: bool = False
     _random: np.random.Generator | None = None
 
     def is_late(self, now: float) -> bool:
         """Say whether the reply has taken longer than it may."""
         return self.timeout_seconds is not None and now - (self.started or now) > self.timeout_seconds
+
+    def is_looping(self) -> bool:
+        """Say whether the reply goes round in circles; looked at every LOOK_TOKENS tokens."""
+        if len(self.reply) < self.next_look:
+            return False
+        self.next_look = len(self.reply) + LOOK_TOKENS
+        return loops(self.reply, self.prompt)
 
     @property
     def random(self) -> np.random.Generator:

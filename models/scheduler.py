@@ -25,6 +25,8 @@ from models.waiting import WaitingLine
 REPLY_RESERVE = 64
 """Cells left free per running reply when another is admitted: pushing back a request that was read is dear."""
 
+LOOPS = "Ask for less per call, or say in the prompt how many items there may be."
+
 DRAFT_BATCH = 16
 """Guesses fill a batch up to so many tokens: up to there another token costs little (docs/decisions/0014)."""
 
@@ -328,6 +330,8 @@ class Scheduler:
         """Deliver the reply if it is complete or at its limit, and say whether that was so."""
         if finished:
             self._finish(job, None)
+        elif job.is_looping():
+            self._finish(job, OutOfTokens(f"the reply repeats itself after {len(job.reply)} tokens", advice=LOOPS))
         elif len(job.reply) >= job.sampling.max_tokens:
             message = f"the reply was not complete after {len(job.reply)} tokens (limit {job.sampling.max_tokens})"
             self._finish(job, OutOfTokens(message))

@@ -10,7 +10,15 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from engine.executor.events import Emit, ModelCall
+from models.errors import OutOfTokens
+from models.loops import text_loops
 from models.protocol import ModelBackend, Reply, Request
+
+CIRCLES = 3
+"""How often a question is asked whose reply goes round in circles (models.loops), the first time included."""
+
+CIRCLES_TEMPERATURE = 0.7
+"""Of the tokens of the second time and later, where the request has no higher one."""
 
 
 class ReplyStore(Protocol):
@@ -81,7 +89,7 @@ class CachedAsk:
         return await self._wait(key, call)
 
     async def _call(self, key: str, backend: ModelBackend, request: Request) -> Reply:
-        reply = await backend.ask(request)
+        reply = await _out_of_circles(backend, request)
         # No await between the two: a reply that the model has finished is safe before anything else happens.
         self._store.save_reply(key, _reply_to(reply), request.purpose.operator, self._run_id)
         return self._report(request, reply)
@@ -118,6 +126,23 @@ class CachedAsk:
             )
         )
         return reply
+
+
+async def _out_of_circles(backend: ModelBackend, request: Request) -> Reply:
+    """Ask; a reply that goes round in circles is asked for again, with chance in it; raises ModelError.
+
+    What is asked for again has a seed of its own, so the same question has the same answer in every run.
+    """
+    for round in range(1, CIRCLES):
+        try:
+            return await backend.ask(request)
+        except OutOfTokens as error:
+            if not text_loops(error.partial):
+                raise
+        warmer = max(request.sampling.temperature, CIRCLES_TEMPERATURE)
+        sampling = dataclasses.replace(request.sampling, temperature=warmer)
+        request = dataclasses.replace(request, sampling=sampling, seed=request.seed + round)
+    return await backend.ask(request)
 
 
 NewAsk = Callable[[ReplyStore, str, Emit], CachedAsk]

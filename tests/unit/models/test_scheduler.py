@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from models.errors import InvalidSchema, ModelCrashed, ModelError, OutOfTokens, PromptTooLong, TimedOut
-from models.jobs import Job
+from models.jobs import LOOK_TOKENS, Job
+from models.loops import LEAST_TOKENS
 from models.protocol import Sampling
 from models.scheduler import DRAFT_BATCH, Scheduler
 from models.token_mask import TokenMask
@@ -360,6 +361,18 @@ def test_the_token_limit_is_an_error_that_names_it() -> None:
     assert isinstance(error, OutOfTokens)
     assert "limit 6" in str(error)
     assert job.reply == expected_reply([5, 6, 7], 6)[: len(job.reply)]
+
+
+def test_a_reply_that_goes_round_in_circles_ends_before_its_limit_and_the_others_do_not() -> None:
+    bench = Bench(copies=100_000)  # what was written is written again, and nothing else
+    looping = bench.job([5, 6, 7, 5, 6], 2000, max_tokens=2000)
+    short = bench.job([5, 6, 7, 5, 6], 30)
+    bench.submit(looping, short)
+    bench.run()
+    ends = {outcome.job: outcome.error for outcome in bench.outcomes}
+    assert "repeats itself" in str(ends[looping])
+    assert LEAST_TOKENS <= len(looping.reply) < LEAST_TOKENS + 2 * LOOK_TOKENS
+    assert ends[short] is None
 
 
 def test_a_guide_that_fails_fails_its_job_alone() -> None:

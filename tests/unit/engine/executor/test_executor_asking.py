@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from engine.executor.asking import CachedAsk, reply_key
+from engine.executor.asking import CIRCLES, CIRCLES_TEMPERATURE, CachedAsk, reply_key
 from engine.executor.events import ModelCall
-from models.errors import ModelCrashed, PromptTooLong
+from models.errors import ModelCrashed, OutOfTokens, PromptTooLong
 from models.protocol import Purpose, Request, Sampling, Segment
 from models.scripted import ScriptedBackend
 from storage.errors import DiskFull
@@ -67,6 +67,45 @@ async def test_a_reply_is_committed_before_it_is_handed_on(desk) -> None:
     assert [(e.row_id, e.from_cache) for e in desk.of(ModelCall)] == [("r", False), ("other", True)]
     assert len(backend.requests) == 1
     assert desk.case.calls_of_run(desk.run_id) == {"op": 1}
+
+
+LOOP = '{"n": "' + "It is too slow to play. " * 40
+
+
+def in_circles(times: int, partial: str = LOOP):
+    """Answer after so many replies that reached their limit."""
+    ended = iter([OutOfTokens("limit", partial=partial)] * times)
+
+    def answer(request):
+        if (error := next(ended, None)) is not None:
+            raise error
+        return {"n": 5}
+
+    return ScriptedBackend(answer)
+
+
+async def test_a_reply_in_circles_is_asked_for_again_with_chance_and_a_seed(desk) -> None:
+    backend = in_circles(2)
+    asked = request(seed=3, sampling=Sampling(max_tokens=900))
+    assert (await desk.door.ask(backend, asked)).value == {"n": 5}
+    tried = [(r.sampling.temperature, r.sampling.max_tokens, r.seed) for r in backend.requests]
+    assert tried == [(0.0, 900, 3), (CIRCLES_TEMPERATURE, 900, 4), (CIRCLES_TEMPERATURE, 900, 6)]
+    assert (await desk.door.ask(backend, asked)).from_cache  # kept as the answer to what was asked
+    assert len(backend.requests) == 3
+
+
+async def test_a_reply_that_always_goes_in_circles_fails_after_three(desk) -> None:
+    backend = in_circles(CIRCLES)
+    with pytest.raises(OutOfTokens):
+        await desk.door.ask(backend, request())
+    assert len(backend.requests) == CIRCLES
+
+
+async def test_a_reply_that_is_merely_too_long_is_not_asked_for_again(desk) -> None:
+    backend = in_circles(1, partial='{"n": "one, two, three, four')
+    with pytest.raises(OutOfTokens):
+        await desk.door.ask(backend, request())
+    assert len(backend.requests) == 1
 
 
 async def test_the_case_holds_the_reply_when_the_event_is_told(desk) -> None:
