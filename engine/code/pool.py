@@ -86,14 +86,19 @@ class CodePool:
             return own[-1]
         if self._idle and len(self._processes) >= MOST_WORKERS:
             await asyncio.shield(self._end(self._idle.pop(0)))
-        starting = self._watched(CodeProcess.start(program))
+        starting = self._watched(self._start(program))
         try:
-            process = await asyncio.shield(starting)
+            return await asyncio.shield(starting)
         except asyncio.CancelledError:
-            if starting.done() and not starting.cancelled() and starting.exception() is None:
+            started = starting.done() and not starting.cancelled() and starting.exception() is None
+            if started and starting.result() in self._processes:
                 self._end(starting.result())
             starting.cancel()  # once, so that it ends what it has started; the caller may be cancelled again and again
             raise
+
+    async def _start(self, program: Program) -> CodeProcess:
+        """Start a process that `close` knows of from its first moment, whether its taker still waits or not."""
+        process = await CodeProcess.start(program)
         self._processes.add(process)
         return process
 

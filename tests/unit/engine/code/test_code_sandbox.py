@@ -12,6 +12,7 @@ import psutil
 import pytest
 
 from engine.code.pool import CodePool
+from engine.code.process import CodeProcess
 from engine.code.program import Program
 from engine.errors import ItemError, PipelineError
 
@@ -298,6 +299,29 @@ async def test_calls_cancelled_twice_while_processes_start_leave_none_behind(pau
     await asyncio.gather(*calls, return_exceptions=True)
     await pool.close()
     assert set(psutil.Process().children()) <= before
+
+
+async def test_a_call_cancelled_as_its_process_is_ready_leaves_none_behind(monkeypatch):
+    """Closed before the call has heard that it is cancelled, the pool ends its process all the same."""
+    pool = CodePool()
+    before = set(psutil.Process().children())
+    begun = asyncio.Event()
+    start = CodeProcess.start
+
+    async def started(program):
+        process = await start(program)
+        begun.set()
+        return process
+
+    monkeypatch.setattr(CodeProcess, "start", started)
+    call = asyncio.create_task(pool.call(dataclasses.replace(PROGRAM, source=body("return {}")), {}))
+    await begun.wait()
+    while pool._ending:  # until the start has ended; the call has not gone on yet
+        await asyncio.sleep(0)
+    call.cancel()
+    await pool.close()
+    assert set(psutil.Process().children()) <= before
+    await asyncio.gather(call, return_exceptions=True)
 
 
 async def test_no_more_processes_than_workers():
