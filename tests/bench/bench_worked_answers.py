@@ -1,6 +1,7 @@
 """The article's four worked examples on a small model: found, partial, none and conflict, three of them right or more.
 
-Greedy, one question at a time: the same answers each run on one machine. 1.5 billion parameters are needed for it.
+Greedy, one question at a time: the same answers each run on one machine. 1.5 billion parameters are needed for it. It
+was seen on one kind of CPU only, and replies of so small a model may turn on rounding, so it is no test of the suite.
 """
 
 from __future__ import annotations
@@ -17,8 +18,6 @@ from engine.executor.run import RunOptions, run_pipeline
 from models.embeddings import Embedder
 from models.install import models_folder
 from storage.case import Case
-
-pytestmark = pytest.mark.model
 
 EXAMPLES = {
     "complete": (COMPLETE, 120, "type: text, shape: list", "found"),
@@ -47,7 +46,7 @@ def answered(folder, name):
             run_pipeline(
                 dataclasses.replace(loaded, plan=dataclasses.replace(loaded.plan, default_model="")),
                 case,
-                open_model=lambda _: open_real_model(models_folder() / MODELS[1], 4096),
+                open_model=lambda _: open_real_model(models_folder() / MODELS[0], 4096),
                 open_embedder=lambda: Embedder(models_folder() / EMBEDDINGS),
                 emit=lambda event: None,
                 options=RunOptions(parse=PLAIN, workers=1),
@@ -58,10 +57,11 @@ def answered(folder, name):
 
 
 def test_three_of_the_four_worked_examples_come_out_right(tmp_path):
-    if not (models_folder() / MODELS[1]).is_file():
-        pytest.skip(f"{MODELS[1]} is not installed")
+    if not (models_folder() / MODELS[0]).is_file():
+        pytest.skip(f"{MODELS[0]} is not installed")
     rows = {name: answered(tmp_path / name, name) for name in EXAMPLES}
     told = {name: row["answer_status"] for name, row in rows.items()}
+    print(told)
     right = [name for name, (*_, status) in EXAMPLES.items() if told[name] == status]
     assert len(right) >= LEAST, told
     items = [item for row in rows.values() for item in row["answer_items"]]
