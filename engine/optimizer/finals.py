@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from engine.optimizer.budget import Budget, OutOfTime
 from engine.optimizer.candidates import TIE, TOP, Candidate, Contest, Entry, Region
 from engine.optimizer.evaluating import Evaluation
-from engine.optimizer.events import BuildProgress
 from engine.optimizer.frontier import Point
 from engine.optimizer.judging import Criteria
 from engine.optimizer.search import Search
@@ -41,8 +40,6 @@ async def compare_wholes(search: Search, own: Candidate, count: int, evaluation:
     contest.entries = [Entry(candidate) for candidate in finalists(search, own)]
     try:
         for entry in contest.everyone() if contest.entries else ():
-            doing = f"rating plan {entry.candidate.id} as a whole"
-            evaluation.emit(BuildProgress(budget.spent, budget.left, doing, 0.0))
             await evaluation.try_on(contest, entry, count, budget)
         await compare_pairs(contest, evaluation, budget)
     except OutOfTime:
