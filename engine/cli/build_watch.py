@@ -106,7 +106,7 @@ class LineWatch(BuildWatch):
             case Compared():
                 share = "a draw" if event.share == TIE else f"{event.share:.0%} of the win to the first"
                 text = f"{INDENT}{self._name(event.left)} and {self._name(event.right)} compared: {share}"
-            case PlaceFinished():
+            case PlaceFinished() if event.depth == 0 or event.chosen != event.plan:
                 text = f"{INDENT * event.depth}{self._name(event.chosen)} stands: {one_line(event.reason)}"
         return text
 

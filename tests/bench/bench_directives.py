@@ -190,7 +190,11 @@ async def measure(path: Path, name: str, digest: str) -> list[Attempt]:
     backend = LlamaBackend(path, digest=digest, name=name, settings=settings)
     try:
         cases = [case for case in rewritten_cases() if not only or case.directive in only]
-        return [await attempt(case, backend) for case in cases]
+        made = []
+        for case in cases:
+            made.append(await attempt(case, backend))
+            print(f"{case.directive}: {made[-1].by_whom}, {made[-1].seconds:.0f} s", flush=True)
+        return made
     finally:
         await backend.close()
 

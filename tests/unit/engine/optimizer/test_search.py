@@ -96,6 +96,15 @@ def test_what_is_done_is_told_before_it_is_done(site, records, monkeypatch):
     assert all(math.isclose(e.spent_seconds + e.left_seconds, 300, abs_tol=1) for e in site.of(BuildProgress))
 
 
+def test_where_one_part_asks_all_the_whole_is_judged_by_its_criteria(site, records, monkeypatch):
+    tidy = "  - {name: tidy, type: map, drop_keys: [filename]}\n"
+    with toys(monkeypatch, better("one", "good")):
+        result = site.build(pipeline(records, FIND + tidy), depth=0)
+    assert result.finals.region.operators(result.user.plan) == ("find", "tidy")
+    assert result.finals.criteria.task == "does find"
+    assert [e.doing for e in site.of(BuildProgress)].count("writing what it is judged by") == 1
+
+
 def test_a_plan_that_does_not_beat_the_users_own_is_not_chosen(site, records, monkeypatch):
     with toys(monkeypatch, better("one", "poor"), better("two", "good")):
         result = site.build(pipeline(records, FIND.replace("bad", "good")))
