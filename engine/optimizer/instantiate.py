@@ -63,10 +63,9 @@ class GenerationAgent:
         Raises models.errors.ModelError only for what is wrong with the machine.
         """
         draft = directive.default_params(match, plan, facts)
-        rounds = _Rounds(
-            Agent(self.model, "generation agent", self.seed), directive, match, plan, facts, draft, examples
-        )
-        head = rounds.head(failures)
+        agent = Agent(self.model, "generation agent", self.seed)
+        rounds = _Rounds(agent, directive, match, plan, facts, draft, examples, failures)
+        head = rounds.head()
         told, history = rounds.told(bool(failures)), list[Turn]()
         complaints: list[tuple[str, ...]] = []
         for number in range(1, ROUNDS + 1):
@@ -94,11 +93,12 @@ class _Rounds:
     facts: Facts
     draft: Params
     examples: Sequence[dict[str, Any]]
+    failures: Sequence[Failure]
 
-    def head(self, failures: Sequence[Failure]) -> str:
+    def head(self) -> str:
         """Write what all directives at a place are told: the operators as the user wrote them, rows, what is wrong."""
         nodes = self.match.nodes(self.plan)
-        told = {"operators": operators_yaml(nodes).strip(), "failures": failures[:MOST_FAILURES]}
+        told = {"operators": operators_yaml(nodes).strip(), "failures": self.failures[:MOST_FAILURES]}
         bare = as_head(agent_prompt("operators", rows=(), **told))
         reads = frozenset().union(*(node.traits().reads for node in nodes))
         rows = [input_parts(row, reads) for row in self.examples[:MOST_EXAMPLES]]
@@ -171,6 +171,7 @@ class _Rounds:
     def _copied(self, params: Params) -> list[str]:
         """Say what of the example records the proposed texts repeat: a small model answers where it is to ask."""
         records = [str(value) for row in self.examples[:MOST_EXAMPLES] for value in row.values()]
+        records += [failure.quote for failure in self.failures[:MOST_FAILURES]]
         given = operators_yaml(self.match.nodes(self.plan))
         asked = self.directive.prompts(self.match, self.plan, params, self.facts)
         return copied_from(records, [prompt.text for prompt in asked], given)

@@ -90,6 +90,13 @@ async def test_a_short_prompt_that_stands_in_a_record_is_refused():
     assert '"the reading was 0 14", which is from an example record' in proposal.complaints[0][0]
 
 
+async def test_a_prompt_that_repeats_a_quoted_failure_is_refused():
+    judge = {"num_rounds": 1, "validation_prompt": "The reading was 0.14."}
+    wrong = Failure(source=None, aim=Aim.RECALL, quote="The reading was 0.14.", text="it is left out")
+    proposal, _ = await propose("gleaning_map", lambda request: judge, examples=EXAMPLES, failures=[wrong])
+    assert not proposal.by_model
+
+
 async def test_what_the_user_says_herself_is_not_copied_from_a_record():
     record = {"text": 'Task: List the officers with a "sustained" finding. A finding is so when confirmed.'}
     proposal, _ = await propose("clarify_instructions", lambda request: GOOD, examples=[record])
