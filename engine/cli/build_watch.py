@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import sys
+import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
 from rich.console import Console
+from rich.text import Text
 
 from engine.cli.console import messages, one_line, span_text, styled
 from engine.cli.failure import show_problem
@@ -81,7 +84,7 @@ class LineWatch(BuildWatch):
             self._own = event.plan
         if isinstance(event, BuildProgress):
             if self._status is not None:
-                self._status.update(_progress_text(event))
+                self._status.update(Doing(event))
             return
         if line := self.line(event):
             self._console.print(styled(line), soft_wrap=not self._console.is_terminal)
@@ -103,7 +106,7 @@ class LineWatch(BuildWatch):
             case Compared():
                 share = "a draw" if event.share == TIE else f"{event.share:.0%} of the win to the first"
                 text = f"{INDENT}{self._name(event.left)} and {self._name(event.right)} compared: {share}"
-            case PlaceFinished():
+            case PlaceFinished() if event.depth == 0 or event.chosen != event.plan:
                 text = f"{INDENT * event.depth}{self._name(event.chosen)} stands: {one_line(event.reason)}"
         return text
 
@@ -140,6 +143,14 @@ def _frame_line(event: Event) -> str:
     return text
 
 
-def _progress_text(event: BuildProgress) -> str:
-    about = f", about {span_text(event.about_seconds)}" if event.about_seconds else ""
-    return f"{one_line(event.doing)}{about} · {span_text(event.left_seconds)} left"
+class Doing:
+    """What is being done and the time that is left, which runs on between two events."""
+
+    def __init__(self, event: BuildProgress, clock: Callable[[], float] = time.monotonic) -> None:
+        self._event, self._clock, self._since = event, clock, clock()
+
+    def __rich__(self) -> Text:
+        """Write it as of now."""
+        event, spent = self._event, self._clock() - self._since
+        about = f", about {span_text(event.about_seconds)}" if event.about_seconds else ""
+        return styled(f"{one_line(event.doing)}{about} · {span_text(max(0.0, event.left_seconds - spent))} left")

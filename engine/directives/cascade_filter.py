@@ -84,8 +84,9 @@ class CascadeFilter(Directive[CascadeParams]):
         """Return the prompt of the quick look, if that is the test."""
         if params.test == "keywords":
             return []
-        fields = fields_before(plan, match.place, facts).closed
-        return [ProposedPrompt(name="prompt", text=params.prompt, fields=fields)]
+        fields, user = fields_before(plan, match.place, facts).closed, row_node(plan, match).prompt
+        shown = user.mentions() if user else frozenset()
+        return [ProposedPrompt(name="prompt", text=params.prompt, fields=fields, shows_one=shown)]
 
     def definitions(self, match: Match, plan: Plan) -> Template | None:
         """Return the prompt whose definitions must be kept."""

@@ -91,10 +91,12 @@ class Chaining(Directive[ChainingParams]):
     def prompts(self, match: Match, plan: Plan, params: ChainingParams, facts: Facts) -> Sequence[ProposedPrompt]:
         """Return the prompts; each may read what those before it answer."""
         fields = fields_before(plan, match.place, facts)
-        found = []
+        user = row_node(plan, match).prompt
+        found, shown = [], user.mentions() if user else frozenset()
         for number, link in enumerate(params.links, 1):
-            found.append(ProposedPrompt(name=f"prompt {number}", text=link.prompt, fields=fields.closed))
-            fields = fields.with_names(*link.fields)
+            name = f"prompt {number}"
+            found.append(ProposedPrompt(name=name, text=link.prompt, fields=fields.closed, shows_one=shown))
+            fields, shown = fields.with_names(*link.fields), shown | frozenset(link.fields)
         return found
 
     def definitions(self, match: Match, plan: Plan) -> Template | None:

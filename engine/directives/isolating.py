@@ -108,9 +108,10 @@ class Isolating(Directive[IsolatingParams]):
 
     def prompts(self, match: Match, plan: Plan, params: IsolatingParams, facts: Facts) -> Sequence[ProposedPrompt]:
         """Return the prompts."""
-        fields = fields_before(plan, match.place, facts).closed
+        fields, user = fields_before(plan, match.place, facts).closed, _map(plan, match).prompt
+        shown = user.mentions() if user else frozenset()
         return [
-            ProposedPrompt(name=f"prompt {number}", text=part.prompt, fields=fields)
+            ProposedPrompt(name=f"prompt {number}", text=part.prompt, fields=fields, shows_one=shown)
             for number, part in enumerate(params.parts, 1)
         ]
 
@@ -128,7 +129,9 @@ class Isolating(Directive[IsolatingParams]):
                 found.append(f"parts: no part gives {field.name!r}.")
             if given[field.name] > 1 and not isinstance(field.type, ListOf):
                 found.append(f"parts: only a list may be given by several parts, and {field.name!r} is none.")
-        return [*found, *(["parts: two or more are needed."] if len(params.parts) < 2 else [])]
+        found += ["parts: two or more are needed."] if len(params.parts) < 2 else []
+        found += ["parts: two are the same; each must ask for something else."] if _has_twins(params) else []
+        return found
 
     def apply(self, plan: Plan, match: Match, params: IsolatingParams) -> Plan:
         """Return the plan that asks side by side."""
@@ -184,6 +187,11 @@ def _own_name(shared: dict[str, dict[int, str]], name: str, number: int) -> str:
 
 def _of_fields(prompt: str, answer: Schema, names: Sequence[str]) -> str:
     return worded("isolated_fields", prompt=prompt, asked=asked_for(only_fields(answer, names).fields))
+
+
+def _has_twins(params: IsolatingParams) -> bool:
+    asked = [(frozenset(part.fields), " ".join(part.prompt.split())) for part in params.parts]
+    return len(set(asked)) < len(asked)
 
 
 def _of_kinds(prompt: str, field: str, group: Sequence[str], kinds: Sequence[str]) -> str:

@@ -108,7 +108,12 @@ class SecondReading(Directive[SecondReadingParams]):
         there = fields.with_names(names.candidate, names.row, *(f for f in _names_of(node) if f != params.field))
         shown = frozenset({params.source, names.candidate})
         return [
-            ProposedPrompt(name="list_prompt", text=params.list_prompt, fields=fields.closed),
+            ProposedPrompt(
+                name="list_prompt",
+                text=params.list_prompt,
+                fields=fields.closed,
+                shows=frozenset({params.source}),
+            ),
             ProposedPrompt(name="item_prompt", text=params.item_prompt, fields=there.closed, shows=shown),
         ]
 

@@ -89,6 +89,12 @@ class Entry:
         """Return the score on the most rows; 0 where it was not rated."""
         return self.rating.score if self.rating else 0.0
 
+    def about_seconds(self, count: int) -> float:
+        """Estimate what rating it on so many rows takes, from what it took until now; 0 where nothing is known."""
+        if not self.rows:
+            return 0.0
+        return self.seconds / self.rows * max(0, count - self.rows)
+
     @property
     def output(self) -> PlanOutput | None:
         """Return the output on the most rows."""

@@ -12,7 +12,7 @@ from engine.errors import RedwellError
 from engine.executor.events import Emit
 from engine.optimizer.budget import Budget
 from engine.optimizer.candidates import Candidate, Contest, Entry, Region
-from engine.optimizer.events import CandidateDropped, CandidateRated, Compared
+from engine.optimizer.events import BuildProgress, CandidateDropped, CandidateRated, Compared
 from engine.optimizer.judging import Criteria, Judge
 from engine.optimizer.outputs import PlanOutput
 from engine.optimizer.proposing import Proposer
@@ -79,10 +79,15 @@ class Evaluation:
             return
         began = self.clock()
         try:
+            name = "your own plan" if entry.candidate.parent is None else f"plan {entry.candidate.id}"
+            rows = f"{count} {'row' if count == 1 else 'rows'}"
+            self.tell(f"running {name} on {rows}", budget, entry.about_seconds(count))
             output = entry.outputs.get(count) or await self.output(contest, entry, count, budget)
             entry.outputs[count] = output
             if contest.criteria is None:
+                self.tell("writing what it is judged by", budget)
                 contest.criteria = await self._criteria(contest, output, budget)
+            self.tell(f"rating {name} on {rows}", budget)
             async with budget.limit():
                 entry.ratings[count] = await self.judge.rate(output, contest.criteria)
         except (RedwellError, ModelError) as error:
@@ -134,6 +139,11 @@ class Evaluation:
             field_tokens=tokens,
             source_fields=facts.source_fields,
         )
+
+    def tell(self, doing: str, budget: Budget, about_seconds: float = 0.0) -> None:
+        """Tell what is done next, and how the time of the whole build stands."""
+        whole = budget.whole
+        self.emit(BuildProgress(whole.spent, whole.left, doing, about_seconds))
 
     def drop(self, candidate: Candidate, reason: str) -> None:
         """Tell that a plan goes no further."""

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from engine.optimizer.budget import Budget, OutOfTime
 from engine.optimizer.candidates import TIE, TOP, Candidate, Contest, Entry, Region
 from engine.optimizer.evaluating import Evaluation
-from engine.optimizer.events import BuildProgress
 from engine.optimizer.frontier import Point
 from engine.optimizer.judging import Criteria
 from engine.optimizer.search import Search
@@ -41,8 +40,6 @@ async def compare_wholes(search: Search, own: Candidate, count: int, evaluation:
     contest.entries = [Entry(candidate) for candidate in finalists(search, own)]
     try:
         for entry in contest.everyone() if contest.entries else ():
-            doing = f"rating plan {entry.candidate.id} as a whole"
-            evaluation.emit(BuildProgress(budget.spent, budget.left, doing, 0.0))
             await evaluation.try_on(contest, entry, count, budget)
         await compare_pairs(contest, evaluation, budget)
     except OutOfTime:
@@ -59,12 +56,13 @@ def points_of(contest: Contest, folder: Folder, searched: Sequence[Contest]) -> 
     """
     own = _point(contest, contest.own, folder)
     points = [_point(contest, entry, folder) for entry in contest.ranked(contest.level)]
-    known = {point.plan for point in points}
+    known, is_alone = {point.plan for point in points}, not points
     for earlier in searched:
         if earlier.depth == 0 and earlier.own.candidate is contest.own.candidate:
             late = [entry for entry in earlier.ranked(earlier.level) if entry.candidate.id not in known]
             points += [_point(earlier, entry, folder) for entry in late]
-            own = own if own.score else _point(earlier, earlier.own, folder)
+            if late and (is_alone or not own.score):  # ratings tell only of the same part and rows
+                own = _point(earlier, earlier.own, folder)
     return points, own
 
 
@@ -87,12 +85,15 @@ def _whole(plan: Plan) -> Region:
 
 
 def _criteria(search: Search, own: Candidate) -> Criteria | None:
-    """Return the user's criteria for the last operator, or those of a part that was the whole pipeline; else None."""
+    """Return the user's criteria for the last operator, or those of a part in which all is asked; else None."""
     asked = [name for name in own.plan.steps[-1].operators if own.plan.operator(name).traits().calls_model]
     if asked and asked[-1] in search.criteria:
         return search.criteria[asked[-1]]
-    part = _part(search, own)
-    return part.criteria if part else None
+    if len(own.plan.steps) > 1:
+        return None
+    parts = [contest for contest in search.contests if contest.own.candidate is own and contest.depth == 0]
+    found = (part.criteria for part in parts if set(asked) <= set(part.region.operators(own.plan)))
+    return next(found, None)
 
 
 def _same(search: Search, own: Candidate, count: int) -> Contest | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.directives.base import AnyDirective, Facts, Match, Params
-from engine.directives.prompt_checks import ProposedPrompt, definitions_of
+from engine.directives.prompt_checks import ProposedPrompt, copied_from, definitions_of
 from engine.directives.proposals import SHORTEST_PROMPT
 from engine.errors import ItemError, PipelineError
 from engine.language.template_text import field_place
@@ -63,8 +63,9 @@ class GenerationAgent:
         Raises models.errors.ModelError only for what is wrong with the machine.
         """
         draft = directive.default_params(match, plan, facts)
-        rounds = _Rounds(Agent(self.model, "generation agent", self.seed), directive, match, plan, facts, draft)
-        head = rounds.head(examples, failures)
+        agent = Agent(self.model, "generation agent", self.seed)
+        rounds = _Rounds(agent, directive, match, plan, facts, draft, examples, failures)
+        head = rounds.head()
         told, history = rounds.told(bool(failures)), list[Turn]()
         complaints: list[tuple[str, ...]] = []
         for number in range(1, ROUNDS + 1):
@@ -91,14 +92,16 @@ class _Rounds:
     plan: Plan
     facts: Facts
     draft: Params
+    examples: Sequence[dict[str, Any]]
+    failures: Sequence[Failure]
 
-    def head(self, examples: Sequence[dict[str, Any]], failures: Sequence[Failure]) -> str:
+    def head(self) -> str:
         """Write what all directives at a place are told: the operators as the user wrote them, rows, what is wrong."""
         nodes = self.match.nodes(self.plan)
-        told = {"operators": operators_yaml(nodes).strip(), "failures": failures[:MOST_FAILURES]}
+        told = {"operators": operators_yaml(nodes).strip(), "failures": self.failures[:MOST_FAILURES]}
         bare = as_head(agent_prompt("operators", rows=(), **told))
         reads = frozenset().union(*(node.traits().reads for node in nodes))
-        rows = [input_parts(row, reads) for row in examples[:MOST_EXAMPLES]]
+        rows = [input_parts(row, reads) for row in self.examples[:MOST_EXAMPLES]]
         count = self.agent.model.count_tokens
         room = min(EXAMPLE_TOKENS, self.agent.room(self._reply_tokens(), bare, self.told(False)))
         packed = iter(pack([part for row in rows for part in row], room, count))
@@ -162,7 +165,16 @@ class _Rounds:
         except PipelineError as error:
             return None, (f"{error} {error.advice}".strip(),)
         found = self.directive.check_params(self.match, self.plan, params, self.facts)
+        found = found or self._copied(params)
         return (None, tuple(found)) if found else (params, ())
+
+    def _copied(self, params: Params) -> list[str]:
+        """Say what of the example records the proposed texts repeat: a small model answers where it is to ask."""
+        records = [str(value) for row in self.examples[:MOST_EXAMPLES] for value in row.values()]
+        records += [failure.quote for failure in self.failures[:MOST_FAILURES]]
+        given = operators_yaml(self.match.nodes(self.plan))
+        asked = self.directive.prompts(self.match, self.plan, params, self.facts)
+        return copied_from(records, [prompt.text for prompt in asked], given)
 
     @property
     def _drafted(self) -> str:
@@ -193,6 +205,7 @@ def _rules(prompt: ProposedPrompt) -> dict[str, Any]:
         "name": prompt.name,
         "loop": f"{{% for one in inputs %}}{shown}{{% endfor %}}" if shown else "",
         "shows": places,
+        "shows_one": [field_place(field, variable) for field in sorted(prompt.shows_one)],
         "uses": prompt.uses,
         "fields": sorted(prompt.fields) if prompt.fields is not None else (),
         "partial": prompt.partial,

@@ -20,7 +20,7 @@ from engine.language.checks import check
 from engine.optimizer.budget import Budget, OutOfTime
 from engine.optimizer.candidates import Candidate, Contest, Entry, Region
 from engine.optimizer.evaluating import Evaluation, examples_of
-from engine.optimizer.events import BuildProgress, CandidateFound, CriteriaWritten, PlaceFinished, PlaceStarted
+from engine.optimizer.events import CandidateFound, CriteriaWritten, PlaceFinished, PlaceStarted
 from engine.optimizer.judging import Criteria, Failure, Rating
 from engine.optimizer.sampling import enlarged, rungs
 from engine.optimizer.selection import select
@@ -189,7 +189,7 @@ class Search:
         known = {candidate.plan.digest for candidate in self.candidates.values()}
         for one, match in fitting:
             screening.check()
-            self.evaluation.emit(BuildProgress(budget.spent, budget.left, f"trying {one.name}", 0.0))
+            self.evaluation.tell(f"trying {one.name}", budget)
             made = await self._made(contest, one, match, rows, screening)
             if made is None or made.plan.digest in known:
                 continue

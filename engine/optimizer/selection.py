@@ -14,7 +14,6 @@ from itertools import combinations
 from engine.optimizer.budget import Budget, OutOfTime
 from engine.optimizer.candidates import Contest, Entry
 from engine.optimizer.evaluating import Evaluation
-from engine.optimizer.events import BuildProgress
 
 COMPARING_SHARE = 0.35
 """Of a contest's time, what is kept for comparing in pairs."""
@@ -48,7 +47,6 @@ async def _climb(
     for count in counts[1:] or counts:
         await evaluation.try_on(contest, contest.own, count, budget)
         for entry in affordable(alive, count, budget.left):
-            evaluation.emit(_progress(budget, f"rating plan {entry.candidate.id} on {count} rows", entry, count))
             await evaluation.try_on(contest, entry, count, budget)
         alive = kept_half(contest, count)
 
@@ -66,18 +64,11 @@ def affordable(entries: Sequence[Entry], count: int, seconds: float) -> list[Ent
     """
     chosen: list[Entry] = []
     for entry in entries:
-        seconds -= about_seconds(entry, count)
+        seconds -= entry.about_seconds(count)
         if chosen and seconds < 0:
             break
         chosen.append(entry)
     return chosen
-
-
-def about_seconds(entry: Entry, count: int) -> float:
-    """Estimate what rating an entry on so many rows takes, from what it took until now; 0 where nothing is known."""
-    if not entry.rows:
-        return 0.0
-    return entry.seconds / entry.rows * max(0, count - entry.rows)
 
 
 async def compare_pairs(contest: Contest, evaluation: Evaluation, budget: Budget) -> None:
@@ -86,10 +77,5 @@ async def compare_pairs(contest: Contest, evaluation: Evaluation, budget: Budget
     if len(top) < 2:
         return
     for left, right in combinations(top, 2):
-        doing = f"comparing plans {left.candidate.id} and {right.candidate.id}"
-        evaluation.emit(BuildProgress(budget.spent, budget.left, doing, 0.0))
+        evaluation.tell(f"comparing plans {left.candidate.id} and {right.candidate.id}", budget)
         await evaluation.compare(contest, left, right, budget)
-
-
-def _progress(budget: Budget, doing: str, entry: Entry, count: int) -> BuildProgress:
-    return BuildProgress(budget.spent, budget.left, doing, about_seconds(entry, count))

@@ -9,8 +9,10 @@ import pytest
 from scripted_redwell import answer
 
 import engine.cli.build
+from engine.cli.build_watch import Doing
 from engine.language.checks import check
 from engine.language.loader import load_pipeline
+from engine.optimizer.events import BuildProgress
 
 PIPELINE = """
 datasets: {records: {type: folder, path: records}}
@@ -104,3 +106,13 @@ def test_own_criteria_are_used(builds, tmp_path):
     body = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
     (part,) = [part for part in body["parts"] if part["depth"] == 0]
     assert part["criteria"]["task"] == "Officers."
+
+
+def test_the_time_that_is_left_runs_on_between_two_events():
+    now = [100.0]
+    doing = Doing(BuildProgress(20.0, 460.0, "running your own plan on 4 rows", 90.0), lambda: now[0])
+    assert doing.__rich__().plain == "running your own plan on 4 rows, about 1 min 30 s · 7 min 40 s left"
+    now[0] += 61
+    assert doing.__rich__().plain.endswith("6 min 39 s left")
+    now[0] += 500
+    assert doing.__rich__().plain.endswith("0.0 s left")

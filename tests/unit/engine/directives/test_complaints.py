@@ -48,6 +48,30 @@ def said_of(name, **changes):
         ("cascade_filter", {"field": "pages"}, "field: name one of text"),
         ("operator_fusion", {"prompt": "{{ input.text }} Who, and did he use force?"}, 'the user\'s term "accused"'),
         ("clarify_instructions", {"prompt": 'Who has a "sustained" finding?'}, "must show the field 'text'"),
+        ("gleaning_map", {"validation_prompt": "Is anyone missing in {{ officers }}?"}, "Write {{ output.officers }}."),
+        (
+            "document_chunking",
+            {"merge_prompt": "Unite what the parts say: {{ officers }}"},
+            "Write {% for one in inputs %}{{ one.officers }}{% endfor %}.",
+        ),
+        (
+            "chaining",
+            {"links": [{"fields": ["clauses"], "prompt": "Find the clauses."}] * 2},
+            "prompt 1 shows no field",
+        ),
+        (
+            "isolating",
+            {"parts": [{"fields": ["clauses"], "prompt": "What is it?"}] * 2},
+            "write {{ input.text }} in it",
+        ),
+        ("isolating", {"parts": [{"fields": ["clauses"], "prompt": TEXT + "Which?"}] * 2}, "two are the same"),
+        ("second_reading", {"list_prompt": 'Who has a "sustained" finding?'}, "list_prompt must show the field 'text'"),
+        ("second_reading", {"item_prompt": TEXT + "{{ input.officers_candidate }}"}, "item_prompt asks nothing"),
+        (
+            "cascade_filter",
+            {"test": "model", "model": "qwen2.5-coder-0.5b", "prompt": 'Is there "use of force"?'},
+            "prompt shows no field",
+        ),
         ("switch_model", {"model": "gpt"}, "'gpt' is none of qwen2.5-coder-3b"),
     ],
 )

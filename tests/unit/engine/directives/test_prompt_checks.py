@@ -15,16 +15,16 @@ def test_a_good_prompt_has_nothing_against_it():
 
 
 def test_fields_that_are_not_there_are_named_with_those_that_are():
-    [found] = complaint("{{ input.texts }} Who?")
+    [found] = complaint("{{ input.texts }} Who is it?")
     assert found.startswith("prompt reads the field 'texts', which is not there.")
     assert "text" in found.split("not there.")[1]
 
 
 def test_where_not_all_fields_are_known_any_may_be_read():
-    assert list(complaints(ProposedPrompt(name="prompt", text="{{ input.anything }}"))) == []
+    assert list(complaints(ProposedPrompt(name="prompt", text="{{ input.anything }} Who is it?"))) == []
 
 
-@pytest.mark.parametrize("text", ["{{ input.text", "{{ text }} Who?", "{% include 'x' %}"])
+@pytest.mark.parametrize("text", ["{{ input.text", "{{ text }} Who is it?", "{% include 'x' %}"])
 def test_what_is_no_prompt_is_said_to_be_none(text):
     [found] = complaint(text)
     assert found.startswith("prompt: ")

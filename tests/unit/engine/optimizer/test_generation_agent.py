@@ -65,6 +65,44 @@ async def test_the_second_round_is_told_what_was_wrong():
     assert prompts[1].startswith(prompts[0])  # a chat: what was read need not be read again
 
 
+COPIES = {"prompt": '{{ input.text }} A "sustained" finding says that Officer Roe slept on duty in March.'}
+
+
+async def test_a_prompt_that_repeats_an_example_record_is_refused():
+    """A small model answers where it is to ask: such a prompt would tell all records what one of them says."""
+    replies = iter([COPIES, GOOD])
+    record = {"text": "It was found that Officer Roe slept on duty in March.", "filename": "a.txt"}
+    proposal, prompts = await propose("clarify_instructions", lambda request: next(replies), examples=[record])
+    assert proposal.params.prompt == GOOD["prompt"]
+    assert proposal.complaints == (
+        (
+            'A prompt says "that officer roe slept on duty", which is from an example record: '
+            "prompts must fit every record.",
+        ),
+    )
+
+
+async def test_a_short_prompt_that_stands_in_a_record_is_refused():
+    judge = {"num_rounds": 1, "validation_prompt": "The reading was 0.14."}
+    record = {"text": "He was tested at 2 a.m. The reading was 0.14. He was sent home."}
+    proposal, _ = await propose("gleaning_map", lambda request: judge, examples=[record])
+    assert not proposal.by_model
+    assert '"the reading was 0 14", which is from an example record' in proposal.complaints[0][0]
+
+
+async def test_a_prompt_that_repeats_a_quoted_failure_is_refused():
+    judge = {"num_rounds": 1, "validation_prompt": "The reading was 0.14."}
+    wrong = Failure(source=None, aim=Aim.RECALL, quote="The reading was 0.14.", text="it is left out")
+    proposal, _ = await propose("gleaning_map", lambda request: judge, examples=EXAMPLES, failures=[wrong])
+    assert not proposal.by_model
+
+
+async def test_what_the_user_says_herself_is_not_copied_from_a_record():
+    record = {"text": 'Task: List the officers with a "sustained" finding. A finding is so when confirmed.'}
+    proposal, _ = await propose("clarify_instructions", lambda request: GOOD, examples=[record])
+    assert (proposal.by_model, proposal.complaints) == (True, ())
+
+
 async def test_after_two_rounds_the_templates_are_taken():
     proposal, prompts = await propose("clarify_instructions", lambda request: NO_FIELD)
     case = CASES["clarify_instructions"]

@@ -11,6 +11,7 @@ from scripted_run import pipeline, prompt_of, write_jsonl, write_texts
 from engine.errors import UsageError
 from engine.optimizer.events import (
     BuildFinished,
+    BuildProgress,
     BuildStarted,
     CandidateDropped,
     CandidateFound,
@@ -77,6 +78,31 @@ def test_nothing_is_tried_where_the_judge_is_satisfied(site, records, monkeypatc
     assert result.chosen is result.user
     # Four rows say so first, and then all eight of the sample.
     assert [e.rows for e in site.of(CandidateRated)] == [4, 8]
+
+
+def test_what_is_done_is_told_before_it_is_done(site, records, monkeypatch):
+    with toys(monkeypatch, better("one", "good")):
+        site.build(pipeline(records, FIND), minutes=5, depth=0)
+    told = [e.doing for e in site.of(BuildProgress)]
+    assert told[:6] == [
+        "running your own plan on 4 rows",
+        "writing what it is judged by",
+        "rating your own plan on 4 rows",
+        "trying one",
+        "running plan 2 on 4 rows",
+        "rating plan 2 on 4 rows",
+    ]
+    # What is left is left of the whole build, not of the share that a part of it has.
+    assert all(math.isclose(e.spent_seconds + e.left_seconds, 300, abs_tol=1) for e in site.of(BuildProgress))
+
+
+def test_where_one_part_asks_all_the_whole_is_judged_by_its_criteria(site, records, monkeypatch):
+    tidy = "  - {name: tidy, type: map, drop_keys: [filename]}\n"
+    with toys(monkeypatch, better("one", "good")):
+        result = site.build(pipeline(records, FIND + tidy), depth=0)
+    assert result.finals.region.operators(result.user.plan) == ("find", "tidy")
+    assert result.finals.criteria.task == "does find"
+    assert [e.doing for e in site.of(BuildProgress)].count("writing what it is judged by") == 1
 
 
 def test_a_plan_that_does_not_beat_the_users_own_is_not_chosen(site, records, monkeypatch):
