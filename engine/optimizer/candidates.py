@@ -200,4 +200,6 @@ class Contest:
             return "nothing was found to improve"
         if not self.entries:
             return "no rewrite could be made of it"
+        if self._able() and not self.ranked(self.level):
+            return "there was no time to rate another"
         return "no other plan did better"

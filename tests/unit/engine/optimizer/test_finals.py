@@ -40,6 +40,12 @@ def test_where_the_finals_rated_no_rival_both_are_told_as_the_search_rated_them(
     assert (own.plan, own.score) == (1, 3.72)
 
 
+def test_a_plan_that_was_not_rated_did_not_do_worse():
+    part = contest(Region("s", 0, 0), entry(OWN, on4=3.7), entry(OTHER))
+    assert part.settle().candidate is OWN
+    assert part.reason == "there was no time to rate another"
+
+
 def test_where_the_finals_rated_a_rival_their_ratings_are_told():
     search = contest(Region.of(PLAN, "s", 0, 1), entry(OWN, on4=3.72), entry(OTHER, on4=3.68))
     finals = contest(Region("s", 0, 0), entry(OWN, on8=3.63), entry(OTHER, on8=3.7))
