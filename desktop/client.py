@@ -10,8 +10,8 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer, Signal
 
-WORKER: Sequence[str] = (sys.executable, "-P", "-c", "from engine.cli.main import run; run()", "worker")
-"""The command line of `redwell worker`, in the environment that the window runs in."""
+WORKER: Sequence[str] = (sys.executable, "-P", "-c", "from engine.cli.serving import run; run()", "worker")
+"""`redwell worker`, in the environment that the window runs in."""
 
 RESTART_MILLISECONDS = (0, 500, 2000, 5000)
 """How long the window waits before it starts a worker again that ended by itself, the last one for ever after."""

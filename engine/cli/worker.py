@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from engine.cli.local_models import LocalModels
+from engine.cli.serving import local_models
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.worker.jobs import NewModels
 from engine.worker.session import serve
@@ -12,7 +12,7 @@ from storage import passphrases
 
 app = typer.Typer(**COMMAND_SETTINGS)
 
-new_models: NewModels = LocalModels
+new_models: NewModels = local_models
 """Makes the models of a run; tests put scripted ones here."""
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
 MEBIBYTE = 1024 * 1024
+
+USUAL_WORKERS = max(1, (os.cpu_count() or 2) // 2)
+"""How many files are read at once where nobody says."""
 
 
 @dataclass(frozen=True, slots=True)

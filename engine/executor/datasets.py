@@ -19,8 +19,9 @@ from engine.documents.pool import ParserPool
 from engine.documents.tables import READ_IN_CHILD, table_rows
 from engine.documents.walk import walk
 from engine.errors import DocumentError, UsageError
+from engine.executor.case_documents import load_document, save_document
 from engine.executor.events import Emit
-from engine.executor.sources import NO_TEXT, document_row, ingest, ingest_files, load_document, save_document
+from engine.executor.sources import NO_TEXT, document_row, ingest, ingest_files
 from engine.executor.translation import open_case
 from engine.plan.dataset import Dataset
 from engine.plan.sources import fits, kind_of_source

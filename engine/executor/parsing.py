@@ -15,9 +15,10 @@ from engine.documents.leftovers import scratch_folder
 from engine.documents.parsers import installed_parsers
 from engine.documents.pool import ParserPool
 from engine.errors import DocumentError, UsageError
+from engine.executor.case_documents import load_document
 from engine.executor.datasets import DatasetReader, ReadDataset
 from engine.executor.events import RowFailed
-from engine.executor.sources import ingest_files, load_document
+from engine.executor.sources import ingest_files
 from engine.operators.accounting import all_or_none
 from engine.plan.dataset import Dataset, Parsing, ParsingTool
 from engine.plan.frozen import thaw

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
 import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from engine.code.pool import CodePool
-from engine.documents.options import ParseOptions
+from engine.documents.options import USUAL_WORKERS, ParseOptions
 from engine.errors import PipelineError, RedwellError
 from engine.executor.accounts import Account
 from engine.executor.asking import CachedAsk, NewAsk
@@ -71,7 +70,7 @@ class RunOptions:
     parse: ParseOptions = field(default_factory=ParseOptions)
     trust_code: bool = False
     allow_hosts: tuple[str, ...] = ()
-    workers: int = max(1, (os.cpu_count() or 2) // 2)
+    workers: int = USUAL_WORKERS
     rewrite: bool = True
     rows: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     first: int | None = None

@@ -10,22 +10,19 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from engine.documents.codec import document_from_json, document_to_json
 from engine.documents.document import Document
 from engine.documents.events import Duplicate, FileEvent, FileFailed, Found, IngestEvent, Known, Parsed
-from engine.documents.facts import language_of, ocr_pages_of, year_of
 from engine.documents.ingest import ingest_folder
 from engine.documents.options import ParseOptions
 from engine.documents.walk import walk
 from engine.errors import UsageError
 from engine.evidence.text_index import SourceLine, SourceText
+from engine.executor.case_documents import load_document, save_document
 from engine.executor.events import DocumentFailed, DocumentRead, Emit, FilesFound
 from engine.executor.reading_rates import Reading
 from engine.plan.plan import Dataset
 from engine.rows import DocumentId, Row
 from storage.case import Case
-from storage.documents import LineRecord
-from storage.labels import DocumentFacts
 from storage.ledger import DocumentRecord
 
 Passed = Callable[[], Awaitable[None]]
@@ -218,32 +215,6 @@ class _Ingestion:
 
     def _relative(self, path: str) -> str:
         return Path(os.path.relpath(path, self._root)).as_posix()
-
-
-def save_document(case: Case, document: Document, seconds: float | None = None) -> None:
-    """Put a parsed document, its lines and its facts into the case; `seconds`: how long reading it took."""
-    with case.transaction():
-        case.save_document(
-            document.id,
-            filename=document.filename,
-            kind=document.kind,
-            size_bytes=document.size_bytes,
-            page_count=len(document.pages),
-            body=document_to_json(document),
-            lines=(LineRecord(line.number, line.page, line.text) for line in document.lines),
-        )
-        save_facts(case, document, seconds)
-
-
-def save_facts(case: Case, document: Document, seconds: float | None = None) -> None:
-    """Work out and keep what a table shows of a document besides its file."""
-    facts = DocumentFacts(ocr_pages_of(document), language_of(document), year_of(document), seconds)
-    case.save_facts(document.id, facts)
-
-
-def load_document(case: Case, id: DocumentId) -> Document:
-    """Read a document of the case; raises storage.errors.NotInCase."""
-    return document_from_json(case.document(id).body)
 
 
 def source_reader(case: Case) -> Callable[[DocumentId], SourceText]:

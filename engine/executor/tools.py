@@ -15,12 +15,12 @@ from engine.documents.document import Document
 from engine.documents.structure import Structure, structure_of
 from engine.errors import PipelineError, RedwellError
 from engine.executor.asking import Asking
+from engine.executor.case_documents import load_document
 from engine.executor.embedding import embed_through_case
 from engine.executor.events import Emit, OperatorProgress
 from engine.executor.model_pool import ModelPool
 from engine.executor.rereading import read_by_ocr
 from engine.executor.retrieval import Retrieval
-from engine.executor.sources import load_document
 from engine.language.trust import TRUST_ADVICE
 from engine.operators.base import CallRecord, Outcome, Retrieved
 from engine.plan.plan import Settings

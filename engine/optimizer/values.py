@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from rapidfuzz import fuzz
-from scipy.optimize import linear_sum_assignment
 
 from engine.evidence.dates import parse_date
 from engine.evidence.fuzzy import SHORT_THRESHOLD, THRESHOLD
@@ -75,6 +74,8 @@ def overlap(found: Sequence[Leaf], wanted: Sequence[Leaf]) -> Overlap:
     """Match each value found with at most one wanted, so that they are alike the most in all."""
     if not found or not wanted:
         return Overlap(0.0, len(found), len(wanted))
+    from scipy.optimize import linear_sum_assignment  # noqa: PLC0415 - most of a second of an import of this room
+
     table = np.array([[likeness(one, other) for other in wanted] for one in found])
     rows, columns = linear_sum_assignment(table, maximize=True)
     return Overlap(float(table[rows, columns].sum()), len(found), len(wanted))

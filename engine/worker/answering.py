@@ -12,17 +12,19 @@ import traceback
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from engine.errors import UsageError
 from engine.executor.events import Event
 from engine.worker.exit_codes import USER_ERRORS, exit_code_of
-from engine.worker.jobs import NewModels
-from engine.worker.live import LiveRun
-from engine.worker.live_build import LiveBuild
 from engine.worker.protocol import Answered, CaseChanged, CommandFailed
 from engine.worker.queries.desk import Desk
-from engine.worker.queries.registry import LaneName, Query, arguments, find_query
+from engine.worker.queries.registry import LaneName, Query, arguments, find_query, is_loaded
+
+if TYPE_CHECKING:
+    from engine.worker.jobs import NewModels
+    from engine.worker.live import LiveRun
+    from engine.worker.live_build import LiveBuild
 
 THREADS: Final[Mapping[LaneName, int]] = {"read": 2, "edit": 1, "slow": 2, "long": 1}
 CLOSING_SECONDS = 2.0
@@ -39,6 +41,10 @@ class _Rest:
 
     arrived: Callable[[], None]
     over: threading.Event = field(default_factory=threading.Event)
+
+
+_ToLoad = tuple[str, str, Mapping[str, Any]]
+"""The id, the name and the arguments of a question whose module is to be read first."""
 
 
 @dataclass(eq=False)
@@ -69,21 +75,59 @@ class Answering:
         self._build = build
         self._loop = asyncio.get_running_loop()
         self._asked: dict[str, _Asked] = {}
+        self._loading: dict[str, str] = {}  # questions that wait for a module to be read, and their groups
+        self._given_up: set[str] = set()  # of those
+        self._reading: queue.SimpleQueue[_ToLoad | None] | None = None
         self._waiting: dict[LaneName, queue.SimpleQueue[_Asked | _Rest | None]] = {}
         self._threads: list[threading.Thread] = []
         self._scratch: Path | None = None
 
     def ask(self, id: str, name: str, given: Mapping[str, Any]) -> None:
-        """Set a thread to answer; raises UsageError for what no query is."""
-        if not id or id in self._asked:
-            raise UsageError(f"ask: the id {id!r} is {'in use' if id else 'empty'}", advice="Give each query its own.")
+        """Set a thread to answer; raises UsageError for what no query is.
+
+        A query whose module was not read yet is begun when a thread has read it, so that others need not wait; what
+        is wrong with it is told then.
+        """
+        if not id or id in self._asked or id in self._loading:
+            in_use = "in use" if id else "empty"
+            raise UsageError(f"ask: the id {id!r} is {in_use}", advice="Give each query its own.")
+        group = name.partition(".")[0]
+        if is_loaded(name) and group not in self._loading.values():  # else it would overtake an earlier one
+            self._begin(id, name, given)
+            return
+        self._loading[id] = group
+        if self._reading is None:
+            self._reading = queue.SimpleQueue()
+            self._threads.append(_started(self._read_modules, (self._reading,), "modules"))
+        self._reading.put((id, name, given))
+
+    def _begin(self, id: str, name: str, given: Mapping[str, Any]) -> None:
         found = find_query(name)
         asked = _Asked(id, found, arguments(found, given))
         self._asked[id] = asked
         self._lane(found.lane).put(asked)
 
+    def _read_modules(self, reading: queue.SimpleQueue[_ToLoad | None]) -> None:
+        while (asked := reading.get()) is not None:
+            with contextlib.suppress(UsageError):  # told by _begin_loaded, which looks again
+                find_query(asked[1])
+            self._call(self._begin_loaded, *asked)
+
+    def _begin_loaded(self, id: str, name: str, given: Mapping[str, Any]) -> None:
+        """Begin a question whose module has been read, unless nothing more is answered."""
+        if self._loading.pop(id, None) is None:
+            return
+        try:
+            self._begin(id, name, given)
+            if id in self._given_up:
+                self.forget(id)
+        except UsageError as error:
+            self._write(CommandFailed(id, "ask", str(error), error.advice, exit_code_of(error)).to_json())
+
     def forget(self, id: str) -> None:
         """Give up a question: it is not begun any more, or its answer is dropped. An unknown one is no error."""
+        if id in self._loading:
+            self._given_up.add(id)
         if (asked := self._asked.pop(id, None)) is not None and asked.query.lane != "edit":
             asked.forgotten.set()
 
@@ -113,6 +157,9 @@ class Answering:
 
     async def close(self) -> None:
         """End the threads; what is still waiting is not answered."""
+        self._loading.clear()
+        if self._reading is not None:
+            self._reading.put(None)
         for asked in self._asked.values():
             asked.forgotten.set()
         for lane, waiting in self._waiting.items():
@@ -131,10 +178,8 @@ class Answering:
                 self._scratch = Path(tempfile.mkdtemp(prefix="redwell-worker-"))
             self._waiting[name] = queue.SimpleQueue()
             for number in range(THREADS[name]):
-                arguments_ = (self._waiting[name], self._scratch)
-                thread = threading.Thread(target=self._serve, args=arguments_, name=f"{name} {number}", daemon=True)
-                thread.start()
-                self._threads.append(thread)
+                given = (self._waiting[name], self._scratch)
+                self._threads.append(_started(self._serve, given, f"{name} {number}"))
         return self._waiting[name]
 
     def _serve(self, waiting: queue.SimpleQueue[_Asked | _Rest | None], scratch: Path) -> None:
@@ -170,6 +215,12 @@ class Answering:
     def _call(self, function: Callable[..., None], *given: Any) -> None:
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(function, *given)
+
+
+def _started(work: Callable[..., None], given: tuple[Any, ...], name: str) -> threading.Thread:
+    thread = threading.Thread(target=work, args=given, name=name, daemon=True)
+    thread.start()
+    return thread
 
 
 def _answer(asked: _Asked, desk: Desk) -> Event:

@@ -12,7 +12,7 @@ from engine.optimizer.frontier import read_policy
 from engine.optimizer.sampling import USUAL_ROWS
 from engine.worker.builds import BuildJob
 from engine.worker.jobs import default_case
-from engine.worker.protocol import parse_options, texts_of, workers_of
+from engine.worker.orders import parse_options, texts_of, workers_of
 
 
 def build_job(given: Mapping[str, Any]) -> BuildJob:

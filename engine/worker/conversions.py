@@ -10,7 +10,6 @@ from typing import Any
 
 from engine.errors import UsageError
 from engine.worker.answering import Answering
-from storage import passphrases
 from storage.conversion import decrypt_case, encrypt_case, rekey_case
 
 
@@ -52,12 +51,3 @@ def _convert(job: ConvertJob) -> None:
         decrypt_case(job.case, job.current)
     else:
         rekey_case(job.case, job.current, job.new)
-
-
-def unlock(given: Mapping[str, Any]) -> None:
-    """Carry out an `unlock` command: remember the passphrase of a case, or forget it where it is empty."""
-    case = Path(given["case"]).expanduser()
-    if given["passphrase"]:
-        passphrases.remember(case, given["passphrase"])
-    else:
-        passphrases.forget(case)

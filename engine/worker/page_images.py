@@ -11,7 +11,7 @@ from engine.documents.document import Box
 from engine.documents.options import ParseOptions
 from engine.documents.render import render_page
 from engine.errors import DocumentError
-from engine.executor.sources import load_document
+from engine.executor.case_documents import load_document
 from engine.rows import DocumentId
 from storage.case import Case
 from storage.evidence import EvidenceRecord

@@ -5,36 +5,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import io
-import itertools
 import os
-import shutil
 import sys
-import tempfile
 import threading
-import time
 import traceback
-from collections.abc import Awaitable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from engine.errors import UsageError
 from engine.executor.events import Event
-from engine.executor.reading_rates import remember_readings
-from engine.executor.run import RunOptions, run_pipeline
-from engine.executor.sources import ingest
-from engine.optimizer.build import NewAgents
-from engine.optimizer.local_agents import agents_over
 from engine.worker.answering import Answering
-from engine.worker.build_command import build_job
-from engine.worker.builds import BuildJob, make_ready_build, run_build
-from engine.worker.conversions import convert, convert_job, unlock
 from engine.worker.exit_codes import INTERRUPTED, USER_ERRORS, exit_code_of
-from engine.worker.exports import ExportJob, ExportStopped, Written, write_outs
-from engine.worker.gate import Gate, GatedBackend
-from engine.worker.jobs import NewModels, RunJob, check_outs, make_ready, write_results
-from engine.worker.live import LiveRun, family_memory
-from engine.worker.live_build import LiveBuild
+from engine.worker.gate import Gate
 from engine.worker.protocol import (
     COMMANDS,
     BadCommand,
@@ -42,30 +26,14 @@ from engine.worker.protocol import (
     CommandAccepted,
     CommandFailed,
     CommandFinished,
-    ExportProgress,
-    ResultsWritten,
     WorkerReady,
-    export_job,
-    parse_options,
     read_command,
-    run_job,
-    trial_job,
-    workers_of,
 )
-from engine.worker.trials import TrialJob, try_pipeline
-from storage.case import Case
+from storage import passphrases
 
-new_agents: NewAgents = agents_over
-"""Makes who proposes and judges in a build; tests put scripted ones here."""
-
-TELL_SECONDS = 0.1
-"""An export tells how far it is at most so often."""
-
-PROGRESS_SECONDS = 0.5
-"""How often the progress of a run is told."""
-
-MEMORY_EVERY = 4
-"""Memory is looked at with one telling in so many."""
+if TYPE_CHECKING:
+    from engine.worker.jobs import NewModels
+    from engine.worker.work import Work
 
 LONGEST_LINE = 1 << 20
 """Characters of one command; a longer line is answered by an error."""
@@ -87,9 +55,7 @@ class Session:
         self._job: _Job | None = None
         self._watching: set[asyncio.Task[None]] = set()
         self._answering: Answering | None = None
-        self._live: LiveRun | None = None
-        self._build_going: LiveBuild | None = None
-        self._trial: Path | None = None
+        self._work: Work | None = None
 
     async def serve(self, lines: asyncio.Queue[str | None]) -> None:
         """Carry out commands until None comes; then cancel what is going on and end."""
@@ -125,7 +91,7 @@ class Session:
                 self._start(command)
                 return
             if command.name == "unlock":
-                unlock(command.given)
+                _unlock(command.given)
                 self.emit(CommandAccepted(command.id, command.name))
                 return
             job = self._current(command)
@@ -151,7 +117,12 @@ class Session:
 
     def _answers(self) -> Answering:
         if self._answering is None:
-            self._answering = Answering(self._write, self._new_models, lambda: self._live, lambda: self._build_going)
+            self._answering = Answering(
+                self._write,
+                self._new_models,
+                lambda: self._work.live if self._work else None,
+                lambda: self._work.build if self._work else None,
+            )
         return self._answering
 
     def _current(self, command: Command) -> _Job:
@@ -165,7 +136,7 @@ class Session:
                 f"a {self._job.command.name} is going on", advice="Cancel it first, or wait for CommandFinished."
             )
         gate = Gate()
-        work = self._work(command, gate)
+        work = self._working().ordered(command, gate)
         self.emit(CommandAccepted(command.id, command.name))
         task = asyncio.ensure_future(work)
         self._job = _Job(command, task, gate)
@@ -173,90 +144,13 @@ class Session:
         self._watching.add(watching)
         watching.add_done_callback(self._watching.discard)
 
-    def _work(self, command: Command, gate: Gate) -> Awaitable[int]:
-        """Check a command, and return the work that it orders."""
-        match command.name:
-            case "run":
-                return self._run(run_job(command.given), gate)
-            case "ingest":
-                return self._ingest(command, gate)
-            case "try":
-                return self._try(trial_job(command.given), gate)
-            case "build":
-                return self._build(build_job(command.given), gate)
-            case "convert":
-                return convert(convert_job(command.given), self._answers())
-            case _:
-                return self._export(export_job(command.given))
+    def _working(self) -> Work:
+        """Return what does the work; it is read with the first job, for it takes longer than all else here."""
+        if self._work is None:
+            from engine.worker.work import Work  # noqa: PLC0415
 
-    async def _try(self, job: TrialJob, gate: Gate) -> int:
-        """Try a pipeline; the last trial is kept until the next one, for who looks at it."""
-        scratch = Path(tempfile.mkdtemp(prefix="redwell-trial-"))
-        try:
-            tried = await try_pipeline(
-                job, scratch, self._new_models, self.emit, lambda backend: GatedBackend(backend, gate)
-            )
-        except BaseException:
-            shutil.rmtree(scratch, ignore_errors=True)
-            raise
-        before, self._trial = self._trial, scratch
-        if before is not None:
-            shutil.rmtree(before, ignore_errors=True)
-        self.emit(tried)
-        return 0
-
-    async def _build(self, job: BuildJob, gate: Gate) -> int:
-        """Build; cancelled, it writes the best plan so far, and ends as stopped."""
-        models = self._new_models()
-        ready = make_ready_build(job, models)
-
-        def watch(live: LiveBuild) -> None:
-            self._build_going = live
-
-        try:
-            with Case(job.case) as case:
-                result = await run_build(
-                    ready,
-                    case,
-                    models,
-                    self.emit,
-                    gated=lambda backend: GatedBackend(backend, gate),
-                    new_agents=new_agents,
-                    watch=watch,
-                )
-        finally:
-            self._build_going = None
-        return INTERRUPTED if result.status == "stopped" else 0
-
-    async def _export(self, job: ExportJob) -> int:
-        """Write files in a thread, which ends at its next step when the job is cancelled."""
-        loop, stopped = asyncio.get_running_loop(), threading.Event()
-        told_at = 0.0
-
-        def tell(done: int, total: int, what: str) -> None:
-            nonlocal told_at
-            if stopped.is_set():
-                raise ExportStopped
-            if time.monotonic() - told_at >= TELL_SECONDS:
-                told_at = time.monotonic()
-                loop.call_soon_threadsafe(self.emit, ExportProgress(done, total, what))
-
-        def write() -> list[Written]:
-            check_outs(job.outs, case=job.case)
-            with Case(job.case, read_only=True) as case:
-                return write_outs(case, job.run, job.outs, job.output, tell)[1]
-
-        writing = asyncio.ensure_future(asyncio.to_thread(write))
-        try:
-            written = await asyncio.shield(writing)
-        except asyncio.CancelledError:
-            stopped.set()
-            with contextlib.suppress(ExportStopped):
-                await writing
-            raise
-        for file in written:
-            self.emit(ResultsWritten(str(file.path), file.rows, file.notes))
-        return 0
+            self._work = Work(self._new_models, self.emit, self._answers)
+        return self._work
 
     async def _stop(self) -> None:
         if self._job is not None:
@@ -264,8 +158,8 @@ class Session:
         await asyncio.gather(*self._watching)
         if self._answering is not None:
             await self._answering.close()
-        if self._trial is not None:
-            shutil.rmtree(self._trial, ignore_errors=True)
+        if self._work is not None:
+            self._work.close()
 
     async def _watch(self, command: Command, task: Awaitable[int]) -> None:
         """Wait for a job and tell how it ended. A defect of ours fails the job, not the worker."""
@@ -283,57 +177,14 @@ class Session:
         self._job = None
         self.emit(end)
 
-    async def _run(self, job: RunJob, gate: Gate) -> int:
-        models = self._new_models()
-        ready = make_ready(job, models)
-        live = self._live = LiveRun()
 
-        def emit(event: Event) -> None:
-            live.take(event)
-            self.emit(event)
-
-        with Case(job.case) as case:
-            telling = asyncio.create_task(self._tell_progress(live))
-            try:
-                result = await run_pipeline(
-                    ready.loaded,
-                    case,
-                    open_model=lambda name: GatedBackend(models.open_model(name), gate),
-                    open_embedder=models.open_embedder,
-                    emit=emit,
-                    options=replace(ready.options, watch=live.watch),
-                )
-            finally:
-                telling.cancel()
-                self.emit(live.progress())
-            _, written = write_results(ready, case, result.run_id)
-        for file in written:
-            self.emit(ResultsWritten(str(file.path), file.rows, file.notes))
-        return result.exit_code
-
-    async def _tell_progress(self, live: LiveRun) -> None:
-        for turn in itertools.count():
-            if turn % MEMORY_EVERY == 0:
-                live.memory_bytes = await asyncio.to_thread(family_memory)
-            self.emit(live.progress())
-            await asyncio.sleep(PROGRESS_SECONDS)
-
-    def _ingest(self, command: Command, gate: Gate) -> Awaitable[int]:
-        """Check the options of an ingest now, so that a mistake is answered at once."""
-        given = command.given
-        options, workers = parse_options(given), workers_of(given) or RunOptions().workers
-        folder = Path(given["folder"]).expanduser().resolve()
-        settings: dict[str, Any] = {"options": options, "workers": workers, "passed": gate.passed}
-
-        settings["again"] = given.get("again", False)
-
-        async def work() -> int:
-            with Case(Path(given["case"]).expanduser()) as case:
-                found = await ingest(folder, case, self.emit, dataset=folder.name, **settings)
-            remember_readings(found.readings)
-            return 1 if found.failed else 0
-
-        return work()
+def _unlock(given: Mapping[str, Any]) -> None:
+    """Carry out an `unlock` command: remember the passphrase of a case, or forget it where it is empty."""
+    case = Path(given["case"]).expanduser()
+    if given["passphrase"]:
+        passphrases.remember(case, given["passphrase"])
+    else:
+        passphrases.forget(case)
 
 
 def serve(new_models: NewModels) -> int:

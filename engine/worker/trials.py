@@ -14,9 +14,9 @@ from typing import Any
 
 from engine.errors import UsageError
 from engine.executor.asking import CachedAsk, RepliesOnly, ReplyStore
+from engine.executor.case_documents import load_document, save_document
 from engine.executor.events import Emit, Event
 from engine.executor.run import RunOptions, refuse_problems, run_pipeline
-from engine.executor.sources import load_document, save_document
 from engine.language.loader import Loaded, parse_pipeline
 from engine.language.trust import refuse_untrusted
 from engine.plan.cut import up_to

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.executor.sources import save_document
+from engine.executor.case_documents import save_document
 from storage import passphrases
 from storage.case import Case
 from storage.conversion import decrypt_case, encrypt_case

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from engine.documents.document import Box, Document, Line, Page
-from engine.executor.sources import save_document
+from engine.executor.case_documents import save_document
 from engine.language.loader import parse_pipeline
 from engine.rows import DocumentId, Span
 from storage.case import Case

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from engine.executor.sources import load_document, save_facts
+from engine.executor.case_documents import load_document, save_facts
 from engine.rows import DocumentId
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query

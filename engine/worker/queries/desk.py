@@ -6,13 +6,16 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from engine.executor.events import Event
-from engine.worker.jobs import NewModels
-from engine.worker.live import LiveRun
-from engine.worker.live_build import LiveBuild
 from storage.case import Case
 from storage.errors import CaseMissing
+
+if TYPE_CHECKING:
+    from engine.worker.jobs import NewModels
+    from engine.worker.live import LiveRun
+    from engine.worker.live_build import LiveBuild
 
 OPEN_CASES = 3
 """Cases that one thread keeps open for reading."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from engine.documents.outline import Section, outline_of
 from engine.errors import UsageError
-from engine.executor.sources import load_document
+from engine.executor.case_documents import load_document
 from engine.rows import DocumentId
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.documents.kinds import SUFFIXES
+from engine.documents.options import USUAL_WORKERS
 from engine.documents.walk import walk
 from engine.errors import UsageError
 from engine.executor.reading_rates import Reading, remembered_readings
-from engine.executor.run import RunOptions
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
 
@@ -76,7 +76,7 @@ def estimate(desk: Desk, *, case: str, folder: str) -> IngestEstimate:
         if measured[0] >= LEAST_MEASURED or kind not in rates:
             rates[kind] = Reading(*measured)
     kinds = [_kind(kind, files[kind], sizes[kind], rates.get(kind)) for kind in sorted(files)]
-    workers = min(RunOptions().workers, os.cpu_count() or 1)
+    workers = min(USUAL_WORKERS, os.cpu_count() or 1)
     return IngestEstimate(
         folder=str(path),
         files=len(found.files),

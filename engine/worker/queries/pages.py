@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from engine.documents.codec import box_to_json
 from engine.documents.options import ParseOptions
 from engine.errors import DocumentError, UsageError
-from engine.executor.sources import load_document
+from engine.executor.case_documents import load_document
 from engine.rows import DocumentId
 from engine.worker.page_images import PageImage, draw
 from engine.worker.queries.desk import Desk

@@ -1,4 +1,4 @@
-"""The pipeline that a person is writing: its cards, changes, problems and estimate, the templates, and its files."""
+"""The pipeline that a person is writing: its cards, changes, problems and estimate, and the templates."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from engine.operators.registry import REGISTRY
 from engine.templates import PipelineTemplate, new_operators, templates
 from engine.worker.checking import all_problems, place_of
 from engine.worker.pipeline_changes import changed
-from engine.worker.pipeline_files import PipelineFile, SavedPipeline, list_files, read_file, rename_file, write_file
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
 from engine.worker.trials import read_item
@@ -120,33 +119,6 @@ def estimate(desk: Desk, *, text: str, directory: str, case: str, model: str = "
 def tried(desk: Desk, *, trial: str, item: int) -> dict[str, Any]:
     """Return one item of the last trial (engine.worker.trial_items.TriedItem)."""
     return read_item(Path(trial), item)
-
-
-@query("pipelines.list")
-def list_pipelines(desk: Desk, *, case: str) -> list[PipelineFile]:
-    """List the pipelines beside a case, the one changed last first."""
-    return list_files(Path(case))
-
-
-@query("pipelines.open")
-def open_pipeline(desk: Desk, *, path: str) -> SavedPipeline:
-    """Read a pipeline file; raises UsageError."""
-    return read_file(Path(path))
-
-
-@query("pipelines.save")
-def save(desk: Desk, *, path: str, text: str, before: str = "", overwrite: bool = False) -> SavedPipeline:
-    """Write a pipeline file, and its folder; `before` is the digest it had when it was read, "" for a new one.
-
-    Raises UsageError where another program has changed it since, or a new one is there already, unless `overwrite`.
-    """
-    return write_file(Path(path), text, before=before, overwrite=overwrite)
-
-
-@query("pipelines.rename")
-def rename(desk: Desk, *, path: str, name: str) -> SavedPipeline:
-    """Give a pipeline file another name in its folder; raises UsageError where that is taken."""
-    return rename_file(Path(path), name)
 
 
 def _found(problem: Problem, positions: Positions, whole: Outline) -> FoundProblem:

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import UsageError
-from engine.results.clarifying import clarify as write_clarified
-from engine.results.pairs import pipeline_of
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
 from engine.worker.queue_file import (
@@ -117,6 +115,9 @@ def clarify(  # noqa: PLR0913 - where the question is, and what is said of it
     the run was made from (engine.results.pairs.pipeline_of). What waits already is not added twice. Raises UsageError
     or PipelineError.
     """
+    from engine.results.clarifying import clarify as write_clarified  # noqa: PLC0415 - reads pipelines, all others do not
+    from engine.results.pairs import pipeline_of  # noqa: PLC0415
+
     queue = load_queue(_path(case))
     found = find_entry(queue, entry) if entry else None
     with desk.writing(case) as opened:

@@ -44,6 +44,11 @@ GROUPS: Mapping[str, str] = types.MappingProxyType(
 )
 """First part of a query's name -> its module, imported when it is first asked."""
 
+_FILES: Mapping[str, str] = types.MappingProxyType(
+    {f"pipelines.{name}": "engine.worker.queries.pipeline_files" for name in ("list", "open", "save", "rename")}
+)
+"""Queries that stand in another module than their group, so that they need not wait for all that the others read."""
+
 Answer = TypeVar("Answer", bound=Callable[..., Any])
 _NAMES = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
 
@@ -74,11 +79,20 @@ def query(name: str, *, lane: LaneName = "read") -> Callable[[Answer], Answer]:
     return register
 
 
+def is_loaded(name: str) -> bool:
+    """Say whether `find_query` would answer at once, for the module of this query has been read, or there is none."""
+    return name in _queries or _module_of(name) is None
+
+
+def _module_of(name: str) -> str | None:
+    return _FILES.get(name) or GROUPS.get(name.partition(".")[0])
+
+
 def find_query(name: str) -> Query:
-    """Return a query by its name; raises UsageError naming those there are."""
+    """Return a query by its name, and read its module first; raises UsageError naming those there are."""
     group = name.partition(".")[0]
-    if group in GROUPS:
-        importlib.import_module(GROUPS[group])
+    if (module := _module_of(name)) is not None:
+        importlib.import_module(module)
     if name not in _queries:
         known = sorted(q for q in _queries if q.startswith(f"{group}.")) or [f"{other}.…" for other in GROUPS]
         raise UsageError(f"unknown query {name!r}", advice=did_you_mean(name, known))

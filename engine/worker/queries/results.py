@@ -9,7 +9,7 @@ from typing import Any, Literal
 from engine.documents.codec import box_to_json
 from engine.documents.document import Document
 from engine.errors import UsageError
-from engine.executor.sources import load_document
+from engine.executor.case_documents import load_document
 from engine.results.answers import question_columns
 from engine.results.doubt import doubt_of
 from engine.results.names import resolved_columns

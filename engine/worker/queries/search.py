@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.errors import UsageError
-from engine.executor.sources import load_document
+from engine.executor.case_documents import load_document
 from engine.rows import DocumentId
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.documents import check_page

@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.executor.run import RunOptions
+from engine.documents.options import USUAL_WORKERS
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
 from models.hardware import inspect_hardware
@@ -40,7 +40,7 @@ def machine(desk: Desk) -> Machine:
         threads=hardware.threads,
         memory_bytes=hardware.memory_bytes,
         available_bytes=hardware.available_bytes,
-        readers=RunOptions().workers,
+        readers=USUAL_WORKERS,
         cache=str(cache_folder()),
         default_model=default_model(),
         ocr_models=ocr_models(),

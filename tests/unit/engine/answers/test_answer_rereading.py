@@ -12,8 +12,8 @@ from engine.answers.rereading import by_other_reading, by_tables
 from engine.documents.document import Box, Document, Line, Page, Table
 from engine.documents.options import ParseOptions
 from engine.documents.parse import parse_file
+from engine.executor.case_documents import save_document
 from engine.executor.rereading import read_by_ocr
-from engine.executor.sources import save_document
 from engine.rows import DocumentId, Span
 from storage.case import Case
 

@@ -23,7 +23,7 @@ from engine.worker.queue_file import add_entry
 @pytest.fixture
 def case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     agents = Agents(TemplateProposer(), FunctionJudge(score, Clock()), observe)
-    monkeypatch.setattr("engine.worker.session.new_agents", lambda model, gold: agents)
+    monkeypatch.setattr("engine.worker.work.new_agents", lambda model, gold: agents)
     monkeypatch.setattr("engine.worker.builds.other_models", lambda loaded: ())
     make_folder(tmp_path)
     return tmp_path / "test.redwell"

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from engine.worker.exports import OutputOptions
-from engine.worker.protocol import COMMANDS, BadCommand, read_command, run_job
+from engine.worker.orders import run_job
+from engine.worker.protocol import COMMANDS, BadCommand, read_command
 
 
 def test_a_run_command_becomes_a_job() -> None:

@@ -1,0 +1,37 @@
+"""Documents into a case and out of it, without what parses files: who lists or shows them needs no more."""
+
+from __future__ import annotations
+
+from engine.documents.codec import document_from_json, document_to_json
+from engine.documents.document import Document
+from engine.documents.facts import language_of, ocr_pages_of, year_of
+from engine.rows import DocumentId
+from storage.case import Case
+from storage.documents import LineRecord
+from storage.labels import DocumentFacts
+
+
+def save_document(case: Case, document: Document, seconds: float | None = None) -> None:
+    """Put a parsed document, its lines and its facts into the case; `seconds`: how long reading it took."""
+    with case.transaction():
+        case.save_document(
+            document.id,
+            filename=document.filename,
+            kind=document.kind,
+            size_bytes=document.size_bytes,
+            page_count=len(document.pages),
+            body=document_to_json(document),
+            lines=(LineRecord(line.number, line.page, line.text) for line in document.lines),
+        )
+        save_facts(case, document, seconds)
+
+
+def save_facts(case: Case, document: Document, seconds: float | None = None) -> None:
+    """Work out and keep what a table shows of a document besides its file."""
+    facts = DocumentFacts(ocr_pages_of(document), language_of(document), year_of(document), seconds)
+    case.save_facts(document.id, facts)
+
+
+def load_document(case: Case, id: DocumentId) -> Document:
+    """Read a document of the case; raises storage.errors.NotInCase."""
+    return document_from_json(case.document(id).body)

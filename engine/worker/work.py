@@ -1,0 +1,202 @@
+"""What a worker does for a command that takes a while; imported with the first of them, so that it starts at once."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from engine.executor.events import Emit, Event
+from engine.executor.reading_rates import remember_readings
+from engine.executor.run import RunOptions, run_pipeline
+from engine.executor.sources import ingest
+from engine.optimizer.build import NewAgents
+from engine.optimizer.local_agents import agents_over
+from engine.worker.answering import Answering
+from engine.worker.build_command import build_job
+from engine.worker.builds import BuildJob, make_ready_build, run_build
+from engine.worker.conversions import convert, convert_job
+from engine.worker.exit_codes import INTERRUPTED
+from engine.worker.exports import ExportJob, ExportStopped, Written, write_outs
+from engine.worker.gate import Gate, GatedBackend
+from engine.worker.jobs import NewModels, RunJob, check_outs, make_ready, write_results
+from engine.worker.live import LiveRun, family_memory
+from engine.worker.live_build import LiveBuild
+from engine.worker.orders import export_job, parse_options, run_job, trial_job, workers_of
+from engine.worker.protocol import Command, ExportProgress, ResultsWritten
+from engine.worker.trials import TrialJob, try_pipeline
+from storage.case import Case
+
+new_agents: NewAgents = agents_over
+"""Makes who proposes and judges in a build; tests put scripted ones here."""
+
+TELL_SECONDS = 0.1
+"""An export tells how far it is at most so often."""
+
+PROGRESS_SECONDS = 0.5
+"""How often the progress of a run is told."""
+
+MEMORY_EVERY = 4
+"""Memory is looked at with one telling in so many."""
+
+
+class Work:
+    """The work of one worker: `live` is the run that goes on, or the last; `build` the build that goes on."""
+
+    def __init__(self, new_models: NewModels, emit: Emit, answers: Callable[[], Answering]) -> None:
+        self._new_models = new_models
+        self._emit = emit
+        self._answers = answers
+        self.live: LiveRun | None = None
+        self.build: LiveBuild | None = None
+        self._trial: Path | None = None
+
+    def ordered(self, command: Command, gate: Gate) -> Awaitable[int]:
+        """Check a command, and return the work that it orders; raises UsageError."""
+        match command.name:
+            case "run":
+                return self._run(run_job(command.given), gate)
+            case "ingest":
+                return self._ingest(command, gate)
+            case "try":
+                return self._try(trial_job(command.given), gate)
+            case "build":
+                return self._build(build_job(command.given), gate)
+            case "convert":
+                return convert(convert_job(command.given), self._answers())
+            case _:
+                return self._export(export_job(command.given))
+
+    def close(self) -> None:
+        """Remove what the last trial left."""
+        if self._trial is not None:
+            shutil.rmtree(self._trial, ignore_errors=True)
+
+    async def _try(self, job: TrialJob, gate: Gate) -> int:
+        """Try a pipeline; the last trial is kept until the next one, for who looks at it."""
+        scratch = Path(tempfile.mkdtemp(prefix="redwell-trial-"))
+        try:
+            tried = await try_pipeline(
+                job, scratch, self._new_models, self._emit, lambda backend: GatedBackend(backend, gate)
+            )
+        except BaseException:
+            shutil.rmtree(scratch, ignore_errors=True)
+            raise
+        before, self._trial = self._trial, scratch
+        if before is not None:
+            shutil.rmtree(before, ignore_errors=True)
+        self._emit(tried)
+        return 0
+
+    async def _build(self, job: BuildJob, gate: Gate) -> int:
+        """Build; cancelled, it writes the best plan so far, and ends as stopped."""
+        models = self._new_models()
+        ready = make_ready_build(job, models)
+
+        def watch(live: LiveBuild) -> None:
+            self.build = live
+
+        try:
+            with Case(job.case) as case:
+                result = await run_build(
+                    ready,
+                    case,
+                    models,
+                    self._emit,
+                    gated=lambda backend: GatedBackend(backend, gate),
+                    new_agents=new_agents,
+                    watch=watch,
+                )
+        finally:
+            self.build = None
+        return INTERRUPTED if result.status == "stopped" else 0
+
+    async def _export(self, job: ExportJob) -> int:
+        """Write files in a thread, which ends at its next step when the job is cancelled."""
+        loop, stopped = asyncio.get_running_loop(), threading.Event()
+        told_at = 0.0
+
+        def tell(done: int, total: int, what: str) -> None:
+            nonlocal told_at
+            if stopped.is_set():
+                raise ExportStopped
+            if time.monotonic() - told_at >= TELL_SECONDS:
+                told_at = time.monotonic()
+                loop.call_soon_threadsafe(self._emit, ExportProgress(done, total, what))
+
+        def write() -> list[Written]:
+            check_outs(job.outs, case=job.case)
+            with Case(job.case, read_only=True) as case:
+                return write_outs(case, job.run, job.outs, job.output, tell)[1]
+
+        writing = asyncio.ensure_future(asyncio.to_thread(write))
+        try:
+            written = await asyncio.shield(writing)
+        except asyncio.CancelledError:
+            stopped.set()
+            with contextlib.suppress(ExportStopped):
+                await writing
+            raise
+        for file in written:
+            self._emit(ResultsWritten(str(file.path), file.rows, file.notes))
+        return 0
+
+    async def _run(self, job: RunJob, gate: Gate) -> int:
+        models = self._new_models()
+        ready = make_ready(job, models)
+        live = self.live = LiveRun()
+
+        def emit(event: Event) -> None:
+            live.take(event)
+            self._emit(event)
+
+        with Case(job.case) as case:
+            telling = asyncio.create_task(self._tell_progress(live))
+            try:
+                result = await run_pipeline(
+                    ready.loaded,
+                    case,
+                    open_model=lambda name: GatedBackend(models.open_model(name), gate),
+                    open_embedder=models.open_embedder,
+                    emit=emit,
+                    options=replace(ready.options, watch=live.watch),
+                )
+            finally:
+                telling.cancel()
+                self._emit(live.progress())
+            _, written = write_results(ready, case, result.run_id)
+        for file in written:
+            self._emit(ResultsWritten(str(file.path), file.rows, file.notes))
+        return result.exit_code
+
+    async def _tell_progress(self, live: LiveRun) -> None:
+        for turn in itertools.count():
+            if turn % MEMORY_EVERY == 0:
+                live.memory_bytes = await asyncio.to_thread(family_memory)
+            self._emit(live.progress())
+            await asyncio.sleep(PROGRESS_SECONDS)
+
+    def _ingest(self, command: Command, gate: Gate) -> Awaitable[int]:
+        """Check the options of an ingest now, so that a mistake is answered at once."""
+        given = command.given
+        options, workers = parse_options(given), workers_of(given) or RunOptions().workers
+        folder = Path(given["folder"]).expanduser().resolve()
+        settings: dict[str, Any] = {"options": options, "workers": workers, "passed": gate.passed}
+
+        settings["again"] = given.get("again", False)
+
+        async def work() -> int:
+            with Case(Path(given["case"]).expanduser()) as case:
+                found = await ingest(folder, case, self._emit, dataset=folder.name, **settings)
+            remember_readings(found.readings)
+            return 1 if found.failed else 0
+
+        return work()
