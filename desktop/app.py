@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication
 
 from desktop.client import WorkerClient
 from desktop.settings_values import font_scale_of, worker_environment
+from desktop.workspace import Workspace
 
 if TYPE_CHECKING:
     from desktop.window import MainWindow
@@ -31,20 +32,28 @@ def make_app(arguments: Sequence[str]) -> QApplication:
     return app
 
 
-def make_window(settings: QSettings, client: WorkerClient | None = None) -> MainWindow:
-    """Start the worker and make the window; it is not shown yet."""
+def make_window(
+    settings: QSettings, client: WorkerClient | None = None, *, case: str = "", passphrase: str = ""
+) -> MainWindow:
+    """Start the worker and make the window; it is not shown yet. `case`: a case to open, with its passphrase."""
     app = make_app(sys.argv[:1])
     client = client or WorkerClient()
     client.environment = worker_environment(settings)
     client.start()
-    # The modules of the window are read while the worker starts, which takes as long: what it tells waits for the loop.
+    workspace = Workspace(client, settings)
+    if case:
+        if passphrase:
+            client.unlock(str(Path(case).expanduser().resolve()), passphrase)
+        workspace.open_case(case)
+        client.flush()
+    # The modules of the window are read while the worker starts and opens the case, which takes as long: what it tells
+    # waits for the loop.
     from desktop.theme import apply_theme, icon, theme_of  # noqa: PLC0415
     from desktop.window import MainWindow  # noqa: PLC0415
-    from desktop.workspace import Workspace  # noqa: PLC0415
 
     apply_theme(app, theme_of(settings), font_scale_of(settings))
     app.setWindowIcon(icon("documents"))
-    window = MainWindow(Workspace(client, settings))
+    window = MainWindow(workspace)
     client.setParent(window)
     return window
 
@@ -53,10 +62,6 @@ def main(arguments: Sequence[str]) -> int:
     """Run the app until its window is closed; `arguments` as in sys.argv, a case may be the first one."""
     app = make_app(arguments)
     passphrase = os.environ.pop(PASSPHRASE, "")  # before the worker starts, which would take it for other cases, too
-    window = make_window(QSettings())
-    if len(arguments) > 1:
-        if passphrase:
-            window.workspace.client.unlock(str(Path(arguments[1]).expanduser().resolve()), passphrase)
-        window.workspace.open_case(arguments[1])
+    window = make_window(QSettings(), case=arguments[1] if len(arguments) > 1 else "", passphrase=passphrase)
     window.show()
     return app.exec()

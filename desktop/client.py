@@ -16,6 +16,9 @@ WORKER: Sequence[str] = (sys.executable, "-P", "-c", "from engine.cli.serving im
 RESTART_MILLISECONDS = (0, 500, 2000, 5000)
 """How long the window waits before it starts a worker again that ended by itself, the last one for ever after."""
 
+STARTING_MILLISECONDS = 1000
+"""How long `flush` waits at most for the system to start the worker; that takes a few of them."""
+
 CLOSING_MILLISECONDS = 3000
 EVENTS_AT_ONCE = 200
 """Lines taken in one turn of the event loop, so that a burst of them does not hold up the window."""
@@ -177,6 +180,11 @@ class WorkerClient(QObject):
                 leaving.waitForFinished(CLOSING_MILLISECONDS)
             leaving.deleteLater()
         self._leaving.clear()
+
+    def flush(self) -> None:
+        """Have the worker get what was asked before the event loop runs, where it does not run for some time yet."""
+        if self._process is not None and self._process.waitForStarted(STARTING_MILLISECONDS):
+            self._process.waitForBytesWritten(STARTING_MILLISECONDS)
 
     @property
     def log(self) -> str:

@@ -69,6 +69,8 @@ class DocumentsPlace(Place):
         self.viewer.hide()
         self._typing = QTimer(self, interval=_TYPING_MILLISECONDS, singleShot=True)
         self._typing.timeout.connect(self._look)
+        self._counting = QTimer(self, interval=0, singleShot=True)
+        self._counting.timeout.connect(self._count)
         self._build()
         self._connect()
 
@@ -240,7 +242,7 @@ class DocumentsPlace(Place):
         if self.workspace.case:
             self.model.refresh()
             self.failures.refresh()
-            self.workspace.ask("documents.facets", self.facets.show_counts, only=self._only())
+            self._counting.start()
             failed = self.workspace.summary.get("failures", 0)
             self.tabs.setTabText(2, f"Not read ({failed:,})" if failed else "Not read")
 
@@ -258,7 +260,12 @@ class DocumentsPlace(Place):
             self.tabs.setTabText(1, "Lines found")
             if self.tabs.currentWidget() is self.hits:
                 self.tabs.setCurrentIndex(0)
-        self.workspace.ask("documents.facets", self.facets.show_counts, only=only)
+        self._counting.start()
+
+    def _count(self) -> None:
+        """Count for the filters, once for all that asked for it in one turn of the event loop, and after the rows."""
+        if self.workspace.case:
+            self.workspace.ask("documents.facets", self.facets.show_counts, only=self._only())
 
     def _show_total(self, total: int) -> None:
         self.tabs.setTabText(0, f"Documents ({total:,})" if total else "Documents")

@@ -240,7 +240,8 @@ class QuestionPlace(Place):
             self.yaml.show_text(self.document.text)
             self._show_tab(self.yaml)
         else:
-            self._show_files()
+            if self.isVisible():
+                self._show_files()
 
     def _show_state(self) -> None:
         if self.document.file.path:

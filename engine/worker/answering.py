@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from engine.worker.live_build import LiveBuild
 
 THREADS: Final[Mapping[LaneName, int]] = {"read": 2, "edit": 1, "slow": 2, "long": 1}
+_ASKED_NEXT: Final = {"case.open": "documents.page"}
+"""What is asked as soon as a question is answered: its module is read meanwhile."""
+
 CLOSING_SECONDS = 2.0
 """How long the end of the worker waits for queries that are being answered, all together."""
 
@@ -112,6 +115,8 @@ class Answering:
             with contextlib.suppress(UsageError):  # told by _begin_loaded, which looks again
                 find_query(asked[1])
             self._call(self._begin_loaded, *asked)
+            if asked[1] in _ASKED_NEXT:
+                find_query(_ASKED_NEXT[asked[1]])
 
     def _begin_loaded(self, id: str, name: str, given: Mapping[str, Any]) -> None:
         """Begin a question whose module has been read, unless nothing more is answered."""
