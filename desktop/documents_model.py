@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from PySide6.QtCore import QObject, Qt
 
-from desktop.paged_model import PAGE_ROWS, ROW_ROLE, Ask, PagedModel
+from desktop.paged_model import LEFT, PAGE_ROWS, RIGHT, ROW_ROLE, Ask, PagedModel
 from desktop.theme import icon
 from desktop.words import size_text
 
@@ -48,8 +48,7 @@ class DocumentsModel(PagedModel):
         """Return a cell as text, aligned, with what there is more to say."""
         key = COLUMNS[column][0]
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            side = Qt.AlignmentFlag.AlignRight if key in _RIGHT else Qt.AlignmentFlag.AlignLeft
-            return side | Qt.AlignmentFlag.AlignVCenter
+            return RIGHT if key in _RIGHT else LEFT
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
             return cell_text(key, row)
         if role == Qt.ItemDataRole.ToolTipRole:

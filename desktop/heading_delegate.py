@@ -1,4 +1,4 @@
-"""How the heading of a group looks in a table: one bar over all columns, with a mark that says whether it is folded."""
+"""How cells of results are drawn, and headings of groups among them: one bar over all columns, with a mark."""
 
 from __future__ import annotations
 
@@ -14,7 +14,17 @@ _LINE = 3
 _APART = "\u2002"
 
 
-class HeadingDelegate(QStyledItemDelegate):
+class NumberDelegate(QStyledItemDelegate):
+    """Keeps numbers off the texts of the next column."""
+
+    def initStyleOption(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> None:
+        """Put a space behind what stands at the right."""
+        super().initStyleOption(option, index)
+        if option.displayAlignment & Qt.AlignmentFlag.AlignRight:
+            option.text += _APART
+
+
+class HeadingDelegate(NumberDelegate):
     """Draws cells as they always are, and headings across them: each cell draws its part of the bar."""
 
     def __init__(self, view: QTableView) -> None:
@@ -52,12 +62,6 @@ class HeadingDelegate(QStyledItemDelegate):
         painter.drawText(whole, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, " ".join(text.split()))
         painter.restore()
 
-    def initStyleOption(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> None:
-        """Keep numbers off the texts of the next column."""
-        super().initStyleOption(option, index)
-        if option.displayAlignment & Qt.AlignmentFlag.AlignRight:
-            option.text += _APART
-
     def _first(self) -> int:
         """Return the column that is leftmost."""
         header = self._view.horizontalHeader()
@@ -72,3 +76,23 @@ class HeadingDelegate(QStyledItemDelegate):
         arrow = QStyle.PrimitiveElement
         shape = arrow.PE_IndicatorArrowRight if heading["is_folded"] else arrow.PE_IndicatorArrowDown
         self._view.style().drawPrimitive(shape, mark, painter, self._view)
+
+
+class CellDrawing:
+    """The delegates of one view: Qt's own for cells that need no more, for a method of ours slows scrolling down."""
+
+    def __init__(self, view: QTableView) -> None:
+        self._view = view
+        self._plain = QStyledItemDelegate(view)
+        self._number = NumberDelegate(view)
+        self._heading = HeadingDelegate(view)
+        self._columns = 0
+
+    def choose(self, numbers: set[int], columns: int, *, is_grouped: bool) -> None:
+        """Draw `numbers` of so many columns as numbers; `is_grouped`: there are headings among the rows."""
+        self._view.setItemDelegate(self._heading if is_grouped else self._plain)
+        for column in range(max(columns, self._columns)):
+            usual = self._heading if is_grouped else self._plain
+            is_number = column in numbers and not is_grouped
+            self._view.setItemDelegateForColumn(column, self._number if is_number else usual)
+        self._columns = columns

@@ -21,6 +21,16 @@ ROW_ROLE: Final = int(Qt.ItemDataRole.UserRole)
 """The whole row, as the worker gave it; None while it is on its way."""
 
 
+_D = Qt.ItemDataRole
+ROLES: Final = frozenset(
+    map(int, (_D.DisplayRole, _D.EditRole, _D.DecorationRole, _D.ToolTipRole, _D.TextAlignmentRole))
+) | {int(_D.AccessibleTextRole), ROW_ROLE}
+"""Roles that a cell may have something for. A view asks for seven of each cell it draws: the others end at once."""
+
+LEFT: Final = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+RIGHT: Final = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+
+
 class PagedModel(QAbstractTableModel, metaclass=QtABCMeta):
     """Rows are known by number from the first answer on; their cells come when a view asks for them.
 
@@ -46,6 +56,7 @@ class PagedModel(QAbstractTableModel, metaclass=QtABCMeta):
         self._titles = list(titles)
         self._total = 0
         self._pages: OrderedDict[int, list[dict[str, Any]]] = OrderedDict()
+        self._latest = -1  # the page that was looked at last, where that is known
         self._stale: set[int] = set()
         self._coming: dict[int, str] = {}
         self._outdated: set[int] = set()
@@ -85,7 +96,7 @@ class PagedModel(QAbstractTableModel, metaclass=QtABCMeta):
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Return a cell, None while it is on its way."""
-        if not index.isValid() or index.row() >= self._total:
+        if role not in ROLES or not index.isValid() or index.row() >= self._total:
             return None
         row = self.row(index.row())
         if role == ROW_ROLE or row is None:
@@ -100,7 +111,9 @@ class PagedModel(QAbstractTableModel, metaclass=QtABCMeta):
             self._want(page)
         if rows is None or place >= len(rows):
             return None
-        self._pages.move_to_end(page)
+        if page != self._latest:  # of the rows that are drawn nearly all lie in one page
+            self._pages.move_to_end(page)
+            self._latest = page
         return rows[place]
 
     def begin(self) -> None:
@@ -113,6 +126,7 @@ class PagedModel(QAbstractTableModel, metaclass=QtABCMeta):
         self.beginResetModel()
         self._drop_questions()
         self._pages.clear()
+        self._latest = -1
         self._stale.clear()
         self._total = 0
         self.endResetModel()
@@ -186,6 +200,7 @@ class PagedModel(QAbstractTableModel, metaclass=QtABCMeta):
         if result["rows"]:
             self._pages[page] = list(result["rows"])
             self._pages.move_to_end(page)
+            self._latest = page
             while len(self._pages) > KEPT_PAGES:
                 self._pages.popitem(last=False)
             first = page * PAGE_ROWS
@@ -204,5 +219,6 @@ class PagedModel(QAbstractTableModel, metaclass=QtABCMeta):
             self.beginRemoveRows(QModelIndex(), total, old - 1)
             self._total = total
             self._pages = OrderedDict((p, rows) for p, rows in self._pages.items() if p * PAGE_ROWS < total)
+            self._latest = -1
             self.endRemoveRows()
         self.total_changed.emit(total)

@@ -8,14 +8,23 @@ from typing import Any, Final
 
 from PySide6.QtCore import QModelIndex, QObject, Qt, Signal
 
-from desktop.paged_model import Ask, Index, PagedModel
+from desktop.paged_model import LEFT, RIGHT, ROLES, ROW_ROLE, Ask, Index, PagedModel
 from desktop.theme import icon
 from desktop.words import counted
 
 REVIEW_TITLE: Final = "Review"
 NOT_LOCATED: Final = "Not located: this value was looked for in the records and not found."
+MANY_ROWS: Final = 5000
+"""With more, a person would wait for the first sorting, filter or group, which need all rows."""
+
 HEADING_ROLE: Final = int(Qt.ItemDataRole.UserRole) + 1
 """The heading in a row of the table, None in a row of the results."""
+_ROLES: Final = ROLES | {HEADING_ROLE}
+_ALIGNMENT: Final = int(Qt.ItemDataRole.TextAlignmentRole)
+_DISPLAY: Final = int(Qt.ItemDataRole.DisplayRole)
+_EDIT: Final = int(Qt.ItemDataRole.EditRole)
+_FLAGS: Final = Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemNeverHasChildren
+_EDITABLE: Final = _FLAGS | Qt.ItemFlag.ItemIsEditable
 _VERDICT_ICONS: Final = {"accepted": "check", "corrected": "edit", "rejected": "reject"}
 _TIP_CHARACTERS = 1500
 
@@ -47,6 +56,7 @@ class ResultsModel(PagedModel):
         self._only: Mapping[str, Any] = {}
         self._group_by, self._all_folded = "", False
         self._folded_otherwise: set[str] = set()
+        self._prepared = ""
         self.selected = 0
         """Rows that fit the filters: those of `rowCount`, without the headings of groups."""
 
@@ -65,7 +75,7 @@ class ResultsModel(PagedModel):
         self.stop()
         self._is_begun = False
         self.beginResetModel()
-        self.run, self.columns, self._total = "", (), 0
+        self.run, self.columns, self._total, self._prepared = "", (), 0, ""
         self._pages.clear()
         self.endResetModel()
         self.total_changed.emit(0)
@@ -94,8 +104,11 @@ class ResultsModel(PagedModel):
         return asked
 
     def taken(self, result: Mapping[str, Any]) -> None:
-        """Note how many rows there are without headings."""
+        """Note how many rows there are without headings; of many, have the worker read all while these are looked at."""
         self.selected = int(result["selected"])
+        if self.selected > MANY_ROWS and self._prepared != self.run:
+            self._prepared = self.run
+            self._ask("results.prepare", lambda rows: None, run=self.run)
 
     @property
     def group_column(self) -> str:
@@ -165,23 +178,30 @@ class ResultsModel(PagedModel):
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Return a cell; a heading is no row of the results."""
-        heading = self.heading(index.row()) if index.isValid() and index.row() < self._total else None
-        return super().data(index, role) if heading is None else self._heading(heading, index.column(), role)
+        if role not in _ROLES or not index.isValid():
+            return None
+        number = index.row()
+        row = self.row(number) if number < self._total else None
+        if row is None:
+            return None
+        if "heading" in row:
+            return row if role == ROW_ROLE else self._heading(row, index.column(), role)
+        return row if role == ROW_ROLE else self.cell(row, index.column(), role)
 
     def flags(self, index: Index) -> Qt.ItemFlag:
         """Let cells be edited that are here whole."""
-        flags = super().flags(index)
-        row = self.row(index.row()) if index.isValid() and index.column() else None
-        whole = row is not None and "heading" not in row and index.column() - 1 not in row["cut"]
-        return flags | Qt.ItemFlag.ItemIsEditable if whole and self.can_edit else flags
+        if not index.isValid():
+            return Qt.ItemFlag.NoItemFlags
+        column = index.column()
+        row = self.row(index.row()) if column and self.can_edit else None
+        whole = row is not None and "heading" not in row and column - 1 not in row["cut"]
+        return _EDITABLE if whole else _FLAGS
 
     def cell(self, row: Mapping[str, Any], column: int, role: int) -> Any:
         """Return a cell: the review in the first column, what the model wrote in the others."""
         place = column - 1
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            is_number = place >= 0 and self.columns[place].kind == "number"
-            side = Qt.AlignmentFlag.AlignRight if is_number else Qt.AlignmentFlag.AlignLeft
-            return side | Qt.AlignmentFlag.AlignVCenter
+        if role == _ALIGNMENT:
+            return RIGHT if place >= 0 and self.columns[place].kind == "number" else LEFT
         return self._review(row, role) if place < 0 else self._cell(row, place, role)
 
     def _heading(self, heading: Mapping[str, Any], column: int, role: int) -> Any:
@@ -207,9 +227,9 @@ class ResultsModel(PagedModel):
 
     def _cell(self, row: Mapping[str, Any], place: int, role: int) -> Any:
         text = row["cells"][place]
+        if role in (_DISPLAY, _EDIT):  # before all others, for these are most of what is asked
+            return text
         match role:
-            case Qt.ItemDataRole.DisplayRole | Qt.ItemDataRole.EditRole:
-                return text
             case Qt.ItemDataRole.AccessibleTextRole:
                 told = _told(row, place, self.columns[place].name)
                 return f"{text} ({', '.join(told)})" if told else text

@@ -10,7 +10,7 @@ from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QTableView, QWidget
 
 from desktop.filter_header import FilterHeader
-from desktop.heading_delegate import HeadingDelegate
+from desktop.heading_delegate import CellDrawing
 from desktop.results_model import ResultColumn, ResultsModel
 
 _LAYOUT = "results_columns"
@@ -47,6 +47,8 @@ class ResultsTable(QTableView):
         self._header.sectionMoved.connect(lambda *moved: self._keeping.start())
         self.verticalHeader().geometriesChanged.connect(self._lay_pinned)
         model.modelReset.connect(self._lay_pinned)
+        model.grouped.connect(self._choose_delegates)
+        self._drawing = [CellDrawing(view) for view in (self, self._pinned)]
 
     def show_columns(self) -> None:
         """Set up the columns of the run that the model shows, as they were left the last time."""
@@ -60,6 +62,7 @@ class ResultsTable(QTableView):
             self.setColumnWidth(number, int(layout.get("width", _WIDTHS.get(column.kind, _WIDTHS["text"]))))
             self.setColumnHidden(number, bool(layout.get("hidden", _is_detail(column))))
         self._pinned_names = [c.name for c in self._results.columns if kept.get(c.name, {}).get("pinned")]
+        self._choose_delegates()
         self._arrange()
 
     @property
@@ -182,6 +185,12 @@ class ResultsTable(QTableView):
         pinned.hide()
         return pinned
 
+    def _choose_delegates(self) -> None:
+        """Have cells drawn by Qt alone where that will do: a method of ours for each of them slows scrolling down."""
+        numbers = {number for number, column in enumerate(self._results.columns, 1) if column.kind == "number"}
+        for drawing in self._drawing:
+            drawing.choose(numbers, self._results.columnCount(), is_grouped=bool(self._results.group_column))
+
     def _sort_by(self, number: int) -> None:
         header = self._header
         again = header.sortIndicatorSection() == number
@@ -263,7 +272,6 @@ def _is_detail(column: ResultColumn) -> bool:
 
 def _set_up(view: QTableView) -> None:
     """Give a view the manners that both share."""
-    view.setItemDelegate(HeadingDelegate(view))
     view.setAlternatingRowColors(True)
     view.setWordWrap(False)
     view.setShowGrid(False)

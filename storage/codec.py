@@ -54,7 +54,7 @@ def unpack(body: bytes) -> Any:
         payload = zlib.decompress(payload)
     elif form != _PLAIN:
         raise ValueError(f"a packed value starts with one of j, z, b, not {form!r}")
-    return json.loads(payload)
+    return json.loads(payload.decode())  # given bytes, json looks for their encoding first
 
 
 def storable(value: Any) -> Any:

@@ -239,9 +239,8 @@ class QuestionPlace(Place):
         if is_open:
             self.yaml.show_text(self.document.text)
             self._show_tab(self.yaml)
-        else:
-            if self.isVisible():
-                self._show_files()
+        elif self.isVisible():
+            self._show_files()
 
     def _show_state(self) -> None:
         if self.document.file.path:

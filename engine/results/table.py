@@ -138,7 +138,18 @@ class ResultView:
         self.check_column(wanted.sort)
         filled = [n for n in numbers if not is_empty(self.values[n].get(wanted.sort))]
         empty = [n for n in numbers if is_empty(self.values[n].get(wanted.sort))]
-        filled.sort(key=lambda n: sort_key(self.values[n][wanted.sort]), reverse=wanted.descending)
+        keys: dict[str, tuple[int, Any]] = {}  # reading a text as a date takes long, and many cells say the same
+
+        def key(number: int) -> tuple[int, Any]:
+            value = self.values[number][wanted.sort]
+            if not isinstance(value, str):
+                return sort_key(value)
+            found = keys.get(value)
+            if found is None:
+                found = keys[value] = sort_key(value)
+            return found
+
+        filled.sort(key=key, reverse=wanted.descending)
         return filled + empty
 
     def group(self, column: str, wanted: Selection) -> Counter[str]:

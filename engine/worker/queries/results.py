@@ -189,6 +189,12 @@ def table(desk: Desk, *, case: str, run: str) -> TableInfo:
     return TableInfo(run, columns, opened.count_results(run))
 
 
+@query("results.prepare", lane="slow")
+def prepare(desk: Desk, *, case: str, run: str) -> int:
+    """Read all rows, so that the first sorting, filter or group need not wait for it; return their number."""
+    return len(result_view(desk.reading(case), run).rows)
+
+
 @query("results.page")
 def page(
     desk: Desk,
