@@ -104,7 +104,7 @@ class ResultsModel(PagedModel):
         return asked
 
     def taken(self, result: Mapping[str, Any]) -> None:
-        """Note how many rows there are without headings; of many, have the worker read all while these are looked at."""
+        """Note how many rows there are without headings; of many, have the worker read all meanwhile."""
         self.selected = int(result["selected"])
         if self.selected > MANY_ROWS and self._prepared != self.run:
             self._prepared = self.run
