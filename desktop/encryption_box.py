@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QGroupBox, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGroupBox, QHBoxLayout, QLabel, QProgressBar, QPushButton, QVBoxLayout, QWidget
 
 from desktop.buttons import push_button
 from desktop.passphrase_dialogs import NewPassphraseDialog, PassphraseDialog
+from desktop.words import size_text
 from desktop.workspace import Workspace
 
 _NONE = "Open a case to encrypt it with a passphrase."
@@ -31,12 +32,19 @@ class EncryptionBox(QGroupBox):
         self.encrypt = push_button("add", "Encrypt the case…", self.ask_to_encrypt)
         self.change = push_button("edit", "Change the passphrase…", self.ask_to_change)
         self.decrypt = push_button("remove", "Remove the encryption…", self.ask_to_decrypt)
+        self.progress = QProgressBar(textVisible=False)
+        self.progress.setAccessibleName("How far the case is written anew")
+        self.cancel = push_button("cancel", "Cancel", workspace.job.cancel)
         row = QHBoxLayout()
         for button in self._buttons():
             row.addWidget(button)
         row.addStretch(1)
         layout = QVBoxLayout(self)
         layout.addWidget(self.state)
+        going = QHBoxLayout()
+        going.addWidget(self.progress, 1)
+        going.addWidget(self.cancel)
+        layout.addLayout(going)
         layout.addLayout(row)
         workspace.summary_changed.connect(self._show)
         workspace.job.changed.connect(self._show)
@@ -71,10 +79,25 @@ class EncryptionBox(QGroupBox):
         is_encrypted = bool(summary.get("is_encrypted"))
         told = _NONE if not summary else (_ENCRYPTED if is_encrypted else _PLAIN).format(name=summary["name"])
         is_converting = job.is_going and job.name == "convert"
-        self.state.setText("The case is being written anew and compared…" if is_converting else told)
+        self.state.setText(self._how_far() if is_converting else told)
+        self.progress.setVisible(is_converting)
+        self.progress.setRange(0, 1000 if job.progress.total else 0)  # without an end it tells that something goes on
+        self.progress.setValue(1000 * job.progress.done // max(job.progress.total, 1))
+        self.cancel.setVisible(is_converting)
+        self.cancel.setEnabled(job.state == "going")
         self.encrypt.setVisible(not is_encrypted)
         self.change.setVisible(is_encrypted)
         self.decrypt.setVisible(is_encrypted)
         for button in self._buttons():
             button.setEnabled(bool(summary) and not job.is_going and not self._space.read_only)
             button.setToolTip("When what is going on is done" if job.is_going else "")
+
+    def _how_far(self) -> str:
+        progress = self._space.job.progress
+        if self._space.job.state == "cancelling":
+            return "The copy is being given up; the case stays as it was."
+        if not progress.total:
+            return "The copy of the case is being compared with it…"
+        done, total = size_text(progress.done), size_text(progress.total)
+        percent = 100 * progress.done // progress.total
+        return f"The case is being written anew: {done} of {total} ({percent} %). It stays as it is until the end."

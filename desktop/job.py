@@ -123,7 +123,7 @@ class Job(QObject):
                 self._advance(done=event["done"], total=event["total"], pages=pages)
             case "DocumentFailed":
                 self._advance(done=event["done"], total=event["total"], failed=self.progress.failed + 1)
-            case "ExportProgress":
+            case "ExportProgress" | "ConvertProgress":
                 self._advance(done=event["done"], total=event["total"])
             case "RunStarted" | "RunProgress" | "ModelRestarted" | "Warned":
                 self._take_of_run(event)

@@ -94,6 +94,7 @@ class PassphraseDialog(_Dialog):
         self, case: str, parent: QWidget | None = None, *, is_wrong: bool = False, text: str = "", verb: str = "Open"
     ) -> None:
         super().__init__("Passphrase", text or f"The case {case} is encrypted.", verb, parent)
+        self.case = case
         self.passphrase = self._field("&Passphrase", "Passphrase")
         self._look()
         if is_wrong:

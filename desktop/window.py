@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QSize, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
@@ -25,6 +26,7 @@ from desktop.message_bar import MessageBar
 from desktop.offline_panel import OfflinePanel
 from desktop.page_actions import add_page_actions
 from desktop.palette import CommandPalette
+from desktop.passphrase_dialogs import PassphraseDialog
 from desktop.place import Place
 from desktop.places import PLACES
 from desktop.places.settings import SettingsPlace
@@ -58,6 +60,7 @@ class MainWindow(QMainWindow):
         self._side = self._make_side()
         self.messages = MessageBar()
         self._current: Place | None = None
+        self._asking: PassphraseDialog | None = None
         self.setCentralWidget(self._make_centre())
         self._make_status()
         self._make_actions()
@@ -267,7 +270,19 @@ class MainWindow(QMainWindow):
             item.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable if can_enter else Qt.ItemFlag(0))
 
     def _ask_for_passphrase(self, path: str, is_wrong: bool, answer: Callable[[str], object]) -> None:
-        self.closing.connect(ask_for_passphrase(self, path, is_wrong, answer).reject)
+        """Ask for the passphrase of a case: once for each, and for no other at the same time."""
+        if self._asking is not None:
+            if Path(self._asking.case).resolve() == Path(path).resolve():
+                self._asking.raise_()
+                self._asking.activateWindow()
+                return
+            self._asking.reject()
+        dialog = self._asking = ask_for_passphrase(self, path, is_wrong, answer)
+        dialog.finished.connect(self._asked)
+        self.closing.connect(dialog.reject)
+
+    def _asked(self) -> None:
+        self._asking = None
 
     def _case_opened(self, path: str) -> None:
         self._offer_places()

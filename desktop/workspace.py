@@ -82,7 +82,7 @@ class Workspace(QObject):
         client.told.connect(self._take)
         self.job.failed.connect(self.said)
         self.job.failed.connect(lambda message, advice: self._not_converted())
-        self.job.finished.connect(lambda code: self._converted())
+        self.job.finished.connect(self._converted)
         self.job.finished.connect(lambda code: self._tell_change())
 
     def ask(self, query: str, then: Then, failed: Failed | None = None, **given: Any) -> str:
@@ -136,10 +136,15 @@ class Workspace(QObject):
         self._next_passphrase = new
         self.job.start("convert", case=self.case, passphrase=current, new_passphrase=new)
 
-    def _converted(self) -> None:
-        if self._next_passphrase is not None:
+    def _converted(self, code: int) -> None:
+        """Go on with the passphrase that the case has now; with that before where the conversion was cancelled."""
+        if self._next_passphrase is None:
+            return
+        if code == 0:
             self.client.unlock(self.case, self._next_passphrase)
-            self._next_passphrase = None
+        else:
+            self.said.emit("The conversion was cancelled; the case is as it was.", "")
+        self._next_passphrase = None
 
     def _not_converted(self) -> None:
         """Open the case again where the worker was lost: it is whole, before the conversion or after it."""

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from storage import passphrases
+from storage.conversion_watch import Tell, Watch
 from storage.encryption import Key, connect_encrypted, database_errors, key_of, new_key
 from storage.errors import (
     BadPassphrase,
@@ -48,22 +49,26 @@ class Converted:
     is_encrypted: bool
 
 
-def encrypt_case(path: Path, passphrase: str) -> Converted:
+def tell_nobody(phase: str, done_bytes: int, bytes: int) -> None:
+    """Tell nobody how far a conversion is."""
+
+
+def encrypt_case(path: Path, passphrase: str, tell: Tell = tell_nobody) -> Converted:
     """Encrypt a plain case. Raises BadPassphrase for one that is encrypted, and what `_convert` raises."""
     refuse_encrypted(path)
-    return _convert(path, None, passphrases.check_new(passphrase))
+    return _convert(path, None, passphrases.check_new(passphrase), tell)
 
 
-def decrypt_case(path: Path, passphrase: str) -> Converted:
+def decrypt_case(path: Path, passphrase: str, tell: Tell = tell_nobody) -> Converted:
     """Write an encrypted case as a plain file. Raises BadPassphrase for a plain one, and what `_convert` raises."""
     refuse_plain(path)
-    return _convert(path, passphrases.normal(passphrase), None)
+    return _convert(path, passphrases.normal(passphrase), None, tell)
 
 
-def rekey_case(path: Path, passphrase: str, new: str) -> Converted:
+def rekey_case(path: Path, passphrase: str, new: str, tell: Tell = tell_nobody) -> Converted:
     """Encrypt a case with another passphrase. Raises BadPassphrase for a plain one, and what `_convert` raises."""
     refuse_plain(path)
-    return _convert(path, passphrases.normal(passphrase), passphrases.check_new(new))
+    return _convert(path, passphrases.normal(passphrase), passphrases.check_new(new), tell)
 
 
 def is_encrypted(path: Path) -> bool:
@@ -95,11 +100,11 @@ def _opened(path: Path, *, alone: bool) -> OpenFile:
     return opened
 
 
-def _convert(path: Path, old: str | None, new: str | None) -> Converted:
+def _convert(path: Path, old: str | None, new: str | None, tell: Tell) -> Converted:
     """Put a copy in the place of a case. None stands for no encryption; the new passphrase is remembered.
 
-    Raises CaseLocked while somebody writes to the case, CaseBusy while somebody reads it, WrongPassphrase, CaseMissing,
-    NotACase, CaseDamaged, CaseReadOnly, DiskFailed or DiskFull.
+    Raises ConversionStopped where `tell` does, CaseLocked while somebody writes to the case, CaseBusy while somebody
+    reads it, WrongPassphrase, CaseMissing, NotACase, CaseDamaged, CaseReadOnly, DiskFailed or DiskFull.
     """
     path = path.expanduser().resolve()
     with contextlib.ExitStack() as held:
@@ -110,7 +115,7 @@ def _convert(path: Path, old: str | None, new: str | None) -> Converted:
         remove_leftovers(path)
         held.callback(remove_leftovers, path)
         try:
-            done = _replace(path, key_of(opened.header, old) if old is not None else None, new)
+            done = _replace(path, key_of(opened.header, old) if old is not None else None, new, tell)
         except OSError as error:
             raise DiskFailed(f"{path} could not be converted, and is as it was: {error.strerror}") from error
     if new is None:
@@ -120,13 +125,19 @@ def _convert(path: Path, old: str | None, new: str | None) -> Converted:
     return done
 
 
-def _replace(path: Path, key: Key | None, new: str | None) -> Converted:
+def _replace(path: Path, key: Key | None, new: str | None, tell: Tell) -> Converted:
     part, part_key = part_file(path), new_key(new) if new is not None else None
     with translated(path), _alone(path, key) as case:
         _create_like(part, path)
-        _copy(case, part, part_key)
-        done = _compare(case, path, part, part_key)
+        watch = Watch(part, path.stat().st_size, tell)
+        watch.begin("copied")
+        with watch.over(case):
+            _copy(case, part, part_key)
+        watch.begin("compared")
+        with watch.over(case):
+            done = _compare(case, path, part, part_key, watch)
         _flush(part)
+        watch.begin("compared")
         if sys.platform == "win32":  # which replaces no file that is open; the lock keeps other writers out
             case.close()
         part.replace(path)
@@ -184,12 +195,13 @@ def _copy(case: Any, part: Path, key: Key | None) -> None:
     case.execute("DETACH DATABASE part")
 
 
-def _compare(case: Any, path: Path, part: Path, key: Key | None) -> Converted:
+def _compare(case: Any, path: Path, part: Path, key: Key | None, watch: Watch) -> Converted:
     """Open the copy as anybody would, and check that it is sound and holds what the case holds."""
     copy = connect_encrypted(part.as_uri() + "?mode=ro", key, timeout_seconds=_WAIT_SECONDS)
     try:
-        found = copy.execute("PRAGMA integrity_check(1)").fetchone()[0]
-        ours, theirs = _contents(case), _contents(copy)
+        with watch.over(copy):
+            found = copy.execute("PRAGMA integrity_check(1)").fetchone()[0]
+            ours, theirs = _contents(case), _contents(copy)
     finally:
         copy.close()
     if found != "ok" or ours != theirs:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-import typer
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
-from engine.cli.console import counted, messages, output, styled
+import typer
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+from engine.cli.console import counted, messages, one_line, output, styled
 from engine.cli.options import CaseArgument
 from engine.cli.passphrases import (
     CasePassphraseFileOption,
@@ -14,6 +19,7 @@ from engine.cli.passphrases import (
 )
 from engine.cli.settings import COMMAND_SETTINGS
 from storage import conversion, passphrases
+from storage.conversion_watch import Phase, Tell
 
 app = typer.Typer(no_args_is_help=True, **COMMAND_SETTINGS)
 
@@ -36,14 +42,20 @@ def encrypt(
     """
     conversion.refuse_encrypted(case)
     known = passphrases.passphrase_of(case) if new_passphrase_file is None else None
-    _say(case, conversion.encrypt_case(case, known or new_passphrase(new_passphrase_file)))
+    given = known or new_passphrase(new_passphrase_file)
+    with _progress(case) as tell:
+        done = conversion.encrypt_case(case, given, tell)
+    _say(case, done)
 
 
 @app.command()
 def decrypt(case: CaseArgument, case_passphrase_file: CasePassphraseFileOption = None) -> None:
     """Write an encrypted case as a plain file again."""
     conversion.refuse_plain(case)
-    _say(case, conversion.decrypt_case(case, current_passphrase(case)))
+    given = current_passphrase(case)
+    with _progress(case) as tell:
+        done = conversion.decrypt_case(case, given, tell)
+    _say(case, done)
 
 
 @app.command()
@@ -55,7 +67,23 @@ def rekey(
     """Encrypt a case with another passphrase; copies made before keep the old one."""
     conversion.refuse_plain(case)
     current = current_passphrase(case)
-    _say(case, conversion.rekey_case(case, current, new_passphrase(new_passphrase_file)))
+    given = new_passphrase(new_passphrase_file)
+    with _progress(case) as tell:
+        done = conversion.rekey_case(case, current, given, tell)
+    _say(case, done)
+
+
+@contextmanager
+def _progress(case: Path) -> Iterator[Tell]:
+    """Draw a bar on stderr while a case is converted; away again when it is done. Ctrl+C leaves the case as it was."""
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=messages(), transient=True) as bar:
+        task = bar.add_task("copied", total=None)
+
+        def tell(phase: Phase, done: int, total: int) -> None:
+            bar.update(task, description=one_line(f"{case.name}: {phase}"), completed=done, total=total or None)
+
+        yield tell
 
 
 def _say(case: object, done: conversion.Converted) -> None:

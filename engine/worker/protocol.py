@@ -14,6 +14,7 @@
 A question (engine.worker.queries) is answered while a job runs, by Answered or CommandFailed with its id.
 `unlock` says how an encrypted case is opened by all that comes after it, "" forgets it; no passphrase is in any answer.
 `convert` encrypts (no `passphrase`), decrypts (no `new_passphrase`) or encrypts anew; questions wait meanwhile.
+It may be cancelled until the copy takes the place of the case.
 `input` and `out` may be lists, and each command may carry an `id`, which the answers repeat.
 """
 
@@ -178,6 +179,15 @@ class ExportProgress(Event):
     done: int
     total: int
     what: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConvertProgress(Event):
+    """How far a conversion is: `what` is "copied" or "compared", `done` and `total` are bytes (0: not known)."""
+
+    what: str
+    done: int
+    total: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,7 @@ class Work:
             case "build":
                 return self._build(build_job(command.given), gate)
             case "convert":
-                return convert(convert_job(command.given), self._answers())
+                return convert(convert_job(command.given), self._answers(), self._emit)
             case _:
                 return self._export(export_job(command.given))
 

@@ -224,8 +224,8 @@ def test_the_command_line_opens_it_with_the_variable(
     made: list[MainWindow] = []
     make_window = desktop.app.make_window
 
-    def make(ignored: QSettings) -> MainWindow:
-        made.append(make_window(settings))
+    def make(ignored: QSettings, **given: str) -> MainWindow:
+        made.append(make_window(settings, **given))
         return made[0]
 
     def run() -> int:
@@ -256,3 +256,52 @@ def test_another_program_finds_the_passphrase_nowhere_beside_the_case(
         ["grep", "-rlaF", FIRST, str(encrypted.parent)], capture_output=True, text=True, check=False
     ).stdout
     assert found == ""
+
+
+def test_a_locked_case_that_is_opened_twice_is_asked_for_once(
+    qtbot: QtBot, window: MainWindow, encrypted: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other.redwell"
+    Case(other).close()
+    encrypt_case(other, SECOND)
+    passphrases.forget(other)
+    window.workspace.open_case(str(encrypted))
+    dialog = the_dialog(qtbot, window, PassphraseDialog)
+    QTest.keyClicks(dialog.passphrase, FIRST)
+    with qtbot.waitSignal(window.workspace.passphrase_wanted, timeout=WAIT):
+        window.workspace.open_case(str(encrypted))
+    assert dialogs(window, PassphraseDialog) == [dialog]
+    assert dialog.passphrase.text() == FIRST
+    with qtbot.waitSignal(window.workspace.passphrase_wanted, timeout=WAIT):
+        window.workspace.open_case(str(other))
+    (second,) = dialogs(window, PassphraseDialog)
+    assert str(other) in second.text.text()
+    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
+        type_in(qtbot, second, SECOND)
+    assert dialogs(window, PassphraseDialog) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
+def test_a_conversion_says_how_far_it_is_and_can_be_cancelled(qtbot: QtBot, opened: MainWindow, case: Path) -> None:
+    box, client, job = settings_box(opened), opened.workspace.client, opened.workspace.job
+    qtbot.waitUntil(lambda: not client.waiting, timeout=WAIT)
+    assert not box.progress.isVisible()
+    os.kill(client.process_id, signal.SIGSTOP)
+    try:
+        opened.workspace.convert_case("", FIRST)
+        client.told.emit({"event": "ConvertProgress", "what": "copied", "done": 3_000_000, "total": 4_000_000})
+        assert "75 %" in box.state.text()
+        assert (box.progress.isVisible(), box.progress.value(), box.progress.maximum()) == (True, 750, 1000)
+        client.told.emit({"event": "ConvertProgress", "what": "compared", "done": 0, "total": 0})
+        assert ("compared" in box.state.text(), box.progress.maximum()) == (True, 0)
+        box.cancel.click()
+        assert (box.cancel.isEnabled(), job.state) == (False, "cancelling")
+    finally:
+        os.kill(client.process_id, signal.SIGCONT)
+    qtbot.waitUntil(lambda: not job.is_going, timeout=WAIT)
+    assert (box.progress.isVisible(), box.encrypt.isEnabled()) == (False, True)
+    counted: list[Any] = []
+    opened.workspace.ask("case.summary", counted.append)
+    qtbot.waitUntil(lambda: bool(counted), timeout=WAIT)
+    assert counted[0]["is_encrypted"] is False
+    assert not is_encrypted(case)

@@ -11,6 +11,7 @@ import pytest
 from storage import passphrases
 from storage.case import Case
 from storage.conversion import Converted, decrypt_case, encrypt_case, is_encrypted, rekey_case
+from storage.conversion_watch import ConversionStopped
 from storage.documents import LineRecord
 from storage.encryption import read_header
 from storage.errors import (
@@ -271,3 +272,39 @@ def test_a_passphrase_file_is_read_but_for_its_line_end(tmp_path: Path) -> None:
             passphrases.read_passphrase_file(file)
     with pytest.raises(BadPassphrase, match="cannot be read"):
         passphrases.read_passphrase_file(tmp_path / "none")
+
+
+def test_how_far_a_conversion_is_is_told_from_the_first_byte_to_the_comparison(plain: Path) -> None:
+    told: list[tuple[str, int, int]] = []
+    encrypt_case(plain, FIRST, lambda phase, done, total: told.append((phase, done, total)))
+    size = plain.stat().st_size
+    copied = [(done, total) for phase, done, total in told if phase == "copied"]
+    assert copied[0][0] == 0
+    assert [done for done, _ in copied] == sorted(done for done, _ in copied)
+    assert all(done <= total for done, total in copied)
+    assert {total for _, total in copied}.pop() == pytest.approx(size, rel=0.5)
+    assert told[-1] == ("compared", 0, 0)
+    assert [phase for phase, _, _ in told] == sorted((phase for phase, _, _ in told), key=["copied", "compared"].index)
+
+
+@pytest.mark.parametrize("last", [("copied", 1), ("copied", 2), ("compared", 1), ("compared", 2), ("compared", 3)])
+def test_a_conversion_that_is_stopped_leaves_the_case_as_it_was(
+    plain: Path, last: tuple[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("storage.conversion_watch.TELL_SECONDS", 0.0)
+    before = plain.read_bytes()
+    told: list[str] = []
+
+    def tell(phase: str, done: int, total: int) -> None:
+        told.append(phase)
+        if (phase, told.count(phase)) == last:
+            raise ConversionStopped
+
+    with pytest.raises(ConversionStopped):
+        encrypt_case(plain, FIRST, tell)
+    assert (told[-1], told.count(last[0])) == last
+    assert [file.name for file in plain.parent.iterdir()] == [plain.name]
+    assert not is_encrypted(plain)
+    with Case(plain, read_only=True) as case:
+        assert len(case.search("brandmoor", LINES + 1)) == LINES
+    assert plain.read_bytes()[100:] == before[100:]  # the header says how the file was written last

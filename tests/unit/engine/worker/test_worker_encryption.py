@@ -16,6 +16,7 @@ from engine.worker.queries.registry import query
 from storage import conversion, passphrases
 from storage.case import Case
 from storage.conversion import is_encrypted
+from storage.conversion_watch import Phase, Tell
 from storage.documents import LineRecord
 
 FIRST, SECOND = "correct horse battery", "staple behind the barn"
@@ -59,6 +60,37 @@ def test_a_case_is_encrypted_and_answers_on(path: Path) -> None:
 
     play(script)
     assert not is_encrypted(path)
+
+
+def test_a_conversion_is_cancelled_until_its_last_step(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    go_on = threading.Event()
+
+    def slowly(case: Path, passphrase: str, tell: Tell) -> object:
+        def held(phase: Phase, done: int, total: int) -> None:
+            tell(phase, done, total)
+            if phase == "compared":
+                go_on.wait(60)
+                tell(phase, done, total)
+
+        return conversion.encrypt_case(case, passphrase, held)
+
+    monkeypatch.setattr("engine.worker.conversions.encrypt_case", slowly)
+
+    async def script(window: Window) -> None:
+        window.send(command="convert", id="c1", case=str(path), new_passphrase=FIRST)
+        await window.until(lambda event: event["event"] == "ConvertProgress" and event["what"] == "compared")
+        window.send(command="cancel", id="c2")
+        await window.until(lambda event: event.get("id") == "c2" and event["event"] == "CommandAccepted")
+        go_on.set()
+        ended = await window.until(lambda event: event.get("id") == "c1" and event["event"] != "CommandAccepted")
+        assert (ended["event"], ended["exit_code"]) == ("CommandFinished", 130)
+        first = next(event for event in window.events if event["event"] == "ConvertProgress")
+        assert (first["what"], first["done"], first["total"] > 0) == ("copied", 0, True)
+        assert (await window.ask("case.summary", case=str(path)))["is_encrypted"] is False
+
+    play(script)
+    assert not is_encrypted(path)
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
 def test_an_encrypted_case_is_locked_until_the_worker_is_told(path: Path) -> None:
