@@ -23,6 +23,7 @@ from desktop.buttons import choice_box, push_button
 from desktop.charts_panel import ChartsPanel
 from desktop.evidence_panel import EvidencePanel
 from desktop.groups_panel import GroupsPanel
+from desktop.ledger_panel import LedgerPanel
 from desktop.names_panel import NamesPanel
 from desktop.results_model import ResultColumn
 from desktop.results_table import ResultsTable
@@ -49,6 +50,7 @@ class ResultsLayout(QWidget):
         self.answers = AnswersPanel(workspace)
         self.charts = ChartsPanel(workspace, selection)
         self.groups = GroupsPanel(workspace, selection)
+        self.ledger = LedgerPanel(workspace)
         self.progress = QProgressBar()
         self.progress.setAccessibleName("Review")
         self.progress.setFormat("not reviewed yet")
@@ -59,10 +61,11 @@ class ResultsLayout(QWidget):
         self._stack.addWidget(table)
         self._stack.addWidget(self._hint)
         self.tabs = QTabWidget()
-        self.tabs.setAccessibleName("Table and charts")
+        self.tabs.setAccessibleName("Table, charts and ledger")
         self.tabs.addTab(self._with_filters(), "Rows")
         self.tabs.addTab(self.charts, "Charts")
-        self.tabs.currentChanged.connect(lambda index: self.charts.refresh())
+        self.tabs.addTab(self.ledger, "Ledger")
+        self.tabs.currentChanged.connect(lambda index: self._refresh_tab())
         self._sides = QTabWidget()
         self._sides.setAccessibleName("Evidence, names and answers")
         self._sides.addTab(self.evidence, "Evidence")
@@ -99,6 +102,10 @@ class ResultsLayout(QWidget):
         """Show charts rather than the rows."""
         self.tabs.setCurrentWidget(self.charts)
 
+    def show_ledger(self) -> None:
+        """Show what became of all files and rows rather than the rows."""
+        self.tabs.setCurrentWidget(self.ledger)
+
     def show_runs(self, runs: Sequence[dict[str, Any]], current: str) -> None:
         """Offer runs to choose from."""
         with QSignalBlocker(self.runs):
@@ -120,6 +127,7 @@ class ResultsLayout(QWidget):
         self.clear_choices()
         self.groups.show_run(run, columns)
         self.charts.show_run(run, columns)
+        self.ledger.show_run(run)
         for part, is_offered in (
             (self.names, any(column.resolved_by for column in columns)),
             (self.answers, any(column.answer for column in columns)),
@@ -155,6 +163,10 @@ class ResultsLayout(QWidget):
         for box in (self._missing, self._unreviewed, self._doubtful):
             with QSignalBlocker(box):
                 box.setChecked(False)
+
+    def _refresh_tab(self) -> None:
+        self.charts.refresh()
+        self.ledger.refresh()
 
     def _with_filters(self) -> QWidget:
         self._missing = QCheckBox("Only with cells not located")

@@ -185,7 +185,7 @@ class ResultsModel(PagedModel):
         if row is None:
             return None
         if "heading" in row:
-            return row if role == ROW_ROLE else self._heading(row, index.column(), role)
+            return self._heading(row, index.column(), role)
         return row if role == ROW_ROLE else self.cell(row, index.column(), role)
 
     def flags(self, index: Index) -> Qt.ItemFlag:

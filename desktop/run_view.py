@@ -120,7 +120,7 @@ class RunView(QWidget):
             "rows": others,
             "operator": "",
             "fate": "",
-            "reason": "for other reasons: see the ledger of the results",
+            "reason": "for other reasons: see Ledger in Results",
         }
         self.reasons.show_rows([*run["reasons"], *([more] if others else [])])
         turned_down = sum(reason["rows"] for reason in self.reasons.rows)

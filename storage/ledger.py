@@ -140,14 +140,25 @@ class LedgerBook(Topic):
             if rows_in is not None:
                 self._connection.execute("UPDATE operators SET rows_in = ? WHERE key = ?", [rows_in, key])
 
-    def fates(self, run_id: str, operator: str | None = None, fate: Fate | None = None) -> list[StoredFate]:
-        """List fates, of one operator or one kind if given, by operator and then by row."""
+    def fates(
+        self,
+        run_id: str,
+        operator: str | None = None,
+        fate: Fate | None = None,
+        *,
+        offset: int = 0,
+        limit: int | None = None,
+    ) -> list[StoredFate]:
+        """List fates, of one operator or one kind if given, by operator and then by row.
+
+        So many from `offset` on, all where `limit` is None.
+        """
         where, parameters = _filter("o.run = ?", run_id, ("o.name", operator), ("f.fate", fate))
         rows = self._connection.query(
             "SELECT o.name, i.id, f.fate, f.reason, f.error, f.advice, f.raw_reply FROM fates f"
             f" JOIN operators o ON o.key = f.operator JOIN row_ids i ON i.key = f.row WHERE {where}"
-            " ORDER BY o.key, f.row",
-            parameters,
+            " ORDER BY o.key, f.row LIMIT ? OFFSET ?",
+            [*parameters, -1 if limit is None else limit, offset],
         )
         return [
             StoredFate(

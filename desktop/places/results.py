@@ -65,7 +65,16 @@ class ResultsPlace(Place):
             action.setEnabled(False)
         self._follow.stop()
         viewers = self.evidence.viewer, self.answers.viewer
-        for part in (self.model, self.evidence, *viewers, self.names, self.answers, self.charts, self.groups):
+        for part in (
+            self.model,
+            self.evidence,
+            *viewers,
+            self.names,
+            self.answers,
+            self.charts,
+            self.groups,
+            self.parts.ledger,
+        ):
             part.stop()
 
     def copy(self) -> bool:
@@ -116,6 +125,7 @@ class ResultsPlace(Place):
         add("How this na&me came about", self.show_name, "Ctrl+M", "merge")
         add("Mer&ge the selected names", self.merge_selected, "Ctrl+Shift+M", "merge")
         add("C&harts", self.parts.show_charts, "Ctrl+H", "chart")
+        add("Le&dger: what became of files and rows", self.parts.show_ledger, "Ctrl+Alt+L")
         for action in self._own_keys:
             action.setEnabled(False)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import cached_property
 
 from rich import box
 from rich.console import Group, RenderableType
@@ -12,11 +11,9 @@ from rich.padding import Padding
 from rich.table import Table
 
 from engine.cli.console import counted, one_line, shortened, styled
-from engine.operators.base import NOTE
+from engine.results.ledger import RowNames, notes_of
 from storage.case import Case
 from storage.documents import FailedFile
-from storage.errors import NotInCase
-from storage.export.assemble import file_names
 from storage.ledger import DocumentRecord, DocumentSums, Ledger, StoredDecision, StoredFate
 
 _NUMBERS = ("in", "output", "rejected", "failed", "rows out")
@@ -95,16 +92,13 @@ def rejections_view(fates: Sequence[StoredFate]) -> RenderableType:
 
 def notes_view(decisions: Sequence[StoredDecision]) -> RenderableType | None:
     """Sum up what befell rows that went on (cut to fit, read in parts, ...); None where nothing did."""
-    notes = [d for d in decisions if d.record.subject == NOTE]
-    counts = Counter((note.operator, note.record.verdict, note.record.by) for note in notes)
-    first = {(note.operator, note.record.verdict, note.record.by): note.record.detail for note in reversed(notes)}
     parts = [
         styled(
-            (f"{counted(count, 'row')} {_TOLD.get(verdict, verdict)}", "bold yellow"),
-            f" by {one_line(operator)} ({one_line(by)}), the first: ",
-            shortened(one_line(first[operator, verdict, by]), _REASON_CHARACTERS),
+            (f"{counted(note.count, 'row')} {_TOLD.get(note.verdict, note.verdict)}", "bold yellow"),
+            f" by {one_line(note.operator)} ({one_line(note.by)}), the first: ",
+            shortened(one_line(note.first), _REASON_CHARACTERS),
         )
-        for (operator, verdict, by), count in counts.most_common()
+        for note in notes_of(decisions)
     ]
     return Group(*parts) if parts else None
 
@@ -120,29 +114,6 @@ def decisions_view(decisions: Sequence[StoredDecision]) -> RenderableType:
         view.add_row(styled(one_line(stored.operator)), *(styled(one_line(text)) for text in texts))
     title = styled((counted(len(decisions), "decision"), "bold"))
     return Group(title, view) if decisions else title
-
-
-class RowNames:
-    """Names the rows of a run for people."""
-
-    def __init__(self, case: Case, run_id: str) -> None:
-        self._case = case
-        self._run_id = run_id
-
-    def __call__(self, row_id: str) -> str:
-        """Name a row: its file and lines where it has them, and its id."""
-        try:
-            row = self._case.row(self._run_id, row_id)
-        except NotInCase:
-            return f"row {row_id}"
-        if row.document_id is None:
-            return f"row {row_id}"
-        lines = f" l.{row.first_line}-{row.last_line}" if row.first_line is not None else ""
-        return f"{self._files[row.document_id]}{lines} (row {row_id})"
-
-    @cached_property
-    def _files(self) -> dict[str, str]:
-        return file_names(self._case)
 
 
 def _problems(

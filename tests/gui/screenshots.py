@@ -1,13 +1,17 @@
-"""Write pictures of each place to docs/screenshots: `python -m tests.gui.screenshots [FOLDER]`."""
+"""Write pictures of each place to docs/screenshots: `python -m tests.gui.screenshots [--only PART]... [FOLDER]`.
+
+Run, Improve and Question ask MODEL; Answers is answered by a script (tests/fixtures/answering_redwell.py).
+"""
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
@@ -15,11 +19,13 @@ os.environ["REDWELL_REVIEWER"] = "Ann Lee"
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "fixtures"))
 
+from answering_redwell import make_leases
 from invented_results import make_results
 from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QApplication
 
 from desktop.app import make_app, make_window
+from desktop.client import WorkerClient
 from desktop.places.documents import DocumentsPlace
 from desktop.places.export import ExportPlace
 from desktop.places.improve import ImprovePlace
@@ -30,6 +36,8 @@ from desktop.places.run import RunPlace
 from desktop.run_queue import STARRED
 from desktop.theme import Theme
 from desktop.window import MainWindow
+from storage.case import Case
+from storage.ledger import FateRecord
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORDS = ROOT / "examples" / "police" / "records"
@@ -48,8 +56,24 @@ operations:
     condition: input.officers
 pipeline: {steps: [{name: officers, input: records, operations: [find_officers, only_with_officers]}]}
 """
+PARTS = ("start", "documents", "run", "improve", "machine", "results", "question", "answers")
+TEXT_RECORDS = ("03_order*", "07_cad*", "08_prop*", "09_ia*", "11_email*")
+"""Records with a text layer, which are read in seconds."""
+
 WAIT_SECONDS = 240.0
 SETTLE_SECONDS = 1.5
+
+
+INVENTED_FATES = (
+    FateRecord(
+        "found3",
+        "failed",
+        error="the model's reply had no end within 2,048 tokens",
+        advice="Raise max_tokens of the step, or ask for less.",
+        raw_reply='{"officer": "Ruiz", "acts": ["struck a man", "struck a man", "struck a man"',
+    ),
+    FateRecord("found4", "rejected", reason="the condition input.force is not true"),
+)
 
 
 def wait_until(app: QApplication, fits: Callable[[], bool], seconds: float = WAIT_SECONDS) -> None:
@@ -111,53 +135,119 @@ def take_question(window: MainWindow, app: QApplication, out: Path) -> None:
     take(window, app, "question-try", out)
 
 
-def main(out: Path) -> None:
-    """Open the window on the sample records and take each place."""
+def main(out: Path, parts: Sequence[str]) -> None:
+    """Open the window on the sample records and take each place of `parts`."""
     out.mkdir(parents=True, exist_ok=True)
     app = make_app(["redwell"])
     with tempfile.TemporaryDirectory() as folder:
-        shutil.copytree(RECORDS, Path(folder) / "records")
-        (Path(folder) / "records" / "damaged.pdf").write_bytes(b"%PDF-1.7 nothing behind it")
         settings = QSettings(str(Path(folder) / "settings.ini"), QSettings.Format.IniFormat)
-        window = make_window(settings)
-        window.resize(1280, 720)
-        window.show()
-        documents = next(place for place in window.places if isinstance(place, DocumentsPlace))
-        settle(app)
-        wait_until(app, lambda: not window.workspace.client.waiting)
+        if set(parts) - {"answers"}:
+            window = open_window(settings)
+            take_with_records(window, app, Path(folder), out, parts)
+            window.close()
+        if "answers" in parts:
+            take_answers(app, settings, Path(folder) / "leases", out)
+
+
+def open_window(settings: QSettings, client: WorkerClient | None = None) -> MainWindow:
+    """Show a window as large as the smallest screen that it is made for."""
+    window = make_window(settings, client)
+    window.resize(1280, 720)
+    window.show()
+    return window
+
+
+def take_with_records(window: MainWindow, app: QApplication, folder: Path, out: Path, parts: Sequence[str]) -> None:
+    """Take the places of `parts` that are shown with the sample records."""
+    settle(app)
+    wait_until(app, lambda: not window.workspace.client.waiting)
+    if "start" in parts:
         take(window, app, "start", out)
-        window.workspace.take_folder(str(Path(folder) / "records"))
-        wait_until(app, documents.ingest.start.isVisible)
+    if {"documents", "run", "improve", "question"} & set(parts):
+        records = folder / "records"
+        if "documents" in parts:
+            shutil.copytree(RECORDS, records)
+            (records / "damaged.pdf").write_bytes(b"%PDF-1.7 nothing behind it")
+        else:
+            records.mkdir()
+            for pattern in TEXT_RECORDS:
+                shutil.copy(next(RECORDS.glob(pattern)), records)
+        take_documents(window, app, records, out if "documents" in parts else None)
+    for part, take_part in (("run", take_run), ("improve", take_improve), ("machine", take_machine)):
+        if part in parts:
+            take_part(window, app, out)
+    if "results" in parts:
+        take_results(window, app, folder, out)
+    if "question" in parts:
+        take_question(window, app, out)
+
+
+def take_documents(window: MainWindow, app: QApplication, records: Path, out: Path | None) -> None:
+    """Read a folder into a case, and take Documents on the way; None: no pictures."""
+    documents = next(place for place in window.places if isinstance(place, DocumentsPlace))
+    window.workspace.take_folder(str(records))
+    wait_until(app, documents.ingest.start.isVisible)
+    if out is not None:
         take(window, app, "documents-estimate", out)
-        documents.ingest.start.click()
-        wait_until(app, lambda: documents.model.rowCount() > 2)
+    documents.ingest.start.click()
+    wait_until(app, lambda: documents.model.rowCount() > 2)
+    if out is not None:
         take(window, app, "documents-reading", out)
-        wait_until(app, lambda: not window.workspace.job.is_going)
-        documents.ingest.dismiss.click()
-        settle(app)
-        documents.table.selectRow(1)
-        settle(app)
-        documents.toggle_star()
-        documents.tag("to read")
-        settle(app)
-        take(window, app, "documents", out)
-        documents.words.setText("suspended")
-        wait_until(app, lambda: documents.hits.hits.rowCount() > 0)
-        documents.hits.activated.emit(documents.hits.hits.index(0, 0))
+    wait_until(app, lambda: not window.workspace.job.is_going)
+    documents.ingest.dismiss.click()
+    settle(app)
+    documents.table.selectRow(1)
+    settle(app)
+    documents.toggle_star()
+    documents.tag("to read")
+    settle(app)
+    if out is None:
+        return
+    take(window, app, "documents", out)
+    documents.words.setText("suspended")
+    wait_until(app, lambda: documents.hits.hits.rowCount() > 0)
+    documents.hits.activated.emit(documents.hits.hits.index(0, 0))
+    settle(app)
+    wait_until(app, lambda: not window.workspace.client.waiting)
+    take(window, app, "documents-page", out)
+
+
+def take_answers(app: QApplication, settings: QSettings, folder: Path, out: Path) -> None:
+    """Ask four questions of two leases, and take Answers: a contradiction, a list, and a question back."""
+    pipeline = make_leases(folder)
+    script = Path(__file__).resolve().parents[1] / "fixtures" / "answering_redwell.py"
+    window = open_window(settings, WorkerClient(command=(sys.executable, str(script), "worker")))
+    window.workspace.open_case(str(folder / "leases.redwell"), create=True)
+    wait_until(app, lambda: bool(window.workspace.case))
+    job = window.workspace.job
+    job.start("ingest", folder=str(folder / "records"), case=window.workspace.case)
+    wait_until(app, lambda: not job.is_going)
+    run = next(place for place in window.places if isinstance(place, RunPlace))
+    run.queue.add(str(pipeline))
+    wait_until(app, lambda: len(run.queue.entries) == 1)
+    run.start()
+    wait_until(app, lambda: bool(run.queue.entries[0]["run_id"]) and not run.queue.current)
+    window.go_to("Results")
+    results = next(place for place in window.places if isinstance(place, ResultsPlace))
+    wait_until(app, lambda: results.model.rowCount() == 2 and results.model.row(1) is not None)
+    names = [column.name for column in results.model.columns]
+    place = names.index("effective_status")
+    row = next(n for n in range(2) if (results.model.row(n) or {"cells": names})["cells"][place] == "conflict")
+    for column, name in (("effective", "answers"), ("paid_for", "answers-list"), ("rent", "answers-asked-back")):
+        results.table.go_to(row, names.index(column) + 1)
+        results.table.clicked.emit(results.table.currentIndex())
+        wait_until(app, lambda column=column: (results.answers.current() or {}).get("name") == column)
         settle(app)
         wait_until(app, lambda: not window.workspace.client.waiting)
-        take(window, app, "documents-page", out)
-        take_run(window, app, out)
-        take_improve(window, app, out)
-        take_machine(window, app, out)
-        take_results(window, app, Path(folder), out)
-        take_question(window, app, out)
-        window.close()
+        take(window, app, name, out)
+    window.close()
 
 
 def take_results(window: MainWindow, app: QApplication, folder: Path, out: Path) -> None:
     """Open a case with invented results, and take Results and Export."""
-    path, _ = make_results(folder / "made")
+    path, made = make_results(folder / "made")
+    with Case(path) as case:
+        case.save_fates(made, "find", INVENTED_FATES)
     window.workspace.open_case(str(path))
     wait_until(app, lambda: window.workspace.case == str(path))
     window.go_to("Results")
@@ -196,6 +286,9 @@ def take_results(window: MainWindow, app: QApplication, folder: Path, out: Path)
         results.charts.choose(kind)
         settle(app)
         take(window, app, f"results-chart-{kind}", out)
+    results.parts.show_ledger()
+    settle(app)
+    take(window, app, "results-ledger", out)
     results.parts.show_table()
     window.go_to("Export")
     settle(app)
@@ -207,7 +300,7 @@ def take_results(window: MainWindow, app: QApplication, folder: Path, out: Path)
 def take_improve(window: MainWindow, app: QApplication, out: Path) -> None:
     """Take the place Improve: before a build, the plans while it goes on, and the choice; MODEL answers and judges."""
     place = next(place for place in window.places if isinstance(place, ImprovePlace))
-    window.workspace.improve_wanted.emit(str(Path(window.workspace.case).with_name("questions") / "Officers.yaml"))
+    window.workspace.improve_wanted.emit(str(write_questions(window)[0]))
     wait_until(app, lambda: bool(place.improvement.setup))
     settle(app)
     take(window, app, "improve", out)
@@ -228,17 +321,24 @@ def take_improve(window: MainWindow, app: QApplication, out: Path) -> None:
     take(window, app, "improve-outputs", out)
 
 
+def write_questions(window: MainWindow) -> tuple[Path, Path]:
+    """Write two questions beside the open case, if they are not there yet."""
+    folder = Path(window.workspace.case).with_name("questions")
+    folder.mkdir(exist_ok=True)
+    files = folder / "Officers.yaml", folder / "Dates.yaml"
+    for file in files:
+        file.write_text(QUESTION, encoding="utf-8")
+    return files
+
+
 def take_run(window: MainWindow, app: QApplication, out: Path) -> None:
     """Take the place Run: empty, while a question runs, and at its end; MODEL answers."""
     place = next(place for place in window.places if isinstance(place, RunPlace))
     window.go_to("Run")
     settle(app)
     take(window, app, "run-empty", out)
-    folder = Path(window.workspace.case).with_name("questions")
-    folder.mkdir()
-    for name in ("Officers", "Dates"):
-        (folder / f"{name}.yaml").write_text(QUESTION, encoding="utf-8")
-        place.queue.add(str(folder / f"{name}.yaml"), "case:" if name == "Officers" else STARRED, MODEL)
+    for file, given in zip(write_questions(window), ("case:", STARRED), strict=True):
+        place.queue.add(str(file), given, MODEL)
     wait_until(app, lambda: len(place.queue.entries) == 2)
     place.panel.table.selectRow(0)
     place.start()
@@ -267,4 +367,8 @@ def take_machine(window: MainWindow, app: QApplication, out: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "screenshots")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", action="append", choices=PARTS, help="take these alone; may be given several times")
+    parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "docs" / "screenshots")
+    chosen = parser.parse_args()
+    main(chosen.folder, chosen.only or PARTS)

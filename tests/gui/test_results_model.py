@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from paged_worker import PagedWorker
@@ -12,7 +13,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 from pytestqt.qtbot import QtBot
 
 from desktop.paged_model import ROW_ROLE
-from desktop.results_model import HEADING_ROLE, NOT_LOCATED, ResultColumn, ResultsModel
+from desktop.results_model import HEADING_ROLE, MANY_ROWS, NOT_LOCATED, ResultColumn, ResultsModel
 
 COLUMNS = (ResultColumn("name", "text"), ResultColumn("days", "number"))
 
@@ -47,20 +48,28 @@ def worker_of(count: int) -> PagedWorker:
 
 STEPS = st.lists(
     st.one_of(
-        st.tuples(st.just("look"), st.integers(0, 349)),
+        st.tuples(st.just("look"), st.integers(0, 27)),
         st.tuples(st.just("answer"), st.integers(0, 5)),
         st.tuples(st.just("sort"), st.integers(-1, 5)),
         st.tuples(st.just("filter"), st.integers(0, 1)),
         st.tuples(st.just("refresh"), st.just(0)),
-        st.tuples(st.just("grow"), st.integers(-80, 80)),
+        st.tuples(st.just("grow"), st.integers(-7, 7)),
     ),
     max_size=12,
 )
 
 
+@pytest.fixture
+def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give a model as many pages with a twelfth of the rows: Qt's tester looks at every cell again after every step."""
+    monkeypatch.setattr("desktop.paged_model.PAGE_ROWS", 8)
+
+
 @settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(STEPS, st.integers(0, 350))
-def test_the_model_shows_what_is_selected(qtbot: QtBot, steps: list[tuple[str, int]], count: int) -> None:
+@given(STEPS, st.integers(0, 28))
+def test_the_model_shows_what_is_selected(
+    qtbot: QtBot, small_pages: None, steps: list[tuple[str, int]], count: int
+) -> None:
     worker = worker_of(count)
     model = ResultsModel(worker.ask, worker.forget)
     tester = QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Fatal)
@@ -83,8 +92,8 @@ def test_the_model_shows_what_is_selected(qtbot: QtBot, steps: list[tuple[str, i
                 worker.rows = [row(n) for n in range(max(len(worker.rows) + number, 0))]
                 model.refresh()
     worker.settle(model)
-    for page in range(0, model.rowCount(), 100):
-        model.row(page)
+    for first in range(0, model.rowCount(), 8):
+        model.row(first)
     worker.settle(model)
     expected = worker.selected({"only": model.selection})
     assert model.rowCount() == len(expected)
@@ -118,6 +127,17 @@ def test_cells_tell_what_is_remarkable_about_them(qtbot: QtBot) -> None:
     assert model.data(model.index(0, 0), Qt.ItemDataRole.FontRole) is None
     model.clear()
     assert (model.rowCount(), model.columnCount()) == (0, 0)
+
+
+def test_many_rows_are_read_whole_while_the_first_are_looked_at(qtbot: QtBot) -> None:
+    few, many = worker_of(MANY_ROWS), worker_of(MANY_ROWS + 1)
+    for worker, told in ((few, []), (many, [{"run": "1"}])):
+        model = ResultsModel(worker.ask, worker.forget)
+        model.show_run("1", COLUMNS)
+        worker.settle(model)
+        model.sort(1)
+        worker.settle(model)
+        assert worker.asked_besides == [("results.prepare", given) for given in told]
 
 
 def test_headings_are_no_rows_of_the_results(qtbot: QtBot) -> None:

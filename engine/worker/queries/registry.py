@@ -28,6 +28,7 @@ GROUPS: Mapping[str, str] = types.MappingProxyType(
         "doctor": "engine.worker.queries.doctor",
         "documents": "engine.worker.queries.documents",
         "ingest": "engine.worker.queries.ingest",
+        "ledger": "engine.worker.queries.ledger",
         "models": "engine.worker.queries.models",
         "names": "engine.worker.queries.names",
         "offline": "engine.worker.queries.offline",

@@ -1,0 +1,174 @@
+"""The ledger of a run in Results: sums of files and of each operator, and below what failed or was turned down, why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from PySide6.QtCore import QModelIndex, QObject, Qt
+from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QLabel, QSplitter, QTableView, QVBoxLayout, QWidget
+
+from desktop.buttons import choice_box
+from desktop.paged_model import ROW_ROLE, Ask, PagedModel
+from desktop.rows_model import Column, RowsModel
+from desktop.tables import make_table
+from desktop.words import counted
+from desktop.workspace import Workspace
+
+_TITLES: Final = ("What", "Operator", "Why", "What to do", "What the model said")
+_KEYS: Final = ("name", "operator", "reason", "advice", "reply")
+_WIDTHS: Final = (130, 110, 270, 200)
+_FATES: Final = (("failed", "Failed"), ("rejected", "Turned down"))
+_TOLD: Final = {"cut": "cut to fit", "split": "read in parts"}
+
+
+def _number(key: str) -> Callable[[Mapping[str, Any]], str]:
+    return lambda row: f"{row[key]:,}"
+
+
+OPERATOR_COLUMNS: Final = (
+    Column("Operator", lambda row: str(row["operator"])),
+    Column("Rows in", _number("rows_in"), is_right=True),
+    Column("Done", _number("output"), is_right=True),
+    Column("Turned down", _number("rejected"), is_right=True),
+    Column("Failed", _number("failed"), is_right=True),
+    Column("Rows out", _number("rows_out"), is_right=True),
+)
+
+
+class LedgerModel(PagedModel):
+    """What failed, or what was turned down, of one run."""
+
+    def __init__(self, ask: Ask, forget: Callable[[str], None], parent: QObject | None = None) -> None:
+        super().__init__(ask, forget, "ledger.page", _TITLES, parent)
+        self.run, self.fate = "", "failed"
+
+    def question(self) -> Mapping[str, Any]:
+        """Say what of which run."""
+        return {"run": self.run, "fate": self.fate}
+
+    def cell(self, row: Mapping[str, Any], column: int, role: int) -> Any:
+        """Return a text on one line; the tool tip has all lines."""
+        text = str(row[_KEYS[column]])
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
+            return " ".join(text.split())
+        return text if role == Qt.ItemDataRole.ToolTipRole and text else None
+
+
+class LedgerPanel(QWidget):
+    """Asks when it is seen. A row that stands in a document leads to it."""
+
+    def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._space = workspace
+        self._run, self._question = "", ""
+        self.sums = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self.sums.setAccessibleName("What became of all files and rows")
+        self.operators = RowsModel(OPERATOR_COLUMNS, self)
+        self.entries = LedgerModel(workspace.ask, workspace.client.forget, self)
+        self.entries.total_changed.connect(lambda total: self._show_hint())
+        self.entries.loading_failed.connect(workspace.said)
+        self.fate = choice_box("Files and rows to list")
+        for key, title in _FATES:
+            self.fate.addItem(title, key)
+        self.fate.currentIndexChanged.connect(lambda index: self._list())
+        self.operator_table = make_table(self.operators, "Operators of the run")
+        self.table = make_table(self.entries, "What failed or was turned down")
+        self.table.activated.connect(self._open)
+        self.table.doubleClicked.connect(self._open)
+        self.hint = QLabel()
+        self._lay_out()
+
+    def show_run(self, run: str) -> None:
+        """Show the ledger of another run."""
+        self._run = run
+        self.entries.stop()
+        self.operators.show_rows([])
+        self.sums.setText("")
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Ask anew, if it is seen."""
+        if not self._run or not self.isVisible():
+            return
+        self.stop()
+        self._question = self._space.ask("ledger.sums", self._show, run=self._run)
+        self._list()
+
+    def stop(self) -> None:
+        """Give up what is on its way."""
+        self._space.client.forget(self._question)
+        self.entries.stop()
+
+    def _list(self) -> None:
+        if self._run and self.isVisible():
+            self.entries.run, self.entries.fate = self._run, str(self.fate.currentData())
+            self.entries.begin()
+
+    def _show(self, found: Mapping[str, Any]) -> None:
+        self.sums.setText(sums_text(found))
+        self.operators.show_rows(list(found["operators"]))
+        for index, (key, title) in enumerate(_FATES):
+            self.fate.setItemText(index, f"{title} ({found[key]:,})")
+
+    def _show_hint(self) -> None:
+        none = {"failed": "Nothing failed.", "rejected": "Nothing was turned down."}[self.entries.fate]
+        self.hint.setText("" if self.entries.rowCount() else none)
+
+    def _open(self, index: QModelIndex) -> None:
+        entry = index.data(ROW_ROLE)
+        if entry is not None and entry["document"]:
+            self._space.document_wanted.emit(entry["document"], entry["page"], entry["line"])
+
+    def _lay_out(self) -> None:
+        for table, stretched in ((self.operator_table, 0), (self.table, 2)):
+            _stretch(table, stretched)
+        label = QLabel("&List")
+        label.setBuddy(self.fate)
+        top = QHBoxLayout()
+        for part in (label, self.fate, self.hint):
+            top.addWidget(part)
+        top.addStretch(1)
+        below = QWidget()
+        lower = QVBoxLayout(below)
+        lower.setContentsMargins(0, 6, 0, 0)
+        lower.addLayout(top)
+        lower.addWidget(self.table, 1)
+        splitter = QSplitter(Qt.Orientation.Vertical)
+        splitter.addWidget(self.operator_table)
+        splitter.addWidget(below)
+        splitter.setSizes([120, 380])
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(6, 6, 6, 2)
+        layout.addWidget(self.sums)
+        layout.addWidget(splitter, 1)
+
+
+def _stretch(table: QTableView, stretched: int) -> None:
+    header = table.horizontalHeader()
+    if stretched:
+        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        for column, width in enumerate(_WIDTHS):
+            header.resizeSection(column, width)
+        header.setStretchLastSection(True)
+        return
+    for column in range(table.model().columnCount()):
+        mode = QHeaderView.ResizeMode.Stretch if column == stretched else QHeaderView.ResizeMode.ResizeToContents
+        header.setSectionResizeMode(column, mode)
+
+
+def sums_text(found: Mapping[str, Any]) -> str:
+    """Write the sums of files, whether all adds up, and what befell rows that went on."""
+    files = found["files"]
+    parts = [
+        f"{counted(files['found'], 'file')} found: {files['parsed']:,} read, "
+        f"{counted(files['duplicates'], 'duplicate')}, {files['failed']:,} failed."
+        if files["found"]
+        else "No files.",
+        "Every file and every row is accounted for." if found["adds_up"] else "It does not add up: please report this.",
+    ]
+    parts += [
+        f"{counted(note['count'], 'row')} {_TOLD.get(note['verdict'], note['verdict'])} by {note['operator']}."
+        for note in found["notes"]
+    ]
+    return " ".join(parts)

@@ -1,0 +1,58 @@
+"""The ledger of a run: its sums, and what failed or was turned down, a page at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.results.ledger import LedgerEntry, Note, TurnedDown, count_turned_down, notes_of, turned_down
+from engine.worker.queries.desk import Desk
+from engine.worker.queries.documents import check_page
+from engine.worker.queries.registry import query
+from storage.ledger import DocumentSums, OperatorSums
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerSums:
+    """What became of all files and rows; `failed` and `rejected` count what `ledger.page` lists."""
+
+    files: DocumentSums
+    operators: tuple[OperatorSums, ...]
+    adds_up: bool
+    failed: int
+    rejected: int
+    notes: tuple[Note, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerPage:
+    """Entries from `offset`; `total` counts all."""
+
+    offset: int
+    total: int
+    rows: tuple[LedgerEntry, ...]
+
+
+@query("ledger.sums")
+def sums(desk: Desk, *, case: str, run: str) -> LedgerSums:
+    """Sum up what became of the files and rows of a run."""
+    opened = desk.reading(case)
+    found = opened.ledger(run)
+    return LedgerSums(
+        files=found.documents,
+        operators=found.operators,
+        adds_up=found.adds_up,
+        failed=found.failed,
+        rejected=count_turned_down(opened, run, "rejected"),
+        notes=tuple(notes_of(opened.decisions(run))),
+    )
+
+
+@query("ledger.page")
+def page(
+    desk: Desk, *, case: str, run: str, fate: TurnedDown = "failed", offset: int = 0, limit: int = 100
+) -> LedgerPage:
+    """Return some of the files and rows that failed, or of the rows that were rejected."""
+    check_page(offset, limit)
+    opened = desk.reading(case)
+    entries = turned_down(opened, run, fate, offset=offset, limit=limit)
+    return LedgerPage(offset, count_turned_down(opened, run, fate), tuple(entries))
