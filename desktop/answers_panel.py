@@ -129,7 +129,7 @@ class AnswersPanel(QWidget):
         splitter = QSplitter(Qt.Orientation.Vertical)
         splitter.addWidget(self.tree)
         splitter.addWidget(details)
-        splitter.setSizes([150, 440])
+        splitter.setSizes([190, 400])
         splitter.setStretchFactor(1, 1)
         for place in range(2):
             splitter.setCollapsible(place, False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QHBoxLayout,
@@ -73,6 +73,8 @@ class ResultsLayout(QWidget):
         self._sides.addTab(self.answers, "Answers")
         self._sides.currentChanged.connect(lambda index: self.side_changed.emit())
         self._sides.hide()
+        self._narrowed = QTimer(self, interval=0, singleShot=True)
+        self._narrowed.timeout.connect(lambda: table.scrollTo(table.currentIndex()))
         self._arrange(workspace, place)
 
     @property
@@ -88,7 +90,9 @@ class ResultsLayout(QWidget):
     def open_side(self, part: QWidget) -> None:
         """Open the evidence, the name or the answers beside the table."""
         self._sides.setCurrentWidget(part)
-        self._sides.show()
+        if self._sides.isHidden():
+            self._sides.show()
+            self._narrowed.start()
 
     def close_side(self) -> None:
         """Close what is beside the table."""

@@ -49,6 +49,11 @@ class SectionsBox(QWidget):
             self._workspace.client.forget(self._question)
         self._question, self._document = "", ""
 
+    def clear(self) -> None:
+        """Show no sections."""
+        self.stop()
+        self._take([])
+
     def _take(self, sections: list[dict[str, Any]]) -> None:
         self._question, self._sections = "", sections
         self.box.clear()

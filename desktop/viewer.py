@@ -49,6 +49,9 @@ class Viewer(QWidget):
         self._sharpen = QTimer(self, interval=_SHARPEN_MILLISECONDS, singleShot=True)
         self._sharpen.timeout.connect(self._ask_picture)
         self.view = PageView()
+        keeping = self.view.sizePolicy()
+        keeping.setRetainSizeWhenHidden(True)  # else what is above would spread over its room
+        self.view.setSizePolicy(keeping)
         self._bar = self._make_bar()
         self.password_bar = PasswordBar()
         self.password_bar.entered.connect(self.open_with)
@@ -87,15 +90,22 @@ class Viewer(QWidget):
             self._found, self._turn, self._password = [], 0, ""
         self._document, self._page, self._evidence, self._line = document, page, tuple(boxes), line
         self._lines = tuple(lines)
+        self._show_parts(shown=True)
         self._ask_lines()
 
+    def _show_parts(self, *, shown: bool) -> None:
+        for part in (self._bar, self.view):
+            part.setVisible(shown)
+
     def clear(self) -> None:
-        """Show no page."""
+        """Show no page, and nothing to turn pages with."""
         self.stop()
         self._document, self._page, self._pages, self._found = "", 0, 0, []
         self._title.clear()
         self._hint.hide()
-        self.view.show_page(612.0, 792.0, (), is_text=False)
+        self.sections.clear()
+        self.password_bar.hide()
+        self._show_parts(shown=False)
 
     def go_to_page(self, page: int) -> None:
         """Turn to a page of the document; beyond its ends nothing happens."""

@@ -107,6 +107,19 @@ def test_items_are_walked_through_with_the_keyboard(qtbot: QtBot, results: Resul
     assert panel.current() == panel.answers[2]
 
 
+def test_the_cell_stays_in_sight_and_an_answer_without_lines_shows_no_page(qtbot: QtBot, results: ResultsPlace) -> None:
+    table = results.table
+    qtbot.waitUntil(
+        lambda: table.viewport().rect().contains(table.visualRect(table.currentIndex()).center()), timeout=WAIT
+    )
+    qtbot.waitUntil(results.answers.viewer.view.isVisible, timeout=WAIT)
+    open_answer(qtbot, results, "rent")
+    viewer = results.answers.viewer
+    assert (viewer.document, viewer.view.isVisible(), viewer.sections.isVisible()) == ("", False, False)
+    open_answer(qtbot, results, "landlord")
+    assert viewer.view.isVisible()
+
+
 def test_a_question_back_is_answered_and_only_it_is_asked_again(
     qtbot: QtBot, results: ResultsPlace, window: MainWindow, calls: Path
 ) -> None:
