@@ -61,6 +61,15 @@ def settings(tmp_path: Path) -> QSettings:
 
 
 @pytest.fixture(autouse=True)
+def machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep Start from looking at the machine by itself: that loads a model, for seconds, in every test with a window.
+
+    Tests of what it finds have a fixture of this name of their own.
+    """
+    monkeypatch.setattr("desktop.places.start._LOOK_MILLISECONDS", 3_600_000)
+
+
+@pytest.fixture(autouse=True)
 def no_leaked_thread() -> Iterator[None]:
     before = set(threading.enumerate())
     yield
