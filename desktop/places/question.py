@@ -239,7 +239,7 @@ class QuestionPlace(Place):
         if is_open:
             self.yaml.show_text(self.document.text)
             self._show_tab(self.yaml)
-        elif self.isVisible():
+        elif self._asked:  # else when the place is entered
             self._show_files()
 
     def _show_state(self) -> None:

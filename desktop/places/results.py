@@ -42,6 +42,7 @@ class ResultsPlace(Place):
         self.columns = ResultsColumns(self.model, self.table, self.groups)
         self._document = ""
         self._asked_again = False
+        self._coming = ""  # the run whose table is on its way
         self._own_keys: list[QAction] = []
         self._follow = QTimer(self, interval=_FOLLOW_MILLISECONDS, singleShot=True)
         self._follow.timeout.connect(self._show_current)
@@ -131,6 +132,7 @@ class ResultsPlace(Place):
 
     def show_run(self, run: str) -> None:
         """Show the results of a run."""
+        self._coming = run
         self.parts.choose_run(run)
         self.workspace.ask("results.table", self._show_table, self._not_shown, run=run)
 
@@ -207,6 +209,7 @@ class ResultsPlace(Place):
         self.charts.picked.connect(self._pick)
 
     def _case_opened(self) -> None:
+        self._coming = ""
         self.model.clear()
         self.parts.show_hint(_EMPTY)
         self._close_side()
@@ -228,7 +231,7 @@ class ResultsPlace(Place):
 
     def _run_finished(self, run: str) -> None:
         self._ask_runs()
-        if not self.run or self._asked_again:
+        if not (self._coming or self.run) or self._asked_again:
             self._asked_again = False
             self.show_run(run)
 
@@ -245,10 +248,13 @@ class ResultsPlace(Place):
         self.parts.show_runs(with_rows, self.run)
         if not with_rows:
             self.parts.show_hint(_EMPTY)
-        elif self.run not in {run["id"] for run in with_rows}:
+        elif (self._coming or self.run) not in {run["id"] for run in with_rows}:
             self.show_run(with_rows[0]["id"])
 
     def _show_table(self, table: dict[str, Any]) -> None:
+        if table["run"] != self._coming:  # another run was chosen since, or this one is shown already
+            return
+        self._coming = ""
         columns = [ResultColumn(**column) for column in table["columns"]]
         self._document = ""
         self.answers.forget()
@@ -262,6 +268,7 @@ class ResultsPlace(Place):
             self.parts.show_hint(_NO_ROWS)
 
     def _not_shown(self, message: str, advice: str) -> None:
+        self._coming = ""
         self.workspace.said.emit(message, advice)
 
     def _filter(self) -> None:

@@ -112,11 +112,10 @@ class Answering:
 
     def _read_modules(self, reading: queue.SimpleQueue[_ToLoad | None]) -> None:
         while (asked := reading.get()) is not None:
-            with contextlib.suppress(UsageError):  # told by _begin_loaded, which looks again
-                find_query(asked[1])
+            _read_module(asked[1])
             self._call(self._begin_loaded, *asked)
             if asked[1] in _ASKED_NEXT:
-                find_query(_ASKED_NEXT[asked[1]])
+                _read_module(_ASKED_NEXT[asked[1]])
 
     def _begin_loaded(self, id: str, name: str, given: Mapping[str, Any]) -> None:
         """Begin a question whose module has been read, unless nothing more is answered."""
@@ -128,6 +127,9 @@ class Answering:
                 self.forget(id)
         except UsageError as error:
             self._write(CommandFailed(id, "ask", str(error), error.advice, exit_code_of(error)).to_json())
+        except Exception as error:  # noqa: BLE001 - the outermost guard: the trace goes to stderr, the window lives
+            traceback.print_exc()
+            self._write(_defect(id, name, error).to_json())
 
     def forget(self, id: str) -> None:
         """Give up a question: it is not begun any more, or its answer is dropped. An unknown one is no error."""
@@ -222,6 +224,16 @@ class Answering:
             self._loop.call_soon_threadsafe(function, *given)
 
 
+def _read_module(name: str) -> None:
+    """Read the module of a query. What is wrong with it is told by who begins the query, and looks again."""
+    try:
+        find_query(name)
+    except UsageError:
+        pass
+    except Exception:  # noqa: BLE001 - the thread lives: all other modules are read by it, too
+        traceback.print_exc()
+
+
 def _started(work: Callable[..., None], given: tuple[Any, ...], name: str) -> threading.Thread:
     thread = threading.Thread(target=work, args=given, name=name, daemon=True)
     thread.start()
@@ -235,5 +247,9 @@ def _answer(asked: _Asked, desk: Desk) -> Event:
         return CommandFailed(asked.id, "ask", str(error), error.advice, exit_code_of(error))
     except Exception as error:  # noqa: BLE001 - the outermost guard: the trace goes to stderr, the window lives
         traceback.print_exc()
-        message = f"a defect of Redwell stopped {asked.query.name}: {type(error).__name__}: {error}"
-        return CommandFailed(asked.id, "ask", message, "Please report it; the trace is in the log.", 1)
+        return _defect(asked.id, asked.query.name, error)
+
+
+def _defect(id: str, name: str, error: Exception) -> CommandFailed:
+    message = f"a defect of Redwell stopped {name}: {type(error).__name__}: {error}"
+    return CommandFailed(id, "ask", message, "Please report it; the trace is in the log.", 1)

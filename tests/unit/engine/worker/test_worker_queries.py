@@ -234,3 +234,16 @@ def test_every_query_of_every_group_can_be_checked() -> None:
 
 def test_snippets_are_split_at_their_hits() -> None:
     assert pieces("a \x02b\x03 c\x02d\x03") == (("a ", False), ("b", True), (" c", False), ("d", True))
+
+
+def test_a_module_that_cannot_be_read_is_told_and_others_are_read_after_it(
+    case: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.worker.queries.registry.GROUPS", {**GROUPS, "broken": "engine.no_such_module"})
+
+    async def script(window: Window) -> None:
+        for _ in range(2):
+            assert "a defect of Redwell stopped broken.thing: ModuleNotFoundError" in await window.ask("broken.thing")
+        assert (await window.ask("case.summary", case=str(case)))["documents"] == 6
+
+    play(script)
