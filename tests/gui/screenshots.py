@@ -307,14 +307,16 @@ def take_improve(window: MainWindow, app: QApplication, out: Path) -> None:
     place.before.form.minutes.setValue(0)
     place.before.form.sample.setValue(3)
     place.start()
-    wait_until(app, lambda: len(place.improvement.tree.lines.lines) > 3)
+    wait_until(app, lambda: bool(place.improvement.tree.lines.lines), 600)  # a small model makes few in two minutes
     place.plans.choose(max(place.improvement.tree.lines.lines))
     settle(app)
     take(window, app, "improve-plans", out)
-    wait_until(app, lambda: not window.workspace.job.is_going and place.improvement.last is not None)
+    wait_until(app, lambda: not window.workspace.job.is_going and place.improvement.last is not None, 600)
     settle(app)
     take(window, app, "improve-choice", out)
     rated = [line.id for line in place.improvement.tree.lines.lines.values() if line.score is not None]
+    if not rated:
+        return
     place._see(rated[-1])
     place.plans.tabs.setCurrentWidget(place.plans.outputs)
     settle(app)
