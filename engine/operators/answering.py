@@ -180,16 +180,17 @@ class _Rounds:
         further = question.then(reply, words.strip(), f"answer {self.asked.name} round {number} signals")
         further = replace(further, json_schema=self.form.later_schema())
         if not fits(self.node, further, self.tools):
-            self._note(number, "no_signals", "the context has no room for what the model would say of its answer")
+            told = "the context has no room for what the model would say of its answer"
+            self.tools.record.note(self.row.id, "no_signals", f"{self.asked.name}, signals of round {number}", told)
             return reply
-        told = await ask_once(self.node, further, self.tools)
+        more = await ask_once(self.node, further, self.tools)
         return replace(
             reply,
-            value={**reply.value, **told.value},
-            prompt_tokens=reply.prompt_tokens + told.prompt_tokens,
-            sampled_tokens=reply.sampled_tokens + told.sampled_tokens,
-            forced_tokens=reply.forced_tokens + told.forced_tokens,
-            seconds=reply.seconds + told.seconds,
+            value={**reply.value, **more.value},
+            prompt_tokens=reply.prompt_tokens + more.prompt_tokens,
+            sampled_tokens=reply.sampled_tokens + more.sampled_tokens,
+            forced_tokens=reply.forced_tokens + more.forced_tokens,
+            seconds=reply.seconds + more.seconds,
         )
 
     def _question(self, shown: Shown, number: int) -> Question:

@@ -54,7 +54,7 @@ def clarified_text(text: str, operator: str, question: str, said: str, document:
     place = known.index(question)
     one = asked[place]
     key: tuple[str, ...] = ("clarified_for", document) if document else ("clarified",)
-    path = (OPERATIONS, index, "questions", place, *key)
+    path: tuple[str | int, ...] = (OPERATIONS, index, "questions", place, *key)
     if said:
         return set_value(text, path, said)
     is_there = document in (one.get("clarified_for") or {}) if document else "clarified" in one

@@ -193,7 +193,10 @@ def test_without_room_for_them_the_signals_are_left_out(run, tmp_path):
     steps = "[{name: s, input: records, operations: [ask]}]"
     prompt = sum(bench.backend.count_tokens(segment.text) for segment in bench.calls[0].segments)
     (tmp_path / "other").mkdir()
-    small = Bench(tmp_path / "other", backend=ScriptedBackend(lambda request: fitting(request, rich([])), context_tokens=prompt + 700))
+    small = Bench(
+        tmp_path / "other",
+        backend=ScriptedBackend(lambda request: fitting(request, rich([])), context_tokens=prompt + 700),
+    )
     result = asyncio.run(small.run(pipeline(tmp_path / "in", operator, steps=steps)))
     (row,) = small.values(result)
     assert (row["answer_status"], row["_answer_signals"]["complete_answer_found"]) == ("none", False)
