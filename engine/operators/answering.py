@@ -161,7 +161,7 @@ class _Rounds:
             if not fits(self.node, question, self.tools):
                 break
             again = await ask_once(self.node, question, self.tools)
-            if again.text == reply.text:
+            if again.value["items"] == reply.value["items"]:
                 break
             reply, checked = again, checker.check(self.form, again.value)
         if not self.form.later_signals():

@@ -35,7 +35,7 @@ def run(tmp_path):
         def answer(request):
             if "second look" in request.purpose.task:
                 return next((said for words, said in holds.items() if f'"{words}"' in prompt_of(request)), False)
-            return {"items": reply, "complete_answer_found": True}
+            return {"items": reply, "complete_answer_found": "check" not in request.purpose.task}
 
         source = write_jsonl(tmp_path / "rows.jsonl", [{"text": "\n".join(lines), "filename": filename}])
         bench = Bench(tmp_path, answer)
@@ -87,6 +87,13 @@ def test_values_that_do_not_hold_are_dropped(run):
     assert len(bench.calls) == 3  # the answer, its second look, and that of the one other day on a line that says it
     (round_1,) = [stored.record for stored in bench.case.decisions(bench.case.runs()[-1].id)]
     assert "at a second look" in round_1.detail
+
+
+def test_items_that_stay_as_they_were_are_not_asked_for_again(run):
+    bench, row = run([item("2 May 2024", 4)], {})
+    tasks = [request.purpose.task for request in bench.calls]
+    assert tasks[:3] == ["answer answer round 1", "answer answer round 1 check 1", "answer answer second look"]
+    assert row["answer_status"] == "none"
 
 
 def test_where_values_are_looked_at_again_the_first_reply_is_not_told_to_be_shy(run):
