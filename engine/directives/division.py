@@ -74,9 +74,9 @@ def without_kinds(text: str, left_out: Collection[str]) -> str:
     return re.sub(r"\0\n?", "", kept)
 
 
-def grouped(kinds: Sequence[str]) -> list[tuple[str, ...]]:
-    """Divide kinds into groups of about three, at most eight groups."""
-    return even_parts(kinds, min(MOST_PARTS, math.ceil(len(kinds) / KINDS_TOGETHER)))
+def grouped(kinds: Sequence[str], most: int = MOST_PARTS) -> list[tuple[str, ...]]:
+    """Divide kinds into groups of about three, at most so many groups."""
+    return even_parts(kinds, min(most, math.ceil(len(kinds) / KINDS_TOGETHER)))
 
 
 def choices_of_items(kind: Type) -> tuple[str, tuple[str, ...]]:

@@ -36,6 +36,9 @@ from engine.plan.node import Node
 from engine.plan.plan import Plan
 
 MOST_PARTS = 24
+PARTS = 8
+"""Prompts that a list of many kinds is divided among at first."""
+
 _MOST_FIELDS_APART = 6
 
 
@@ -90,6 +93,15 @@ class Isolating(Directive[IsolatingParams]):
 
     def default_params(self, match: Match, plan: Plan, facts: Facts) -> IsolatingParams:
         """Ask for each field by itself, or for about three listed kinds at a time."""
+        return self._params(match, plan, PARTS)
+
+    def variants(self, match: Match, plan: Plan, facts: Facts) -> Sequence[IsolatingParams]:
+        """Divide a list of many kinds into more parts, too."""
+        default = self.default_params(match, plan, facts)
+        finer = self._params(match, plan, MOST_PARTS)
+        return (default,) if len(finer.parts) == len(default.parts) else (default, finer)
+
+    def _params(self, match: Match, plan: Plan, most: int) -> IsolatingParams:
         node = _map(plan, match)
         assert node.prompt is not None  # unreadable_prompt
         answer, prompt = _answer(node), node.prompt.text.rstrip()
@@ -102,7 +114,7 @@ class Isolating(Directive[IsolatingParams]):
         return IsolatingParams(
             parts=tuple(
                 IsolatedPart(fields=answer.names, prompt=_of_kinds(prompt, field, group, kinds))
-                for group in grouped(kinds)
+                for group in grouped(kinds, most)
             )
         )
 

@@ -175,8 +175,8 @@ class _Build:
             read_datasets(self._loaded, self._case, self._emit, options, draw), "reading the documents"
         )
         gold = reviewed(self._case, rows)
-        sample = Sample.draw(rows, options.seed, first=gold.records)
-        count = min(options.rows, sample.most())
+        sample = Sample.draw(rows, options.seed, first=gold.records, count=options.rows)
+        count = sample.enough(options.rows)
         name = options.agent_model or plan.default_model
         backend = await self._in_time(self._agent_pool.model(name), "loading the model")
         reader = await self._in_time(self._pool.model(plan.default_model), "loading the model")

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from engine.directives.base import AnyDirective, Match, Place, step_of
+from engine.directives.base import Place, step_of
 from engine.directives.registry import matching
 from engine.errors import RedwellError
 from engine.language.checks import check
@@ -21,7 +21,9 @@ from engine.optimizer.budget import Budget, OutOfTime
 from engine.optimizer.candidates import Candidate, Contest, Entry, Region
 from engine.optimizer.evaluating import Evaluation, examples_of
 from engine.optimizer.events import CandidateFound, CriteriaWritten, PlaceFinished, PlaceStarted
-from engine.optimizer.judging import Criteria, Failure, Rating
+from engine.optimizer.expecting import Fitting, promising
+from engine.optimizer.judging import Criteria
+from engine.optimizer.proposing import Proposal
 from engine.optimizer.sampling import enlarged, rungs
 from engine.optimizer.selection import select
 from engine.plan.node import Node
@@ -36,7 +38,15 @@ EXAMPLES = 2
 """Rows that a proposer is shown."""
 
 SCREENING_SHARE = 0.5
-"""Of a place's time, what finding candidates and rating them on the fewest rows may take."""
+"""Of a place's time, what finding candidates and running them on the fewest rows may take."""
+
+MOST_VARIANTS = 3
+"""Plans that one directive makes at a place, of other sizes or in other words."""
+
+REWORDING_SHARE = 0.2
+"""Of what is left then, what the model may take to write prompts of its own for the best of them."""
+
+MOST_REWORDED = 2
 
 MOST_SHARES = 3
 """An operator gets this part of the time that is left at least: in a thin slice of it no plan could even be rated."""
@@ -118,12 +128,14 @@ class Search:
         contest.criteria = self._own_criteria(contest)
         if await self._is_satisfactory(contest, counts, budget):
             return
-        facts = self.evaluation.facts_about(rows)
+        facts = self.evaluation.facts_about(rows, contest.own.output)
         fitting = [(d, m) for d, m in matching(own.plan, place, facts) if d.name not in seen]
         try:
-            await self._screen(contest, self._promising(fitting), counts[0], rows, budget)
+            await self._screen(contest, promising(fitting, own.plan, facts, self._gains), counts[0], rows, budget)
         except OutOfTime:
             budget.check()
+        finally:
+            self.evaluation.screen(contest, counts[0])
 
         async def deepen(entry: Entry, left: Budget) -> Entry:
             return await self._inside(entry, contest, seen, left)
@@ -152,6 +164,7 @@ class Search:
         """Rate the plan to beat, on few rows, and where these are satisfactory on all of them."""
         own = contest.own
         await self.evaluation.try_on(contest, own, counts[0], budget)
+        contest.failures = own.rating.failures if own.rating else ()
         if contest.criteria is not None:
             tests = tuple(f"{test.aim.value}: {test.text}" for test in contest.criteria.tests)
             self.evaluation.emit(CriteriaWritten(own.candidate.id, contest.criteria.task, tests))
@@ -161,15 +174,6 @@ class Search:
 
     # -- candidates ----------------------------------------------------------------------------------------------
 
-    def _promising(self, fitting: Sequence[tuple[AnyDirective, Match]]) -> list[tuple[AnyDirective, Match]]:
-        """Sort directives by what they gained at other places of this build; those that were not tried in between."""
-
-        def gain(found: tuple[AnyDirective, Match]) -> float:
-            gains = self._gains.get(found[0].name, [])
-            return sum(gains) / len(gains) if gains else 0.0
-
-        return sorted(fitting, key=gain, reverse=True)
-
     def _learn(self, contest: Contest, count: int) -> None:
         own = contest.own.ratings.get(count)
         for entry in contest.entries:
@@ -177,44 +181,72 @@ class Search:
                 self._gains[entry.candidate.directive].append(entry.ratings[count].score - own.score)
 
     async def _screen(
+        self, contest: Contest, fitting: Sequence[Fitting], count: int, rows: Sequence[Row], budget: Budget
+    ) -> None:
+        """Make candidates with each directive, and run them on few rows; then let the model reword the best of them."""
+        screening = budget.share(budget.left * SCREENING_SHARE)
+        facts = self.evaluation.facts_about(rows, contest.own.output)
+        drafted: dict[int, Fitting] = {}
+        try:
+            for one, match in fitting:
+                screening.check()
+                for params in one.variants(match, contest.own.candidate.plan, facts)[:MOST_VARIANTS]:
+                    asks = not one.prompts(match, contest.own.candidate.plan, params, facts)
+                    proposal = None if asks else Proposal(params=params, by_model=False)
+                    entry = await self._tried(contest, (one, match), proposal, rows, count, screening)
+                    if entry is not None and proposal is not None:
+                        drafted.setdefault(entry.candidate.id, (one, match))
+                    if asks:
+                        break
+        except OutOfTime:
+            budget.check()
+        self.evaluation.screen(contest, count)
+        rewording = budget.share(budget.left * REWORDING_SHARE)
+        best = [entry for entry in contest.ranked(count) if entry.candidate.id in drafted][:MOST_REWORDED]
+        for entry in best:
+            await self._tried(contest, drafted[entry.candidate.id], None, rows, count, rewording)
+
+    async def _tried(
         self,
         contest: Contest,
-        fitting: Sequence[tuple[AnyDirective, Match]],
-        count: int,
+        found: Fitting,
+        proposal: Proposal | None,
         rows: Sequence[Row],
+        count: int,
         budget: Budget,
-    ) -> None:
-        """Make a candidate with each directive, and rate it on few rows."""
-        screening = budget.share(budget.left * SCREENING_SHARE)
+    ) -> Entry | None:
+        """Rewrite the plan to beat, by the model's parameters where there are no others, and run what comes of it."""
+        budget.check()
+        self.evaluation.tell(f"trying {found[0].name}", budget)
         known = {candidate.plan.digest for candidate in self.candidates.values()}
-        for one, match in fitting:
-            screening.check()
-            self.evaluation.tell(f"trying {one.name}", budget)
-            made = await self._made(contest, one, match, rows, screening)
-            if made is None or made.plan.digest in known:
-                continue
-            known.add(made.plan.digest)
-            entry = Entry(made)
-            contest.entries.append(entry)
-            await self.evaluation.try_on(contest, entry, count, screening)
+        made = await self._made(contest, found, proposal, rows, budget)
+        if made is None or made.plan.digest in known:
+            return None
+        entry = Entry(made)
+        contest.entries.append(entry)
+        await self.evaluation.run_on(contest, entry, count, budget)
+        return entry
 
     async def _made(
-        self, contest: Contest, one: AnyDirective, match: Match, rows: Sequence[Row], budget: Budget
+        self, contest: Contest, found: Fitting, proposal: Proposal | None, rows: Sequence[Row], budget: Budget
     ) -> Candidate | None:
         """Let a directive rewrite the plan to beat; None, with the reason told, where no sound plan comes of it."""
+        one, match = found
         own = contest.own.candidate
-        facts = self.evaluation.facts_about(rows)
-        rating = contest.own.rating
+        facts = self.evaluation.facts_about(rows, contest.own.output)
+        after, words = own.plan, ""
         try:
-            async with budget.limit():
-                proposal = await self.evaluation.proposer.propose(
-                    one, match, own.plan, facts, examples=examples_of(rows, EXAMPLES), failures=_failures(rating)
-                )
+            if proposal is None:
+                async with budget.limit():
+                    examples = examples_of(rows, EXAMPLES)
+                    proposal = await self.evaluation.proposer.propose(
+                        one, match, own.plan, facts, examples=examples, failures=contest.failures
+                    )
             after = one.apply(own.plan, match, proposal.params)
             words = one.describe(own.plan, after)
             reason = self._unsound(after)
         except (RedwellError, ModelError) as error:
-            after, reason, words, proposal = own.plan, str(error), "", None
+            reason, proposal = str(error), None
         made = Candidate(
             id=self.evaluation.ids.next(),
             plan=after,
@@ -265,10 +297,6 @@ def _judged_stop(plan: Plan, place: Place) -> int:
     names = step_of(plan, place.step).operators
     asking = [index for index, name in enumerate(names) if plan.operator(name).traits().calls_model]
     return next((index for index in asking if index >= place.index), place.index) + 1
-
-
-def _failures(rating: Rating | None) -> tuple[Failure, ...]:
-    return rating.failures if rating else ()
 
 
 def _new_operators(before: Plan, after: Plan) -> list[str]:

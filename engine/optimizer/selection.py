@@ -1,8 +1,9 @@
 """Choose between plans that do the same part of the task (paper, algorithm 3), the cheap way first.
 
-The paper runs and rates every candidate on the whole sample. Here all are rated on a few rows, the better half of them
-on twice as many (successive halving), so that the minutes go to the plans that promise most; the top six of those that
-were rated on all rows are compared in pairs, as there.
+The paper runs and rates every candidate on the whole sample. Here all are run on a few rows and rated by what code sees in
+their answers, without asking a model (screening); the best of the better half are run on twice as many, and judged there
+(successive halving), so that the minutes go to the plans that promise most; the top six of those that were rated on all
+rows are compared in pairs, as there.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ from engine.optimizer.evaluating import Evaluation
 COMPARING_SHARE = 0.35
 """Of a contest's time, what is kept for comparing in pairs."""
 
+MOST_JUDGED = 3
+"""Entries that a judge is asked about: each costs him as much as it cost the model to answer."""
+
 Deepen = Callable[[Entry, Budget], Awaitable[Entry]]
 """Optimises the new operators of an entry at once; returns it, or one with a better plan."""
 
@@ -27,7 +31,7 @@ async def select(
 ) -> None:
     """Rate the entries on more and more rows, fewer of them each time; compare the best in pairs.
 
-    All have been rated on `counts[0]` rows. Raises OutOfTime, with all that was found until then in the contest.
+    All have been screened on `counts[0]` rows. Raises OutOfTime, with all that was found until then in the contest.
     """
     try:
         await _climb(contest, counts, evaluation, budget.share(budget.left * (1 - COMPARING_SHARE)), deepen)
@@ -39,15 +43,18 @@ async def select(
 async def _climb(
     contest: Contest, counts: Sequence[int], evaluation: Evaluation, budget: Budget, deepen: Deepen
 ) -> None:
-    """Rate the better half of the entries on more rows, until one is left or all rows were seen."""
-    alive = kept_half(contest, counts[0])
+    """Let the better half of the entries be judged on more rows, until one is left or all rows were seen."""
+    alive = kept_half(contest, counts[0])[:MOST_JUDGED]
     deepened = [new for entry in alive if (new := await deepen(entry, budget)) is not entry]
     contest.entries += deepened
     alive = [*deepened, *alive]
     for count in counts[1:] or counts:
-        await evaluation.try_on(contest, contest.own, count, budget)
-        for entry in affordable(alive, count, budget.left):
-            await evaluation.try_on(contest, entry, count, budget)
+        chosen = [contest.own, *affordable(alive, count, budget.left)]
+        for entry in chosen:
+            await evaluation.run_on(contest, entry, count, budget)
+        evaluation.screen(contest, count)
+        for entry in chosen:
+            await evaluation.judge_on(contest, entry, count, budget)
         alive = kept_half(contest, count)
 
 
