@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from engine.directives.base import Facts
 from engine.language.schema import Field, ListOf, Record, Scalar, Schema, Text, Type
+
+_KIND = re.compile(r"(?:^|_)(?:type|kind|category|class|label)(?:s|_|$)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,11 @@ def answer_paths(schema: Schema) -> Iterator[AnswerPath]:
             yield AnswerPath(field.name, "", isinstance(kind, ListOf))
         elif isinstance(kind, ListOf) and isinstance(item, Record):
             yield from (AnswerPath(field.name, f.name, True) for f in item.fields if _is_text(f.type))
+
+
+def is_kind(path: AnswerPath) -> bool:
+    """Say whether a text is called after what tells kinds apart, such as `clause_type`."""
+    return bool(_KIND.search(path.key or path.field))
 
 
 def with_type(schema: Schema, path: AnswerPath, kind: Type) -> Schema:

@@ -17,7 +17,7 @@ FEWEST_KINDS = 4
 KINDS_TOGETHER = 3
 MOST_PARTS = 8
 
-_ENTRY = re.compile(r"^[ \t]*(?:\d{1,3}[.)]|[-*•])[ \t]+(?P<kind>[^\n{}]{2,200})$", re.MULTILINE)
+_ENTRY = re.compile(r"^[ \t]*(?:\d{1,3}[.)]|[-*•])[ \t]+(?P<kind>[^\n{}]{2,1000})$", re.MULTILINE)
 
 
 def even_parts(names: Sequence[T], most: int) -> list[tuple[T, ...]]:

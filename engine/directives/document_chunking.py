@@ -40,6 +40,9 @@ from engine.plan.plan import Plan
 SHORTEST = 800
 """Tokens of a text from which on it is cut."""
 
+SMALLEST = 300
+"""Tokens of a chunk: a shorter one says nothing by itself."""
+
 LONG_INSTRUCTIONS = 0.5
 """Of a chunk's tokens: instructions that are longer are read once, before the chunk, and not again behind each."""
 
@@ -185,7 +188,8 @@ class DocumentChunking(Directive[ChunkingParams]):
 def _sizes(key: str, facts: Facts) -> tuple[int, ...]:
     """Return sizes of chunks, the smallest first: shares of the context, or of the document where it is shorter."""
     document = facts.field_tokens.get(key, facts.context_tokens)
-    return chunk_sizes(min(facts.context_tokens, max(SHORTEST, document)))
+    sizes = chunk_sizes(min(facts.context_tokens, max(SHORTEST, document)))
+    return tuple(size for size in sizes if size >= SMALLEST) or sizes[-1:]
 
 
 def _part_prompt(node: Map | Filter, split: Split, window: Window) -> str:
@@ -200,7 +204,7 @@ def _part_prompt(node: Map | Filter, split: Split, window: Window) -> str:
     noted = with_note(
         moved if is_last else prompt, "note_part", with_context=window.chunks > 1, decides=isinstance(node, Filter)
     )
-    return noted.text + worded("part_last", place=field_place(rendered)) if is_last else noted.text
+    return f"{noted.text}\n{worded('part_last', place=field_place(rendered))}" if is_last else noted.text
 
 
 def _cutting(plan: Plan, match: Match, params: ChunkingParams) -> tuple[Split, Gather]:

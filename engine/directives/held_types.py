@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
-from engine.directives.answer_paths import AnswerPath, answer_paths, verbatim, with_type
+from engine.directives.answer_paths import AnswerPath, answer_paths, is_kind, verbatim, with_type
 from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
 from engine.directives.division import listed_kinds
 from engine.directives.fitting import has_key, long_texts, quoted_field, row_node, unreadable_prompt
@@ -25,7 +25,6 @@ QUOTED_SHARE, QUOTED_WORDS = 0.3, 6
 LONGEST_KIND = 6
 """Words of a listed kind; what is longer is no name of one."""
 
-_KIND = re.compile(r"(?:^|_)(?:type|kind|category|class|label|clause)", re.IGNORECASE)
 _QUOTE = re.compile(r"(?:^|_)(?:quote|span|sentence|passage|excerpt)", re.IGNORECASE)
 
 _WRITTEN_OUT = {"examples": "shows answers of the wider type"}
@@ -139,7 +138,7 @@ def _kinds(plan: Plan, match: Match) -> tuple[str, ...]:
 
 def _is_kind(path: AnswerPath, facts: Facts) -> bool:
     seen = facts.answers.get(str(path))
-    return bool(_KIND.search(path.key or path.field)) and (seen is None or seen.words <= LONGEST_KIND)
+    return is_kind(path) and (seen is None or seen.words <= LONGEST_KIND)
 
 
 def _is_copied(path: AnswerPath, facts: Facts) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from engine.directives.answer_paths import AnswerPath, answer_paths, verbatim
+from engine.directives.answer_paths import AnswerPath, answer_paths, is_kind, verbatim
 from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place, step_of
 from engine.directives.fitting import long_texts, row_node, unreadable_prompt
 from engine.directives.proposals import a_list, an_object, one_of
@@ -98,7 +98,11 @@ def _paths(plan: Plan, match: Match) -> tuple[AnswerPath, ...]:
     node = row_node(plan, match)
     if not isinstance(node, Map) or node.schema is None:
         return ()
-    return tuple(path for path in answer_paths(node.schema) if path.is_listed and path.field not in node.drop_keys)
+    return tuple(path for path in answer_paths(node.schema) if _may_be_copied(path, node))
+
+
+def _may_be_copied(path: AnswerPath, node: Map) -> bool:
+    return path.is_listed and path.field not in node.drop_keys and not is_kind(path)
 
 
 def _copied(plan: Plan, match: Match, facts: Facts) -> tuple[AnswerPath, ...]:

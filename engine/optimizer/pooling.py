@@ -7,6 +7,7 @@ Why, and how far: docs/decisions/0026.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -50,9 +51,12 @@ def pooled(outputs: Sequence[PlanOutput]) -> list[dict[RowId, float]]:
     """Return for each output how far it agrees with the others, by sample row: an F1 from 0 to 1.
 
     Recall is the share of the things that `FEWEST_VOICES` readings found; precision the share of a plan's things that
-    others confirm. Plans that ask the same questions are one reading. Rows of which too little is agreed are left out;
-    with fewer than `FEWEST_READINGS` readings nothing is said at all.
+    others confirm. Where rows were made of several sample rows, the things are who is grouped with whom. Plans that ask
+    the same questions, or group alike, are one reading. Rows of which too little is agreed are left out; with fewer
+    than `FEWEST_READINGS` readings nothing is said at all.
     """
+    if any(len(row.sources) > 1 for output in outputs for row in output.rows):
+        return _pooled_groups(outputs)
     readings = [reading_of(output.plan) for output in outputs]
     found: list[dict[RowId, float]] = [{} for _ in outputs]
     if len(set(readings)) < FEWEST_READINGS:
@@ -68,6 +72,34 @@ def pooled(outputs: Sequence[PlanOutput]) -> list[dict[RowId, float]]:
             right = sum(number in one.plans for one in likely)
             found[number][id] = 2 * right / (own + len(likely))
     return found
+
+
+def _pooled_groups(outputs: Sequence[PlanOutput]) -> list[dict[RowId, float]]:
+    """Return how far each plan groups a sample row with those that several groupings put it together with."""
+    groupings = [_companions(output) for output in outputs]
+    distinct: list[Mapping[RowId, frozenset[RowId]]] = []
+    for grouping in groupings:
+        if grouping not in distinct:
+            distinct.append(grouping)
+    found: list[dict[RowId, float]] = [{} for _ in outputs]
+    if len(distinct) < FEWEST_READINGS:
+        return found
+    for id in dict.fromkeys(id for output in outputs for id in output.inputs):
+        voices = Counter(other for grouping in distinct for other in grouping.get(id, ()))
+        likely = {other for other, count in voices.items() if count >= FEWEST_VOICES}
+        for number, grouping in enumerate(groupings if likely else ()):
+            own = grouping.get(id, frozenset())
+            found[number][id] = 2 * len(own & likely) / (len(own) + len(likely))
+    return found
+
+
+def _companions(output: PlanOutput) -> dict[RowId, frozenset[RowId]]:
+    """Return the sample rows that are in one output row with each, itself among them."""
+    found: dict[RowId, set[RowId]] = {}
+    for row in output.rows:
+        for id in row.sources:
+            found.setdefault(id, set()).update(row.sources)
+    return {id: frozenset(others) for id, others in found.items()}
 
 
 def reading_of(plan: Plan) -> str:

@@ -16,11 +16,11 @@ _INDEX = re.compile(r"\[\d+\]")
 
 def seen_answers(output: PlanOutput | None) -> Mapping[str, AnswersSeen]:
     """Say it of each path of the answers, `clauses.text_span` for all items of a list; of texts only."""
-    texts = (
-        {id: _folded(" ".join(map(shown, values.values()))) for id, values in output.inputs.items()} if output else {}
-    )
+    if output is None:
+        return {}
+    texts = {id: _folded(" ".join(map(shown, values.values()))) for id, values in output.inputs.items()}
     found: dict[str, list[tuple[bool, int]]] = {}
-    for row in output.rows if output else ():
+    for row in output.rows:
         for cell in row.cells:
             for leaf in leaves(cell.field, cell.value, {}):
                 if isinstance(leaf.value, str):

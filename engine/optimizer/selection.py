@@ -1,9 +1,9 @@
 """Choose between plans that do the same part of the task (paper, algorithm 3), the cheap way first.
 
-The paper runs and rates every candidate on the whole sample. Here all are run on a few rows and rated by what code sees in
-their answers, without asking a model (screening); the best of the better half are run on twice as many, and judged there
-(successive halving), so that the minutes go to the plans that promise most; the top six of those that were rated on all
-rows are compared in pairs, as there.
+The paper runs and rates every candidate on the whole sample. Here all are run on a few rows and rated by what code sees
+in their answers, without asking a model (screening); the best of the better half are run on twice as many, and judged
+there (successive halving), so that the minutes go to the plans that promise most; the top six of those that were rated
+on all rows are compared in pairs, as there.
 """
 
 from __future__ import annotations
