@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from engine.language.schema import Enum, Field, ListOf, Nullable, Quote, Record, Schema, Type
@@ -87,6 +88,22 @@ def choices_of_items(kind: Type) -> tuple[str, tuple[str, ...]]:
         if isinstance(inner, Enum) and len(inner.values) >= FEWEST_KINDS:
             return field.name, tuple(map(str, inner.values))
     return "", ()
+
+
+def only_kinds(kind: Type, chosen: Sequence[str]) -> Type:
+    """Return the type of records whose kind is one of those chosen; the type as it is where none are."""
+    named, choices = choices_of_items(kind)
+    kept = tuple(choice for choice in choices if choice in chosen)
+    if not kept or not isinstance(kind, Record):
+        return kind
+    fields = tuple(replace(f, type=_narrowed(f.type, kept)) if f.name == named else f for f in kind.fields)
+    return replace(kind, fields=fields)
+
+
+def _narrowed(kind: Type, kept: tuple[str, ...]) -> Type:
+    if isinstance(kind, Nullable):
+        return replace(kind, inner=_narrowed(kind.inner, kept))
+    return Enum(tuple(kept))
 
 
 def renamed_field(field: Field, name: str) -> Field:

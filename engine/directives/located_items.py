@@ -68,7 +68,7 @@ class LocatedItems(Directive[LocatedParams]):
         return an_object(source=one_of(texts), paths=a_list(one_of(paths), 1, len(paths)))
 
     def default_params(self, match: Match, plan: Plan, facts: Facts) -> LocatedParams:
-        """Look up the fields whose texts mostly stood in the text; of answers not seen, the first field of each list."""
+        """Look up the fields whose texts mostly stood in the text; of answers not seen, the first of each list."""
         source = long_texts(plan, match.place, row_node(plan, match), facts)[0]
         first = {path.field: path for path in reversed(_paths(plan, match))}.values()
         paths = _copied(plan, match, facts) or tuple(first)

@@ -65,7 +65,8 @@ class Entry:
     """A candidate in a contest: what it made of so many rows of the sample, and how that was rated.
 
     `judged` are the numbers of rows of which a judge was asked; of others the signals alone tell (screening).
-    `seconds` is how long running and rating it took so far, `trouble` why it can go on no further, empty if it can.
+    `seconds` is how long running and rating it took so far, `judging_seconds` what the judge took the last time;
+    `trouble` says why it can go on no further, empty if it can.
     """
 
     candidate: Candidate
@@ -73,6 +74,7 @@ class Entry:
     judged: set[int] = field(default_factory=set)
     outputs: dict[int, PlanOutput] = field(default_factory=dict)
     seconds: float = 0.0
+    judging_seconds: float = 0.0
     wins: float = 0.0
     trouble: str = ""
 

@@ -98,8 +98,10 @@ class Evaluation:
                 self.tell("writing what it is judged by", budget)
                 contest.criteria = await self._criteria(contest, output, budget)
             self.tell(f"rating {_name(entry)} on {_rows(count)}", budget)
+            began = self.clock()
             async with budget.limit():
                 entry.ratings[count] = await self.judge.rate(output, contest.criteria, contest.others(entry, count))
+            entry.judging_seconds = self.clock() - began
             entry.judged.add(count)
             self._tell(entry, count)
 
@@ -107,9 +109,11 @@ class Evaluation:
         """Rate all that were run on so many rows by what code can see: no model is asked."""
         for entry in contest.everyone():
             if count in entry.outputs and not entry.trouble:
+                before = entry.ratings.get(count)
                 entry.ratings[count] = self.judge.screen(entry.outputs[count], contest.others(entry, count))
                 entry.judged.discard(count)
-                self._tell(entry, count)
+                if before is None or before.score != entry.ratings[count].score:
+                    self._tell(entry, count)
 
     @asynccontextmanager
     async def _attempt(self, contest: Contest, entry: Entry) -> AsyncIterator[None]:

@@ -28,6 +28,9 @@ FEWEST_VOICES = 2
 SAME = 0.5
 """Likeness of two things, 0 to 1, above which they are one: of a record with two fields, both must be alike."""
 
+LONG_WORDS = 5
+"""Words from which on a text may be told in other words."""
+
 
 @dataclass(frozen=True)
 class Unit:
@@ -145,9 +148,22 @@ def _likely(told: Sequence[_Told]) -> list[_Told]:
 
 
 def _alike(left: Unit, right: Unit) -> float:
-    """Say how far two things are the same, 0 to 1: the mean over their leaves."""
+    """Say how far two things are the same, 0 to 1: the mean over their leaves, of which all short ones must be alike.
+
+    A number, a name or a kind tells things apart; what is told in many words may be told in others.
+    """
     if left.field != right.field:
         return 0.0
     paths = left.leaves.keys() | right.leaves.keys()
-    same = (likeness(left.leaves[p], right.leaves[p]) for p in paths if p in left.leaves and p in right.leaves)
-    return sum(same) / len(paths)
+    total = 0.0
+    for path in paths & left.leaves.keys() & right.leaves.keys():
+        one, other = left.leaves[path], right.leaves[path]
+        same = likeness(one, other)
+        if not same and _is_short(one) and _is_short(other):
+            return 0.0
+        total += same
+    return total / len(paths)
+
+
+def _is_short(value: Leaf) -> bool:
+    return not isinstance(value, str) or len(value.split()) < LONG_WORDS

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import permutations
 
 from engine.directives.base import Place, step_of
 from engine.directives.registry import matching
@@ -43,10 +44,12 @@ SCREENING_SHARE = 0.5
 MOST_VARIANTS = 3
 """Plans that one directive makes at a place, of other sizes or in other words."""
 
-REWORDING_SHARE = 0.2
-"""Of what is left then, what the model may take to write prompts of its own for the best of them."""
+CROSSING_SHARE = 0.25
+"""Of what is left then, what putting the best of them together and into the model's own words may take."""
 
-MOST_REWORDED = 2
+MOST_REWORDED = 1
+MOST_CROSSED = 3
+"""Of the best rewrites, so many are looked at for two that can be put together."""
 
 MOST_SHARES = 3
 """An operator gets this part of the time that is left at least: in a thin slice of it no plan could even be rated."""
@@ -193,7 +196,8 @@ class Search:
                 for params in one.variants(match, contest.own.candidate.plan, facts)[:MOST_VARIANTS]:
                     asks = not one.prompts(match, contest.own.candidate.plan, params, facts)
                     proposal = None if asks else Proposal(params=params, by_model=False)
-                    entry = await self._tried(contest, (one, match), proposal, rows, count, screening)
+                    found = (one, match)
+                    entry = await self._tried(contest, contest.own, found, proposal, rows, count, screening)
                     if entry is not None and proposal is not None:
                         drafted.setdefault(entry.candidate.id, (one, match))
                     if asks:
@@ -201,38 +205,62 @@ class Search:
         except OutOfTime:
             budget.check()
         self.evaluation.screen(contest, count)
-        rewording = budget.share(budget.left * REWORDING_SHARE)
-        best = [entry for entry in contest.ranked(count) if entry.candidate.id in drafted][:MOST_REWORDED]
-        for entry in best:
-            await self._tried(contest, drafted[entry.candidate.id], None, rows, count, rewording)
+        crossing = budget.share(budget.left * CROSSING_SHARE)
+        try:
+            await self._cross(contest, rows, count, crossing)
+            for entry in [one for one in contest.ranked(count) if one.candidate.id in drafted][:MOST_REWORDED]:
+                await self._tried(contest, contest.own, drafted[entry.candidate.id], None, rows, count, crossing)
+        except OutOfTime:
+            budget.check()
 
-    async def _tried(
+    async def _cross(self, contest: Contest, rows: Sequence[Row], count: int, budget: Budget) -> None:
+        """Put the best two rewrites together, one on top of the other, where it can be done in some order."""
+        self.evaluation.screen(contest, count)
+        own = contest.own.ratings[count].score if count in contest.own.ratings else 0.0
+        better = [entry for entry in contest.ranked(count) if entry.ratings[count].score > own]
+        best = list({entry.candidate.directive: entry for entry in reversed(better)}.values())[::-1]
+        for base, other in permutations(best[:MOST_CROSSED], 2):
+            plan = base.candidate.plan
+            facts = self.evaluation.facts_about(rows, base.outputs[count])
+            there = [found for place in contest.region.places(plan) for found in matching(plan, place, facts)]
+            for one, match in there:
+                if one.name == other.candidate.directive:
+                    proposal = Proposal(params=one.variants(match, plan, facts)[0], by_model=False)
+                    if await self._tried(contest, base, (one, match), proposal, rows, count, budget):
+                        return
+
+    async def _tried(  # noqa: PLR0913, PLR0917 - what a rewrite is tried with
         self,
         contest: Contest,
+        base: Entry,
         found: Fitting,
         proposal: Proposal | None,
         rows: Sequence[Row],
         count: int,
         budget: Budget,
     ) -> Entry | None:
-        """Rewrite the plan to beat, by the model's parameters where there are no others, and run what comes of it."""
+        """Rewrite a plan, by the model's parameters where there are no others, and run what comes of it."""
         budget.check()
         self.evaluation.tell(f"trying {found[0].name}", budget)
-        known = {candidate.plan.digest for candidate in self.candidates.values()}
-        made = await self._made(contest, found, proposal, rows, budget)
-        if made is None or made.plan.digest in known:
+        made = await self._made(contest, base.candidate, found, proposal, rows, budget)
+        if made is None:
             return None
         entry = Entry(made)
         contest.entries.append(entry)
         await self.evaluation.run_on(contest, entry, count, budget)
         return entry
 
-    async def _made(
-        self, contest: Contest, found: Fitting, proposal: Proposal | None, rows: Sequence[Row], budget: Budget
+    async def _made(  # noqa: PLR0913, PLR0917 - what a rewrite is made of
+        self,
+        contest: Contest,
+        own: Candidate,
+        found: Fitting,
+        proposal: Proposal | None,
+        rows: Sequence[Row],
+        budget: Budget,
     ) -> Candidate | None:
-        """Let a directive rewrite the plan to beat; None, with the reason told, where no sound plan comes of it."""
+        """Let a directive rewrite a plan; None where no sound plan comes of it (the reason is told), or a known one."""
         one, match = found
-        own = contest.own.candidate
         facts = self.evaluation.facts_about(rows, contest.own.output)
         after, words = own.plan, ""
         try:
@@ -247,6 +275,8 @@ class Search:
             reason = self._unsound(after)
         except (RedwellError, ModelError) as error:
             reason, proposal = str(error), None
+        if not reason and any(after.digest == known.plan.digest for known in self.candidates.values()):
+            return None
         made = Candidate(
             id=self.evaluation.ids.next(),
             plan=after,

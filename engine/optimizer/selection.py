@@ -13,14 +13,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from itertools import combinations
 
 from engine.optimizer.budget import Budget, OutOfTime
-from engine.optimizer.candidates import Contest, Entry
+from engine.optimizer.candidates import TOP, Contest, Entry
 from engine.optimizer.evaluating import Evaluation
 
 COMPARING_SHARE = 0.35
 """Of a contest's time, what is kept for comparing in pairs."""
-
-MOST_JUDGED = 3
-"""Entries that a judge is asked about: each costs him as much as it cost the model to answer."""
 
 Deepen = Callable[[Entry, Budget], Awaitable[Entry]]
 """Optimises the new operators of an entry at once; returns it, or one with a better plan."""
@@ -44,12 +41,12 @@ async def _climb(
     contest: Contest, counts: Sequence[int], evaluation: Evaluation, budget: Budget, deepen: Deepen
 ) -> None:
     """Let the better half of the entries be judged on more rows, until one is left or all rows were seen."""
-    alive = kept_half(contest, counts[0])[:MOST_JUDGED]
+    alive = kept_half(contest, counts[0])[: TOP - 1]
     deepened = [new for entry in alive if (new := await deepen(entry, budget)) is not entry]
     contest.entries += deepened
     alive = [*deepened, *alive]
     for count in counts[1:] or counts:
-        chosen = [contest.own, *affordable(alive, count, budget.left)]
+        chosen = [contest.own, *affordable(alive, count, budget.left, contest.own)]
         for entry in chosen:
             await evaluation.run_on(contest, entry, count, budget)
         evaluation.screen(contest, count)
@@ -64,14 +61,16 @@ def kept_half(contest: Contest, count: int) -> list[Entry]:
     return rated[: math.ceil(len(rated) / 2)]
 
 
-def affordable(entries: Sequence[Entry], count: int, seconds: float) -> list[Entry]:
-    """Return the first entries that can be rated on so many rows in the time; at least one.
+def affordable(entries: Sequence[Entry], count: int, seconds: float, own: Entry) -> list[Entry]:
+    """Return the first entries that can be run and judged on so many rows in the time; at least one.
 
-    What an entry takes is told by what it took: the rows that it was rated on already cost nothing again.
+    What an entry takes is told by what it took: the rows that it was run on already cost nothing again. Judging it
+    takes as long as judging the plan to beat, which comes first.
     """
+    seconds -= 0.0 if count in own.judged else own.about_seconds(count) + own.judging_seconds
     chosen: list[Entry] = []
     for entry in entries:
-        seconds -= entry.about_seconds(count)
+        seconds -= entry.about_seconds(count) + own.judging_seconds
         if chosen and seconds < 0:
             break
         chosen.append(entry)

@@ -32,9 +32,9 @@ def test_a_draw_depends_on_the_seed_and_on_each_row_alone():
 
 @pytest.mark.parametrize(
     ("count", "expected"),
-    [(1, (1,)), (3, (3,)), (5, (3, 5)), (8, (4, 8)), (10, (3, 5, 10)), (12, (3, 6, 12)), (24, (3, 6, 12, 24))],
+    [(1, (1,)), (3, (3,)), (5, (3, 5)), (8, (4, 8)), (10, (3, 5, 10)), (12, (3, 6, 12)), (24, (6, 12, 24))],
 )
-def test_rungs_halve_down_to_three_rows(count, expected):
+def test_rungs_halve_twice_down_to_three_rows(count, expected):
     assert rungs(count) == expected
 
 

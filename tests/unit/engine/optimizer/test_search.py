@@ -90,7 +90,7 @@ def test_what_is_done_is_told_before_it_is_done(site, records, monkeypatch):
         "rating your own plan on 4 rows",
         "trying one",
         "running plan 2 on 4 rows",
-        "rating plan 2 on 4 rows",
+        "running your own plan on 8 rows",
     ]
     # What is left is left of the whole build, not of the share that a part of it has.
     assert all(math.isclose(e.spent_seconds + e.left_seconds, 300, abs_tol=1) for e in site.of(BuildProgress))
@@ -177,7 +177,7 @@ def test_at_most_six_plans_are_compared_in_pairs(site, records, monkeypatch):
 
 
 def test_a_sample_is_enlarged_behind_a_filter(site, tmp_path, monkeypatch):
-    rows = [{"text": f"{'keep' if n % 2 else 'drop'} " + "word " * 100} for n in range(40)]
+    rows = [{"text": f"{'keep' if n % 2 else 'drop'} " + "word " * 400} for n in range(40)]
     records = write_jsonl(tmp_path / "rows.jsonl", rows)
     operations = '  - {name: keep, type: filter, condition: input.text.startswith("keep")}\n' + FIND
     with toys(monkeypatch, better("one", "good")):
