@@ -67,6 +67,9 @@ def evaluate(  # noqa: PLR0913, PLR0917 - one parameter per option
     split: Annotated[
         Literal["dev", "sample"], typer.Option("--split", help="The documents that are scored, or those to build on.")
     ] = "dev",
+    documents: Annotated[
+        int | None, typer.Option("--documents", min=1, metavar="N", help="Score the first N documents only.")
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Where the JSON goes; eval-TASK.json if not given.")
     ] = None,
@@ -92,7 +95,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 - one parameter per option
         return
     if case is not None:
         raise UsageError("--case belongs to a sample case", advice="Give --keep FOLDER to keep the cases of a task.")
-    task = load_task(what)
+    task = load_task(what) if documents is None else load_task(what).fewer(split, documents)
     _check_build(build=build, minutes=minutes, optimised=optimised)
     found = out or Path(f"eval-{task.name}.json")
     pipelines = [("as written", pipeline or task.pipeline), *([("optimised", optimised)] if optimised else [])]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -67,6 +67,17 @@ class Evaluation:
     emit: Emit
     clock: Callable[[], float] = time.monotonic
     ids: Ids = field(default_factory=Ids)
+    spent: dict[str, float] = field(default_factory=dict)
+    """Seconds by what they went into: proposing, running, judging, comparing."""
+
+    @contextmanager
+    def spending(self, what: str) -> Iterator[None]:
+        """Count the time of a piece of work."""
+        began = self.clock()
+        try:
+            yield
+        finally:
+            self.spent[what] = self.spent.get(what, 0.0) + self.clock() - began
 
     async def rows_into(self, plan: Plan, region: Region, count: int, budget: Budget) -> SampledRun:
         """Run a plan on the first rows of the sample up to a region."""
@@ -86,7 +97,8 @@ class Evaluation:
             return
         self.tell(f"running {_name(entry)} on {_rows(count)}", budget, entry.about_seconds(count))
         async with self._attempt(contest, entry):
-            entry.outputs[count] = await self.output(contest, entry, count, budget)
+            with self.spending("running"):
+                entry.outputs[count] = await self.output(contest, entry, count, budget)
 
     async def judge_on(self, contest: Contest, entry: Entry, count: int, budget: Budget) -> None:
         """Let a judge rate what an entry made of so many rows, beside what the others made of them."""
@@ -96,11 +108,13 @@ class Evaluation:
         async with self._attempt(contest, entry):
             if contest.criteria is None:
                 self.tell("writing what it is judged by", budget)
-                contest.criteria = await self._criteria(contest, output, budget)
+                with self.spending("criteria"):
+                    contest.criteria = await self._criteria(contest, output, budget)
             self.tell(f"rating {_name(entry)} on {_rows(count)}", budget)
             began = self.clock()
-            async with budget.limit():
-                entry.ratings[count] = await self.judge.rate(output, contest.criteria, contest.others(entry, count))
+            with self.spending("judging"):
+                async with budget.limit():
+                    entry.ratings[count] = await self.judge.rate(output, contest.criteria, contest.others(entry, count))
             entry.judging_seconds = self.clock() - began
             entry.judged.add(count)
             self._tell(entry, count)
@@ -150,8 +164,9 @@ class Evaluation:
             return
         count = max(both)
         others = [one for one in contest.others(left, count) if one is not right.outputs[count]]
-        async with budget.limit():
-            found = await self.judge.compare(left.outputs[count], right.outputs[count], contest.criteria, others)
+        with self.spending("comparing"):
+            async with budget.limit():
+                found = await self.judge.compare(left.outputs[count], right.outputs[count], contest.criteria, others)
         contest.note(left, right, found)
         self.emit(Compared(left.candidate.id, right.candidate.id, found.left, found.reason))
 

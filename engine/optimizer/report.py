@@ -38,6 +38,7 @@ def report_body(result: BuildResult, given: Loaded, folder: Path) -> dict[str, A
         "policy": str(options.policy),
         "minutes": options.minutes,
         "seconds": round(result.seconds, 1),
+        "spent": {what: round(seconds, 1) for what, seconds in result.search.evaluation.spent.items()},
         "sample": {"rows": result.sample, "of": result.rows, "seed": options.seed},
         "reuse": asdict(result.reuse),
         "points": [_point(point, result) for point in (result.own, *result.points)],

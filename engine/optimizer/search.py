@@ -265,11 +265,12 @@ class Search:
         after, words = own.plan, ""
         try:
             if proposal is None:
-                async with budget.limit():
-                    examples = examples_of(rows, EXAMPLES)
-                    proposal = await self.evaluation.proposer.propose(
-                        one, match, own.plan, facts, examples=examples, failures=contest.failures
-                    )
+                examples = examples_of(rows, EXAMPLES)
+                with self.evaluation.spending("proposing"):
+                    async with budget.limit():
+                        proposal = await self.evaluation.proposer.propose(
+                            one, match, own.plan, facts, examples=examples, failures=contest.failures
+                        )
             after = one.apply(own.plan, match, proposal.params)
             words = one.describe(own.plan, after)
             reason = self._unsound(after)
