@@ -187,8 +187,9 @@ class DocumentChunking(Directive[ChunkingParams]):
 
 def _sizes(key: str, facts: Facts) -> tuple[int, ...]:
     """Return sizes of chunks, the smallest first: shares of the context, or of the document where it is shorter."""
-    document = facts.field_tokens.get(key, facts.context_tokens)
-    sizes = chunk_sizes(min(facts.context_tokens, max(SHORTEST, document)))
+    if key not in facts.field_tokens:
+        return chunk_sizes(facts.context_tokens)
+    sizes = chunk_sizes(min(facts.context_tokens, max(SHORTEST, facts.field_tokens[key])))
     return tuple(size for size in sizes if size >= SMALLEST) or sizes[-1:]
 
 
