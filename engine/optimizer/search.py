@@ -34,8 +34,11 @@ DEPTH = 2
 MOST_SHARES = 3
 """An operator gets this part of the time that is left at least: in a thin slice of it no plan could even be rated."""
 
-INSIDE_SHARE = 0.3
-"""Of the time that is left for rating, what the new operators of all candidates together may take."""
+INSIDE_SHARE = 0.2
+"""Of the time that is left for rating, what the new operators of a candidate may take."""
+
+SHORT_CLIMB = 2
+"""Rungs of a place where rows are put together."""
 
 
 @dataclass
@@ -143,6 +146,8 @@ class Search:
         most = self.evaluation.sample.most()
         count = min(most, enlarged(self.rows, kept))
         counts = tuple(dict.fromkeys(min(most, -(-one * count // self.rows)) for one in rungs(self.rows)))
+        if len(counts) > SHORT_CLIMB and _groups(plan, region):
+            counts = counts[-SHORT_CLIMB:]
         return counts, before.rows
 
     def _own_criteria(self, contest: Contest) -> Criteria | None:
@@ -207,6 +212,11 @@ def _place_of(plan: Plan, operator: str) -> Place | None:
         if operator in step.operators:
             return Place(step.name, step.operators.index(operator))
     return None
+
+
+def _groups(plan: Plan, region: Region) -> bool:
+    """Say whether a run puts rows together: a few rows have nothing in common, and say nothing about that."""
+    return any(not plan.operator(name).traits().row_local for name in region.operators(plan))
 
 
 def _is_selective(plan: Plan, name: str) -> bool:

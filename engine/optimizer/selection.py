@@ -19,6 +19,9 @@ from engine.optimizer.evaluating import Evaluation
 COMPARING_SHARE = 0.35
 """Of a contest's time, what is kept for comparing in pairs."""
 
+MOST_DEEPENED = 2
+"""Entries whose new operators are looked into, which costs as much as all else about a place."""
+
 Deepen = Callable[[Entry, Budget], Awaitable[Entry]]
 """Optimises the new operators of an entry at once; returns it, or one with a better plan."""
 
@@ -42,7 +45,7 @@ async def _climb(
 ) -> None:
     """Let the better half of the entries be judged on more rows, until one is left or all rows were seen."""
     alive = kept_half(contest, counts[0])[: TOP - 1]
-    deepened = [new for entry in alive if (new := await deepen(entry, budget)) is not entry]
+    deepened = [new for entry in alive[:MOST_DEEPENED] if (new := await deepen(entry, budget)) is not entry]
     contest.entries += deepened
     alive = [*deepened, *alive]
     for count in counts[1:] or counts:

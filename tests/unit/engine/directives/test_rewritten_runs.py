@@ -120,7 +120,7 @@ def test_a_kind_is_held_to_the_listed_ones_and_a_copied_text_to_sentences(tmp_pa
     operations = """\
   - name: find
     type: map
-    prompt: "{{ input.text }}\\n\\nWhich acts:\\n1. Force: he hit\\n2. Lie: he lied\\n3. Theft: he stole\\n4. Sleep: he slept"
+    prompt: "{{ input.text }}\\n\\nWhich acts:\\n1. Force: hit\\n2. Lie: lied\\n3. Theft: stole\\n4. Sleep: slept"
     output: {schema: {acts: "list[{act_type: string, quote: string}]"}}
 """
 
