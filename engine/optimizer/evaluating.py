@@ -119,6 +119,19 @@ class Evaluation:
             entry.judged.add(count)
             self._tell(entry, count)
 
+    async def judge_all(self, contest: Contest, entries: Sequence[Entry], count: int, budget: Budget) -> None:
+        """Let a judge rate entries, the plan to beat first; where time runs out, ratings that remain are of one kind."""
+        try:
+            for entry in entries:
+                await self.judge_on(contest, entry, count, budget)
+        finally:
+            if any(count in entry.judged for entry in contest.entries):
+                for entry in contest.entries:
+                    if count not in entry.judged:
+                        entry.ratings.pop(count, None)
+            else:
+                self.screen(contest, count)
+
     def screen(self, contest: Contest, count: int) -> None:
         """Rate all that were run on so many rows by what code can see: no model is asked."""
         for entry in contest.everyone():

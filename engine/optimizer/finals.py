@@ -45,8 +45,7 @@ async def compare_wholes(search: Search, own: Candidate, count: int, evaluation:
                 await evaluation.run_on(contest, entry, count, budget)
         finally:
             evaluation.screen(contest, count)
-        for entry in everyone:
-            await evaluation.judge_on(contest, entry, count, budget)
+        await evaluation.judge_all(contest, everyone, count, budget)
         await compare_pairs(contest, evaluation, budget)
     except OutOfTime:
         pass  # the search's own comparisons decide what was not compared here

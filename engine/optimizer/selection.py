@@ -53,8 +53,7 @@ async def _climb(
         for entry in chosen:
             await evaluation.run_on(contest, entry, count, budget)
         evaluation.screen(contest, count)
-        for entry in chosen:
-            await evaluation.judge_on(contest, entry, count, budget)
+        await evaluation.judge_all(contest, chosen, count, budget)
         alive = kept_half(contest, count)
 
 
