@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from engine.evidence.items import leaves
@@ -156,13 +157,19 @@ def _alike(left: Unit, right: Unit) -> float:
         return 0.0
     paths = left.leaves.keys() | right.leaves.keys()
     total = 0.0
-    for path in paths & left.leaves.keys() & right.leaves.keys():
+    for path in sorted(left.leaves.keys() & right.leaves.keys(), key=lambda path: len(str(left.leaves[path]))):
         one, other = left.leaves[path], right.leaves[path]
-        same = likeness(one, other)
+        same = _likeness(one, other)
         if not same and _is_short(one) and _is_short(other):
             return 0.0
         total += same
     return total / len(paths)
+
+
+@lru_cache(maxsize=200_000, typed=True)
+def _likeness(left: Leaf, right: Leaf) -> float:
+    """As likeness, remembered: each plan is compared with all others again and again."""
+    return likeness(left, right)
 
 
 def _is_short(value: Leaf) -> bool:

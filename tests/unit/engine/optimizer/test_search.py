@@ -167,6 +167,16 @@ def test_half_of_the_candidates_go_on_to_twice_the_rows(site, records, monkeypat
     assert sorted(names[plan] for plan in on_all) == ["t1", "t3", "t5", "t7"]
 
 
+def test_the_judge_is_asked_about_the_users_plan_and_about_those_that_are_left(site, records, monkeypatch):
+    words = ["poor", "good", "fair", "fine"]
+    with toys(monkeypatch, *(better(f"t{n}", word) for n, word in enumerate(words))):
+        result = site.build(pipeline(records, FIND), depth=0)
+    by_digest = {one.plan.digest: one.directive or "own" for one in result.search.candidates.values()}
+    rated = [(by_digest[digest], rows) for digest, rows in site.judge.rated]
+    # Two of four are left after four rows, and are judged on all eight.
+    assert rated == [("own", 4), ("own", 8), ("t3", 8), ("t1", 8)]
+
+
 def test_at_most_six_plans_are_compared_in_pairs(site, records, monkeypatch):
     words = ["good " + "x " * n for n in range(14)]
     with toys(monkeypatch, *(better(f"t{n}", word) for n, word in enumerate(words))):
