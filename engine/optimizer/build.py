@@ -204,7 +204,8 @@ class _Build:
         return self._result(search, outcome, sample, count, stopped=stopped)
 
     async def _work(self, search: Search, own: Candidate, count: int, outcome: _Outcome) -> None:
-        await search.optimise(self._budget.share(self._budget.left * SEARCH_SHARE))
+        share = SEARCH_SHARE if search.parts > 1 else 1.0  # of one part there is no whole to compare besides
+        await search.optimise(self._budget.share(self._budget.left * share))
         outcome.finals = await compare_wholes(search, own, count, search.evaluation, self._budget)
 
     async def _stoppable(self, work: Coroutine[Any, Any, None]) -> bool:

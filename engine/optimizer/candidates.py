@@ -112,7 +112,10 @@ class Entry:
 
 @dataclass(eq=False)
 class Contest:
-    """Plans that do the same part of the task, `own` being the one to beat; `failures` are what is wrong with it."""
+    """Plans that do the same part of the task, `own` being the one to beat; `failures` are what is wrong with it.
+
+    `deepened` are the candidates whose new operators were looked into.
+    """
 
     region: Region
     own: Entry
@@ -121,6 +124,7 @@ class Contest:
     entries: list[Entry] = field(default_factory=list)
     comparisons: dict[tuple[int, int], Comparison] = field(default_factory=dict)
     failures: tuple[Failure, ...] = ()
+    deepened: set[int] = field(default_factory=set)
     chosen: Entry | None = None
     reason: str = ""
 
@@ -159,6 +163,11 @@ class Contest:
         self.comparisons[left.candidate.id, right.candidate.id] = found
         left.wins += found.left
         right.wins += 1 - found.left
+
+    def has_met(self, left: Entry, right: Entry) -> bool:
+        """Say whether two were compared."""
+        pair = (left.candidate.id, right.candidate.id)
+        return pair in self.comparisons or pair[::-1] in self.comparisons
 
     def share(self, entry: Entry) -> float | None:
         """Return the share of the win over the plan to beat, None where the two were not compared."""

@@ -120,7 +120,7 @@ class Evaluation:
             self._tell(entry, count)
 
     async def judge_all(self, contest: Contest, entries: Sequence[Entry], count: int, budget: Budget) -> None:
-        """Let a judge rate entries, the plan to beat first; where time runs out, ratings that remain are of one kind."""
+        """Let a judge rate entries, the plan to beat first; where time runs out, the ratings left are of one kind."""
         try:
             for entry in entries:
                 await self.judge_on(contest, entry, count, budget)

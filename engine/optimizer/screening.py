@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
@@ -35,6 +35,9 @@ MOST_REWORDED = 1
 MOST_CROSSED = 3
 """Of the best rewrites, so many are looked at for two that can be put together."""
 
+Trial = tuple[Fitting, Params]
+"""A directive at a place, with the parameters to try."""
+
 
 @dataclass(frozen=True)
 class Screening:
@@ -46,21 +49,23 @@ class Screening:
     matching: Callable[[Plan, Place, Facts], Sequence[Fitting]]
 
     async def screen(
-        self, contest: Contest, fitting: Sequence[Fitting], count: int, rows: Sequence[Row], budget: Budget
-    ) -> None:
-        """Make candidates with each directive, and run them on few rows; then let the model reword the best of them."""
+        self, contest: Contest, trials: Sequence[Trial], count: int, rows: Sequence[Row], budget: Budget
+    ) -> Sequence[Trial]:
+        """Make candidates and run them on few rows, put the best together; return those there was no time for yet."""
         screening = budget.share(budget.left * SCREENING_SHARE)
+        own = contest.own.candidate.plan
         facts = self.evaluation.facts_about(rows, contest.own.output)
         drafted: dict[int, Fitting] = {}
+        left = list(trials)
         try:
-            for (one, match), params in _in_turn(fitting, contest.own.candidate.plan, facts):
-                asks = not one.prompts(match, contest.own.candidate.plan, params, facts)
-                proposal = None if asks else Proposal(params=params, by_model=False)
+            while left and screening.left:
+                (one, match), params = left.pop(0)
+                proposal = Proposal(params=params, by_model=False) if one.prompts(match, own, params, facts) else None
                 entry = await self._tried(contest, contest.own, (one, match), proposal, rows, count, screening)
-                if entry is not None and not asks:
+                if entry is not None and proposal is not None:
                     drafted[entry.candidate.id] = (one, match)
         except OutOfTime:
-            budget.check()
+            budget.check()  # only the share is spent
         self.evaluation.screen(contest, count)
         crossing = budget.share(budget.left * CROSSING_SHARE)
         try:
@@ -69,6 +74,7 @@ class Screening:
                 await self._tried(contest, contest.own, drafted[entry.candidate.id], None, rows, count, crossing)
         except OutOfTime:
             budget.check()
+        return left
 
     async def _cross(self, contest: Contest, rows: Sequence[Row], count: int, budget: Budget) -> None:
         """Put the best two rewrites together, one on top of the other, where it can be done in some order."""
@@ -163,10 +169,12 @@ class Screening:
         return next((str(problem) for problem in problems if problem.severity == "error"), "")
 
 
-def _in_turn(fitting: Sequence[Fitting], plan: Plan, facts: Facts) -> Iterator[tuple[Fitting, Params]]:
+def in_turn(fitting: Sequence[Fitting], plan: Plan, facts: Facts) -> list[Trial]:
     """Give the first parameters of each directive, then the second ones; the model fills in those without prompts."""
     found = [((one, match), one.variants(match, plan, facts)[:MOST_VARIANTS]) for one, match in fitting]
-    for number in range(MOST_VARIANTS):
-        for (one, match), variants in found:
-            if number < len(variants) and (number == 0 or one.prompts(match, plan, variants[number], facts)):
-                yield (one, match), variants[number]
+    return [
+        ((one, match), variants[number])
+        for number in range(MOST_VARIANTS)
+        for (one, match), variants in found
+        if number < len(variants) and (number == 0 or one.prompts(match, plan, variants[number], facts))
+    ]

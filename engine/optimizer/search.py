@@ -22,7 +22,7 @@ from engine.optimizer.events import CriteriaWritten, PlaceFinished, PlaceStarted
 from engine.optimizer.expecting import promising
 from engine.optimizer.judging import Criteria
 from engine.optimizer.sampling import enlarged, rungs
-from engine.optimizer.screening import Screening
+from engine.optimizer.screening import Screening, in_turn
 from engine.optimizer.selection import select
 from engine.plan.node import Node
 from engine.plan.plan import Plan
@@ -83,6 +83,12 @@ class Search:
             budget.check()
             index = len(step_of(self.best.plan, name).operators) - behind
 
+    @property
+    def parts(self) -> int:
+        """Count the operators of the user's plan that some directive rewrites."""
+        first = self.best.plan.steps[0]
+        return self._places_left(Place(first.name, 0))
+
     def _places_left(self, place: Place) -> int:
         """Count the operators from a place on that some directive rewrites."""
         plan = self.best.plan
@@ -120,19 +126,20 @@ class Search:
             return
         facts = self.evaluation.facts_about(rows, contest.own.output)
         fitting = [(d, m) for d, m in matching(own.plan, place, facts) if d.name not in seen]
-        try:
-            await self._screening.screen(
-                contest, promising(fitting, own.plan, facts, self._gains), counts[0], rows, budget
-            )
-        except OutOfTime:
-            budget.check()
-        finally:
-            self.evaluation.screen(contest, counts[0])
+        left = in_turn(promising(fitting, own.plan, facts, self._gains), own.plan, facts)
 
         async def deepen(entry: Entry, left: Budget) -> Entry:
             return await self._inside(entry, contest, seen, left)
 
-        await select(contest, counts, self.evaluation, budget, deepen)
+        while left:
+            tried = len(left)
+            try:
+                left = await self._screening.screen(contest, left, counts[0], rows, budget)
+            finally:
+                self.evaluation.screen(contest, counts[0])
+            await select(contest, counts, self.evaluation, budget, deepen)
+            if len(left) == tried:
+                break
         self._learn(contest, counts[0])
 
     async def _counts(self, contest: Contest, budget: Budget) -> tuple[tuple[int, ...], Sequence[Row]]:

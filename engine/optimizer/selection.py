@@ -45,7 +45,9 @@ async def _climb(
 ) -> None:
     """Let the better half of the entries be judged on more rows, until one is left or all rows were seen."""
     alive = kept_half(contest, counts[0])[: TOP - 1]
-    deepened = [new for entry in alive[:MOST_DEEPENED] if (new := await deepen(entry, budget)) is not entry]
+    looked_into = [entry for entry in alive[:MOST_DEEPENED] if entry.candidate.id not in contest.deepened]
+    contest.deepened |= {entry.candidate.id for entry in looked_into}
+    deepened = [new for entry in looked_into if (new := await deepen(entry, budget)) is not entry]
     contest.entries += deepened
     alive = [*deepened, *alive]
     for count in counts[1:] or counts:
@@ -85,5 +87,7 @@ async def compare_pairs(contest: Contest, evaluation: Evaluation, budget: Budget
     if len(top) < 2:
         return
     for left, right in combinations(top, 2):
+        if contest.has_met(left, right):
+            continue
         evaluation.tell(f"comparing plans {left.candidate.id} and {right.candidate.id}", budget)
         await evaluation.compare(contest, left, right, budget)

@@ -8,7 +8,9 @@ from engine.directives.base import Facts, Match, Place
 from engine.directives.registry import DIRECTIVES, directive
 from engine.optimizer.expecting import USUAL, promising
 
-LISTED = [(directive(name), Match.at(Place("report", 0))) for name in ("head_tail", "second_reading", "document_chunking")]
+LISTED = [
+    (directive(name), Match.at(Place("report", 0))) for name in ("head_tail", "second_reading", "document_chunking")
+]
 
 
 def names(facts=None, gains=None):
