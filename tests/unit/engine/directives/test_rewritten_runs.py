@@ -117,12 +117,10 @@ def test_items_that_stand_nowhere_in_the_text_are_left_out(tmp_path):
 
 
 def test_a_kind_is_held_to_the_listed_ones_and_a_copied_text_to_sentences(tmp_path):
-    operations = """\
-  - name: find
-    type: map
-    prompt: "{{ input.text }}\\n\\nWhich acts:\\n1. Force: hit\\n2. Lie: lied\\n3. Theft: stole\\n4. Sleep: slept"
-    output: {schema: {acts: "list[{act_type: string, quote: string}]"}}
-"""
+    kinds = "1. Force: hit\\n2. Lie: lied\\n3. Theft: stole\\n4. Sleep: slept"
+    schema = 'acts: "list[{act_type: string, quote: string}]"'
+    prompt = f"{{{{ input.text }}}}\\n\\nWhich acts:\\n{kinds}"
+    operations = f'  - {{name: find, type: map, prompt: "{prompt}", output: {{schema: {{{schema}}}}}}}\n'
 
     def answer(request):
         item = request.schema["properties"]["acts"]["items"]["properties"]
