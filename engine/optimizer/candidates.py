@@ -114,7 +114,7 @@ class Entry:
 class Contest:
     """Plans that do the same part of the task, `own` being the one to beat; `failures` are what is wrong with it.
 
-    `deepened` are the candidates whose new operators were looked into.
+    `deepened` are the candidates whose new operators were looked into; `is_told`: its criteria were told as an event.
     """
 
     region: Region
@@ -125,6 +125,7 @@ class Contest:
     comparisons: dict[tuple[int, int], Comparison] = field(default_factory=dict)
     failures: tuple[Failure, ...] = ()
     deepened: set[int] = field(default_factory=set)
+    is_told: bool = False
     chosen: Entry | None = None
     reason: str = ""
 

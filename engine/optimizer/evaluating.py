@@ -13,7 +13,7 @@ from engine.errors import RedwellError
 from engine.executor.events import Emit
 from engine.optimizer.budget import Budget
 from engine.optimizer.candidates import Candidate, Contest, Entry, Region
-from engine.optimizer.events import BuildProgress, CandidateDropped, CandidateRated, Compared
+from engine.optimizer.events import BuildProgress, CandidateDropped, CandidateRated, Compared, CriteriaWritten
 from engine.optimizer.judging import Criteria, Judge
 from engine.optimizer.outputs import PlanOutput
 from engine.optimizer.proposing import Proposer
@@ -110,6 +110,7 @@ class Evaluation:
                 self.tell("writing what it is judged by", budget)
                 with self.spending("criteria"):
                     contest.criteria = await self._criteria(contest, output, budget)
+            self._tell_criteria(contest)
             self.tell(f"rating {_name(entry)} on {_rows(count)}", budget)
             began = self.clock()
             with self.spending("judging"):
@@ -204,6 +205,13 @@ class Evaluation:
         """Tell what is done next, and how the time of the whole build stands."""
         whole = budget.whole
         self.emit(BuildProgress(whole.spent, whole.left, doing, about_seconds))
+
+    def _tell_criteria(self, contest: Contest) -> None:
+        if contest.criteria is None or contest.is_told:
+            return
+        contest.is_told = True
+        tests = tuple(f"{test.aim.value}: {test.text}" for test in contest.criteria.tests)
+        self.emit(CriteriaWritten(contest.own.candidate.id, contest.criteria.task, tests))
 
     def drop(self, candidate: Candidate, reason: str) -> None:
         """Tell that a plan goes no further."""

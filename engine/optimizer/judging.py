@@ -79,7 +79,7 @@ class Judge(Protocol):
     """
 
     def screen(self, output: PlanOutput, others: Sequence[PlanOutput] = ()) -> Rating:
-        """Rate an output by what code can see, without asking a model."""
+        """Rate an output by what code can see, without asking a model; satisfied where a judge could be satisfied."""
 
     async def criteria(self, plan: Plan, operators: Sequence[str], sample: PlanOutput | None) -> Criteria:
         """Write tests for what the named operators of a plan do, before the search."""

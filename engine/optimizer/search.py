@@ -18,7 +18,7 @@ from engine.directives.registry import matching
 from engine.optimizer.budget import Budget, OutOfTime
 from engine.optimizer.candidates import Candidate, Contest, Entry, Region
 from engine.optimizer.evaluating import Evaluation
-from engine.optimizer.events import CriteriaWritten, PlaceFinished, PlaceStarted
+from engine.optimizer.events import PlaceFinished, PlaceStarted
 from engine.optimizer.expecting import promising
 from engine.optimizer.judging import Criteria
 from engine.optimizer.sampling import enlarged, rungs
@@ -162,16 +162,17 @@ class Search:
         return self.criteria.get(contest.region.operators(contest.own.candidate.plan)[-1])
 
     async def _is_satisfactory(self, contest: Contest, counts: Sequence[int], budget: Budget) -> bool:
-        """Rate the plan to beat, on few rows, and where these are satisfactory on all of them."""
+        """Run the plan to beat on few rows; where code finds next to nothing to improve, ask the judge, too."""
         own = contest.own
-        await self.evaluation.try_on(contest, own, counts[0], budget)
-        contest.failures = own.rating.failures if own.rating else ()
-        if contest.criteria is not None:
-            tests = tuple(f"{test.aim.value}: {test.text}" for test in contest.criteria.tests)
-            self.evaluation.emit(CriteriaWritten(own.candidate.id, contest.criteria.task, tests))
-        if own.rating is not None and own.rating.satisfied:
+        await self.evaluation.run_on(contest, own, counts[0], budget)
+        self.evaluation.screen(contest, counts[0])
+        if own.rating is None or not own.rating.satisfied:
+            return False
+        await self.evaluation.judge_on(contest, own, counts[0], budget)
+        contest.failures = own.rating.failures
+        if own.rating.satisfied:
             await self.evaluation.try_on(contest, own, counts[-1], budget)
-        return own.rating is not None and own.rating.satisfied
+        return own.rating.satisfied
 
     # -- candidates ----------------------------------------------------------------------------------------------
 

@@ -135,14 +135,16 @@ def _rating(
     agreed = pooled([output, *others])[0]
     seen = [quality for id in kept if (quality := _grounded(output, id, agreed)) is not None]
     share = completed(output)
-    score = 1 + 3 * share * _joined(_mean([v.goodness for v in verdicts.values()]), _mean(seen))
+    judge = _mean([verdict.goodness for verdict in verdicts.values()])
+    score = 1 + 3 * share * _joined(judge, _mean(seen))
+    best = score if verdicts else 1 + 3 * share * _joined(1.0, _mean(seen))
     failures = [failure for verdict in verdicts.values() for failure in verdict.failures]
     text = agent_prompt("failure_lost")
     failures += [Failure(source=id, aim=Aim.RECALL, quote="", text=text) for id in lost_inputs(output)]
     return Rating(
         score=score,
         failures=tuple(failures),
-        satisfied=bool(verdicts) and score >= SATISFIED and share == 1.0,
+        satisfied=best >= SATISFIED and share == 1.0,
         grounds=tuple(_grounds(output, verdicts, judged, agreed)),
     )
 
