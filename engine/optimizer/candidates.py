@@ -64,7 +64,8 @@ class Candidate:
 class Entry:
     """A candidate in a contest: what it made of so many rows of the sample, and how that was rated.
 
-    `judged` are the numbers of rows of which a judge was asked; of others the signals alone tell (screening).
+    `judged` are the numbers of rows of which a judge was asked; of others the signals alone tell (screening);
+    `screened` are such ratings that count no more, since others were judged on the same rows.
     `seconds` is how long running and rating it took so far, `judging_seconds` what the judge took the last time;
     `trouble` says why it can go on no further, empty if it can.
     """
@@ -72,6 +73,7 @@ class Entry:
     candidate: Candidate
     ratings: dict[int, Rating] = field(default_factory=dict)
     judged: set[int] = field(default_factory=set)
+    screened: dict[int, Rating] = field(default_factory=dict)
     outputs: dict[int, PlanOutput] = field(default_factory=dict)
     seconds: float = 0.0
     judging_seconds: float = 0.0

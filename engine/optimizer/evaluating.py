@@ -128,8 +128,8 @@ class Evaluation:
         finally:
             if any(count in entry.judged for entry in contest.entries):
                 for entry in contest.entries:
-                    if count not in entry.judged:
-                        entry.ratings.pop(count, None)
+                    if count not in entry.judged and count in entry.ratings:
+                        entry.screened[count] = entry.ratings.pop(count)
             else:
                 self.screen(contest, count)
 

@@ -126,7 +126,7 @@ def _entry(entry: Entry) -> dict[str, Any]:
     output = entry.output
     return {
         "plan": entry.candidate.id,
-        "ratings": [_rating(rows, rating) for rows, rating in sorted(entry.ratings.items())],
+        "ratings": [_rating(rows, rating) for rows, rating in sorted({**entry.screened, **entry.ratings}.items())],
         "seconds": round(output.seconds, 1) if output else None,
         "tokens": output.tokens if output else None,
         "failed_rows": list(output.failed) if output else [],
