@@ -225,7 +225,9 @@ def test_after_a_changed_prompt_every_unaffected_output_is_reused(site, records,
         first = site.build(pipeline(records, two))
         changed = site.build(pipeline(records, two.replace('"bad {{ input.found', '"poor {{ input.found')))
     before, after = first.reuse, changed.reuse
-    assert before.outputs_made > after.outputs_made > 0
+    # find: the user's own and the better rewrite on 8 rows, the other on 4; sum: behind the first two, on 8 rows each.
+    assert (before.outputs_made, before.outputs_reused) == ((8 + 8 + 4) + 2 * 8, 0)
+    assert (after.outputs_made, after.outputs_reused) == (2 * 8, 8 + 8 + 4)
     # `find` was not changed: its outputs come from the case; only those of `sum` are made.
     assert {request.purpose.operator for request in site.backend.requests} == {"sum"}
 
