@@ -17,13 +17,14 @@ from engine.directives.base import Place, step_of
 from engine.directives.registry import matching
 from engine.optimizer.budget import Budget, OutOfTime
 from engine.optimizer.candidates import Candidate, Contest, Entry, Region
-from engine.optimizer.evaluating import Evaluation
+from engine.optimizer.evaluating import CHARACTERS_PER_TOKEN, Evaluation
 from engine.optimizer.events import PlaceFinished, PlaceStarted
 from engine.optimizer.expecting import promising
 from engine.optimizer.judging import Criteria
-from engine.optimizer.sampling import enlarged, rungs
+from engine.optimizer.sampling import MOST_RUNGS, enlarged, rungs
 from engine.optimizer.screening import Screening, in_turn
 from engine.optimizer.selection import select
+from engine.optimizer.stored_outcomes import Cost
 from engine.plan.node import Node
 from engine.plan.plan import Plan
 from engine.rows import Row
@@ -36,6 +37,9 @@ MOST_SHARES = 3
 
 INSIDE_SHARE = 0.2
 """Of the time that is left for rating, what the new operators of a candidate may take."""
+
+FIRST_SHARE = 0.1
+"""Of a place's time, what reading the rows of the first rung may take; else it begins with half of them."""
 
 SHORT_CLIMB = 2
 """Rungs of a place where rows are put together."""
@@ -155,7 +159,14 @@ class Search:
         counts = tuple(dict.fromkeys(min(most, -(-one * count // self.rows)) for one in rungs(self.rows)))
         if len(counts) > SHORT_CLIMB and _groups(plan, region):
             counts = counts[-SHORT_CLIMB:]
+        while counts[0] > 1 and self._reading_seconds(counts[0]) > budget.left * FIRST_SHARE:
+            counts = (-(-counts[0] // 2), *counts[-MOST_RUNGS + 1 :])
         return counts, before.rows
+
+    def _reading_seconds(self, count: int) -> float:
+        """Estimate how long a model reads the first rows of the sample, each once."""
+        tokens = self.evaluation.sample.characters(count) // CHARACTERS_PER_TOKEN
+        return self.evaluation.speed.seconds({self.best.plan.default_model: Cost(1, tokens, tokens)})
 
     def _own_criteria(self, contest: Contest) -> Criteria | None:
         """Return the user's criteria for the operator that a contest ends with."""

@@ -198,6 +198,14 @@ def test_a_sample_is_enlarged_behind_a_filter(site, tmp_path, monkeypatch):
     assert place.rows == min(4 * 8, math.ceil(8 * 8 / kept))
 
 
+def test_of_rows_that_take_long_to_read_plans_are_tried_on_fewer_first(site, tmp_path, monkeypatch):
+    records = write_texts(tmp_path / "long", {f"{n}.txt": f"Record {n}. " + "word " * 800 for n in range(8)})
+    with toys(monkeypatch, better("one", "good")):
+        site.build(pipeline(records, FIND), minutes=2, depth=0)
+    # A row has 1,000 tokens, which take 10 s at 100 tokens a second; a tenth of 120 s is enough for one.
+    assert list(dict.fromkeys(e.rows for e in site.of(CandidateRated))) == [1, 4, 8]
+
+
 def test_a_rewrite_that_cannot_be_made_is_told_and_the_others_go_on(site, records, monkeypatch):
     wrong = Toy("wrong", "find", lambda nodes: [saying(nodes[-1], "good {{ input.nothing }}")])
     with toys(monkeypatch, wrong, better("right", "good")):
