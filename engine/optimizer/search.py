@@ -22,7 +22,7 @@ from engine.optimizer.events import PlaceFinished, PlaceStarted
 from engine.optimizer.expecting import promising
 from engine.optimizer.judging import Criteria
 from engine.optimizer.sampling import MOST_RUNGS, enlarged, rungs
-from engine.optimizer.screening import Screening, in_turn
+from engine.optimizer.screening import Screening, Trial, in_turn
 from engine.optimizer.selection import select
 from engine.optimizer.stored_outcomes import Cost
 from engine.plan.node import Node
@@ -130,10 +130,10 @@ class Search:
             return
         facts = self.evaluation.facts_about(rows, contest.own.output)
         fitting = [(d, m) for d, m in matching(own.plan, place, facts) if d.name not in seen]
-        left = in_turn(promising(fitting, own.plan, facts, self._gains), own.plan, facts)
+        left: Sequence[Trial] = in_turn(promising(fitting, own.plan, facts, self._gains), own.plan, facts)
 
-        async def deepen(entry: Entry, left: Budget) -> Entry:
-            return await self._inside(entry, contest, seen, left)
+        async def deepen(entry: Entry, time: Budget) -> Entry:
+            return await self._inside(entry, contest, seen, time)
 
         while left:
             tried = len(left)
