@@ -62,6 +62,8 @@ class Rating:
     failures: tuple[Failure, ...]
     satisfied: bool
     grounds: tuple[tuple[str, float], ...]
+    could_satisfy: bool = False
+    """Of a screening: a judge who is asked, too, could find nothing worth improving."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +81,7 @@ class Judge(Protocol):
     """
 
     def screen(self, output: PlanOutput, others: Sequence[PlanOutput] = ()) -> Rating:
-        """Rate an output by what code can see, without asking a model; satisfied where a judge could be satisfied."""
+        """Rate an output by what code can see, without asking a model."""
 
     async def criteria(self, plan: Plan, operators: Sequence[str], sample: PlanOutput | None) -> Criteria:
         """Write tests for what the named operators of a plan do, before the search."""

@@ -177,7 +177,7 @@ class Search:
         own = contest.own
         await self.evaluation.run_on(contest, own, counts[0], budget)
         self.evaluation.screen(contest, counts[0])
-        if own.rating is None or not own.rating.satisfied:
+        if own.rating is None or not (own.rating.satisfied or own.rating.could_satisfy):
             return False
         await self.evaluation.judge_on(contest, own, counts[0], budget)
         contest.failures = own.rating.failures

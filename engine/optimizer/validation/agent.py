@@ -144,7 +144,8 @@ def _rating(
     return Rating(
         score=score,
         failures=tuple(failures),
-        satisfied=best >= SATISFIED and share == 1.0,
+        satisfied=bool(verdicts) and best >= SATISFIED and share == 1.0,
+        could_satisfy=best >= SATISFIED and share == 1.0,
         grounds=tuple(_grounds(output, verdicts, judged, agreed)),
     )
 

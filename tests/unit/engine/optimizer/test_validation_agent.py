@@ -348,11 +348,11 @@ def test_screening_asks_nobody_and_says_where_a_judge_could_be_satisfied():
     backend = ScriptedBackend(lambda request: pytest.fail("a model was asked"))
     agent = ValidationAgent(backend)
     right = agent.screen(output_of(TEXTS, [(id, [cell("officers", ["Roe"], 1.0)]) for id in TEXTS]))
-    assert (right.score, right.satisfied, right.failures) == (4.0, True, ())
+    assert (right.score, right.satisfied, right.could_satisfy, right.failures) == (4.0, False, True, ())
     half = agent.screen(output_of(TEXTS, [(id, [cell("officers", ["Roe"], 0.5)]) for id in TEXTS]))
     located = (0.5 * 0.5 + 0.15 + 0.15) / (0.5 + 0.15 + 0.15)
     assert half.score == pytest.approx(1 + 3 * located)
-    assert not half.satisfied
+    assert not half.could_satisfy
 
 
 async def test_a_judge_is_asked_about_a_few_rows_and_code_about_all():
