@@ -12,6 +12,7 @@ from engine.cli.evaluate_options import (
     BuildMinutesOption,
     BuildOption,
     DataOption,
+    DocumentsOption,
     JsonOption,
     KeepOption,
     ModelOption,
@@ -51,6 +52,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 - one parameter per option
     seeds: SeedsOption = 3,
     temperature: TemperatureOption = None,
     split: SplitOption = "dev",
+    documents: DocumentsOption = None,
     out: JsonOption = None,
     keep: KeepOption = None,
     case: SampleCaseOption = None,
@@ -69,7 +71,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 - one parameter per option
         return
     if case is not None:
         raise UsageError("--case belongs to a sample case", advice="Give --keep FOLDER to keep the cases of a task.")
-    task = load_task(what)
+    task = load_task(what) if documents is None else load_task(what).fewer(split, documents)
     _check_build(build=build, minutes=minutes, optimised=optimised)
     found = out or Path(f"eval-{task.name}.json")
     pipelines = [("as written", pipeline or task.pipeline), *([("optimised", optimised)] if optimised else [])]

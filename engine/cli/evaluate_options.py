@@ -46,6 +46,9 @@ TemperatureOption = Annotated[
 SplitOption = Annotated[
     Literal["dev", "sample"], typer.Option("--split", help="The documents that are scored, or those to build on.")
 ]
+DocumentsOption = Annotated[
+    int | None, typer.Option("--documents", min=1, metavar="N", help="Score the first N documents only.")
+]
 JsonOption = Annotated[
     Path | None, typer.Option("--out", metavar="FILE", help="Where the JSON goes; eval-TASK.json if not given.")
 ]
