@@ -7,7 +7,7 @@ from typing import Any
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QMouseEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QFrame, QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
 
 from desktop.buttons import push_button
 from desktop.elided_label import ElidedLabel
@@ -92,16 +92,19 @@ class ItemCards(QWidget):
 
 
 class AskBack(QWidget):
-    """A question back, and a field for what a person says to it."""
+    """A question back, and a field for what a person says to it, for all documents or for the one that is shown."""
 
-    said = Signal(str)
+    said = Signal(str, str)
+    """What a person says, and the file name of the one document for which that holds, "" for all."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.question = QLabel(textFormat=Qt.TextFormat.PlainText, wordWrap=True)
         self.answer = QLineEdit(maxLength=LONGEST_SAID, placeholderText="What the question means")
         self.answer.setAccessibleName("Your answer to the question back")
-        self.answer.setToolTip("It is added to the question, for all documents. No other question is asked again.")
+        self.answer.setToolTip("It is added to the question. No other question is asked again.")
+        self._document = ""
+        self.only_here = QCheckBox("Only for this document")
         self.send = push_button("retry", "Ask again", self._send)
         self.answer.returnPressed.connect(self._send)
         self.answer.textChanged.connect(lambda text: self._enable())
@@ -113,13 +116,21 @@ class AskBack(QWidget):
         layout.setSpacing(4)
         layout.addWidget(self.question)
         layout.addLayout(row)
+        layout.addWidget(self.only_here)
         self._enable()
 
-    def show_question(self, text: str) -> None:
-        """Show another question back; what was typed goes, unless it is the same question. "" hides all."""
-        if text != self.question.text():
+    def show_question(self, text: str, document: str = "") -> None:
+        """Show another question back; what was typed goes, unless it is the same question. "" hides all.
+
+        `document` is the file name of the document that it was asked of, "" where it may be several.
+        """
+        if (text, document) != (self.question.text(), self._document):
             self.question.setText(text)
+            self._document = document
             self.answer.clear()
+            self.only_here.setChecked(False)
+            self.only_here.setToolTip(f"What you write is kept for {document} alone, else for all documents.")
+        self.only_here.setVisible(bool(document))
         self.setVisible(bool(text))
 
     def _enable(self) -> None:
@@ -128,4 +139,4 @@ class AskBack(QWidget):
     def _send(self) -> None:
         if text := self.answer.text().strip():
             self.answer.clear()
-            self.said.emit(text)
+            self.said.emit(text, self._document if self.only_here.isChecked() else "")

@@ -41,6 +41,7 @@ _NOTHING: Final[dict[str, Any]] = {
     "items": (),
     "clarified": "",
     "question_back": "",
+    "document_name": "",
 }
 _HOW = {"computed": "computed", "inferred": "in other words"}
 """How a value stands in its lines, where it does not so word for word."""
@@ -176,17 +177,17 @@ class AnswersPanel(QWidget):
         self.note.setText("" if told["question_back"] else told["note"])
         self.note.setVisible(bool(self.note.text()))
         self.cards.show_items(told["items"] if told["status"] == "conflict" else ())
-        self.ask_back.show_question(told["question_back"])
+        self.ask_back.show_question(told["question_back"], told["document_name"])
         self.ask_back.setEnabled(not self._workspace.read_only)
 
     def _show_item(self, item: dict[str, Any]) -> None:
         lines = [line for first, last in item["lines"] for line in range(first, last + 1)]
         self.viewer.show_document(item["document"], item["page"], line=item["first_line"], lines=lines)
 
-    def _clarify(self, said: str) -> None:
+    def _clarify(self, said: str, document: str) -> None:
         answer = self.current()
         if answer is not None:
-            self._workspace.clarify_wanted.emit(self._run, answer["operator"], answer["name"], said)
+            self._workspace.clarify_wanted.emit(self._run, answer["operator"], answer["name"], said, document)
             self.asked.emit()
 
 

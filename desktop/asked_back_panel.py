@@ -65,6 +65,6 @@ class AskedBackPanel(QWidget):
         row = self._current()
         self.ask_back.show_question(row["text"] if row is not None else "")
 
-    def _clarify(self, said: str) -> None:
+    def _clarify(self, said: str, document: str) -> None:
         if row := self._current():
-            self._workspace.clarify_wanted.emit(self._run, row["operator"], row["question"], said)
+            self._workspace.clarify_wanted.emit(self._run, row["operator"], row["question"], said, document)

@@ -119,20 +119,22 @@ class RunQueue(QObject):
         known = {"pipeline": pipeline, "input": given, "kind": "build", "options": dict(options)}
         self._edit("queue.add", added, **known)
 
-    def clarify(self, run: str, operator: str, question: str, said: str) -> None:
-        """Keep what a person says that a question of a run means, and ask it again, now or when it is its turn."""
+    def clarify(self, run: str, operator: str, question: str, said: str, document: str = "") -> None:
+        """Keep what a person says that a question of a run means, and ask it again, now or when it is its turn.
+
+        `document` is the file name of the one document for which it is said, "" for all.
+        """
         going = self.current if self._space.job.run_id == run else 0
         of_run = next((entry["id"] for entry in self.entries if entry["run_id"] == run), going)
 
-        def added(entries: list[dict[str, Any]]) -> None:
-            self._take(entries)
-            waiting = next((entry for entry in reversed(entries) if entry["state"] == "waiting"), None)
-            begun = waiting is not None and self.start(waiting["id"])
+        def clarified(told: dict[str, Any]) -> None:
+            self._take(told["queue"])
+            begun = self.start(told["entry"])
             how = "is asked again now" if begun else "is asked again when what goes on has ended"
             self._space.said.emit(f"{question} {how}. All other answers are kept.", "")
 
         known = {"run": run, "operator": operator, "question": question, "said": said, "entry": of_run}
-        self._edit("queue.clarify", added, **known)
+        self._edit("queue.clarify", clarified, **known, document=document)
 
     def remove(self, id: int) -> None:
         """Take an entry off; not the one that goes on."""
@@ -171,24 +173,24 @@ class RunQueue(QObject):
         self.entries = entries
         self.changed.emit()
 
-    def _edit(self, query: str, then: Callable[[list[dict[str, Any]]], None] | None = None, **given: Any) -> None:
+    def _edit(self, query: str, then: Callable[[Any], None] | None = None, **given: Any) -> None:
         """Change the queue. The worker answers edits in order: the last answer has them all, one before lacks some.
 
-        `then` gets the queue with this edit, while the case is the same.
+        `then` gets what the worker answers, the queue with this edit, while the case is the same.
         """
         case = given.setdefault("case", self._space.case)
         self._edits += 1
         self._unanswered += 1
 
-        def answered(entries: list[dict[str, Any]]) -> None:
+        def answered(told: Any) -> None:
             self._unanswered -= 1
             is_here = case == self._space.case
             if not self._unanswered and is_here:
-                self._take(entries)
+                self._take(told["queue"] if isinstance(told, dict) else told)
             elif not self._unanswered:
                 self.load()
             if then is not None and is_here:
-                then(entries)
+                then(told)
 
         def refused(message: str, advice: str) -> None:
             self._unanswered -= 1

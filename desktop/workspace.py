@@ -45,7 +45,7 @@ class Workspace(QObject):
     """A pipeline file is to be improved: its path, the documents (as `--input`), other keys of the command `build`."""
     run_wanted = Signal(str)
     """Somebody wants a pipeline file to be run on the open case."""
-    clarify_wanted = Signal(str, str, str, str)
+    clarify_wanted = Signal(str, str, str, str, str)
     """A person says what a question means, and it is to be asked again: run, operator, name of the question, what."""
     results_wanted = Signal(str)
     """Somebody wants to see the results of a run, by its id."""

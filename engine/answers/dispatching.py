@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine.answers.contract import Answer, Item, Shape, Status
+from engine.answers.contradicting import contradict
 from engine.answers.pointing import Pointer
-from engine.answers.specs import identity_of
 
 Move = Literal["ship", "widen", "reread", "not_found", "clarify", "conflict"]
 
@@ -34,8 +34,13 @@ class Situation:
 
     @property
     def is_incomplete(self) -> bool:
-        """Say whether there is more than was found: as code saw it, or else as the model says."""
-        return self.strong is False or self.answer.says_incomplete
+        """Say whether there is more than was found: as code saw it; where it could not tell, as the model says."""
+        return self.strong is False or (self.strong is None and self.answer.says_incomplete)
+
+    @property
+    def may_be_more(self) -> bool:
+        """Say whether looking further promises something: as code saw it, or as the model says."""
+        return self.is_incomplete or self.answer.says_incomplete
 
     @property
     def question_back(self) -> str:
@@ -61,7 +66,7 @@ def dispatch(seen: Situation) -> Move:
         return "clarify" if seen.question_back else "not_found"
     if rivals(seen.answer, seen.shape):
         return "conflict"
-    return "widen" if seen.is_incomplete and seen.can_widen else "ship"
+    return "widen" if seen.may_be_more and seen.can_widen else "ship"
 
 
 def status_of(seen: Situation) -> Status:
@@ -80,14 +85,8 @@ def rivals(answer: Answer, shape: Shape) -> tuple[Item, ...]:
     """
     if shape not in ("single", "nested"):
         return ()
-    distinct: dict[str, Item] = {}
+    distinct: list[Item] = []
     for item in answer.best:
-        mine = identity_of(item.value)
-        if not any(_within(mine, other) for other in distinct):
-            distinct[mine] = item
-    return tuple(distinct.values()) if len(distinct) > 1 else ()
-
-
-def _within(one: str, other: str) -> bool:
-    """Say whether one text is the other, or a part of it: 'Acme' and 'Acme Corporation' are no contradiction."""
-    return f" {one} " in f" {other} " or f" {other} " in f" {one} "
+        if all(contradict(item.value, other.value) for other in distinct):
+            distinct.append(item)
+    return tuple(distinct) if len(distinct) > 1 else ()

@@ -16,10 +16,18 @@ from engine.evidence.normalise import plain, words
 REACH = 6
 """Lines behind the last one cited, in which a pointer still belongs to the answer."""
 
+_TARGET = r"(?:the\s+)?(?P<target>[^()\[\].;:,]{1,60}?)"
+_PLACES = r"(?:sections?|articles?|annex(?:es)?|appendix|appendices|schedules?|exhibits?|pages?)\s+[\w.-]{0,8}\w"
+_LISTED = r"(?:listed|set\s+out|set\s+forth|found|contained|described|named|given)"
+_MORE = r"(?:more|further|additional|other|others|the\s+rest|the\s+remaining|the\s+others)"
 _POINTS = re.compile(
-    r"\b(?:continued|continues|cont['’]?d\.?)\s+(?:in|on|at|under)\s+(?:the\s+)?(?P<target>[^()\[\].;:,]{1,60})",
+    rf"\b(?:continued|continues|cont['’]?d\.?)\s+(?:in|on|at|under)\s+{_TARGET}\s*(?:[()\[\].;:,]|$)"
+    rf"|\bsee\s+(?:also\s+)?(?P<seen>{_PLACES})\s+for\s+{_MORE}\b"
+    rf"|\b{_MORE}\s+(?:[\w-]+\s+){{0,4}}(?:is|are)\s+{_LISTED}\s+in\s+(?P<listed>{_PLACES})",
     re.IGNORECASE,
 )
+"""Continued there; see there for more; further exclusions are listed there."""
+
 _PAGE = re.compile(r"page\s+(?P<number>\d+)", re.IGNORECASE)
 _NEXT = re.compile(r"(?:next|following)\s+page|reverse|back", re.IGNORECASE)
 
@@ -48,7 +56,7 @@ def pointer_of(shown: Shown, items: Sequence[Item], page_of: Callable[[int], int
         if not spans[0].first <= number <= max(span.last for span in spans) + REACH:
             continue
         found = _POINTS.search(lines[number])
-        target = found["target"].strip() if found else ""
+        target = next((part.strip() for part in found.groups() if part), "") if found else ""
         if not target or _NEXT.match(target):
             continue
         others = [(line, text) for line, text in lines.items() if line != number]

@@ -1,4 +1,7 @@
-"""What a model replies with: items, evidence before value, and then the signals; as a schema and in words."""
+"""What a model replies with: items, evidence before value, and then the signals; as a schema and in words.
+
+Most signals of the rich contract are asked for in a further turn, when the items are there.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import Any
 
 from engine.answers.contract import Contract, Shape
 from engine.answers.shown import Shown
-from engine.answers.signals import CustomSignal, signal_schemas
+from engine.answers.signals import CustomSignal, later_schemas, signal_schemas
 from engine.answers.specs import MOST_CELLS, Spec, closed_object, describe_spec, schema_of_spec, spec_of
 from engine.plan.frozen import FrozenMap
 from engine.values.base import ValueType
@@ -30,7 +33,7 @@ LONGEST_QUOTE = 300
 class Form:
     """What one question's answer looks like. `most` bounds the items; `quote`: each span is checked by its words.
 
-    `reply_tokens` is how long the reply may be.
+    `reply_tokens` is how long the reply may be; `is_claimed`: the model says of its values how it came by them.
     """
 
     type: ValueType
@@ -41,6 +44,7 @@ class Form:
     quote: bool = False
     most: int = 40
     reply_tokens: int = 2048
+    is_claimed: bool = False
 
     @property
     def spec(self) -> Spec:
@@ -69,14 +73,38 @@ class Form:
                     "items": item_schema(self.spec, shown, quote=self.quote, is_tree=self.shape == "tree"),
                     "maxItems": self.most_items,
                 },
-                **signal_schemas(self.contract, self.signals),
+                **self._signals(),
             }
         )
 
     def told_signals(self) -> list[tuple[str, str]]:
-        """List the signals with the words that the pipeline asks for them in; "" where the prompt has words for it."""
+        """List the signals behind the items with the words that the pipeline asks for them in.
+
+        "" where the prompt has words for it.
+        """
+        return self._told(self._signals())
+
+    def later_signals(self) -> list[tuple[str, str]]:
+        """List the signals that are asked for when the items are there, as `told_signals` does; none for most."""
+        return self._told(self._later())
+
+    def later_schema(self) -> dict[str, Any]:
+        """Build the JSON Schema of the reply that tells these."""
+        return closed_object(self._later())
+
+    def later_words(self) -> str:
+        """Describe it on one line."""
+        return "{" + ", ".join(f'"{name}": {_described(schema)}' for name, schema in self._later().items()) + "}"
+
+    def _signals(self) -> dict[str, Mapping[str, Any]]:
+        return signal_schemas(self.contract, self.signals, is_claimed=self.is_claimed)
+
+    def _later(self) -> dict[str, Mapping[str, Any]]:
+        return later_schemas(self.contract, self.signals, is_claimed=self.is_claimed)
+
+    def _told(self, schemas: Mapping[str, Any]) -> list[tuple[str, str]]:
         own = {name: signal.prompt.strip() for name, signal in self.signals.items()}
-        return [(name, own.get(name, "")) for name in signal_schemas(self.contract, self.signals)]
+        return [(name, own.get(name, "")) for name in schemas]
 
     def words(self) -> str:
         """Describe the reply on one line."""
@@ -85,9 +113,7 @@ class Form:
         level = ', "level": integer' if self.shape == "tree" else ""
         item = f'{{{spans}{level}, "value": {describe_spec(self.spec)}}}'
         headers = '"headers": [text, ...], ' if self.has_free_headers else ""
-        more = "".join(
-            f', "{name}": {_described(s)}' for name, s in signal_schemas(self.contract, self.signals).items()
-        )
+        more = "".join(f', "{name}": {_described(schema)}' for name, schema in self._signals().items())
         return f'{{{headers}"items": [{item}, ...]{more}}}'
 
 

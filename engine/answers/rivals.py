@@ -1,20 +1,21 @@
-"""Other dates that could be the answer to a question that was answered with one: found by code, for a model to judge.
+"""Other values that could be the answer to a question: found by code, for a model to judge.
 
-A small model takes the first date that fits and stops. Code reads all dates of the lines shown; those on lines that
-share a word with the question, as the answer's own line does, are worth a look each.
+A small model takes the first day or sum that fits and stops, or takes none. Code reads all days, or all sums of money,
+of the lines shown; those on lines that share a word with the question are worth a look each.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from engine.answers.contract import Item
+from engine.answers.contradicting import contradict, same_unit
 from engine.answers.shown import Shown
-from engine.answers.specs import identity_of
 from engine.evidence.normalise import plain, words
 from engine.values.base import ValueType
-from engine.values.day_mentions import day_mentions
 
 MOST_LOOKED_AT = 2
 """Other values that are judged, those first whose lines share most words with the question."""
@@ -23,31 +24,107 @@ _STEM = 5
 """Letters by which words are compared: "effect" and "effective" are one."""
 
 _SHORTEST = 4
-_SAYS_NOTHING = frozenset({"what", "which", "when", "where", "does", "this", "that", "date", "dates", "with", "from"})
+_SAYS_NOTHING = frozenset(
+    {"what", "which", "when", "where", "does", "this", "that", "date", "dates", "with", "from"}
+    | {"much", "many", "amount", "amounts"}
+)
+_CLAUSE_END = re.compile(r"[,;.()](?:\s|$)|\s(?:and|or|plus)\s")
+_LABEL = re.compile(r"^\W*(?P<label>[^:]{2,60}):")
 
 
-def other_values(kind: ValueType, question: str, shown: Shown, items: Sequence[Item]) -> Iterator[Mapping[str, Any]]:
-    """Yield other values that the lines hold, each as an item that a model could have written; whole days alone.
+@dataclass(frozen=True, slots=True)
+class Rival:
+    """Another value, as an item that a model could have written.
 
-    Nothing where the answer's own lines share no word with the question: then the words do not tell what is meant.
+    `is_named_alike`: it stands behind the same label as the answer, as in `Effective date: ...`.
     """
-    if kind.name != "date" or not items:
-        return
+
+    written: Mapping[str, Any]
+    is_named_alike: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Mention:
+    piece: int
+    line: str
+    begin: int
+    written: str
+    value: Any
+
+
+def rival_values(kind: ValueType, question: str, shown: Shown, items: Sequence[Item]) -> list[Rival]:
+    """List other values that the lines hold and that contradict the answer, if they are it.
+
+    Only on lines that share a word with the question as the answer's own lines do: where these share none, the words do
+    not tell what is meant, and there are no rivals.
+    """
+    if not items:
+        return []
+    shared = _stems(question) & _stems(" ".join(item.snippet for item in items))
+    labels = {label for item in items for line in item.snippet.splitlines() if (label := _label(plain(line)))}
+    mentions = list(_mentions(kind, shown))
+    known = [_in_full(item, mentions) for item in items]
+    found: list[tuple[tuple[bool, int, int], Rival]] = []
+    for mention in mentions:
+        weight = len(shared & _stems(mention.line))
+        if not weight or not all(contradict(mention.value, one) and same_unit(mention.value, one) for one in known):
+            continue
+        known.append(mention.value)
+        is_named = _label(mention.line[: mention.begin]) in labels
+        found.append(((not is_named, -weight, mention.piece), Rival(_written(shown, mention), is_named)))
+    return [rival for _, rival in sorted(found, key=lambda one: one[0])[:MOST_LOOKED_AT]]
+
+
+def likely_values(kind: ValueType, question: str, shown: Shown) -> list[Rival]:
+    """List values that may be the answer where the model gave none: those on lines with most words of the question.
+
+    The line before counts, too: a label may stand above its value.
+    """
     asked = _stems(question)
-    shared = asked & _stems(" ".join(item.snippet for item in items))
-    known = {identity_of(item.value) for item in items}
-    found: list[tuple[int, int, str]] = []
+    known: list[Any] = []
+    found: list[tuple[int, int, Rival]] = []
+    for mention in _mentions(kind, shown):
+        before = shown.snippet([range(mention.piece - 1, mention.piece)]) if mention.piece - 1 in shown.pieces else ""
+        weight = 2 * len(asked & _stems(mention.line)) + len(asked & _stems(plain(before)))
+        if weight and all(contradict(mention.value, one) for one in known):
+            known.append(mention.value)
+            found.append((-weight, mention.piece, Rival(_written(shown, mention))))
+    return [rival for *_, rival in sorted(found, key=lambda one: one[:2])[:MOST_LOOKED_AT]]
+
+
+def _mentions(kind: ValueType, shown: Shown) -> Iterator[_Mention]:
     for piece in sorted(shown.pieces):
-        text = plain(shown.snippet([range(piece, piece + 1)]))
-        weight = len(shared & _stems(text))
-        for day in day_mentions(text) if weight else ():
-            identity = identity_of(kind.cell(text[day.begin : day.end]))
-            if day.is_whole and identity not in known:
-                known.add(identity)
-                found.append((-weight, piece, text[day.begin : day.end]))
-    for _, piece, written in sorted(found)[:MOST_LOOKED_AT]:
-        number = shown.text.first_number + piece
-        yield {"spans": [{"line_start": number, "line_end": number}], "value": written}
+        line = plain(shown.snippet([range(piece, piece + 1)]))
+        for begin, end in kind.mentions(line):
+            told = kind.cell(line[begin:end])
+            yield _Mention(piece, line, begin, line[begin:end].strip(), _with_unit(kind, line[begin:], told))
+
+
+def _in_full(item: Item, mentions: Sequence[_Mention]) -> Any:
+    """Return the value of an item as its lines have it: a model may leave out what a sum is for."""
+    own = (m.value for m in mentions if m.line.strip() in plain(item.snippet) and not contradict(m.value, item.value))
+    return next(own, item.value)
+
+
+def _with_unit(kind: ValueType, text: str, told: Any) -> Any:
+    """Read what a sum is for, too, if that follows it: `USD 100 a month`."""
+    if not isinstance(told, Mapping) or "unit" not in told:
+        return told
+    length = len(told["original"])
+    behind = _CLAUSE_END.split(text[length:], maxsplit=1)[0]
+    wide = kind.cell(text[:length] + behind)
+    return {**told, "unit": wide["unit"]} if wide["value"] == told["value"] else told
+
+
+def _written(shown: Shown, mention: _Mention) -> Mapping[str, Any]:
+    number = shown.text.first_number + mention.piece
+    return {"spans": [{"line_start": number, "line_end": number}], "value": mention.written}
+
+
+def _label(text: str) -> frozenset[str]:
+    """Return the words of what stands before a colon at the head of a line; nothing where there is none."""
+    found = _LABEL.match(text)
+    return frozenset(_stems(found["label"])) if found else frozenset()
 
 
 def _stems(text: str) -> set[str]:

@@ -1,7 +1,7 @@
 """What a model is asked to say beside its answer: of the answer, and of the passages, for the pipeline to act on.
 
 The fields of AnswerBase (section 2.3 of the article) in an order that suits small models: what was seen before what is
-concluded of it. The words that ask for each are in the prompt `answers/signals`.
+concluded of it. The words that ask for each are in the prompts `answers/answer` and `answers/signals`.
 """
 
 from __future__ import annotations
@@ -33,6 +33,9 @@ RICH: Mapping[str, Mapping[str, Any]] = {
 }
 """The signals of the rich contract and what the model may write for each."""
 
+CLAIM = "extraction_method"
+"""What the model says of how it came by its values."""
+
 MINIMAL = ("complete_answer_found",)
 """Those that the minimal contract asks for: what code cannot find out, and the dispatch needs."""
 
@@ -56,7 +59,30 @@ class CustomSignal:
         return field
 
 
-def signal_schemas(contract: Contract, custom: Mapping[str, CustomSignal]) -> dict[str, Mapping[str, Any]]:
-    """List the signals a contract asks for, in the order in which they are written; the pipeline's own come first."""
+def signal_schemas(
+    contract: Contract, custom: Mapping[str, CustomSignal], *, is_claimed: bool = False
+) -> dict[str, Mapping[str, Any]]:
+    """List the signals written behind the items, in their order; the pipeline's own come first.
+
+    With `is_claimed`, the items are checked by what the model says of their method (where computed values may ship).
+    """
+    own: dict[str, Mapping[str, Any]] = {}
+    if contract == "minimal":
+        own = {name: signal.json_schema() for name, signal in custom.items()}
+    claim = (CLAIM,) if contract == "rich" and is_claimed else ()
+    return own | {name: RICH[name] for name in (*MINIMAL, *claim)}
+
+
+def later_schemas(
+    contract: Contract, custom: Mapping[str, CustomSignal], *, is_claimed: bool = False
+) -> dict[str, Mapping[str, Any]]:
+    """List the signals that the rich contract asks for when the items are there; none for the minimal one.
+
+    A small model that has to think of eleven things beside its answer answers worse: so the items are those of the
+    minimal contract, to the letter.
+    """
+    if contract == "minimal":
+        return {}
     own: dict[str, Mapping[str, Any]] = {name: signal.json_schema() for name, signal in custom.items()}
-    return own | {name: RICH[name] for name in (RICH if contract == "rich" else MINIMAL)}
+    before = signal_schemas(contract, custom, is_claimed=is_claimed)
+    return own | {name: schema for name, schema in RICH.items() if name not in before}

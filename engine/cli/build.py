@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
 import typer
 from rich.table import Table
 
+from engine.cli.build_options import (
+    AgentModelOption,
+    CaseOption,
+    JsonEventsOption,
+    MinutesOption,
+    ModelOption,
+    OutOption,
+    PipelineArgument,
+    PolicyOption,
+    ReportOption,
+    SampleOption,
+    SeedOption,
+    ValidatorOption,
+)
 from engine.cli.build_watch import BuildWatch, choose_build_watch
 from engine.cli.console import counted, messages, output, span_text, styled, visible
 from engine.cli.interrupting import run_interruptible
@@ -45,54 +56,25 @@ new_agents: NewAgents = agents_over
 
 @app.command()
 def build(  # noqa: PLR0913, PLR0917 - one parameter per option
-    pipeline: Annotated[Path, typer.Argument(metavar="PIPELINE", help="The pipeline file (YAML).", show_default=False)],
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="FILE", help="Where the chosen pipeline is written (.yaml).")
-    ],
+    pipeline: PipelineArgument,
+    out: OutOption,
     input: InputOption = None,
-    case: Annotated[
-        Path | None,
-        typer.Option("--case", metavar="FILE", help="The case file; PIPELINE's name with .redwell if not given."),
-    ] = None,
-    minutes: Annotated[
-        float, typer.Option("--minutes", metavar="N", help="The whole build takes no longer than so many minutes.")
-    ] = MINUTES,
-    sample: Annotated[
-        int, typer.Option("--sample", metavar="N", min=1, help="Documents on which plans are tried.")
-    ] = USUAL_ROWS,
-    policy: Annotated[
-        str,
-        typer.Option(
-            "--policy",
-            metavar="POLICY",
-            help='Which plan is chosen: best, fastest (of those as good as yours), or "within-minutes N" for a run '
-            "over all documents.",
-        ),
-    ] = "best",
-    validator: Annotated[
-        Path | None,
-        typer.Option("--validator", metavar="FILE", help="Criteria of your own, by operator (see docs/optimizer.md)."),
-    ] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option("--report", metavar="FILE", help="Write what was tried and why (.html, and .json beside it)."),
-    ] = None,
-    model: Annotated[
-        str, typer.Option("--model", metavar="NAME", help="A model in place of those that the pipeline names.")
-    ] = "",
-    agent_model: Annotated[
-        str, typer.Option("--agent-model", metavar="NAME", help="Who proposes and judges; the pipeline's if not given.")
-    ] = "",
-    seed: Annotated[int, typer.Option("--seed", min=0, metavar="N", help="Another draw of documents.")] = 0,
+    case: CaseOption = None,
+    minutes: MinutesOption = MINUTES,
+    sample: SampleOption = USUAL_ROWS,
+    policy: PolicyOption = "best",
+    validator: ValidatorOption = None,
+    report: ReportOption = None,
+    model: ModelOption = "",
+    agent_model: AgentModelOption = "",
+    seed: SeedOption = 0,
     ocr: OcrOption = "auto",
     workers: WorkersOption = None,
     password: PasswordOption = None,
     trust_code: TrustOption = False,
     allow_host: AllowHostOption = None,
     quiet: QuietOption = False,
-    json_events: Annotated[
-        bool, typer.Option("--json-events", help="Write events to stdout as JSON lines, in place of the summary.")
-    ] = False,
+    json_events: JsonEventsOption = False,
 ) -> None:
     """Rewrite a pipeline until it reads better, on a sample of your own documents, without labels.
 

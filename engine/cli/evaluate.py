@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
 
 import typer
 
 from engine.cli.evaluate_build import BuildOrder
 from engine.cli.evaluate_case import evaluate_case
+from engine.cli.evaluate_options import (
+    BuildMinutesOption,
+    BuildOption,
+    DataOption,
+    DocumentsOption,
+    JsonOption,
+    KeepOption,
+    ModelOption,
+    OptimisedOption,
+    PipelineOption,
+    SampleCaseOption,
+    SeedsOption,
+    SplitOption,
+    TemperatureOption,
+    WhatArgument,
+)
 from engine.cli.evaluate_task import TaskJob, evaluate_task
 from engine.cli.local_models import LocalModels
 from engine.cli.options import TrustOption
@@ -28,56 +43,20 @@ new_models: NewModels = LocalModels
 
 @app.command()
 def evaluate(  # noqa: PLR0913, PLR0917 - one parameter per option
-    what: Annotated[
-        str,
-        typer.Argument(
-            metavar="TASK|FOLDER",
-            help="A task of the paper (contracts, reviews, casefiles, reactions, police), or a sample case: a folder "
-            "with pipelines (*.yaml), records and gold.json.",
-            show_default=False,
-        ),
-    ],
-    data: Annotated[
-        Path | None, typer.Option("--data", metavar="FOLDER", help="The task's data, where they are elsewhere.")
-    ] = None,
-    optimised: Annotated[
-        Path | None,
-        typer.Option("--optimised", metavar="FILE", help="Run this pipeline too, beside the task's own."),
-    ] = None,
-    build: Annotated[
-        bool, typer.Option("--build", help="Find an optimised pipeline first, on documents that are not scored.")
-    ] = False,
-    minutes: Annotated[
-        float | None,
-        typer.Option("--minutes", metavar="N", help="Of --build: it takes no longer than so many; 20 if not given."),
-    ] = None,
-    pipeline: Annotated[
-        Path | None, typer.Option("--pipeline", metavar="FILE", help="A pipeline in place of the task's own.")
-    ] = None,
-    seeds: Annotated[int, typer.Option("--seeds", min=1, help="Run each pipeline so often.")] = 3,
-    temperature: Annotated[
-        float | None,
-        typer.Option(
-            "--temperature",
-            min=0,
-            help="Of all runs; if not given, the pipeline's own, or 0.3 for several seeds of a pipeline at 0.",
-            show_default=False,
-        ),
-    ] = None,
-    split: Annotated[
-        Literal["dev", "sample"], typer.Option("--split", help="The documents that are scored, or those to build on.")
-    ] = "dev",
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Where the JSON goes; eval-TASK.json if not given.")
-    ] = None,
-    keep: Annotated[
-        Path | None, typer.Option("--keep", metavar="FOLDER", help="Keep the task's cases here, and go on from them.")
-    ] = None,
-    case: Annotated[
-        Path | None,
-        typer.Option("--case", metavar="FILE", help="Of a sample case: keep its case here and use its replies."),
-    ] = None,
-    model: Annotated[str, typer.Option("--model", metavar="NAME", help="A model in place of the pipelines' own.")] = "",
+    what: WhatArgument,
+    data: DataOption = None,
+    optimised: OptimisedOption = None,
+    build: BuildOption = False,
+    minutes: BuildMinutesOption = None,
+    pipeline: PipelineOption = None,
+    seeds: SeedsOption = 3,
+    temperature: TemperatureOption = None,
+    split: SplitOption = "dev",
+    documents: DocumentsOption = None,
+    out: JsonOption = None,
+    keep: KeepOption = None,
+    case: SampleCaseOption = None,
+    model: ModelOption = "",
     trust_code: TrustOption = False,
 ) -> None:
     """Run pipelines and print how well they do (docs/evaluation.md).
@@ -92,7 +71,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 - one parameter per option
         return
     if case is not None:
         raise UsageError("--case belongs to a sample case", advice="Give --keep FOLDER to keep the cases of a task.")
-    task = load_task(what)
+    task = load_task(what) if documents is None else load_task(what).fewer(split, documents)
     _check_build(build=build, minutes=minutes, optimised=optimised)
     found = out or Path(f"eval-{task.name}.json")
     pipelines = [("as written", pipeline or task.pipeline), *([("optimised", optimised)] if optimised else [])]

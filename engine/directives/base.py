@@ -63,13 +63,23 @@ class Facts:
 
     `context_tokens` is the model's context, prompt and reply together; `models` the other models that may be asked, the
     best first. `field_tokens` says how long the text in a field typically is. `source_fields` are the fields of
-    datasets of which the plan does not tell them.
+    datasets of which the plan does not tell them. `answers` says of each field of the answers that were seen how they
+    look, by its path without numbers (`clauses.text_span`).
     """
 
     context_tokens: int = 8192
     models: tuple[str, ...] = ()
     field_tokens: Mapping[str, int] = FrozenMap({})
     source_fields: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: FrozenMap({}))
+    answers: Mapping[str, AnswersSeen] = field(default_factory=lambda: FrozenMap({}))
+
+
+@dataclass(frozen=True, slots=True)
+class AnswersSeen:
+    """How the texts look that were answered in one field: the share that stands word for word in a text, and words."""
+
+    verbatim: float
+    words: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,6 +128,10 @@ class Directive(ABC, Generic[P]):
     @abstractmethod
     def default_params(self, match: Match, plan: Plan, facts: Facts) -> P:
         """Fill the parameters in from templates and arithmetic, without a model."""
+
+    def variants(self, match: Match, plan: Plan, facts: Facts) -> Sequence[P]:
+        """Return the parameters worth trying without a model, the most promising first: other sizes, other words."""
+        return (self.default_params(match, plan, facts),)
 
     @abstractmethod
     def apply(self, plan: Plan, match: Match, params: P) -> Plan:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from engine.language.schema import Enum, Field, ListOf, Nullable, Quote, Record, Schema, Type
@@ -17,7 +18,7 @@ FEWEST_KINDS = 4
 KINDS_TOGETHER = 3
 MOST_PARTS = 8
 
-_ENTRY = re.compile(r"^[ \t]*(?:\d{1,3}[.)]|[-*•])[ \t]+(?P<kind>[^\n{}]{2,200})$", re.MULTILINE)
+_ENTRY = re.compile(r"^[ \t]*(?:\d{1,3}[.)]|[-*•])[ \t]+(?P<kind>[^\n{}]{2,1000})$", re.MULTILINE)
 
 
 def even_parts(names: Sequence[T], most: int) -> list[tuple[T, ...]]:
@@ -74,9 +75,9 @@ def without_kinds(text: str, left_out: Collection[str]) -> str:
     return re.sub(r"\0\n?", "", kept)
 
 
-def grouped(kinds: Sequence[str]) -> list[tuple[str, ...]]:
-    """Divide kinds into groups of about three, at most eight groups."""
-    return even_parts(kinds, min(MOST_PARTS, math.ceil(len(kinds) / KINDS_TOGETHER)))
+def grouped(kinds: Sequence[str], most: int = MOST_PARTS) -> list[tuple[str, ...]]:
+    """Divide kinds into groups of about three, at most so many groups."""
+    return even_parts(kinds, min(most, math.ceil(len(kinds) / KINDS_TOGETHER)))
 
 
 def choices_of_items(kind: Type) -> tuple[str, tuple[str, ...]]:
@@ -87,6 +88,22 @@ def choices_of_items(kind: Type) -> tuple[str, tuple[str, ...]]:
         if isinstance(inner, Enum) and len(inner.values) >= FEWEST_KINDS:
             return field.name, tuple(map(str, inner.values))
     return "", ()
+
+
+def only_kinds(kind: Type, chosen: Sequence[str]) -> Type:
+    """Return the type of records whose kind is one of those chosen; the type as it is where none are."""
+    named, choices = choices_of_items(kind)
+    kept = tuple(choice for choice in choices if choice in chosen)
+    if not kept or not isinstance(kind, Record):
+        return kind
+    fields = tuple(replace(f, type=_narrowed(f.type, kept)) if f.name == named else f for f in kind.fields)
+    return replace(kind, fields=fields)
+
+
+def _narrowed(kind: Type, kept: tuple[str, ...]) -> Type:
+    if isinstance(kind, Nullable):
+        return replace(kind, inner=_narrowed(kind.inner, kept))
+    return Enum(tuple(kept))
 
 
 def renamed_field(field: Field, name: str) -> Field:

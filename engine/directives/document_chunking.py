@@ -24,18 +24,29 @@ from engine.directives.prompt_checks import ProposedPrompt
 from engine.directives.proposals import a_number, a_prompt, an_object, one_of
 from engine.directives.rereading import reading
 from engine.directives.splicing import spliced, without_fields
-from engine.directives.wording import with_note
-from engine.language.template_text import rename_fields
+from engine.directives.wording import with_note, worded
+from engine.language.template_text import field_place, rename_fields, replace_places, static_text
 from engine.language.templates import Template
 from engine.operators.filter import Filter
 from engine.operators.gather import Gather
 from engine.operators.map import Map
 from engine.operators.reduce import Reduce
 from engine.operators.split import Split
-from engine.optimizer.heuristics import MOST_NEXT, MOST_PREVIOUS, chunk_sizes, windows
+from engine.optimizer.heuristics import MOST_NEXT, MOST_PREVIOUS, Window, chunk_sizes, windows
 from engine.plan.frozen import FrozenMap
 from engine.plan.node import Node
 from engine.plan.plan import Plan
+
+SHORTEST = 800
+"""Tokens of a text from which on it is cut."""
+
+SMALLEST = 300
+"""Tokens of a chunk: a shorter one says nothing by itself."""
+
+LONG_INSTRUCTIONS = 0.5
+"""Of a chunk's tokens: instructions that are longer are read once, before the chunk, and not again behind each."""
+
+CHARACTERS_PER_TOKEN = 4
 
 PROMPT_AND_REPLY = 0.25
 """Of the context, what is left for instructions and reply beside the chunks that a prompt shows."""
@@ -82,10 +93,11 @@ class DocumentChunking(Directive[ChunkingParams]):
 
     def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
-        sizes = chunk_sizes(facts.context_tokens)
+        texts = _texts(plan, match.place, facts)
+        sizes = _sizes(texts[0], facts)
         merges = _merges(row_node(plan, match))
         return an_object(
-            split_key=one_of(_texts(plan, match.place, facts)),
+            split_key=one_of(texts),
             chunk_tokens=a_number(sizes[0], sizes[-1]),
             previous=a_number(0, MOST_PREVIOUS),
             following=a_number(0, MOST_NEXT),
@@ -96,22 +108,30 @@ class DocumentChunking(Directive[ChunkingParams]):
 
     def default_params(self, match: Match, plan: Plan, facts: Facts) -> ChunkingParams:
         """Take the smallest chunks with one before each, the user's prompt, and a merge prompt where one is needed."""
-        node = row_node(plan, match)
         key = _texts(plan, match.place, facts)[0]
-        split = splitting(Names.of(plan, match).cut, key, chunk_sizes(facts.context_tokens)[0])
-        tokens = split.num_tokens or 1
+        tokens = _sizes(key, facts)[0]
         room = round(facts.context_tokens * (1 - PROMPT_AND_REPLY))
         window = windows(facts.field_tokens.get(key, 4 * tokens), tokens, room)[:2][-1]
+        return self._params(match, plan, key, tokens, window)
+
+    def variants(self, match: Match, plan: Plan, facts: Facts) -> Sequence[ChunkingParams]:
+        """Take the smallest chunks alone, the default, and the next larger ones alone."""
+        key = _texts(plan, match.place, facts)[0]
+        sizes = _sizes(key, facts)
+        alone = [self._params(match, plan, key, tokens, Window(0, 0)) for tokens in sizes[:2]]
+        return (alone[0], self.default_params(match, plan, facts), *alone[1:])
+
+    def _params(self, match: Match, plan: Plan, key: str, tokens: int, window: Window) -> ChunkingParams:
+        node = row_node(plan, match)
+        split = splitting(Names.of(plan, match).cut, key, tokens)
         assert node.prompt is not None  # unreadable_prompt
         merge = "code" if isinstance(node, Filter) else default_merge(_answer(node))
-        prompt = rename_fields(node.prompt, {key: f"{split.chunk_key}_rendered"})
-        noted = with_note(prompt, "note_part", with_context=True, decides=isinstance(node, Filter))
         return ChunkingParams(
             split_key=key,
             chunk_tokens=tokens,
             previous=window.previous,
             following=window.following,
-            prompt=noted.text,
+            prompt=_part_prompt(node, split, window),
             merge=merge,
             merge_prompt="" if isinstance(node, Filter) else merge_prompt(_kept(node), merge),
         )
@@ -165,6 +185,29 @@ class DocumentChunking(Directive[ChunkingParams]):
         return spliced(plan, match, nodes)
 
 
+def _sizes(key: str, facts: Facts) -> tuple[int, ...]:
+    """Return sizes of chunks, the smallest first: shares of the context, or of the document where it is shorter."""
+    if key not in facts.field_tokens:
+        return chunk_sizes(facts.context_tokens)
+    sizes = chunk_sizes(min(facts.context_tokens, max(SHORTEST, facts.field_tokens[key])))
+    return tuple(size for size in sizes if size >= SMALLEST) or sizes[-1:]
+
+
+def _part_prompt(node: Map | Filter, split: Split, window: Window) -> str:
+    """Write the user's prompt about a chunk. Instructions that are long beside the chunk come before it: read once."""
+    assert node.prompt is not None  # unreadable_prompt
+    rendered = f"{split.chunk_key}_rendered"
+    prompt = rename_fields(node.prompt, {str(split.split_key): rendered})
+    told = len(static_text(prompt)) // CHARACTERS_PER_TOKEN
+    is_last = told > (split.num_tokens or 1) * LONG_INSTRUCTIONS
+    moved = replace_places(prompt, lambda name: worded("part_below").strip() if name == rendered else None)
+    is_last = is_last and not moved.mentions() & {rendered}
+    noted = with_note(
+        moved if is_last else prompt, "note_part", with_context=window.chunks > 1, decides=isinstance(node, Filter)
+    )
+    return f"{noted.text}\n{worded('part_last', place=field_place(rendered))}" if is_last else noted.text
+
+
 def _cutting(plan: Plan, match: Match, params: ChunkingParams) -> tuple[Split, Gather]:
     names = Names.of(plan, match)
     split = splitting(names.cut, params.split_key, params.chunk_tokens)
@@ -198,9 +241,10 @@ def _merges(node: Map | Filter) -> tuple[Merge, ...]:
 
 
 def _texts(plan: Plan, place: Place, facts: Facts) -> list[str]:
-    """Return the fields that may be cut: texts that are shown, and no chunks already."""
+    """Return the fields that may be cut: texts that are shown, no chunks already, and not short."""
     node = row_node(plan, Match.at(place))
     there = fields_before(plan, place, facts).names
     chunks = {n.chunk_key for n in plan.operators if isinstance(n, Split)}
     chunks |= {n.rendered_key for n in plan.operators if isinstance(n, Gather)}
-    return [t for t in long_texts(plan, place, node, facts) if t not in chunks and f"{t}_chunk" not in there]
+    texts = [t for t in long_texts(plan, place, node, facts) if t not in chunks and f"{t}_chunk" not in there]
+    return [t for t in texts if facts.field_tokens.get(t, SHORTEST) >= SHORTEST]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, cast
 
 from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place, step_of
@@ -30,12 +30,16 @@ _PERSONS = ("officer", "person", "name", "witness", "author", "suspect", "employ
 
 @dataclass(frozen=True, kw_only=True)
 class KeyResolution(Params):
-    """A key that is resolved, the question about two of its values, and whether they are names of persons."""
+    """A key that is resolved, the question about two of its values, and whether they are names of persons.
+
+    `by_odds`: it is not the model's answer that counts but its odds, less its lean to yes or no.
+    """
 
     key: str
     comparison_prompt: str
     persons: bool
     canonical: Canonical
+    by_odds: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,12 +81,22 @@ class DuplicateKeyResolution(Directive[ResolutionParams]):
             comparison_prompt=a_prompt(),
             persons=a_flag(),
             canonical=one_of(("most_common", "longest")),
+            by_odds=a_flag(),
         )
         return an_object(keys=a_list(one, 1, len(keys)))
 
     def default_params(self, match: Match, plan: Plan, facts: Facts) -> ResolutionParams:
         """Resolve every key that may be, names of persons by the rule for them."""
         return ResolutionParams(keys=tuple(_default(key) for key in _keys(plan, match)))
+
+    def variants(self, match: Match, plan: Plan, facts: Facts) -> Sequence[ResolutionParams]:
+        """Ask of keys that are no names whether both are of one kind, too, by the answer and by its odds."""
+        default = self.default_params(match, plan, facts)
+        if all(key.persons for key in default.keys):
+            return (default,)
+        kinds = tuple(key if key.persons else _of_kinds(key) for key in default.keys)
+        odds = tuple(key if key.persons else replace(key, by_odds=True) for key in kinds)
+        return (default, ResolutionParams(keys=kinds), ResolutionParams(keys=odds))
 
     def prompts(self, match: Match, plan: Plan, params: ResolutionParams, facts: Facts) -> Sequence[ProposedPrompt]:
         """Return the questions about two values."""
@@ -128,7 +142,15 @@ def _default(key: str) -> KeyResolution:
         comparison_prompt=worded("compare_keys", key=key.replace("_", " "), first=first, second=second),
         persons=persons,
         canonical="longest" if persons else "most_common",
+        by_odds=False,
     )
+
+
+def _of_kinds(one: KeyResolution) -> KeyResolution:
+    """Ask whether two values are of one kind, where the default asks whether they mean the same."""
+    first, second = (field_place(one.key, side) for side in _PAIR)
+    prompt = worded("compare_kinds", key=one.key.replace("_", " "), first=first, second=second)
+    return replace(one, comparison_prompt=prompt)
 
 
 def _resolving(plan: Plan, node: Reduce, one: KeyResolution) -> Resolve:
@@ -139,6 +161,7 @@ def _resolving(plan: Plan, node: Reduce, one: KeyResolution) -> Resolve:
         schema=Schema((Field(one.key, Scalar("string")),)),
         rules=("person_name",) if one.persons else (),
         canonical=one.canonical,
+        correct_lean="content_free" if one.by_odds else "none",
     )
 
 

@@ -56,8 +56,10 @@ class HeadTail(Directive[HeadTailParams]):
             return Blocked(reason)
         if node.schema and node.schema.has_quotes:
             return Blocked(f"{node.name} quotes from the text, and could quote what is not shown")
-        if not _texts(plan, match, facts):
+        if not (texts := _texts(plan, match, facts)):
             return Blocked(f"the prompt of {node.name} shows no text that could be cut")
+        if facts.field_tokens.get(texts[0], facts.context_tokens) <= facts.context_tokens * (_HEAD_SHARE + _TAIL_SHARE):
+            return Blocked(f"the texts that {node.name} reads are shown whole as it is")
         return match
 
     def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:

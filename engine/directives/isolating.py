@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
@@ -15,6 +16,7 @@ from engine.directives.division import (
     grouped,
     listed_kinds,
     only_fields,
+    only_kinds,
     renamed_field,
     without_kinds,
 )
@@ -36,15 +38,22 @@ from engine.plan.node import Node
 from engine.plan.plan import Plan
 
 MOST_PARTS = 24
+PARTS = 8
+"""Prompts that a list of many kinds is divided among at first."""
+
 _MOST_FIELDS_APART = 6
 
 
 @dataclass(frozen=True, kw_only=True)
 class IsolatedPart(Params):
-    """One of the prompts, and the fields of the answer that it gives; a list may be given by several prompts."""
+    """One of the prompts, and the fields of the answer that it gives; a list may be given by several prompts.
+
+    `kinds` are those of the choices that its items may be of; () for all.
+    """
 
     fields: tuple[str, ...]
     prompt: str
+    kinds: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,24 +94,38 @@ class Isolating(Directive[IsolatingParams]):
     def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
         names = _answer(_map(plan, match)).names
-        part = an_object(fields=a_list(one_of(names), 1, len(names)), prompt=a_prompt())
+        choices = _choices(_map(plan, match))
+        kinds = a_list(one_of(choices), 1, len(choices)) if choices else a_list({"type": "string"}, 0, 0)
+        part = an_object(fields=a_list(one_of(names), 1, len(names)), prompt=a_prompt(), kinds=kinds)
         return an_object(parts=a_list(part, 2, MOST_PARTS))
 
     def default_params(self, match: Match, plan: Plan, facts: Facts) -> IsolatingParams:
         """Ask for each field by itself, or for about three listed kinds at a time."""
+        return self._params(match, plan, PARTS)
+
+    def variants(self, match: Match, plan: Plan, facts: Facts) -> Sequence[IsolatingParams]:
+        """Divide a list of many kinds into more parts, too."""
+        default = self.default_params(match, plan, facts)
+        finer = self._params(match, plan, MOST_PARTS)
+        return (default,) if len(finer.parts) == len(default.parts) else (default, finer)
+
+    def _params(self, match: Match, plan: Plan, most: int) -> IsolatingParams:
         node = _map(plan, match)
         assert node.prompt is not None  # unreadable_prompt
         answer, prompt = _answer(node), node.prompt.text.rstrip()
         if len(runs := answered_together(answer)) > 1:
             groups = [sum(group, ()) for group in even_parts(runs, _MOST_FIELDS_APART)]
-            return IsolatingParams(
-                parts=tuple(IsolatedPart(fields=names, prompt=_of_fields(prompt, answer, names)) for names in groups)
-            )
+            prompts = {names: _of_fields(prompt, answer, names) for names in groups}
+            return IsolatingParams(parts=tuple(IsolatedPart(fields=n, prompt=p, kinds=()) for n, p in prompts.items()))
         field, kinds = _kinds(node)
         return IsolatingParams(
             parts=tuple(
-                IsolatedPart(fields=answer.names, prompt=_of_kinds(prompt, field, group, kinds))
-                for group in grouped(kinds)
+                IsolatedPart(
+                    fields=answer.names,
+                    prompt=_of_kinds(prompt, field, group, kinds),
+                    kinds=tuple(group) if field else (),
+                )
+                for group in grouped(kinds, most)
             )
         )
 
@@ -129,6 +152,9 @@ class Isolating(Directive[IsolatingParams]):
                 found.append(f"parts: no part gives {field.name!r}.")
             if given[field.name] > 1 and not isinstance(field.type, ListOf):
                 found.append(f"parts: only a list may be given by several parts, and {field.name!r} is none.")
+        choices = _choices(_map(plan, match))
+        left = [kind for kind in choices if not any(not p.kinds or kind in p.kinds for p in params.parts)]
+        found += [f"parts: no part gives the kind {kind!r}." for kind in left]
         found += ["parts: two or more are needed."] if len(params.parts) < 2 else []
         found += ["parts: two are the same; each must ask for something else."] if _has_twins(params) else []
         return found
@@ -141,7 +167,8 @@ class Isolating(Directive[IsolatingParams]):
         prompts = []
         for number, part in enumerate(params.parts):
             own = [_own_name(shared, name, number) for name in dict.fromkeys(part.fields)]
-            fields += [renamed_field(_field(node, f), n) for f, n in zip(dict.fromkeys(part.fields), own, strict=True)]
+            types = [_part_of(_field(node, f), part, params) for f in dict.fromkeys(part.fields)]
+            fields += [renamed_field(field, name) for field, name in zip(types, own, strict=True)]
             prompts.append(PromptPart(prompt=Template(part.prompt), output_keys=tuple(own)))
         asking = ParallelMap(
             **keys_of_asking(node),
@@ -152,6 +179,19 @@ class Isolating(Directive[IsolatingParams]):
         )
         joined = _joined(plan, node, shared) if shared else []
         return spliced(plan, match, [asking, *joined])
+
+
+def _part_of(field: Field, part: IsolatedPart, params: IsolatingParams) -> Field:
+    """Return the field of one part: of a list that several give, its own kinds, and twice its share of the items."""
+    givers = sum(field.name in other.fields for other in params.parts)
+    if givers < 2 or not isinstance(field.type, ListOf):
+        return field
+    most = field.type.most and min(field.type.most, math.ceil(2 * field.type.most / givers))
+    return replace(field, type=replace(field.type, most=most, item=only_kinds(field.type.item, part.kinds)))
+
+
+def _choices(node: Map) -> tuple[str, ...]:
+    return choices_of_items(_answer(node).fields[0].type)[1] if len(_answer(node).fields) == 1 else ()
 
 
 def _joined(plan: Plan, node: Map, shared: dict[str, dict[int, str]]) -> list[Node]:
@@ -195,8 +235,9 @@ def _has_twins(params: IsolatingParams) -> bool:
 
 
 def _of_kinds(prompt: str, field: str, group: Sequence[str], kinds: Sequence[str]) -> str:
-    if not field:
-        prompt = without_kinds(prompt, set(kinds) - set(group))
+    listed = {entry: entry.split(":")[0].strip() for entry in listed_kinds(prompt)}
+    left_out = {entry for entry, name in listed.items() if {entry, name} & (set(kinds) - set(group))}
+    prompt = without_kinds(prompt, left_out)
     return worded("isolated_kinds", prompt=prompt.rstrip(), field=field, kinds="; ".join(group))
 
 

@@ -24,6 +24,9 @@ from engine.plan.frozen import FrozenMap
 from engine.plan.node import Node
 from engine.plan.plan import Plan
 
+SHORTEST = 800
+"""Tokens of a text from which on passages of it are chosen."""
+
 PASSAGE_TOKENS = 200
 SMALLEST_PASSAGE, LARGEST_PASSAGE = 50, 2000
 
@@ -70,7 +73,8 @@ def texts(plan: Plan, place: Place, facts: Facts) -> list[str]:
     node = row_node(plan, Match.at(place))
     there = fields_before(plan, place, facts).names
     shown = long_texts(plan, place, node, facts)
-    return [text for text in shown if _is_replaceable(node, text) and f"{text}_chunk" not in there]
+    long = [text for text in shown if facts.field_tokens.get(text, SHORTEST) >= SHORTEST]
+    return [text for text in long if _is_replaceable(node, text) and f"{text}_chunk" not in there]
 
 
 def showing(plan: Plan, match: Match, passages: Passages, choosing: Node, *, dropped: Sequence[str] = ()) -> Plan:

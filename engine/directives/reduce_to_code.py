@@ -19,6 +19,9 @@ from engine.plan.plan import Plan
 _OF_LISTS, _OF_NUMBERS = ("union", "concat", "collect_unique", "collect"), ("count", "sum", "min", "max")
 _OF_ONE = ("most_common", "first", "min", "max")
 
+LONGEST_SOURCE = 30
+"""Tokens of a field that can be a value of the answer: a longer one is a text, of which the answer is to be made."""
+
 _ONLY_A_MODEL = {
     "persist_intermediates": "keeps what a model wrote on the way",
     "save_retriever_output": "keeps what a model was shown",
@@ -138,7 +141,8 @@ def _sources(plan: Plan, match: Match, facts: Facts) -> list[str]:
     there = fields_before(plan, match.place, facts)
     named = sorted(node.prompt.mentions("inputs")) if node.prompt else []
     answered = [f.name for f in _fields(plan, match) if f.name in there.names]
-    return list(dict.fromkeys([*answered, *(n for n in named if n in there.names or there.is_open)]))
+    short = [name for name in named if facts.field_tokens.get(name, 0) <= LONGEST_SOURCE]
+    return list(dict.fromkeys([*answered, *(n for n in short if n in there.names or there.is_open)]))
 
 
 def _functions(kind: Type) -> tuple[str, ...]:

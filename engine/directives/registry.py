@@ -16,7 +16,9 @@ from engine.directives.gleaning_map import GleaningMap
 from engine.directives.gleaning_reduce import GleaningReduce
 from engine.directives.head_tail import HeadTail
 from engine.directives.header_lineage import HeaderLineage
+from engine.directives.held_types import HeldTypes
 from engine.directives.isolating import Isolating
+from engine.directives.located_items import LocatedItems
 from engine.directives.metadata_before_split import MetadataBeforeSplit
 from engine.directives.multi_level_aggregation import MultiLevelAggregation
 from engine.directives.operator_fusion import OperatorFusion
@@ -46,6 +48,8 @@ DIRECTIVES: tuple[AnyDirective, ...] = (
     PreJoining(),
     EvidenceFirst(),
     SecondReading(),
+    HeldTypes(),
+    LocatedItems(),
     ReduceToCode(),
     DeterministicCompression(),
     HeadTail(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -78,6 +78,12 @@ class Task:
     id_field: str = "id"
     tables: Mapping[str, str] = field(default_factory=dict)
     criteria: Path | None = None
+
+    def fewer(self, split: Split, count: int) -> Task:
+        """Return the task with only the first `count` documents in a split."""
+        sample, dev = self.splits.sample, self.splits.dev
+        some = Splits(sample[:count], dev) if split == "sample" else Splits(sample, dev[:count])
+        return replace(self, splits=some)
 
     def documents(self, split: Split, data: Path | None = None) -> tuple[Document, ...]:
         """Read the documents of a split; raises UsageError when the data are not there, or not such data."""

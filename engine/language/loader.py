@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from engine.errors import PipelineError, UsageError
-from engine.language.binding import bind, describe_value, nested_types, yaml_fields
-from engine.language.docetl_keys import NETWORK_OPERATORS, NO_EFFECT_INSIDE, NO_EFFECT_KEYS, SAMPLING_KWARGS
+from engine.language.binding import bind, describe_value, yaml_fields
+from engine.language.docetl_keys import NETWORK_OPERATORS, NO_EFFECT_INSIDE, SAMPLING_KWARGS
 from engine.language.position import Positions, Where, did_you_mean
 from engine.language.problems import Problem
+from engine.language.sections import Sections
+from engine.language.step_reading import StepReader
 from engine.language.yaml_reader import MAX_CHARACTERS, read_yaml
 from engine.operators.base import Operator
 from engine.operators.registry import REGISTRY
 from engine.plan.dataset import DOCUMENT_PARSERS, NO_EFFECT_ARGUMENTS, Dataset, Parsing, ParsingTool
 from engine.plan.node import Node
-from engine.plan.plan import Output, Plan, Settings, Step, SystemPrompt
+from engine.plan.plan import Output, Plan, Settings, SystemPrompt
 from engine.plan.retriever import Embedding, Retriever
 from engine.values.declaring import read_types
 from engine.values.rates import read_rates
@@ -69,11 +71,11 @@ class _Loader:
     def __init__(self, positions: Positions, registry: Mapping[str, Operator]) -> None:
         self.registry = registry
         self.root = Where(positions)
-        self.without_effect: list[Where] = []
+        self.sections = Sections()
         self.directory = Path()
 
     def load(self, value: Any, directory: Path) -> Loaded:
-        document = self.mapping(value, self.root, ("operations", "pipeline"), _TOP_KEYS)
+        document = self.sections.mapping(value, self.root, ("operations", "pipeline"), _TOP_KEYS)
         self.directory = directory
         types = read_types(document.get("types") or {}, self.root.at("types"), directory)
         self.root = replace(self.root, types=types)
@@ -81,11 +83,11 @@ class _Loader:
         positions = replace(self.root.positions, operators={n.name: w.path for n, w in operators})
         self.root = replace(self.root, positions=positions)
         pipeline_where = self.root.at("pipeline")
-        pipeline = self.mapping(document["pipeline"], pipeline_where, ("steps",), ("steps", "output"))
+        pipeline = self.sections.mapping(document["pipeline"], pipeline_where, ("steps",), ("steps", "output"))
         datasets = self.datasets(document.get("datasets") or {})
         output = "output" in pipeline or "output" not in document
         nodes = tuple(node for node, _ in operators)
-        steps = self.steps(pipeline["steps"], datasets, nodes)
+        steps = StepReader(self.sections).read(pipeline["steps"], pipeline_where.at("steps"), datasets, nodes)
         retrievers = self.retrievers(document.get("retrievers") or {})
         self.check_retrievers(retrievers, operators, [d.name for d in datasets] + [s.name for s in steps])
         plan = bind(
@@ -96,51 +98,21 @@ class _Loader:
                 "datasets": datasets,
                 "operators": nodes,
                 "steps": steps,
-                "output": self.section(
+                "output": self.sections.bound(
                     Output,
                     (pipeline if output else document).get("output"),
                     (pipeline_where if output else self.root).at("output"),
                 ),
                 "retrievers": retrievers,
                 "parsing_tools": self.parsing_tools(document.get("parsing_tools") or []),
-                "system_prompt": self.section(
+                "system_prompt": self.sections.bound(
                     SystemPrompt, document.get("system_prompt"), self.root.at("system_prompt")
                 ),
-                "settings": self.section(Settings, document.get("settings"), self.root.at("settings")),
+                "settings": self.sections.bound(Settings, document.get("settings"), self.root.at("settings")),
             },
             ignored=("system_prompt", "settings"),
         )
         return Loaded(plan, positions, self.warnings(plan, positions), directory)
-
-    def section(self, cls: type[Any], value: Any, where: Where) -> Any:
-        return bind(cls, self.effective(value or {}, where, cls), where)
-
-    def mapping(self, value: Any, where: Where, required: tuple[str, ...], valid: tuple[str, ...]) -> dict[str, Any]:
-        """Check the keys of a section that is not bound to a dataclass."""
-        if not isinstance(value, Mapping):
-            raise where.error(f"expected a mapping, not {describe_value(value)}", advice=f"Keys: {', '.join(valid)}.")
-        kept: dict[str, Any] = self.effective(value, where)
-        for key in kept:
-            if key not in valid:
-                raise where.at(key).key_error(f"unknown key {key!r}", advice=did_you_mean(str(key), valid))
-        for key in required:
-            if key not in kept:
-                raise where.error(f"the key {key!r} is missing", advice=f"Keys: {', '.join(valid)}.")
-        return kept
-
-    def effective(self, value: Any, where: Where, cls: type | None = None, more: Collection[str] = frozenset()) -> Any:
-        """Leave out keys that have no effect here (`more`: in this place), noting them for the warning."""
-        if not isinstance(value, Mapping):
-            return value
-        own = {path[0] for path in yaml_fields(cls)} if cls else set()
-        unused = [k for k in value if (k in NO_EFFECT_KEYS or k in more) and k not in own]
-        self.without_effect += [replace(where.at(k)) for k in unused]
-        inner = nested_types(cls) if cls else {}
-        return {
-            k: self.effective(v, where.at(k), inner[k]) if k in inner else v
-            for k, v in value.items()
-            if k not in unused
-        }
 
     def datasets(self, value: Any) -> tuple[Dataset, ...]:
         where = self.root.at("datasets")
@@ -149,8 +121,8 @@ class _Loader:
         return tuple(self.dataset(name, item, where.at(name)) for name, item in value.items())
 
     def dataset(self, name: Any, value: Any, where: Where) -> Dataset:
-        given = {"name": self.name(name, where)}
-        entry = self.effective(value, where, Dataset)
+        given = {"name": self.sections.name(name, where)}
+        entry = self.sections.effective(value, where, Dataset)
         if isinstance(entry, Mapping):
             entry = dict(entry)
             if entry.get("type") == "memory" and isinstance(entry.get("path"), list):
@@ -169,7 +141,7 @@ class _Loader:
         arguments = {key: value for key, value in item.items() if key not in own} | kept.get("function_kwargs", {})
         if item.get("function") in DOCUMENT_PARSERS:
             idle = NO_EFFECT_ARGUMENTS & set(arguments)
-            self.without_effect += [where.at(key) for key in arguments if key in idle]
+            self.sections.without_effect += [where.at(key) for key in arguments if key in idle]
             arguments = {key: value for key, value in arguments.items() if key not in idle}
         return {**kept, "function_kwargs": arguments}
 
@@ -180,10 +152,10 @@ class _Loader:
         return tuple(self.retriever(name, item, where.at(name)) for name, item in value.items())
 
     def retriever(self, name: Any, value: Any, where: Where) -> Retriever:
-        given = {"name": self.name(name, where)}
-        entry = self.effective(value, where, Retriever, {"index_dir", "build_index"})
+        given = {"name": self.sections.name(name, where)}
+        entry = self.sections.effective(value, where, Retriever, {"index_dir", "build_index"})
         if isinstance(entry, Mapping) and "embedding" in entry:
-            section = self.effective(entry["embedding"], where.at("embedding"), Embedding, {"model"})
+            section = self.sections.effective(entry["embedding"], where.at("embedding"), Embedding, {"model"})
             entry = {**entry, "embedding": section}
         return bind(Retriever, entry, where, given=given)
 
@@ -244,13 +216,13 @@ class _Loader:
         for key in ("name", "type"):
             if key not in value:
                 raise where.error(f"the key {key!r} is missing", advice="An operator needs name and type.")
-        self.name(name, where.at("name"))
+        self.sections.name(name, where.at("name"))
         node_type = self.node_type(value["type"], where.at("type"))
         entry = self.with_sampling(value, where, node_type)
-        kept = self.effective(entry, where, node_type)
+        kept = self.sections.effective(entry, where, node_type)
         for key, more in NO_EFFECT_INSIDE.items():
             if isinstance(kept.get(key), Mapping):
-                kept = {**kept, key: self.effective(kept[key], where.at(key), more=more)}
+                kept = {**kept, key: self.sections.effective(kept[key], where.at(key), more=more)}
         return bind(node_type, self.with_rates(kept, where, node_type), where, ignored=("type",)), where
 
     def with_rates(self, entry: Mapping[Any, Any], where: Where, node_type: type[Node]) -> Mapping[Any, Any]:
@@ -270,7 +242,9 @@ class _Loader:
             return value
         own = {path[0] for path in yaml_fields(node_type)}
         taken = {k: v for k, v in given.items() if SAMPLING_KWARGS.get(k) in own and v is not None}
-        self.without_effect += [where.at("litellm_completion_kwargs", key) for key in given if key not in taken]
+        self.sections.without_effect += [
+            where.at("litellm_completion_kwargs", key) for key in given if key not in taken
+        ]
         renamed = {SAMPLING_KWARGS[key]: item for key, item in taken.items()}
         return {**renamed, **{key: item for key, item in value.items() if key != "litellm_completion_kwargs"}}
 
@@ -284,96 +258,11 @@ class _Loader:
             raise where.error(f"unknown operator type {kind!r}", advice=did_you_mean(str(kind), self.registry))
         return self.registry[kind].node_type
 
-    def steps(self, value: Any, datasets: tuple[Dataset, ...], nodes: tuple[Node, ...]) -> tuple[Step, ...]:
-        where = self.root.at("pipeline", "steps")
-        if not isinstance(value, list) or not value:
-            raise where.error(
-                "there are no steps"
-                if value in ([], None)
-                else f"expected a list of steps, not {describe_value(value)}",
-                advice="Write a list: - name: ..., input: ..., operations: [...]",
-            )
-        inputs = [d.name for d in datasets]
-        operators = {n.name: n.traits().scans for n in nodes}
-        steps: list[Step] = []
-        for index, item in enumerate(value):
-            previous = steps[-1].name if steps else ""
-            steps.append(self.step(item, where.at(index), inputs, operators, previous))
-            inputs.append(steps[-1].name)
-        return tuple(steps)
-
-    def step(self, value: Any, where: Where, inputs: list[str], operators: Mapping[str, str], previous: str) -> Step:
-        """Read a step; without `input` it reads the step before it, as in DocETL.
-
-        `operators` gives for each name the dataset that it scans, "" for most.
-        """
-        keys = ("name", "input", "operations")
-        entry = self.mapping(value, where, ("name", "operations"), keys)
-        name, names = entry["name"], entry["operations"]
-        if self.name(name, where.at("name")) in inputs:
-            raise where.at("name").error(
-                f"{name!r} is already the name of a dataset or step", advice="Give the step its own name."
-            )
-        if not isinstance(names, list):
-            raise where.at("operations").error(
-                f"expected a list of operator names, not {describe_value(names)}",
-                advice=f"Write operations: [{names if isinstance(names, str) else 'NAME, NAME'}].",
-            )
-        sides = self.sides(names, where.at("operations", 0)) if names else None
-        if sides and "input" in entry:
-            raise where.at("input").error(
-                f"step {name!r} begins with a join, whose inputs are left and right", advice="Remove input."
-            )
-        scanned = self.scanned(names, where.at("operations", 0), operators)
-        source = entry.get("input") or previous
-        if not sides and not scanned and not source:
-            raise where.error("the key 'input' is missing", advice=f"Keys: {', '.join(keys)}.")
-        found = sides or (self.inputs(source, where.at("input")) if "input" in entry or not scanned else scanned)
-        for source, place in found:
-            if source not in inputs:
-                raise place.error(
-                    f"step {name!r} reads {source!r}, which is no dataset and no earlier step",
-                    advice=did_you_mean(str(source), inputs) or "Write a dataset under datasets.",
-                )
-        names = [next(iter(entry)) if isinstance(entry, Mapping) and entry else entry for entry in names]
-        for index, operator in enumerate(names):
-            if operator not in operators:
-                raise where.at("operations", index).error(
-                    f"step {name!r} names the operator {operator!r}, which is not under operations",
-                    advice=did_you_mean(str(operator), operators),
-                )
-        return Step(name, tuple(source for source, _ in found), tuple(names))
-
-    def inputs(self, value: Any, where: Where) -> list[tuple[Any, Where]]:
-        """Read `input`: a name, or a list of names whose rows follow each other."""
-        if not isinstance(value, list):
-            return [(value, where)]
-        return [(item, where.at(index)) for index, item in enumerate(value)]
-
-    def scanned(self, names: list[Any], where: Where, operators: Mapping[str, str]) -> list[tuple[Any, Where]]:
-        """Return the dataset that a step's first operator scans."""
-        first = names[0] if names and isinstance(names[0], str) else ""
-        return [(operators[first], where)] if operators.get(first) else []
-
-    def sides(self, names: list[Any], where: Where) -> list[tuple[Any, Where]] | None:
-        """Read `- join_name: {left: a, right: b}`, the way in which a step begins with a join."""
-        if not (isinstance(names[0], Mapping) and len(names[0]) == 1):
-            return None
-        [(join, value)] = names[0].items()
-        at = where.at(join)
-        entry = self.mapping(value, at, ("left", "right"), ("left", "right"))
-        return [(entry[side], at.at(side)) for side in ("left", "right")]
-
-    def name(self, value: Any, where: Where) -> str:
-        if not isinstance(value, str) or not value.strip():
-            raise where.error(f"a name must be text, not {describe_value(value)}", advice="Put it in quotation marks.")
-        return value
-
     def warnings(self, plan: Plan, positions: Positions) -> tuple[Problem, ...]:
         found = []
-        if self.without_effect:
-            keys = ", ".join(_key_and_operator(where) for where in self.without_effect)
-            position = positions.keys.get(self.without_effect[0].path)
+        if self.sections.without_effect:
+            keys = ", ".join(_key_and_operator(where) for where in self.sections.without_effect)
+            position = positions.keys.get(self.sections.without_effect[0].path)
             found.append(_warning(f"these keys have no effect on this machine: {keys}", positions, position))
         for name in plan.unused:
             position = positions.operator(name)

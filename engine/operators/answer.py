@@ -21,6 +21,9 @@ from engine.plan.node import Traits
 from engine.rows import Row, Span
 from engine.values.base import ValueType
 
+FILENAME = "filename"
+"""The field that tells documents apart for people."""
+
 SUFFIXES = ("", "_status", "_note", "_items")
 """What is written of each question: its value, what became of it, what to know of it, and each item with its lines."""
 
@@ -31,7 +34,8 @@ class AskedQuestion:
 
     `type` is a value type, `fields` those of a table's columns or of a nested value. `keywords` and `scope` (titles or
     numbers of sections) say where to look; `clarification` what to ask the user if nothing is found, `clarified` what
-    the user has answered to that: it is said with the question, and nothing more is asked back.
+    the user has answered to that: it is said with the question, and nothing more is asked back. `clarified_for` is the
+    same by `filename`, for one document each; it stands in place of `clarified` there.
     """
 
     question: Template
@@ -43,6 +47,7 @@ class AskedQuestion:
     scope: tuple[str, ...] = ()
     clarification: str = ""
     clarified: str = ""
+    clarified_for: Mapping[str, str] = FrozenMap({})
 
     def __post_init__(self) -> None:
         if not self.question.text.strip():
@@ -53,6 +58,11 @@ class AskedQuestion:
             require_value(self.type)
         if self.fields or self.shape == "nested":
             spec_of(self.type or answer_type("text"), self.shape or "single", self.fields)
+
+    def clarified_in(self, values: Mapping[str, Any]) -> str:
+        """Return what the user has said that the question means in a row with these values; "" for nothing."""
+        name = values.get(FILENAME)
+        return self.clarified_for.get(name, self.clarified) if isinstance(name, str) else self.clarified
 
     @property
     def needs_parsing(self) -> bool:
@@ -117,8 +127,9 @@ class Answer(ModelNode):
     def traits(self) -> Traits:
         """Say what it reads and writes."""
         prompts = [asked.question for asked in self.asked]
+        names = [FILENAME for asked in self.asked if asked.clarified_for]
         return Traits(
-            reads=frozenset([self.text_key]).union(*(prompt.reads("input") for prompt in prompts)),
+            reads=frozenset([self.text_key, *names]).union(*(prompt.reads("input") for prompt in prompts)),
             writes=frozenset(self.written_fields()),
             reads_unknown=any(prompt.reads_unknown for prompt in prompts),
             embeds=self.retrieval in ("hybrid", "embedding"),

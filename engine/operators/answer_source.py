@@ -90,16 +90,32 @@ class Source:
         return choose(self.passages, ranked, first=first, budget=budget, count=tools.count_tokens)
 
     def completeness(self, seen: frozenset[int], items: Sequence[Item]) -> bool | None:
-        """Judge by code whether what was shown holds all of the answer (context_completeness_strong)."""
-        shown = Shown.of(self.text, seen)
-        if shown.is_whole:
-            return True
+        """Judge by code whether what was shown holds all of the answer (context_completeness_strong).
+
+        Nothing is missing from a document that was shown whole; only where it announces more items than it has, nothing
+        is claimed.
+        """
+        is_all = self.is_all(seen)
         if self.document is None or not items:
-            return None
+            return True if is_all else None
+        shown = Shown.of(self.text, seen)
         lines = tuple(_apart([shown.span(block) for block in shown.blocks]))
         retrieval = Retrieval(lines=lines)
         report = judge_completeness(self.document.lines, retrieval, [item.spans for item in items])
+        if is_all:
+            is_short = any(f.test == "announced" and f.verdict == "truncated" for f in report.findings)
+            return None if is_short else True
         return report.context_completeness_strong
+
+    def is_all(self, seen: frozenset[int]) -> bool:
+        """Say whether these pieces are all of the text, and the text all of its document."""
+        if not Shown.of(self.text, seen).is_whole:
+            return False
+        if self.document is None:
+            return True
+        first = self.text.first_line or 1
+        others = (*self.document.lines[: first - 1], *self.document.lines[first - 1 + self.lines :])
+        return not any(line.text.strip() for line in others)
 
     def can_reread(self, seen: frozenset[int], items: Sequence[Item]) -> bool:
         """Say whether pages could be read another way: they have tables, or a text layer, where OCR can read."""

@@ -61,6 +61,7 @@ async def answer_question(node: AnswerNode, asked: AskedQuestion, row: Row, tool
         quote=node.quote,
         most=node.max_items,
         reply_tokens=node.sampling(tools).max_tokens,
+        is_claimed="computed" in node.accept,
     )
     return await _Rounds(node, asked, row, parsed, form, source, tools).run()
 
@@ -132,10 +133,11 @@ class _Rounds:
         self.tools.record.note(self.row.id, verdict, f"{self.asked.name}, round {number}", told)
 
     def _situation(self, strong: bool | None, further: Shown | None, *, can_reread: bool = False) -> Situation:
+        is_judged = self.form.shape in SETS or self.source.is_all(frozenset(self.seen))
         return Situation(
             answer=self.found,
             shape=self.form.shape,
-            strong=strong if self.form.shape in SETS else None,
+            strong=strong if is_judged else None,
             can_widen=further is not None,
             can_reread=can_reread,
             clarification=self.parsed.clarification,
@@ -159,10 +161,37 @@ class _Rounds:
             if not fits(self.node, question, self.tools):
                 break
             again = await ask_once(self.node, question, self.tools)
-            if again.text == reply.text:
+            if again.value["items"] == reply.value["items"]:
                 break
             reply, checked = again, checker.check(self.form, again.value)
-        return reply, checked
+        if not self.form.later_signals():
+            return reply, checked
+        both = await self._with_signals(question, reply, number)
+        return both, checker.check(self.form, both.value)
+
+    async def _with_signals(self, question: Question, reply: Reply, number: int) -> Reply:
+        """Let the model say the other signals of its answer; return both replies as one.
+
+        Where the context has no room for that, the ledger says so and the answer goes without them.
+        """
+        words = prompt_template("answers/signals").render(
+            signals=self.form.later_signals(), form=self.form.later_words()
+        )
+        further = question.then(reply, words.strip(), f"answer {self.asked.name} round {number} signals")
+        further = replace(further, json_schema=self.form.later_schema())
+        if not fits(self.node, further, self.tools):
+            told = "the context has no room for what the model would say of its answer"
+            self.tools.record.note(self.row.id, "no_signals", f"{self.asked.name}, signals of round {number}", told)
+            return reply
+        more = await ask_once(self.node, further, self.tools)
+        return replace(
+            reply,
+            value={**reply.value, **more.value},
+            prompt_tokens=reply.prompt_tokens + more.prompt_tokens,
+            sampled_tokens=reply.sampled_tokens + more.sampled_tokens,
+            forced_tokens=reply.forced_tokens + more.forced_tokens,
+            seconds=reply.seconds + more.seconds,
+        )
 
     def _question(self, shown: Shown, number: int) -> Question:
         document = shown.render()

@@ -23,10 +23,11 @@ async def parse_question(node: Answer, asked: AskedQuestion, row: Row, tools: To
     """
     question = asked.question.render(input=row.values).strip()
     parsed = Parsed(question)
+    clarified = asked.clarified_in(row.values)
     if asked.needs_parsing:
         types = answer_types()
         told = Question(
-            prompt=prompt_template("answers/parse").render(question=question, clarified=asked.clarified).strip(),
+            prompt=prompt_template("answers/parse").render(question=question, clarified=clarified).strip(),
             json_schema=parse_schema(types),
             form=parse_form(types),
             task="parse question",
@@ -41,6 +42,6 @@ async def parse_question(node: Answer, asked: AskedQuestion, row: Row, tools: To
         scope=asked.scope or parsed.scope,
         type=asked.type or parsed.type,
         shape=asked.shape or parsed.shape,
-        clarification="" if asked.clarified else asked.clarification or parsed.clarification,
-        clarified=asked.clarified,
+        clarification="" if clarified else asked.clarification or parsed.clarification,
+        clarified=clarified,
     )

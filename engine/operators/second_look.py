@@ -13,7 +13,7 @@ from engine.answers.checking import Checker
 from engine.answers.contract import Answer, Dropped, Item
 from engine.answers.parsing import Parsed
 from engine.answers.reply import Form
-from engine.answers.rivals import other_values
+from engine.answers.rivals import Rival, likely_values, rival_values
 from engine.answers.shown import Shown
 from engine.language.templates import prompt_template
 from engine.operators.answer_source import around
@@ -31,6 +31,9 @@ LOOKED_AT = ("single", "list")
 """Shapes whose items are values that can be looked at one by one."""
 
 _LEAST = 0.5
+_LEAST_NAMED_ALIKE = 0.4
+"""What is enough for another value behind the same label as the answer: there the text itself says that it is one."""
+
 _SLACK = 0.1
 """How much less sure of another value than of the answer a model may be, for the two to contradict each other."""
 
@@ -73,17 +76,26 @@ class SecondLook:
             else:
                 dropped.append(Dropped(item.value, item.spans, "at a second look its lines do not answer the question"))
         if self.form.shape == "single":
-            kept += await self._rivals(shown, kept, checker, max(_LEAST, surest - _SLACK))
+            kept += await self._others(shown, kept, checker, max(_LEAST, surest - _SLACK))
         return replace(answer, items=tuple(kept), dropped=tuple(dropped))
 
-    async def _rivals(self, shown: Shown, items: list[Item], checker: Checker, least: float) -> list[Item]:
-        """Return other values of the lines of which a model is as sure as of the answer: they contradict it."""
+    async def _others(self, shown: Shown, items: list[Item], checker: Checker, least: float) -> list[Item]:
+        """Return other values of the lines of which a model is as sure as of the answer: they contradict it.
+
+        Where there is no answer, return the values that code comes upon and a model is sure of.
+        """
+        kind, question = self.form.type, self.parsed.meant
+        rivals = rival_values(kind, question, shown, items) if items else likely_values(kind, question, shown)
         found: list[Item] = []
-        for written in other_values(self.form.type, self.parsed.meant, shown, items):
-            item = checker.item(self.form.spec, written)
-            if isinstance(item, Item) and await self._sure(shown, item) >= least:
+        for rival in rivals:
+            item = checker.item(self.form.spec, rival.written)
+            if isinstance(item, Item) and await self._sure(shown, item) >= self._enough(rival, least):
                 found.append(item)
         return found
+
+    @staticmethod
+    def _enough(rival: Rival, least: float) -> float:
+        return _LEAST_NAMED_ALIKE if rival.is_named_alike else least
 
     async def _sure(self, shown: Shown, item: Item) -> float:
         """Return how sure the model is that an item answers the question, 0 to 1; 0 or 1 where it cannot say."""

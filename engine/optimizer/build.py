@@ -175,8 +175,8 @@ class _Build:
             read_datasets(self._loaded, self._case, self._emit, options, draw), "reading the documents"
         )
         gold = reviewed(self._case, rows)
-        sample = Sample.draw(rows, options.seed, first=gold.records)
-        count = min(options.rows, sample.most())
+        sample = Sample.draw(rows, options.seed, first=gold.records, count=options.rows)
+        count = sample.enough(options.rows)
         name = options.agent_model or plan.default_model
         backend = await self._in_time(self._agent_pool.model(name), "loading the model")
         reader = await self._in_time(self._pool.model(plan.default_model), "loading the model")
@@ -204,7 +204,8 @@ class _Build:
         return self._result(search, outcome, sample, count, stopped=stopped)
 
     async def _work(self, search: Search, own: Candidate, count: int, outcome: _Outcome) -> None:
-        await search.optimise(self._budget.share(self._budget.left * SEARCH_SHARE))
+        share = SEARCH_SHARE if search.parts > 1 else 1.0  # of one part there is no whole to compare besides
+        await search.optimise(self._budget.share(self._budget.left * share))
         outcome.finals = await compare_wholes(search, own, count, search.evaluation, self._budget)
 
     async def _stoppable(self, work: Coroutine[Any, Any, None]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from engine.directives.base import Place, step_of
-from engine.optimizer.judging import Comparison, Criteria, Rating
+from engine.optimizer.judging import Comparison, Criteria, Failure, Rating
 from engine.optimizer.outputs import PlanOutput
 from engine.plan.plan import Plan
 
@@ -64,19 +64,25 @@ class Candidate:
 class Entry:
     """A candidate in a contest: what it made of so many rows of the sample, and how that was rated.
 
-    `seconds` is how long running and rating it took so far, `trouble` why it can go on no further, empty if it can.
+    `judged` are the numbers of rows of which a judge was asked; of others the signals alone tell (screening);
+    `screened` are such ratings that count no more, since others were judged on the same rows.
+    `seconds` is how long running and rating it took so far, `judging_seconds` what the judge took the last time;
+    `trouble` says why it can go on no further, empty if it can.
     """
 
     candidate: Candidate
     ratings: dict[int, Rating] = field(default_factory=dict)
+    judged: set[int] = field(default_factory=set)
+    screened: dict[int, Rating] = field(default_factory=dict)
     outputs: dict[int, PlanOutput] = field(default_factory=dict)
     seconds: float = 0.0
+    judging_seconds: float = 0.0
     wins: float = 0.0
     trouble: str = ""
 
     @property
     def rows(self) -> int:
-        """Return the most rows on which it was rated, 0 for none."""
+        """Return the most rows on which it was rated (by a judge or not), 0 for none."""
         return max(self.ratings, default=0)
 
     @property
@@ -108,7 +114,10 @@ class Entry:
 
 @dataclass(eq=False)
 class Contest:
-    """Plans that do the same part of the task, `own` being the one to beat."""
+    """Plans that do the same part of the task, `own` being the one to beat; `failures` are what is wrong with it.
+
+    `deepened` are the candidates whose new operators were looked into; `is_told`: its criteria were told as an event.
+    """
 
     region: Region
     own: Entry
@@ -116,12 +125,20 @@ class Contest:
     criteria: Criteria | None = None
     entries: list[Entry] = field(default_factory=list)
     comparisons: dict[tuple[int, int], Comparison] = field(default_factory=dict)
+    failures: tuple[Failure, ...] = ()
+    deepened: set[int] = field(default_factory=set)
+    is_told: bool = False
     chosen: Entry | None = None
     reason: str = ""
 
     def everyone(self) -> list[Entry]:
         """Return all that compete, the plan to beat first."""
         return [self.own, *self.entries]
+
+    def others(self, entry: Entry, count: int) -> list[PlanOutput]:
+        """Return what all but an entry made of so many rows."""
+        there = (one for one in self.everyone() if one is not entry and not one.trouble)
+        return [one.outputs[count] for one in there if count in one.outputs]
 
     @property
     def level(self) -> int:
@@ -149,6 +166,11 @@ class Contest:
         self.comparisons[left.candidate.id, right.candidate.id] = found
         left.wins += found.left
         right.wins += 1 - found.left
+
+    def has_met(self, left: Entry, right: Entry) -> bool:
+        """Say whether two were compared."""
+        pair = (left.candidate.id, right.candidate.id)
+        return pair in self.comparisons or pair[::-1] in self.comparisons
 
     def share(self, entry: Entry) -> float | None:
         """Return the share of the win over the plan to beat, None where the two were not compared."""

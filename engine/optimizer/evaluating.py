@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -12,12 +13,13 @@ from engine.errors import RedwellError
 from engine.executor.events import Emit
 from engine.optimizer.budget import Budget
 from engine.optimizer.candidates import Candidate, Contest, Entry, Region
-from engine.optimizer.events import BuildProgress, CandidateDropped, CandidateRated, Compared
+from engine.optimizer.events import BuildProgress, CandidateDropped, CandidateRated, Compared, CriteriaWritten
 from engine.optimizer.judging import Criteria, Judge
 from engine.optimizer.outputs import PlanOutput
 from engine.optimizer.proposing import Proposer
 from engine.optimizer.sample_runs import SampledRun, SampleRunner
 from engine.optimizer.sampling import Sample
+from engine.optimizer.seen_answers import seen_answers
 from engine.optimizer.speed import Speed
 from engine.plan.plan import Plan
 from engine.rows import Row
@@ -65,39 +67,94 @@ class Evaluation:
     emit: Emit
     clock: Callable[[], float] = time.monotonic
     ids: Ids = field(default_factory=Ids)
+    spent: dict[str, float] = field(default_factory=dict)
+    """Seconds by what they went into: proposing, running, judging, comparing."""
+
+    @contextmanager
+    def spending(self, what: str) -> Iterator[None]:
+        """Count the time of a piece of work."""
+        began = self.clock()
+        try:
+            yield
+        finally:
+            self.spent[what] = self.spent.get(what, 0.0) + self.clock() - began
 
     async def rows_into(self, plan: Plan, region: Region, count: int, budget: Budget) -> SampledRun:
         """Run a plan on the first rows of the sample up to a region."""
         return await self.runner.run(plan, region.step, region.first, self.sample.first(count), budget)
 
     async def try_on(self, contest: Contest, entry: Entry, count: int, budget: Budget) -> None:
-        """Run an entry on the first `count` rows of the sample and rate the output; what goes wrong is its `trouble`.
+        """Run an entry on the first `count` rows of the sample and let it be judged; what goes wrong is its `trouble`.
 
         The plan to beat must work: its errors are raised.
         """
-        if count in entry.ratings or entry.trouble:
+        await self.run_on(contest, entry, count, budget)
+        await self.judge_on(contest, entry, count, budget)
+
+    async def run_on(self, contest: Contest, entry: Entry, count: int, budget: Budget) -> None:
+        """Run an entry on the first `count` rows of the sample."""
+        if count in entry.outputs or entry.trouble:
             return
-        began = self.clock()
-        try:
-            name = "your own plan" if entry.candidate.parent is None else f"plan {entry.candidate.id}"
-            rows = f"{count} {'row' if count == 1 else 'rows'}"
-            self.tell(f"running {name} on {rows}", budget, entry.about_seconds(count))
-            output = entry.outputs.get(count) or await self.output(contest, entry, count, budget)
-            entry.outputs[count] = output
+        self.tell(f"running {_name(entry)} on {_rows(count)}", budget, entry.about_seconds(count))
+        async with self._attempt(contest, entry):
+            with self.spending("running"):
+                entry.outputs[count] = await self.output(contest, entry, count, budget)
+
+    async def judge_on(self, contest: Contest, entry: Entry, count: int, budget: Budget) -> None:
+        """Let a judge rate what an entry made of so many rows, beside what the others made of them."""
+        if count in entry.judged or count not in entry.outputs or entry.trouble:
+            return
+        output = entry.outputs[count]
+        async with self._attempt(contest, entry):
             if contest.criteria is None:
                 self.tell("writing what it is judged by", budget)
-                contest.criteria = await self._criteria(contest, output, budget)
-            self.tell(f"rating {name} on {rows}", budget)
-            async with budget.limit():
-                entry.ratings[count] = await self.judge.rate(output, contest.criteria)
+                with self.spending("criteria"):
+                    contest.criteria = await self._criteria(contest, output, budget)
+            self._tell_criteria(contest)
+            self.tell(f"rating {_name(entry)} on {_rows(count)}", budget)
+            began = self.clock()
+            with self.spending("judging"):
+                async with budget.limit():
+                    entry.ratings[count] = await self.judge.rate(output, contest.criteria, contest.others(entry, count))
+            entry.judging_seconds = self.clock() - began
+            entry.judged.add(count)
+            self._tell(entry, count)
+
+    async def judge_all(self, contest: Contest, entries: Sequence[Entry], count: int, budget: Budget) -> None:
+        """Let a judge rate entries, the plan to beat first; where time runs out, the ratings left are of one kind."""
+        try:
+            for entry in entries:
+                await self.judge_on(contest, entry, count, budget)
+        finally:
+            if any(count in entry.judged for entry in contest.entries):
+                for entry in contest.entries:
+                    if count not in entry.judged and count in entry.ratings:
+                        entry.screened[count] = entry.ratings.pop(count)
+            else:
+                self.screen(contest, count)
+
+    def screen(self, contest: Contest, count: int) -> None:
+        """Rate all that were run on so many rows by what code can see: no model is asked."""
+        for entry in contest.everyone():
+            if count in entry.outputs and not entry.trouble:
+                before = entry.ratings.get(count)
+                entry.ratings[count] = self.judge.screen(entry.outputs[count], contest.others(entry, count))
+                entry.judged.discard(count)
+                if before is None or before.score != entry.ratings[count].score:
+                    self._tell(entry, count)
+
+    @asynccontextmanager
+    async def _attempt(self, contest: Contest, entry: Entry) -> AsyncIterator[None]:
+        """Count the time of an entry, and take what goes wrong as its trouble."""
+        began = self.clock()
+        try:
+            yield
         except (RedwellError, ModelError) as error:
             if entry is contest.own:
                 raise
             self._drop(entry, str(error))
-            return
         finally:
             entry.seconds += self.clock() - began
-        self._tell(entry, count)
 
     async def output(self, contest: Contest, entry: Entry, count: int, budget: Budget) -> PlanOutput:
         """Run an entry's plan up to the end of the region."""
@@ -119,13 +176,16 @@ class Evaluation:
         both = left.outputs.keys() & right.outputs.keys()
         if not both or contest.criteria is None:
             return
-        async with budget.limit():
-            found = await self.judge.compare(left.outputs[max(both)], right.outputs[max(both)], contest.criteria)
+        count = max(both)
+        others = [one for one in contest.others(left, count) if one is not right.outputs[count]]
+        with self.spending("comparing"):
+            async with budget.limit():
+                found = await self.judge.compare(left.outputs[count], right.outputs[count], contest.criteria, others)
         contest.note(left, right, found)
         self.emit(Compared(left.candidate.id, right.candidate.id, found.left, found.reason))
 
-    def facts_about(self, rows: Sequence[Row]) -> Facts:
-        """Add the typical length of each field of rows to the facts."""
+    def facts_about(self, rows: Sequence[Row], output: PlanOutput | None = None) -> Facts:
+        """Add to the facts the typical length of each field of rows, and how answers look that were made of them."""
         lengths: dict[str, list[int]] = {}
         for row in rows:
             for name, value in row.values.items():
@@ -138,12 +198,20 @@ class Evaluation:
             models=facts.models,
             field_tokens=tokens,
             source_fields=facts.source_fields,
+            answers=seen_answers(output),
         )
 
     def tell(self, doing: str, budget: Budget, about_seconds: float = 0.0) -> None:
         """Tell what is done next, and how the time of the whole build stands."""
         whole = budget.whole
         self.emit(BuildProgress(whole.spent, whole.left, doing, about_seconds))
+
+    def _tell_criteria(self, contest: Contest) -> None:
+        if contest.criteria is None or contest.is_told:
+            return
+        contest.is_told = True
+        tests = tuple(f"{test.aim.value}: {test.text}" for test in contest.criteria.tests)
+        self.emit(CriteriaWritten(contest.own.candidate.id, contest.criteria.task, tests))
 
     def drop(self, candidate: Candidate, reason: str) -> None:
         """Tell that a plan goes no further."""
@@ -166,6 +234,14 @@ class Evaluation:
                 tokens=output.tokens,
             )
         )
+
+
+def _name(entry: Entry) -> str:
+    return "your own plan" if entry.candidate.parent is None else f"plan {entry.candidate.id}"
+
+
+def _rows(count: int) -> str:
+    return f"{count} {'row' if count == 1 else 'rows'}"
 
 
 def examples_of(rows: Sequence[Row], count: int) -> list[dict[str, Any]]:

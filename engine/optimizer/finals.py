@@ -39,8 +39,13 @@ async def compare_wholes(search: Search, own: Candidate, count: int, evaluation:
     contest = Contest(_whole(own.plan), Entry(own), criteria=_criteria(search, own))
     contest.entries = [Entry(candidate) for candidate in finalists(search, own)]
     try:
-        for entry in contest.everyone() if contest.entries else ():
-            await evaluation.try_on(contest, entry, count, budget)
+        everyone = contest.everyone() if contest.entries else []
+        try:
+            for entry in everyone:
+                await evaluation.run_on(contest, entry, count, budget)
+        finally:
+            evaluation.screen(contest, count)
+        await evaluation.judge_all(contest, everyone, count, budget)
         await compare_pairs(contest, evaluation, budget)
     except OutOfTime:
         pass  # the search's own comparisons decide what was not compared here

@@ -62,6 +62,8 @@ class Rating:
     failures: tuple[Failure, ...]
     satisfied: bool
     grounds: tuple[tuple[str, float], ...]
+    could_satisfy: bool = False
+    """Of a screening: a judge who is asked, too, could find nothing worth improving."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,13 +75,21 @@ class Comparison:
 
 
 class Judge(Protocol):
-    """Judges the outputs of plans that do the same task. All methods may ask a model, and remember nothing."""
+    """Judges the outputs of plans that do the same task. All but `screen` may ask a model; none remembers anything.
+
+    `others` are what other plans made of the same rows: what several say is likely (engine.optimizer.pooling).
+    """
+
+    def screen(self, output: PlanOutput, others: Sequence[PlanOutput] = ()) -> Rating:
+        """Rate an output by what code can see, without asking a model."""
 
     async def criteria(self, plan: Plan, operators: Sequence[str], sample: PlanOutput | None) -> Criteria:
         """Write tests for what the named operators of a plan do, before the search."""
 
-    async def rate(self, output: PlanOutput, criteria: Criteria) -> Rating:
+    async def rate(self, output: PlanOutput, criteria: Criteria, others: Sequence[PlanOutput] = ()) -> Rating:
         """Rate an output."""
 
-    async def compare(self, left: PlanOutput, right: PlanOutput, criteria: Criteria) -> Comparison:
+    async def compare(
+        self, left: PlanOutput, right: PlanOutput, criteria: Criteria, others: Sequence[PlanOutput] = ()
+    ) -> Comparison:
         """Compare two outputs on the sample rows that both have, in both orders."""

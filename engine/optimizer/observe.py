@@ -14,7 +14,7 @@ from engine.evidence.locate import Located, SourceLine, SourceText, TextIndex, l
 from engine.evidence.normalise import plain, words
 from engine.executor.results import result_columns
 from engine.language.binding import parts_of
-from engine.language.schema import Enum, Schema
+from engine.language.schema import Enum, ListOf, Schema
 from engine.language.schema_types import quotes_in
 from engine.language.templates import Template
 from engine.optimizer.outputs import OutputCell, OutputRow, PlanOutput
@@ -72,6 +72,7 @@ def plan_output(plan: Plan, observed: Observed, *, columns: Sequence[str] = (), 
         seconds=observed.seconds,
         tokens=observed.tokens,
         rejected=dict(observed.rejected or {}),
+        limits=_limits(task or plan),
     )
 
 
@@ -167,6 +168,12 @@ def _own_columns(
 def _schemas(plan: Plan) -> Iterator[tuple[Node, Schema]]:
     for node in plan.operators:
         yield from ((node, schema) for _, schema in parts_of(node, Schema))
+
+
+def _limits(plan: Plan) -> dict[str, int]:
+    """Return how many items each list may have, by its field."""
+    fields = (field for _, schema in _schemas(plan) for field in schema.fields)
+    return {f.name: f.type.most for f in fields if isinstance(f.type, ListOf) and f.type.most is not None}
 
 
 def _choices(plan: Plan) -> frozenset[str]:

@@ -55,6 +55,8 @@ class PlanOutput:
     tokens: int = 0
     rejected: Mapping[RowId, str] = field(default_factory=dict)
     """Sample rows that a filter turned down, with the reason."""
+    limits: Mapping[str, int] = field(default_factory=dict)
+    """How many items the user allows in the list of a field."""
 
     def rows_of(self, source: RowId) -> tuple[OutputRow, ...]:
         """Return the output rows that a sample row has a part in."""

@@ -38,6 +38,7 @@ def report_body(result: BuildResult, given: Loaded, folder: Path) -> dict[str, A
         "policy": str(options.policy),
         "minutes": options.minutes,
         "seconds": round(result.seconds, 1),
+        "spent": {what: round(seconds, 1) for what, seconds in result.search.evaluation.spent.items()},
         "sample": {"rows": result.sample, "of": result.rows, "seed": options.seed},
         "reuse": asdict(result.reuse),
         "points": [_point(point, result) for point in (result.own, *result.points)],
@@ -125,7 +126,7 @@ def _entry(entry: Entry) -> dict[str, Any]:
     output = entry.output
     return {
         "plan": entry.candidate.id,
-        "ratings": [_rating(rows, rating) for rows, rating in sorted(entry.ratings.items())],
+        "ratings": [_rating(rows, rating) for rows, rating in sorted({**entry.screened, **entry.ratings}.items())],
         "seconds": round(output.seconds, 1) if output else None,
         "tokens": output.tokens if output else None,
         "failed_rows": list(output.failed) if output else [],

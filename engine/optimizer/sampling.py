@@ -28,6 +28,10 @@ SHORT_CHARACTERS, SHORT_TIMES = 400, 5
 are drawn: what the sampled documents are joined with would else hardly be among them."""
 
 
+ENOUGH_CHARACTERS = 12_000
+"""Of a sample of short rows, which cost little: eight log entries say nothing about how entries are grouped."""
+
+
 def row_characters(values: Mapping[str, Any]) -> int:
     """Return the size of a row: the characters of its texts, at least 1."""
     return max(1, sum(len(value) for value in values.values() if isinstance(value, str)))
@@ -47,13 +51,17 @@ def _uniform(seed: int, name: str) -> float:
     return (int.from_bytes(digest[:8], "big") + 0.5) / 2**64
 
 
+MOST_RUNGS = 3
+"""So often plans are tried on more rows."""
+
+
 def rungs(count: int) -> tuple[int, ...]:
-    """Return the rows on which plans are tried, fewest first: `count` halved while LEAST_ROWS are left.
+    """Return the rows on which plans are tried, fewest first: `count` halved while LEAST_ROWS are left, at most twice.
 
     Successive halving (Jamieson and Talwalkar 2016): all plans on the fewest rows, half of them on twice as many.
     """
     found = [max(count, 1)]
-    while (half := math.ceil(found[0] / 2)) >= LEAST_ROWS:
+    while len(found) < MOST_RUNGS and (half := math.ceil(found[0] / 2)) >= LEAST_ROWS:
         found.insert(0, half)
     return tuple(found)
 
@@ -70,18 +78,32 @@ def enlarged(count: int, selectivity: float) -> int:
 
 @dataclass(frozen=True)
 class Sample:
-    """The rows of each dataset in the order in which they were drawn."""
+    """The rows of each dataset: those that were drawn, the shortest of them first, then the others."""
 
     datasets: Mapping[str, tuple[Row, ...]]
 
     @classmethod
-    def draw(cls, datasets: Mapping[str, Sequence[Row]], seed: int, first: Collection[str] = ()) -> Sample:
-        """Draw from each dataset by itself; rows with these ids, which people judged, come before the others."""
+    def draw(
+        cls, datasets: Mapping[str, Sequence[Row]], seed: int, first: Collection[str] = (), count: int = 0
+    ) -> Sample:
+        """Draw from each dataset by itself; rows with these ids, which people judged, come before the others.
+
+        The first `count` are put in the order of their sizes: what all plans are tried on costs the least then.
+        """
 
         def of(rows: Sequence[Row]) -> tuple[Row, ...]:
-            return tuple(sorted(drawn(rows, seed), key=lambda row: row.id not in first))
+            order = sorted(drawn(rows, seed), key=lambda row: row.id not in first)
+            known = sum(row.id in first for row in order)
+            short = sorted(order[known:count], key=lambda row: row_characters(row.values))
+            return (*order[:known], *short, *order[max(known, count) :])
 
         return cls({name: of(rows) for name, rows in datasets.items()})
+
+    def enough(self, count: int) -> int:
+        """Return how many rows to try plans on where `count` were asked for: more of short ones, if there are more."""
+        mean = max(1, self.characters(count)) / max(1, count)
+        wanted = max(count, min(count * SHORT_TIMES, math.ceil(ENOUGH_CHARACTERS / mean)))
+        return min(wanted, self.most())
 
     def first(self, count: int) -> dict[str, tuple[Row, ...]]:
         """Return so many rows of each dataset, more where they are short, in the order drawn."""

@@ -13,36 +13,36 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from engine.directives.base import AnyDirective, Match, Place, step_of
+from engine.directives.base import Place, step_of
 from engine.directives.registry import matching
-from engine.errors import RedwellError
-from engine.language.checks import check
 from engine.optimizer.budget import Budget, OutOfTime
 from engine.optimizer.candidates import Candidate, Contest, Entry, Region
-from engine.optimizer.evaluating import Evaluation, examples_of
-from engine.optimizer.events import CandidateFound, CriteriaWritten, PlaceFinished, PlaceStarted
-from engine.optimizer.judging import Criteria, Failure, Rating
-from engine.optimizer.sampling import enlarged, rungs
+from engine.optimizer.evaluating import CHARACTERS_PER_TOKEN, Evaluation
+from engine.optimizer.events import PlaceFinished, PlaceStarted
+from engine.optimizer.expecting import promising
+from engine.optimizer.judging import Criteria
+from engine.optimizer.sampling import MOST_RUNGS, enlarged, rungs
+from engine.optimizer.screening import Screening, Trial, in_turn
 from engine.optimizer.selection import select
+from engine.optimizer.stored_outcomes import Cost
 from engine.plan.node import Node
 from engine.plan.plan import Plan
 from engine.rows import Row
-from models.errors import ModelError
 
 DEPTH = 2
 """New operators of the user's rewritten ones are optimised, and those of the rewrites of these, and no further."""
 
-EXAMPLES = 2
-"""Rows that a proposer is shown."""
-
-SCREENING_SHARE = 0.5
-"""Of a place's time, what finding candidates and rating them on the fewest rows may take."""
-
 MOST_SHARES = 3
 """An operator gets this part of the time that is left at least: in a thin slice of it no plan could even be rated."""
 
-INSIDE_SHARE = 0.3
-"""Of the time that is left for rating, what the new operators of all candidates together may take."""
+INSIDE_SHARE = 0.2
+"""Of the time that is left for rating, what the new operators of a candidate may take."""
+
+FIRST_SHARE = 0.1
+"""Of a place's time, what reading the rows of the first rung may take; else it begins with half of them."""
+
+SHORT_CLIMB = 2
+"""Rungs of a place where rows are put together."""
 
 
 @dataclass
@@ -63,6 +63,10 @@ class Search:
     dropped: list[tuple[Candidate, str]] = field(default_factory=list)
     _gains: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
 
+    @property
+    def _screening(self) -> Screening:
+        return Screening(self.evaluation, self.candidates, self.dropped, matching)
+
     async def optimise(self, budget: Budget) -> Candidate:
         """Optimise all operators of the pipeline, left to right (algorithm 1); what time allows."""
         self.candidates[self.best.id] = self.best
@@ -82,6 +86,12 @@ class Search:
             self.best = await self._place(self.best, Place(name, index), 0, frozenset(), share)
             budget.check()
             index = len(step_of(self.best.plan, name).operators) - behind
+
+    @property
+    def parts(self) -> int:
+        """Count the operators of the user's plan that some directive rewrites."""
+        first = self.best.plan.steps[0]
+        return self._places_left(Place(first.name, 0))
 
     def _places_left(self, place: Place) -> int:
         """Count the operators from a place on that some directive rewrites."""
@@ -118,17 +128,22 @@ class Search:
         contest.criteria = self._own_criteria(contest)
         if await self._is_satisfactory(contest, counts, budget):
             return
-        facts = self.evaluation.facts_about(rows)
+        facts = self.evaluation.facts_about(rows, contest.own.output)
         fitting = [(d, m) for d, m in matching(own.plan, place, facts) if d.name not in seen]
-        try:
-            await self._screen(contest, self._promising(fitting), counts[0], rows, budget)
-        except OutOfTime:
-            budget.check()
+        left: Sequence[Trial] = in_turn(promising(fitting, own.plan, facts, self._gains), own.plan, facts)
 
-        async def deepen(entry: Entry, left: Budget) -> Entry:
-            return await self._inside(entry, contest, seen, left)
+        async def deepen(entry: Entry, time: Budget) -> Entry:
+            return await self._inside(entry, contest, seen, time)
 
-        await select(contest, counts, self.evaluation, budget, deepen)
+        while left:
+            tried = len(left)
+            try:
+                left = await self._screening.screen(contest, left, counts[0], rows, budget)
+            finally:
+                self.evaluation.screen(contest, counts[0])
+            await select(contest, counts, self.evaluation, budget, deepen)
+            if len(left) == tried:
+                break
         self._learn(contest, counts[0])
 
     async def _counts(self, contest: Contest, budget: Budget) -> tuple[tuple[int, ...], Sequence[Row]]:
@@ -142,105 +157,41 @@ class Search:
         most = self.evaluation.sample.most()
         count = min(most, enlarged(self.rows, kept))
         counts = tuple(dict.fromkeys(min(most, -(-one * count // self.rows)) for one in rungs(self.rows)))
+        if len(counts) > SHORT_CLIMB and _groups(plan, region):
+            counts = counts[-SHORT_CLIMB:]
+        while counts[0] > 1 and self._reading_seconds(counts[0]) > budget.left * FIRST_SHARE:
+            counts = (-(-counts[0] // 2), *counts[-MOST_RUNGS + 1 :])
         return counts, before.rows
+
+    def _reading_seconds(self, count: int) -> float:
+        """Estimate how long a model reads the first rows of the sample, each once."""
+        tokens = self.evaluation.sample.characters(count) // CHARACTERS_PER_TOKEN
+        return self.evaluation.speed.seconds({self.best.plan.default_model: Cost(1, tokens, tokens)})
 
     def _own_criteria(self, contest: Contest) -> Criteria | None:
         """Return the user's criteria for the operator that a contest ends with."""
         return self.criteria.get(contest.region.operators(contest.own.candidate.plan)[-1])
 
     async def _is_satisfactory(self, contest: Contest, counts: Sequence[int], budget: Budget) -> bool:
-        """Rate the plan to beat, on few rows, and where these are satisfactory on all of them."""
+        """Run the plan to beat on few rows; where code finds next to nothing to improve, ask the judge, too."""
         own = contest.own
-        await self.evaluation.try_on(contest, own, counts[0], budget)
-        if contest.criteria is not None:
-            tests = tuple(f"{test.aim.value}: {test.text}" for test in contest.criteria.tests)
-            self.evaluation.emit(CriteriaWritten(own.candidate.id, contest.criteria.task, tests))
-        if own.rating is not None and own.rating.satisfied:
+        await self.evaluation.run_on(contest, own, counts[0], budget)
+        self.evaluation.screen(contest, counts[0])
+        if own.rating is None or not (own.rating.satisfied or own.rating.could_satisfy):
+            return False
+        await self.evaluation.judge_on(contest, own, counts[0], budget)
+        contest.failures = own.rating.failures
+        if own.rating.satisfied:
             await self.evaluation.try_on(contest, own, counts[-1], budget)
-        return own.rating is not None and own.rating.satisfied
+        return own.rating.satisfied
 
     # -- candidates ----------------------------------------------------------------------------------------------
-
-    def _promising(self, fitting: Sequence[tuple[AnyDirective, Match]]) -> list[tuple[AnyDirective, Match]]:
-        """Sort directives by what they gained at other places of this build; those that were not tried in between."""
-
-        def gain(found: tuple[AnyDirective, Match]) -> float:
-            gains = self._gains.get(found[0].name, [])
-            return sum(gains) / len(gains) if gains else 0.0
-
-        return sorted(fitting, key=gain, reverse=True)
 
     def _learn(self, contest: Contest, count: int) -> None:
         own = contest.own.ratings.get(count)
         for entry in contest.entries:
             if own is not None and count in entry.ratings:
                 self._gains[entry.candidate.directive].append(entry.ratings[count].score - own.score)
-
-    async def _screen(
-        self,
-        contest: Contest,
-        fitting: Sequence[tuple[AnyDirective, Match]],
-        count: int,
-        rows: Sequence[Row],
-        budget: Budget,
-    ) -> None:
-        """Make a candidate with each directive, and rate it on few rows."""
-        screening = budget.share(budget.left * SCREENING_SHARE)
-        known = {candidate.plan.digest for candidate in self.candidates.values()}
-        for one, match in fitting:
-            screening.check()
-            self.evaluation.tell(f"trying {one.name}", budget)
-            made = await self._made(contest, one, match, rows, screening)
-            if made is None or made.plan.digest in known:
-                continue
-            known.add(made.plan.digest)
-            entry = Entry(made)
-            contest.entries.append(entry)
-            await self.evaluation.try_on(contest, entry, count, screening)
-
-    async def _made(
-        self, contest: Contest, one: AnyDirective, match: Match, rows: Sequence[Row], budget: Budget
-    ) -> Candidate | None:
-        """Let a directive rewrite the plan to beat; None, with the reason told, where no sound plan comes of it."""
-        own = contest.own.candidate
-        facts = self.evaluation.facts_about(rows)
-        rating = contest.own.rating
-        try:
-            async with budget.limit():
-                proposal = await self.evaluation.proposer.propose(
-                    one, match, own.plan, facts, examples=examples_of(rows, EXAMPLES), failures=_failures(rating)
-                )
-            after = one.apply(own.plan, match, proposal.params)
-            words = one.describe(own.plan, after)
-            reason = self._unsound(after)
-        except (RedwellError, ModelError) as error:
-            after, reason, words, proposal = own.plan, str(error), "", None
-        made = Candidate(
-            id=self.evaluation.ids.next(),
-            plan=after,
-            parent=own.id,
-            directive=one.name,
-            words=words,
-            step=match.step,
-            depth=contest.depth,
-            by_model=proposal is not None and proposal.by_model,
-            params=proposal.params.to_json() if proposal is not None else {},
-            complaints=proposal.complaints if proposal is not None else (),
-        )
-        self.candidates[made.id] = made
-        if reason or proposal is None:
-            self.dropped.append((made, reason))
-            self.evaluation.drop(made, reason)
-            return None
-        self.evaluation.emit(
-            CandidateFound(made.id, own.id, one.name, words, match.step, contest.depth, proposal.by_model)
-        )
-        return made
-
-    def _unsound(self, plan: Plan) -> str:
-        """Say what a static check finds wrong with a rewritten plan; "" for nothing."""
-        problems = check(plan, source_fields=self.evaluation.facts.source_fields)
-        return next((str(problem) for problem in problems if problem.severity == "error"), "")
 
     # -- new operators -------------------------------------------------------------------------------------------
 
@@ -267,10 +218,6 @@ def _judged_stop(plan: Plan, place: Place) -> int:
     return next((index for index in asking if index >= place.index), place.index) + 1
 
 
-def _failures(rating: Rating | None) -> tuple[Failure, ...]:
-    return rating.failures if rating else ()
-
-
 def _new_operators(before: Plan, after: Plan) -> list[str]:
     """List the operators that a rewrite made or changed, in the order they run."""
     old: dict[str, Node] = {node.name: node for node in before.operators}
@@ -284,6 +231,11 @@ def _place_of(plan: Plan, operator: str) -> Place | None:
         if operator in step.operators:
             return Place(step.name, step.operators.index(operator))
     return None
+
+
+def _groups(plan: Plan, region: Region) -> bool:
+    """Say whether a run puts rows together: a few rows have nothing in common, and say nothing about that."""
+    return any(not plan.operator(name).traits().row_local for name in region.operators(plan))
 
 
 def _is_selective(plan: Plan, name: str) -> bool:

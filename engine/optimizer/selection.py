@@ -1,8 +1,9 @@
 """Choose between plans that do the same part of the task (paper, algorithm 3), the cheap way first.
 
-The paper runs and rates every candidate on the whole sample. Here all are rated on a few rows, the better half of them
-on twice as many (successive halving), so that the minutes go to the plans that promise most; the top six of those that
-were rated on all rows are compared in pairs, as there.
+The paper runs and rates every candidate on the whole sample. Here all are run on a few rows and rated by what code sees
+in their answers, without asking a model (screening); the best of the better half are run on twice as many, and judged
+there (successive halving), so that the minutes go to the plans that promise most; the top six of those that were rated
+on all rows are compared in pairs, as there.
 """
 
 from __future__ import annotations
@@ -12,11 +13,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from itertools import combinations
 
 from engine.optimizer.budget import Budget, OutOfTime
-from engine.optimizer.candidates import Contest, Entry
+from engine.optimizer.candidates import TOP, Contest, Entry
 from engine.optimizer.evaluating import Evaluation
 
 COMPARING_SHARE = 0.35
 """Of a contest's time, what is kept for comparing in pairs."""
+
+MOST_DEEPENED = 2
+"""Entries whose new operators are looked into, which costs as much as all else about a place."""
 
 Deepen = Callable[[Entry, Budget], Awaitable[Entry]]
 """Optimises the new operators of an entry at once; returns it, or one with a better plan."""
@@ -27,7 +31,7 @@ async def select(
 ) -> None:
     """Rate the entries on more and more rows, fewer of them each time; compare the best in pairs.
 
-    All have been rated on `counts[0]` rows. Raises OutOfTime, with all that was found until then in the contest.
+    All have been screened on `counts[0]` rows. Raises OutOfTime, with all that was found until then in the contest.
     """
     try:
         await _climb(contest, counts, evaluation, budget.share(budget.left * (1 - COMPARING_SHARE)), deepen)
@@ -39,15 +43,19 @@ async def select(
 async def _climb(
     contest: Contest, counts: Sequence[int], evaluation: Evaluation, budget: Budget, deepen: Deepen
 ) -> None:
-    """Rate the better half of the entries on more rows, until one is left or all rows were seen."""
-    alive = kept_half(contest, counts[0])
-    deepened = [new for entry in alive if (new := await deepen(entry, budget)) is not entry]
+    """Let the better half of the entries be judged on more rows, until one is left or all rows were seen."""
+    alive = kept_half(contest, counts[0])[: TOP - 1]
+    looked_into = [entry for entry in alive[:MOST_DEEPENED] if entry.candidate.id not in contest.deepened]
+    contest.deepened |= {entry.candidate.id for entry in looked_into}
+    deepened = [new for entry in looked_into if (new := await deepen(entry, budget)) is not entry]
     contest.entries += deepened
     alive = [*deepened, *alive]
     for count in counts[1:] or counts:
-        await evaluation.try_on(contest, contest.own, count, budget)
-        for entry in affordable(alive, count, budget.left):
-            await evaluation.try_on(contest, entry, count, budget)
+        chosen = [contest.own, *affordable(alive, count, budget.left, contest.own)]
+        for entry in chosen:
+            await evaluation.run_on(contest, entry, count, budget)
+        evaluation.screen(contest, count)
+        await evaluation.judge_all(contest, chosen, count, budget)
         alive = kept_half(contest, count)
 
 
@@ -57,14 +65,16 @@ def kept_half(contest: Contest, count: int) -> list[Entry]:
     return rated[: math.ceil(len(rated) / 2)]
 
 
-def affordable(entries: Sequence[Entry], count: int, seconds: float) -> list[Entry]:
-    """Return the first entries that can be rated on so many rows in the time; at least one.
+def affordable(entries: Sequence[Entry], count: int, seconds: float, own: Entry) -> list[Entry]:
+    """Return the first entries that can be run and judged on so many rows in the time; at least one.
 
-    What an entry takes is told by what it took: the rows that it was rated on already cost nothing again.
+    What an entry takes is told by what it took: the rows that it was run on already cost nothing again. Judging it
+    takes as long as judging the plan to beat, which comes first.
     """
+    seconds -= 0.0 if count in own.judged else own.about_seconds(count) + own.judging_seconds
     chosen: list[Entry] = []
     for entry in entries:
-        seconds -= entry.about_seconds(count)
+        seconds -= entry.about_seconds(count) + own.judging_seconds
         if chosen and seconds < 0:
             break
         chosen.append(entry)
@@ -77,5 +87,7 @@ async def compare_pairs(contest: Contest, evaluation: Evaluation, budget: Budget
     if len(top) < 2:
         return
     for left, right in combinations(top, 2):
+        if contest.has_met(left, right):
+            continue
         evaluation.tell(f"comparing plans {left.candidate.id} and {right.candidate.id}", budget)
         await evaluation.compare(contest, left, right, budget)

@@ -21,6 +21,9 @@ WEIGHTS: Mapping[str, float] = {"located": 0.5, "verbatim": 0.2, "filled": 0.15,
 COMPLETED = "completed"
 """The share of sample rows that came to an end. It multiplies the mean of all others: what is lost is not read."""
 
+POOLED = "pooled"
+"""How far an output agrees with other readings of the same rows (engine.optimizer.pooling)."""
+
 
 def signals(rows: Sequence[OutputRow]) -> dict[str, float]:
     """Return the signals of rows, those of `WEIGHTS` that can be said of them.
@@ -46,11 +49,20 @@ def joined_signals(found: Mapping[str, float]) -> float | None:
 
 
 def completed(output: PlanOutput) -> float:
-    """Return the share of sample rows, or of rows on their way, that did not fail; 1 where there was nothing to do."""
+    """Return the share of sample rows, or of rows on their way, that did not fail; 1 where there was nothing to do.
+
+    A row with a list that is longer than the user allows is no better than one that failed.
+    """
     lost = len(lost_inputs(output)) / len(output.inputs) if output.inputs else 0.0
     ended = len(output.rows) + len(output.rejected)
     broken = len(output.failed) / (len(output.failed) + ended) if output.failed else 0.0
-    return 1.0 - max(lost, broken)
+    too_long = sum(_is_too_long(row, output.limits) for row in output.rows) / max(1, len(output.rows))
+    return 1.0 - max(lost, broken, too_long)
+
+
+def _is_too_long(row: OutputRow, limits: Mapping[str, int]) -> bool:
+    lists = ((cell.value, limits[cell.field]) for cell in row.cells if cell.field in limits)
+    return any(isinstance(value, list | tuple) and len(value) > most for value, most in lists)
 
 
 def lost_inputs(output: PlanOutput) -> list[RowId]:

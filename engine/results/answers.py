@@ -9,7 +9,7 @@ from typing import Any
 
 from engine.answers.telling import question_back
 from engine.language.loader import parse_pipeline
-from engine.operators.answer import Answer, AskedQuestion
+from engine.operators.answer import FILENAME, Answer, AskedQuestion
 from engine.results.table import result_view
 from engine.results.values import shown
 from storage.case import Case
@@ -27,7 +27,7 @@ class QuestionColumn:
     operator: str
     name: str
     question: str
-    clarified: str
+    asked: AskedQuestion
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -60,7 +60,7 @@ class ShownAnswer:
     """The answer to one question: the value that holds (after corrections), its status, note and items.
 
     `items` are the first MOST_ITEMS of `count`. `question_back` is what the user is asked, "" for nothing; `clarified`
-    is what a person has said that the question means.
+    is what a person has said that the question means; `document_name` that of the one document of the row, "" for none.
     """
 
     operator: str
@@ -73,6 +73,7 @@ class ShownAnswer:
     question_back: str
     items: tuple[ShownItem, ...]
     count: int
+    document_name: str
 
 
 def question_columns(case: Case, run_id: str) -> tuple[QuestionColumn, ...]:
@@ -89,7 +90,7 @@ def _questions(pipeline_yaml: str) -> tuple[QuestionColumn, ...]:
 
 
 def _question(node: Answer, asked: AskedQuestion) -> QuestionColumn:
-    return QuestionColumn(node.name, asked.name, asked.question.text.strip(), asked.clarified)
+    return QuestionColumn(node.name, asked.name, asked.question.text.strip(), asked)
 
 
 def answers_of(case: Case, run_id: str, row_id: str) -> tuple[ShownAnswer, ...]:
@@ -118,13 +119,14 @@ def _answer(
         operator=asked.operator,
         name=asked.name,
         question=asked.question,
-        clarified=asked.clarified,
+        clarified=asked.asked.clarified_in(values),
         value=_cut(shown(values.get(asked.name))),
         status=str(values[f"{asked.name}_status"] or ""),
         note=_cut(str(values.get(f"{asked.name}_note") or "")),
         question_back=question_back(values[f"{asked.name}_status"], values.get(f"{asked.name}_note")),
         items=tuple(told),
         count=len(items),
+        document_name=str(values.get(FILENAME) or "") if alone else "",
     )
 
 

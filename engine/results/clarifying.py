@@ -1,7 +1,7 @@
 """What a person answers to a question back, written into the pipeline: that question alone is asked anew.
 
-The text of the pipeline is kept but for the key `clarified` of the question. All other prompts stay as they were, so
-their replies come from the case.
+The text of the pipeline is kept but for the key `clarified` of the question, or `clarified_for` where it is said for
+one document alone. All other prompts stay as they were, so their replies come from the case.
 """
 
 from __future__ import annotations
@@ -22,18 +22,19 @@ LONGEST = 500
 """Characters of what a person says that a question means."""
 
 
-def clarify(file: Path, operator: str, question: str, said: str) -> None:
+def clarify(file: Path, operator: str, question: str, said: str, document: str = "") -> None:
     """Say in a pipeline file what a question means: `question` is its name, `said` empty takes that back.
 
-    Raises UsageError for a question that is not there or too much text, PipelineError, ExportError or DiskFull.
+    `document` is the file name of the one document for which it is said, "" for all. Raises
+    UsageError for a question that is not there or too much text, PipelineError, ExportError or DiskFull.
     """
-    text = clarified_text(file.read_text(encoding="utf-8-sig"), operator, question, " ".join(said.split()))
+    text = clarified_text(file.read_text(encoding="utf-8-sig"), operator, question, " ".join(said.split()), document)
     parse_pipeline(text, file=str(file), directory=file.parent)
     with replacing(file) as path:
         path.write_text(text, encoding="utf-8")
 
 
-def clarified_text(text: str, operator: str, question: str, said: str) -> str:
+def clarified_text(text: str, operator: str, question: str, said: str, document: str = "") -> str:
     """Return the text of a pipeline with what a question means; raises UsageError or PipelineError."""
     if len(said) > LONGEST:
         raise UsageError(f"{len(said)} characters are too long", advice=f"Say it in {LONGEST} characters.")
@@ -50,10 +51,14 @@ def clarified_text(text: str, operator: str, question: str, said: str) -> str:
     known = [str(one.get("name", "answer")) for one in asked]
     if question not in known:
         raise UsageError(f"{operator} has no question {question!r}", advice=did_you_mean(question, known))
-    path = (OPERATIONS, index, "questions", known.index(question), "clarified")
+    place = known.index(question)
+    one = asked[place]
+    key: tuple[str, ...] = ("clarified_for", document) if document else ("clarified",)
+    path: tuple[str | int, ...] = (OPERATIONS, index, "questions", place, *key)
     if said:
         return set_value(text, path, said)
-    return remove(text, path, floor=4) if "clarified" in asked[known.index(question)] else text
+    is_there = document in (one.get("clarified_for") or {}) if document else "clarified" in one
+    return remove(text, path, floor=4) if is_there else text
 
 
 def _as_list(text: str, index: int, question: Any) -> str:

@@ -37,6 +37,11 @@ _NUMBERED = re.compile(
     r"\b(?:sections?|articles?|clauses?|paragraphs?|exhibits?|schedules?|pages?|no\.?|#)\s*\(?$", re.IGNORECASE
 )
 
+_CODES_THAT_ARE_WORDS = frozenset(
+    ("all", "bam", "cad", "cop", "cup", "gel", "mad", "mop", "pen", "ron", "sos", "top", "try")
+)
+"""Codes of currencies that are no currency in small letters: the top 2, all 5."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Sum:
@@ -100,6 +105,10 @@ class Amount(ValueType):
         number = -first.figure.number if any(each.is_negative for each in found) else first.figure.number
         value = {"value": plain_number(number), "currency": code, "unit": unit[0].strip() if unit else None}
         return Normalised(value, original, problem or _accounting(there))
+
+    def mentions(self, text: str) -> Sequence[tuple[int, int]]:
+        """List the sums of a text that have a currency; one that is written in words and figures stands twice."""
+        return [(each.begin, each.end) for each in _sums(text, self.decimal) if each.meant]
 
     def _currency(
         self, text: str, found: Sequence[_Sum], unit: str, context: DocumentContext
@@ -182,8 +191,10 @@ def _meaning(match: re.Match[str], text: str) -> tuple[tuple[str, ...], str]:
     for group in ("codebefore", "before", "codeafter", "after"):
         if match[group]:
             sign = text[match.start(group) : match.end(group)]
-            if meant := meanings(sign.upper() if group.startswith("code") else sign):
-                return meant, sign
+            if group.startswith("code"):
+                sign = sign if sign.casefold() in _CODES_THAT_ARE_WORDS else sign.upper()
+            if meant := meanings(sign):
+                return meant, text[match.start(group) : match.end(group)]
     return (), ""
 
 

@@ -7,7 +7,7 @@ as, the text that it was read from stays beside it, and what cannot be read says
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -97,6 +97,13 @@ class ValueType(ABC):
         parts = found.value if isinstance(found.value, Mapping) else {}
         known = {name: parts.get(name) for name in self.part_names}
         return {**known, ORIGINAL: found.original, PROBLEM: found.problem}
+
+    def mentions(self, text: str) -> Sequence[tuple[int, int]]:
+        """List where a text in plain characters names values of this type, as far as code can tell that without doubt.
+
+        Places are half-open and in order. Most types have no such form, so the list is empty.
+        """
+        return ()
 
     def options(self) -> dict[str, str]:
         """Return the options that are given, by name."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -77,6 +78,10 @@ class Date(ValueType):
             return Normalised(None, original, f"it names {len(candidates)} dates: {days}")
         mention = candidates[0]
         return Normalised({"iso": mention.iso} if mention.iso else None, original, mention.problem)
+
+    def mentions(self, text: str) -> Sequence[tuple[int, int]]:
+        """List the whole days of a text."""
+        return [(day.begin, day.end) for day in day_mentions(text, self.order) if day.is_whole]
 
 
 def _only_years(found: list[DayMention]) -> bool:

@@ -141,6 +141,39 @@ def test_a_question_back_is_answered_and_only_it_is_asked_again(
     assert not panel.ask_back.isVisible()
 
 
+def test_the_question_that_was_answered_is_asked_again_and_no_other_that_waits(
+    qtbot: QtBot, results: ResultsPlace, window: MainWindow, tmp_path: Path
+) -> None:
+    queue = place_of(window, RunPlace).queue
+    (done,) = queue.entries
+    queue.add(done["pipeline"])
+    queue.add(done["pipeline"], "case:starred=1")
+    qtbot.waitUntil(lambda: len(queue.entries) == 3, timeout=WAIT)
+    begun: list[int] = []
+    queue.began.connect(begun.append)
+    open_answer(qtbot, results, "rent")
+    QTest.keyClicks(results.answers.ask_back.answer, "that of a year")
+    with qtbot.waitSignal(window.workspace.run_finished, timeout=WAIT):
+        QTest.keyClick(results.answers.ask_back.answer, Qt.Key.Key_Return)
+    assert begun[0] == queue.entries[1]["id"]
+
+
+def test_an_answer_can_hold_for_one_document_alone(
+    qtbot: QtBot, results: ResultsPlace, window: MainWindow, calls: Path
+) -> None:
+    open_answer(qtbot, results, "rent")
+    ask_back = results.answers.ask_back
+    before = len(calls.read_text().splitlines())
+    assert ask_back.only_here.isVisible()
+    ask_back.only_here.setChecked(True)
+    QTest.keyClicks(ask_back.answer, "that of a year")
+    with qtbot.waitSignal(window.workspace.run_finished, timeout=WAIT):
+        QTest.keyClick(ask_back.answer, Qt.Key.Key_Return)
+    assert calls.read_text().splitlines()[before:] == ["answer rent round 1"]
+    written = Path(place_of(window, RunPlace).queue.entries[0]["pipeline"]).read_text(encoding="utf-8")
+    assert "lease.pdf: that of a year" in written
+
+
 def test_the_run_shows_what_is_asked_back_and_goes_on(qtbot: QtBot, window: MainWindow) -> None:
     place = place_of(window, RunPlace)
     view = place.view

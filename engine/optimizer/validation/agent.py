@@ -5,7 +5,7 @@ What it says is joined with signals that need no judge, and outranked by gold: d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from engine.operators.accounting import Failure as NoAnswer
@@ -14,7 +14,8 @@ from engine.optimizer.agent import Agent, AgentModel, agent_prompt
 from engine.optimizer.gold import Gold, GoldScore
 from engine.optimizer.judging import Aim, Comparison, Criteria, Failure, Rating
 from engine.optimizer.outputs import PlanOutput
-from engine.optimizer.signals import COMPLETED, completed, joined_signals, lost_inputs, signals
+from engine.optimizer.pooling import pooled
+from engine.optimizer.signals import COMPLETED, POOLED, completed, joined_signals, lost_inputs, signals
 from engine.optimizer.validation.comparing import compare_row
 from engine.optimizer.validation.criteria import written_criteria
 from engine.optimizer.validation.documents import RECORD_TOKENS
@@ -22,16 +23,22 @@ from engine.optimizer.validation.rating import Verdict, rate_row
 from engine.plan.plan import Plan
 from engine.rows import RowId
 
-JUDGE_WEIGHT = 0.5
-"""Of the judge, where there are signals too; they have the rest."""
+JUDGE_WEIGHT = 0.25
+"""Of the judge, where there are signals too; they have the rest (docs/decisions/0026)."""
 
-SATISFIED = 3.7
+POOLED_WEIGHT = 0.5
+"""Of the agreement with other readings among what code can see, where there is one."""
+
+MOST_JUDGED = 4
+"""Rows of an output that a model is asked about; the signals are those of all rows."""
+
+SATISFIED = 3.85
 """Score from 1 to 4 from which on nothing is worth improving, where no row was lost."""
 
 SATISFIED_GOLD = 0.95
 """The same of the F1 against gold."""
 
-SPREAD = 0.25
+SPREAD = 0.15
 """A difference of the joined signals, 0 to 1, that decides a comparison as far as signals can."""
 
 TIE = 0.02
@@ -64,8 +71,14 @@ class ValidationAgent:
         """Write tests for what the named operators of a plan do, shown one sample row and its output."""
         return await written_criteria(self._agent, plan, operators, sample)
 
-    async def rate(self, output: PlanOutput, criteria: Criteria) -> Rating:
-        """Rate an output: against gold where enough is known, else row by row by the judge and the signals.
+    def screen(self, output: PlanOutput, others: Sequence[PlanOutput] = ()) -> Rating:
+        """Rate an output by gold, else by its signals and by how far it agrees with other readings."""
+        if (score := self.gold.score(output)) is not None:
+            return _gold_rating(score, output)
+        return _rating(output, [id for id in output.inputs if id not in lost_inputs(output)], {}, (), others)
+
+    async def rate(self, output: PlanOutput, criteria: Criteria, others: Sequence[PlanOutput] = ()) -> Rating:
+        """Rate an output: against gold where enough is known, else by signals of all rows and the judge of a few.
 
         A row that the judge gives no whole answer about has its signals alone. Raises models.errors.ModelError only for
         what is wrong with the machine.
@@ -73,17 +86,20 @@ class ValidationAgent:
         if (score := self.gold.score(output)) is not None:
             return _gold_rating(score, output)
         lost = lost_inputs(output)
-        judged = [id for id in output.inputs if id not in lost]
+        kept = [id for id in output.inputs if id not in lost]
+        judged = kept[:MOST_JUDGED]
 
         async def rate(id: RowId) -> Verdict:
             return await rate_row(self._agent, output, id, criteria, self.record_tokens)
 
         answers = await attempt_all(judged, rate, self.progress)
         verdicts = {id: a for id, a in zip(judged, answers, strict=True) if not isinstance(a, NoAnswer)}
-        return _rating(output, judged, verdicts, lost)
+        return _rating(output, kept, verdicts, judged, others)
 
-    async def compare(self, left: PlanOutput, right: PlanOutput, criteria: Criteria) -> Comparison:
-        """Compare two outputs on the sample rows that both have: by gold, else by the judge, both ways, and signals."""
+    async def compare(
+        self, left: PlanOutput, right: PlanOutput, criteria: Criteria, others: Sequence[PlanOutput] = ()
+    ) -> Comparison:
+        """Compare two outputs on the sample rows that both have: by gold, else by signals and, of a few, the judge."""
         gold_left, gold_right = self.gold.score(left), self.gold.score(right)
         if gold_left is not None and gold_right is not None:
             return _gold_comparison(gold_left, gold_right)
@@ -96,10 +112,12 @@ class ValidationAgent:
         async def compare(id: RowId) -> float:
             return await compare_row(self._agent, left, right, id, criteria, self.record_tokens)
 
-        answers = await attempt_all(open_rows, compare, self.progress)
-        told = {id: a for id, a in zip(open_rows, answers, strict=True) if not isinstance(a, NoAnswer)}
-        shares = [settled[id] if id in settled else _joined_share(left, right, id, told.get(id)) for id in common]
-        return _comparison(shares, settled, told)
+        asked = open_rows[:MOST_JUDGED]
+        answers = await attempt_all(asked, compare, self.progress)
+        told = {id: a for id, a in zip(asked, answers, strict=True) if not isinstance(a, NoAnswer)}
+        agreed = pooled([left, right, *others])[:2]
+        seen = {id: _grounded_share(left, right, id, agreed) for id in open_rows}
+        return _comparison(common, settled, told, seen)
 
     @property
     def _agent(self) -> Agent:
@@ -107,57 +125,91 @@ class ValidationAgent:
 
 
 def _rating(
-    output: PlanOutput, judged: Sequence[RowId], verdicts: Mapping[RowId, Verdict], lost: Sequence[RowId]
+    output: PlanOutput,
+    kept: Sequence[RowId],
+    verdicts: Mapping[RowId, Verdict],
+    judged: Sequence[RowId],
+    others: Sequence[PlanOutput],
 ) -> Rating:
-    qualities = [quality for id in judged if (quality := _quality(output, id, verdicts.get(id))) is not None]
+    """Join what is known of the rows that came to an end: the mean of what code sees in all, and of the judge."""
+    agreed = pooled([output, *others])[0]
+    seen = [quality for id in kept if (quality := _grounded(output, id, agreed)) is not None]
     share = completed(output)
-    goodness = share * sum(qualities) / len(qualities) if qualities else 0.0
-    score = 1 + 3 * goodness
+    judge = _mean([verdict.goodness for verdict in verdicts.values()])
+    score = 1 + 3 * share * _joined(judge, _mean(seen))
+    best = score if verdicts else 1 + 3 * share * _joined(1.0, _mean(seen))
     failures = [failure for verdict in verdicts.values() for failure in verdict.failures]
     text = agent_prompt("failure_lost")
-    failures += [Failure(source=id, aim=Aim.RECALL, quote="", text=text) for id in lost]
-    grounds: list[tuple[str, float]] = []
-    if verdicts:
-        grounds.append(("judge", sum(verdict.goodness for verdict in verdicts.values()) / len(verdicts)))
-    if len(verdicts) < len(judged):
-        grounds.append(("rows the judge could rate", len(verdicts) / len(judged)))
-    grounds += signals(output.rows).items()
-    grounds.append((COMPLETED, share))
+    failures += [Failure(source=id, aim=Aim.RECALL, quote="", text=text) for id in lost_inputs(output)]
     return Rating(
         score=score,
         failures=tuple(failures),
-        satisfied=score >= SATISFIED and share == 1.0,
-        grounds=tuple(grounds),
+        satisfied=bool(verdicts) and best >= SATISFIED and share == 1.0,
+        could_satisfy=best >= SATISFIED and share == 1.0,
+        grounds=tuple(_grounds(output, verdicts, judged, agreed)),
     )
 
 
-def _quality(output: PlanOutput, source: RowId, verdict: Verdict | None) -> float | None:
-    """Join judge and signals of one sample row, 0 to 1; None where there are neither."""
-    grounded = joined_signals(signals(output.rows_of(source)))
-    if verdict is None or grounded is None:
-        return verdict.goodness if verdict else grounded
-    return JUDGE_WEIGHT * verdict.goodness + (1 - JUDGE_WEIGHT) * grounded
+def _grounds(
+    output: PlanOutput, verdicts: Mapping[RowId, Verdict], judged: Sequence[RowId], agreed: Mapping[RowId, float]
+) -> Iterator[tuple[str, float]]:
+    if verdicts:
+        yield "judge", sum(verdict.goodness for verdict in verdicts.values()) / len(verdicts)
+    if len(verdicts) < len(judged):
+        yield "rows the judge could rate", len(verdicts) / len(judged)
+    if agreed:
+        yield POOLED, sum(agreed.values()) / len(agreed)
+    yield from signals(output.rows).items()
+    yield COMPLETED, completed(output)
 
 
-def _joined_share(left: PlanOutput, right: PlanOutput, source: RowId, judged: float | None) -> float:
-    """Join the judge's share of the win on one sample row with that of the signals."""
-    mine, theirs = (joined_signals(signals(side.rows_of(source))) for side in (left, right))
-    grounded = None
-    if mine is not None and theirs is not None:
-        grounded = min(1.0, max(0.0, 0.5 + (mine - theirs) / (2 * SPREAD)))
-    if judged is None or grounded is None:
-        return judged if judged is not None else grounded if grounded is not None else 0.5
-    return JUDGE_WEIGHT * judged + (1 - JUDGE_WEIGHT) * grounded
+def _grounded(output: PlanOutput, source: RowId, agreed: Mapping[RowId, float]) -> float | None:
+    """Join what code sees of one sample row, 0 to 1; None where it sees nothing."""
+    own = joined_signals(signals(output.rows_of(source)))
+    both = agreed.get(source)
+    if own is None or both is None:
+        return own if both is None else both
+    return POOLED_WEIGHT * both + (1 - POOLED_WEIGHT) * own
 
 
-def _comparison(shares: Sequence[float], settled: Mapping[RowId, float], told: Mapping[RowId, float]) -> Comparison:
-    if not shares:
+def _joined(judge: float | None, seen: float | None) -> float:
+    """Join the judge and what code sees, 0 to 1 each; 0 where there are neither."""
+    if judge is None or seen is None:
+        return judge if judge is not None else seen if seen is not None else 0.0
+    return JUDGE_WEIGHT * judge + (1 - JUDGE_WEIGHT) * seen
+
+
+def _grounded_share(
+    left: PlanOutput, right: PlanOutput, source: RowId, agreed: Sequence[Mapping[RowId, float]]
+) -> float | None:
+    """Return the share of the win on one sample row by what code sees; None where it sees nothing of one."""
+    mine, theirs = (_grounded(side, source, found) for side, found in zip((left, right), agreed, strict=True))
+    if mine is None or theirs is None:
+        return None
+    return min(1.0, max(0.0, 0.5 + (mine - theirs) / (2 * SPREAD)))
+
+
+def _comparison(
+    common: Sequence[RowId],
+    settled: Mapping[RowId, float],
+    told: Mapping[RowId, float],
+    seen: Mapping[RowId, float | None],
+) -> Comparison:
+    """Join the judge's share of the win and that of the signals, and count lost rows by themselves."""
+    if not common:
         return Comparison(left=0.5, reason="the two have no sample row in common")
+    both = (_mean(list(told.values())), _mean([one for one in seen.values() if one is not None]))
+    joined = 0.5 if both == (None, None) else _joined(*both)
+    shares = [settled.get(id, joined) for id in common]
     share = sum(shares) / len(shares)
-    judge = f"the judge gives {sum(told.values()) / len(told):.0%} to the first" if told else "the judge said nothing"
+    judge = f"the judge gives {both[0]:.0%} to the first" if both[0] is not None else "the judge said nothing"
     lost = f"; {len(settled)} rows were lost by one or both" if settled else ""
     reason = f"{len(shares)} rows, in both orders: {judge}; with the signals {share:.0%}{lost}"
     return Comparison(left=0.5 if abs(share - 0.5) < TIE else share, reason=reason)
+
+
+def _mean(shares: Sequence[float]) -> float | None:
+    return sum(shares) / len(shares) if shares else None
 
 
 def _gold_rating(score: GoldScore, output: PlanOutput) -> Rating:

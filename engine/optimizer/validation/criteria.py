@@ -64,7 +64,9 @@ async def written_criteria(agent: Agent, plan: Plan, operators: Sequence[str], s
             raise
         return safe
     prompts = [text for node in nodes for text in _prompts(node)]
-    return _kept(reply.value, safe, _Known(prompts, _Example.of(nodes, sample)))
+    lines = (line.partition(":")[2].strip() for line in asked.told.split("\n"))
+    asked_for = [line for line in lines if len(line) >= SHORTEST_TEST]
+    return _kept(reply.value, safe, _Known([*prompts, *asked_for], _Example.of(nodes, sample)), asked_for)
 
 
 def _question(agent: Agent, nodes: Sequence[Node], sample: PlanOutput | None) -> AgentQuestion:
@@ -143,14 +145,16 @@ class _Known:
         return True
 
 
-def _kept(value: dict[str, Any], safe: Criteria, known: _Known) -> Criteria:
+def _kept(value: dict[str, Any], safe: Criteria, known: _Known, asked_for: Sequence[str]) -> Criteria:
+    """Take what says something of its own: neither the prompt again, nor what was asked for, nor the example."""
     tests: list[Criterion] = []
     for aim in Aim:
         new = [text.strip() for text in value[aim.value] if len(text.strip()) >= SHORTEST_TEST and known.is_new(text)]
         own = [Criterion(aim=aim, text=text) for text in new]
         tests += own or [test for test in safe.tests if test.aim is aim]
     task = value["task"].strip()
-    is_usable = len(task) >= SHORTEST_TEST and not known.example.is_told_of(task)
+    is_copied = any(fuzz.partial_ratio(_plain(task), _plain(told)) >= REPEATS for told in asked_for)
+    is_usable = len(task) >= SHORTEST_TEST and not is_copied and not known.example.is_told_of(task)
     return Criteria(task=task if is_usable else safe.task, tests=tuple(tests))
 
 

@@ -1,4 +1,4 @@
-"""The queue of runs of a case; every edit returns the whole queue."""
+"""The queue of runs of a case; every edit returns the whole queue, that of a clarified question also its entry."""
 
 from __future__ import annotations
 
@@ -22,6 +22,14 @@ from engine.worker.queue_file import (
     questions_folder,
     save_queue,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Clarified:
+    """The queue after a question was clarified, and the entry that asks it again."""
+
+    queue: list[QueueEntry]
+    entry: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +115,13 @@ def choose(
 
 @query("queue.clarify", lane="edit")
 def clarify(  # noqa: PLR0913 - where the question is, and what is said of it
-    desk: Desk, *, case: str, run: str, operator: str, question: str, said: str, entry: int = 0
-) -> list[QueueEntry]:
+    desk: Desk, *, case: str, run: str, operator: str, question: str, said: str, entry: int = 0, document: str = ""
+) -> Clarified:
     """Write into the pipeline of a run what a person says that a question means, and queue the pipeline again.
 
     It is the file of an entry of the queue, over the same documents, on the same model; without one (0) the file that
-    the run was made from (engine.results.pairs.pipeline_of). What waits already is not added twice. Raises UsageError
-    or PipelineError.
+    the run was made from (engine.results.pairs.pipeline_of). What waits already is not added twice. `document` is the
+    file name of the one document for which it is said, "" for all. Raises UsageError or PipelineError.
     """
     from engine.results.clarifying import clarify as write_clarified  # noqa: PLC0415 - reads pipelines, all others do not
     from engine.results.pairs import pipeline_of  # noqa: PLC0415
@@ -124,12 +132,14 @@ def clarify(  # noqa: PLR0913 - where the question is, and what is said of it
         file = Path(found.pipeline) if found is not None else pipeline_of(opened, run)
     if not file.is_file():
         raise UsageError(f"the pipeline {file} is not there any more", advice="Write the question anew in Question.")
-    write_clarified(file, operator, question, said)
+    write_clarified(file, operator, question, said, document)
     again = replace(found, state="waiting", told="", run_id="") if found is not None else QueueEntry(0, str(file))
-    if any(replace(other, id=again.id) == again for other in queue):
-        return queue
+    waiting = next((other for other in queue if replace(other, id=again.id) == again), None)
+    if waiting is not None:
+        return Clarified(queue, waiting.id)
     added = add_entry(queue, again.pipeline, input=again.input, model=again.model)
-    return _saved(case, change_entry(added, added[-1].id, lambda new: replace(new, trust_code=again.trust_code)))
+    changed = change_entry(added, added[-1].id, lambda new: replace(new, trust_code=again.trust_code))
+    return Clarified(_saved(case, changed), added[-1].id)
 
 
 def _saved(case: str, queue: list[QueueEntry]) -> list[QueueEntry]:

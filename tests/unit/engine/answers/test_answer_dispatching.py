@@ -36,6 +36,8 @@ INCOMPLETE = {"complete_answer_found": False}
         (situation("a", signals=INCOMPLETE), "ship", "partial"),
         (situation("a", "b", shape="list", strong=False, can_widen=True), "widen", "partial"),
         (situation("a", "b", shape="list", strong=True), "ship", "found"),
+        (situation("a", "b", shape="list", strong=True, signals=INCOMPLETE), "ship", "found"),
+        (situation("a", "b", shape="list", strong=True, signals=INCOMPLETE, can_widen=True), "widen", "found"),
         (situation("a", "b"), "conflict", "conflict"),
         (situation("a", "b", signals={"conflicting_evidence": False}), "conflict", "conflict"),
         (situation("a", signals={"conflicting_evidence": True}), "ship", "found"),

@@ -25,6 +25,8 @@ def found(*lines, cited=1, shown=None, page_of=lambda line: None):
         ("Continued on page 12.", "page 12"),
         ("The list is cont'd in Annex B; see there.", "Annex B"),
         ("This continues under the heading Further duties", "heading Further duties"),
+        ("See Section 7 for more exclusions.", "Section 7"),
+        ("Further exclusions are listed in Schedule 2.1, as amended.", "Schedule 2.1"),
     ],
 )
 def test_a_pointer_names_the_place_where_the_answer_goes_on(line, target):
@@ -46,3 +48,4 @@ def test_what_stands_far_off_or_points_nowhere_is_none():
     assert found(*far[:1], *far[2:]) == (REACH + 1, "Section 7")
     assert found("(continued in Section 7)", "(a) fire;", cited=2) is None
     assert found("(a) fire;", "(continued on the next page)") is None
+    assert found("(a) fire, as Section 7 says;", "see Section 8; terms are listed in Annex A.", "see page 3") is None

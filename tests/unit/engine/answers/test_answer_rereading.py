@@ -6,7 +6,7 @@ import asyncio
 
 from made_pdfs import make_pdf
 from scripted_run import Bench, pipeline, prompt_of
-from worked_answers import item, rich
+from worked_answers import fitting, item, rich
 
 from engine.answers.rereading import by_other_reading, by_tables
 from engine.documents.document import Box, Document, Line, Page, Table
@@ -78,7 +78,7 @@ def test_an_answer_from_garbled_lines_is_asked_for_again_from_another_reading(tm
             return rich([item("250", 4)])
         return rich([], context_structured=False)
 
-    bench = Bench(tmp_path, answer)
+    bench = Bench(tmp_path, lambda request: fitting(request, answer(request)))
     operator = (
         "- {name: ask, type: answer, contract: rich, retrieval: fts, second_look: false, max_tokens: 400, "
         "questions: [{name: fee, question: How much?, type: number, shape: single, keywords: [fee]}]}"

@@ -56,7 +56,7 @@ def test_a_build_writes_a_pipeline_and_a_report_and_a_second_one_asks_nothing(bu
     assert "Reuse" in result.output
     body = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
     assert body["own"] == 1
-    assert {plan["directive"] for plan in body["plans"]} >= {"document_chunking", "gleaning_map", "evidence_first"}
+    assert {plan["directive"] for plan in body["plans"]} >= {"chaining", "gleaning_map", "evidence_first"}
     assert all(plan["yaml"] and (plan["diff"] or plan["dropped"] or not plan["parent"]) for plan in body["plans"])
     check_page((tmp_path / "report.html").read_text(encoding="utf-8"))
     again = builds()

@@ -34,8 +34,12 @@ def said_of(name, **changes):
         ("gleaning_map", {"validation_prompt": "Is {{ output.who }} right?"}, "reads the field 'who'"),
         ("duplicate_key_resolution", {"keys": []}, "name at least one"),
         ("chaining", {"links": []}, "'clauses' must be answered by one link"),
-        ("isolating", {"parts": [{"fields": ["clauses"], "prompt": TEXT}]}, "two or more are needed"),
-        ("isolating", {"parts": [{"fields": ["dates"], "prompt": TEXT}] * 2}, "'dates' is no field of the answer"),
+        ("isolating", {"parts": [{"fields": ["clauses"], "prompt": TEXT, "kinds": []}]}, "two or more are needed"),
+        (
+            "isolating",
+            {"parts": [{"fields": ["dates"], "prompt": TEXT, "kinds": []}] * 2},
+            "'dates' is no field of the answer",
+        ),
         ("pre_aggregation", {"map_prompt": "What matters?"}, "map_prompt must show the field"),
         ("pre_joining", {"comparison_prompt": "Do they fit?"}, "comparison_prompt must show the field"),
         ("second_reading", {"item_prompt": "{{ input.text }} Is it so?"}, "must show the field 'officers_candidate'"),
@@ -61,10 +65,14 @@ def said_of(name, **changes):
         ),
         (
             "isolating",
-            {"parts": [{"fields": ["clauses"], "prompt": "What is it?"}] * 2},
+            {"parts": [{"fields": ["clauses"], "prompt": "What is it?", "kinds": []}] * 2},
             "write {{ input.text }} in it",
         ),
-        ("isolating", {"parts": [{"fields": ["clauses"], "prompt": TEXT + "Which?"}] * 2}, "two are the same"),
+        (
+            "isolating",
+            {"parts": [{"fields": ["clauses"], "prompt": TEXT + "Which?", "kinds": []}] * 2},
+            "two are the same",
+        ),
         ("second_reading", {"list_prompt": 'Who has a "sustained" finding?'}, "list_prompt must show the field 'text'"),
         ("second_reading", {"item_prompt": TEXT + "{{ input.officers_candidate }}"}, "item_prompt asks nothing"),
         (

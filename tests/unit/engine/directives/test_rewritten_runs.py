@@ -107,3 +107,25 @@ def test_passages_without_the_words_are_not_shown_and_no_document_is_lost(tmp_pa
     assert "Ashgrove lied" in first
     assert "Tullock" not in first
     assert "rained" not in second
+
+
+def test_items_that_stand_nowhere_in_the_text_are_left_out(tmp_path):
+    made_up = ["Varrick", "varrick", "Varr", "Nobody Else", "", "watched  all"]
+    _, rows = run_rewritten(tmp_path, FIND, "located_items", lambda request: {"officers": made_up})
+    assert rows["a.txt"]["officers"] == ["Varrick", "varrick", "watched  all"]
+    assert rows["b.txt"]["officers"] == []
+
+
+def test_a_kind_is_held_to_the_listed_ones_and_a_copied_text_to_sentences(tmp_path):
+    kinds = "1. Force: hit\\n2. Lie: lied\\n3. Theft: stole\\n4. Sleep: slept"
+    schema = 'acts: "list[{act_type: string, quote: string}]"'
+    prompt = f"{{{{ input.text }}}}\\n\\nWhich acts:\\n{kinds}"
+    operations = f'  - {{name: find, type: map, prompt: "{prompt}", output: {{schema: {{{schema}}}}}}}\n'
+
+    def answer(request):
+        item = request.schema["properties"]["acts"]["items"]["properties"]
+        assert item["act_type"]["enum"] == ["Force", "Lie", "Theft", "Sleep"]
+        return {"acts": [{"act_type": "Lie", "quote": item["quote"]["enum"][0]}]}
+
+    _, rows = run_rewritten(tmp_path, operations, "held_types", answer, context_tokens=2000)
+    assert rows["a.txt"]["acts"] == [{"act_type": "Lie", "quote": "Varrick struck the man."}]

@@ -40,6 +40,14 @@ def test_no_document_is_seen_and_scored() -> None:
         Splits(sample=(1, 2), dev=(2, 3))
 
 
+def test_fewer_documents_of_a_split_are_its_first_ones() -> None:
+    task = ready("police")
+    assert [d.id for d in task.fewer("dev", 3).documents("dev")] == [d.id for d in task.documents("dev")][:3]
+    assert task.fewer("dev", 3).documents("sample") == task.documents("sample")
+    assert len(task.fewer("sample", 2).documents("sample")) == 2
+    assert task.fewer("dev", 1000).documents("dev") == task.documents("dev")
+
+
 @pytest.mark.parametrize("name", TASKS)
 def test_splits_share_no_document(name: str) -> None:
     task = ready(name)

@@ -17,25 +17,31 @@ ANSWER = """
     type: answer
     max_tokens: 300
     retrieval: whole
-    questions: [{name: answer, question: "What is the effective date?", type: date, shape: single, keywords: [date]%s}]
+    questions: [{name: answer, question: "%s", type: %s, shape: single, keywords: [date]%s}]
 """
+QUESTION = "What is the effective date?"
+RENTS = (
+    "The rent is USD 1,200 per month.",
+    "The deposit is USD 2,400.",
+    "From May on, the rent is USD 1,300 per month.",
+)
 
 
 @pytest.fixture
 def run(tmp_path):
     benches = []
 
-    def run(reply, holds, more=""):
+    def run(reply, holds, more="", *, lines=LINES, question=QUESTION, kind="date", filename="x"):
         def answer(request):
             if "second look" in request.purpose.task:
                 return next((said for words, said in holds.items() if f'"{words}"' in prompt_of(request)), False)
-            return {"items": reply, "complete_answer_found": True}
+            return {"items": reply, "complete_answer_found": "check" not in request.purpose.task}
 
-        source = write_jsonl(tmp_path / "rows.jsonl", [{"text": "\n".join(LINES)}])
+        source = write_jsonl(tmp_path / "rows.jsonl", [{"text": "\n".join(lines), "filename": filename}])
         bench = Bench(tmp_path, answer)
         benches.append(bench)
         steps = "[{name: s, input: records, operations: [ask]}]"
-        (row,) = bench.values(bench.run_again(pipeline(source, ANSWER % more, steps=steps)))
+        (row,) = bench.values(bench.run_again(pipeline(source, ANSWER % (question, kind, more), steps=steps)))
         return bench, row
 
     yield run
@@ -62,12 +68,32 @@ def test_another_day_that_does_not_hold_is_left_alone(run):
     assert tasks == ["answer answer round 1", "answer answer second look", "answer answer second look"]
 
 
-def test_values_that_do_not_hold_are_dropped_and_nothing_else_is_looked_for(run):
-    bench, row = run([AMENDED], {"15 March 2024": True})
+def test_another_sum_that_holds_contradicts_the_answer(run):
+    rent = {"lines": RENTS, "question": "How much is the rent?", "kind": "amount"}
+    _, row = run([item("USD 1,200 per month", 1)], {"USD 1,200 per month": True, "USD 1,300": True}, **rent)
+    assert (row["answer"], row["answer_status"]) == (None, "conflict")
+    assert [(i["value"]["value"], i["lines"]) for i in row["answer_items"]] == [(1200, [[1, 1]]), (1300, [[3, 3]])]
+
+
+def test_what_the_model_overlooks_is_named_by_code_and_judged_by_the_model(run):
+    _, row = run([], {"USD 1,200": True}, lines=RENTS, question="How much is the rent?", kind="amount")
+    assert (row["answer"]["value"], row["answer"]["currency"], row["answer_status"]) == (1200, "USD", "found")
+    assert row["answer_items"][0]["lines"] == [[1, 1]]
+
+
+def test_values_that_do_not_hold_are_dropped(run):
+    bench, row = run([AMENDED], {})
     assert (row["answer"], row["answer_status"], row["answer_items"]) == (None, "none", [])
-    assert len(bench.calls) == 2
+    assert len(bench.calls) == 3  # the answer, its second look, and that of the one other day on a line that says it
     (round_1,) = [stored.record for stored in bench.case.decisions(bench.case.runs()[-1].id)]
     assert "at a second look" in round_1.detail
+
+
+def test_items_that_stay_as_they_were_are_not_asked_for_again(run):
+    bench, row = run([item("2 May 2024", 4)], {})
+    tasks = [request.purpose.task for request in bench.calls]
+    assert tasks[:3] == ["answer answer round 1", "answer answer round 1 check 1", "answer answer second look"]
+    assert row["answer_status"] == "none"
 
 
 def test_where_values_are_looked_at_again_the_first_reply_is_not_told_to_be_shy(run):
@@ -80,6 +106,18 @@ def test_what_the_user_has_said_is_asked_with_the_question_and_nothing_more_is_a
     bench, row = run([], {}, more)
     assert "What is meant: the amended one" in prompt_of(bench.calls[0])
     assert row["answer_status"] == "none"
+
+
+def test_what_the_user_has_said_of_one_document_is_asked_of_that_one(run):
+    more = ", clarification: Which?, clarified: the first, clarified_for: {a.txt: the amended one}"
+    bench, _ = run([], {}, more, filename="a.txt")
+    assert "What is meant: the amended one" in prompt_of(bench.calls[0])
+
+
+def test_of_all_others_what_holds_for_all(run):
+    more = ", clarification: Which?, clarified: the first, clarified_for: {a.txt: the amended one}"
+    bench, _ = run([], {}, more, filename="b.txt")
+    assert "What is meant: the first" in prompt_of(bench.calls[0])
 
 
 def test_without_it_the_user_is_asked(run):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from scripted_run import Bench, pipeline, prompt_of
 from worked_answers import (
@@ -12,11 +14,14 @@ from worked_answers import (
     NONE,
     PARTIAL,
     QUESTIONS,
+    fitting,
     item,
     rich,
     shown_numbers,
     worked_pdf,
 )
+
+from models.scripted import ScriptedBackend
 
 ANSWER = """
   - name: ask
@@ -39,7 +44,7 @@ def run(tmp_path):
     def run(lines, question, answer, *, count, tokens=6000, rounds=2):
         (tmp_path / "in").mkdir()
         worked_pdf(tmp_path / "in" / "a.pdf", lines, count=count)
-        bench = Bench(tmp_path, answer)
+        bench = Bench(tmp_path, lambda request: fitting(request, answer(request)))
         benches.append(bench)
         operator = ANSWER.format(tokens=tokens, rounds=rounds, question=question)
         result = bench.run_again(
@@ -83,7 +88,26 @@ def test_complete(run):
     assert places(bench, result, "answer") == [(f"answer[{n}]", 3, 88 + n, 88 + n) for n in range(5)]
     assert moves(bench, result) == ["ship"]
     assert row["_answer_signals"]["confidence"] == 0.95
-    assert len(bench.calls) == 1
+    assert [call.purpose.task for call in bench.calls] == ["answer answer round 1", "answer answer round 1 signals"]
+    words = [prompt_of(call) for call in bench.calls]
+    assert ["caveats" in text for text in words] == [False, True]
+
+
+def test_a_document_that_was_read_whole_is_complete_whatever_the_model_says(run):
+    question = asked("complete", type="text", shape="list", keywords="[function, framework]")
+    reply = rich([item(name, 88 + n) for n, name in enumerate(FUNCTIONS)], complete_answer_found=False)
+    bench, result, row = run(COMPLETE, question, lambda _: reply, count=120)
+    assert (row["answer"], row["answer_status"]) == (list(FUNCTIONS), "found")
+    assert moves(bench, result) == ["ship"]
+
+
+@pytest.mark.parametrize(("is_complete", "status"), [(False, "partial"), (True, "found")])
+def test_where_fewer_items_stand_there_than_are_announced_the_models_word_counts(run, is_complete, status):
+    lines = {87: COMPLETE[87], **{88 + n: f"({'abc'[n]}) {name};" for n, name in enumerate(FUNCTIONS[:3])}}
+    question = asked("complete", type="text", shape="list", keywords="[function, framework]")
+    reply = rich([item(name, 88 + n) for n, name in enumerate(FUNCTIONS[:3])], complete_answer_found=is_complete)
+    _, _, row = run(lines, question, lambda _: reply, count=120)
+    assert (row["answer"], row["answer_status"]) == (list(FUNCTIONS[:3]), status)
 
 
 def test_partial(run):
@@ -138,6 +162,47 @@ def test_partial_is_completed_by_the_words_that_were_come_upon(run):
         ("answer[1]", 1, 22, 22),
         ("answer[2]", 6, 234, 234),
     ]
+
+
+def test_the_rich_contract_asks_for_the_items_as_the_minimal_one_does(run, tmp_path):
+    question = asked("complete", type="text", shape="list", keywords="[function]")
+    reply = rich([item(FUNCTIONS[0], 88)])
+    requests = []
+
+    def answer(request):
+        requests.append(request)
+        return reply
+
+    run(COMPLETE, question, answer, count=120)
+    (tmp_path / "other").mkdir()
+    bench = Bench(tmp_path / "other", lambda request: fitting(request, answer(request)))
+    operator = ANSWER.format(tokens=6000, rounds=2, question=question).replace("contract: rich", "contract: minimal")
+    steps = "[{name: s, input: records, operations: [ask]}]"
+    bench.run_again(pipeline(tmp_path / "in", operator, steps=steps))
+    bench.case.close()
+    assert len(requests) == 3
+    assert requests[0].segments == requests[2].segments
+    assert requests[0].schema == requests[2].schema
+
+
+def test_without_room_for_them_the_signals_are_left_out(run, tmp_path):
+    """The model has room for the question about the 40 lines and its reply, and for no further turn."""
+    question = asked("none", type="text", shape="single", keywords="[cancellation, period]")
+    bench, _, _ = run(NONE, question, lambda _: rich([]), count=40)
+    operator = ANSWER.format(tokens=6000, rounds=1, question=question)
+    steps = "[{name: s, input: records, operations: [ask]}]"
+    prompt = sum(bench.backend.count_tokens(segment.text) for segment in bench.calls[0].segments)
+    (tmp_path / "other").mkdir()
+    small = Bench(
+        tmp_path / "other",
+        backend=ScriptedBackend(lambda request: fitting(request, rich([])), context_tokens=prompt + 700),
+    )
+    result = asyncio.run(small.run(pipeline(tmp_path / "in", operator, steps=steps)))
+    (row,) = small.values(result)
+    assert (row["answer_status"], row["_answer_signals"]["complete_answer_found"]) == ("none", False)
+    assert "caveats" not in row["_answer_signals"]
+    assert sorted(moves(small, result)) == ["no_signals", "not_found"]
+    small.case.close()
 
 
 def test_none(run):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from plan_outputs import cell, output_of
 
@@ -89,3 +91,9 @@ def test_agreement_is_the_f1_of_the_values_row_by_row():
 def test_two_readings_that_find_nothing_agree():
     assert agreement(output_of(TEXTS, []), output_of(TEXTS, [])) == 1.0
     assert agreement(output_of({"a": "x"}, []), output_of({"b": "x"}, [])) is None
+
+
+def test_a_list_that_is_longer_than_the_user_allows_counts_as_lost():
+    output = replace(output_of(TEXTS, [("a", [cell("officers", ["Roe", "Vega", "Diaz"])])]), limits={"officers": 3})
+    assert completed(output) == 1.0
+    assert completed(replace(output, limits={"officers": 2})) == 0.0

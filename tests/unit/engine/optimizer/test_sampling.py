@@ -32,9 +32,9 @@ def test_a_draw_depends_on_the_seed_and_on_each_row_alone():
 
 @pytest.mark.parametrize(
     ("count", "expected"),
-    [(1, (1,)), (3, (3,)), (5, (3, 5)), (8, (4, 8)), (10, (3, 5, 10)), (12, (3, 6, 12)), (24, (3, 6, 12, 24))],
+    [(1, (1,)), (3, (3,)), (5, (3, 5)), (8, (4, 8)), (10, (3, 5, 10)), (12, (3, 6, 12)), (24, (6, 12, 24))],
 )
-def test_rungs_halve_down_to_three_rows(count, expected):
+def test_rungs_halve_twice_down_to_three_rows(count, expected):
     assert rungs(count) == expected
 
 
@@ -83,3 +83,24 @@ def test_a_small_folder_is_read_whole(tmp_path):
     draw = FileDraw(seed=0, rows=8)
     assert draw(files) == files
     assert draw.times == 1.0
+
+
+def test_the_rows_that_plans_are_tried_on_come_in_the_order_of_their_sizes():
+    rows = [row(f"r{n}", 1000 - 10 * n) for n in range(20)]
+    sample = Sample.draw({"d": rows}, 3, count=8)
+    assert {one.id for one in sample.first(8)["d"]} == {one.id for one in drawn(rows, 3)[:8]}
+    sizes = [row_characters(one.values) for one in sample.first(8)["d"]]
+    assert sizes == sorted(sizes)
+    # What people have judged comes first all the same.
+    known = drawn(rows, 3)[10].id
+    assert Sample.draw({"d": rows}, 3, first=[known], count=8).first(1)["d"][0].id == known
+
+
+@pytest.mark.parametrize(("size", "expected"), [(5000, 8), (1500, 8), (1000, 12), (300, 40), (10, 40)])
+def test_of_short_rows_more_are_tried(size, expected):
+    sample = Sample.draw({"d": [row(f"r{n}", size) for n in range(100)]}, 0, count=8)
+    assert sample.enough(8) == expected
+
+
+def test_no_more_rows_are_tried_than_there_are():
+    assert Sample.draw({"d": [row(f"r{n}", 10) for n in range(5)]}, 0, count=8).enough(8) == 5

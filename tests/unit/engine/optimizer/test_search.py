@@ -76,8 +76,8 @@ def test_nothing_is_tried_where_the_judge_is_satisfied(site, records, monkeypatc
     assert site.of(CandidateFound) == []
     assert [(e.reason, e.chosen) for e in site.of(PlaceFinished)] == [("nothing was found to improve", 1)]
     assert result.chosen is result.user
-    # Four rows say so first, and then all eight of the sample.
-    assert [e.rows for e in site.of(CandidateRated)] == [4, 8]
+    # Code finds nothing in four rows, the judge neither, and then in all eight of the sample.
+    assert [e.rows for e in site.of(CandidateRated)] == [4, 4, 8]
 
 
 def test_what_is_done_is_told_before_it_is_done(site, records, monkeypatch):
@@ -86,11 +86,11 @@ def test_what_is_done_is_told_before_it_is_done(site, records, monkeypatch):
     told = [e.doing for e in site.of(BuildProgress)]
     assert told[:6] == [
         "running your own plan on 4 rows",
-        "writing what it is judged by",
-        "rating your own plan on 4 rows",
         "trying one",
         "running plan 2 on 4 rows",
-        "rating plan 2 on 4 rows",
+        "running your own plan on 8 rows",
+        "running plan 2 on 8 rows",
+        "writing what it is judged by",
     ]
     # What is left is left of the whole build, not of the share that a part of it has.
     assert all(math.isclose(e.spent_seconds + e.left_seconds, 300, abs_tol=1) for e in site.of(BuildProgress))
@@ -167,6 +167,16 @@ def test_half_of_the_candidates_go_on_to_twice_the_rows(site, records, monkeypat
     assert sorted(names[plan] for plan in on_all) == ["t1", "t3", "t5", "t7"]
 
 
+def test_the_judge_is_asked_only_about_the_users_plan_and_those_that_are_left(site, records, monkeypatch):
+    words = ["poor", "good", "fair", "fine"]
+    with toys(monkeypatch, *(better(f"t{n}", word) for n, word in enumerate(words))):
+        result = site.build(pipeline(records, FIND), depth=0)
+    by_digest = {one.plan.digest: one.directive or "own" for one in result.search.candidates.values()}
+    rated = [(by_digest[digest], rows) for digest, rows in site.judge.rated]
+    # Two of four are left after four rows, and are judged on all eight.
+    assert rated == [("own", 8), ("t3", 8), ("t1", 8)]
+
+
 def test_at_most_six_plans_are_compared_in_pairs(site, records, monkeypatch):
     words = ["good " + "x " * n for n in range(14)]
     with toys(monkeypatch, *(better(f"t{n}", word) for n, word in enumerate(words))):
@@ -177,7 +187,7 @@ def test_at_most_six_plans_are_compared_in_pairs(site, records, monkeypatch):
 
 
 def test_a_sample_is_enlarged_behind_a_filter(site, tmp_path, monkeypatch):
-    rows = [{"text": f"{'keep' if n % 2 else 'drop'} " + "word " * 100} for n in range(40)]
+    rows = [{"text": f"{'keep' if n % 2 else 'drop'} " + "word " * 400} for n in range(40)]
     records = write_jsonl(tmp_path / "rows.jsonl", rows)
     operations = '  - {name: keep, type: filter, condition: input.text.startswith("keep")}\n' + FIND
     with toys(monkeypatch, better("one", "good")):
@@ -186,6 +196,14 @@ def test_a_sample_is_enlarged_behind_a_filter(site, tmp_path, monkeypatch):
     kept = sum(row.values["text"].startswith("keep") for row in sample)
     (place,) = site.of(PlaceStarted)
     assert place.rows == min(4 * 8, math.ceil(8 * 8 / kept))
+
+
+def test_of_rows_that_take_long_to_read_plans_are_tried_on_fewer_first(site, tmp_path, monkeypatch):
+    records = write_texts(tmp_path / "long", {f"{n}.txt": f"Record {n}. " + "word " * 800 for n in range(8)})
+    with toys(monkeypatch, better("one", "good")):
+        site.build(pipeline(records, FIND), minutes=2, depth=0)
+    # A row has 1,000 tokens, which take 10 s at 100 tokens a second; a tenth of 120 s is enough for one.
+    assert list(dict.fromkeys(e.rows for e in site.of(CandidateRated))) == [1, 4, 8]
 
 
 def test_a_rewrite_that_cannot_be_made_is_told_and_the_others_go_on(site, records, monkeypatch):
@@ -215,7 +233,9 @@ def test_after_a_changed_prompt_every_unaffected_output_is_reused(site, records,
         first = site.build(pipeline(records, two))
         changed = site.build(pipeline(records, two.replace('"bad {{ input.found', '"poor {{ input.found')))
     before, after = first.reuse, changed.reuse
-    assert before.outputs_made > after.outputs_made > 0
+    # find: the user's own and the better rewrite on 8 rows, the other on 4; sum: behind the first two, on 8 rows each.
+    assert (before.outputs_made, before.outputs_reused) == ((8 + 8 + 4) + 2 * 8, 0)
+    assert (after.outputs_made, after.outputs_reused) == (2 * 8, 8 + 8 + 4)
     # `find` was not changed: its outputs come from the case; only those of `sum` are made.
     assert {request.purpose.operator for request in site.backend.requests} == {"sum"}
 

@@ -342,3 +342,28 @@ async def test_gold_outranks_the_judge_and_says_so():
     assert (comparison.left, comparison.reason) == (0.0, "gold of 5 rows: F1 0.00 and 1.00")
     assert (await agent.compare(good, good, CRITERIA)).left == 0.5
     assert backend.requests == []
+
+
+def test_screening_asks_nobody_and_says_where_a_judge_could_be_satisfied():
+    backend = ScriptedBackend(lambda request: pytest.fail("a model was asked"))
+    agent = ValidationAgent(backend)
+    right = agent.screen(output_of(TEXTS, [(id, [cell("officers", ["Roe"], 1.0)]) for id in TEXTS]))
+    assert (right.score, right.satisfied, right.could_satisfy, right.failures) == (4.0, False, True, ())
+    half = agent.screen(output_of(TEXTS, [(id, [cell("officers", ["Roe"], 0.5)]) for id in TEXTS]))
+    located = (0.5 * 0.5 + 0.15 + 0.15) / (0.5 + 0.15 + 0.15)
+    assert half.score == pytest.approx(1 + 3 * located)
+    assert not half.could_satisfy
+
+
+async def test_a_judge_is_asked_about_a_few_rows_and_code_about_all():
+    texts = {f"r{n}": f"Officer Roe did {n}." for n in range(7)}
+    asked = []
+
+    def answer(request):
+        asked.append(request.purpose.row_id)
+        return score_of(request)
+
+    output = output_of(texts, [(id, [cell("officers", ["Roe"], float(n == 6))]) for n, id in enumerate(texts)])
+    rating = await ValidationAgent(ScriptedBackend(answer)).rate(output, CRITERIA)
+    assert asked == ["r0", "r1", "r2", "r3"]
+    assert dict(rating.grounds)["located"] == pytest.approx(1 / 7)

@@ -35,6 +35,18 @@ def test_the_key_is_added_changed_and_taken_away():
     assert clarified_text(LISTED, "ask", "law", "of England?") == f"{LISTED}        clarified: of England?\n"
 
 
+def test_it_can_be_said_for_one_document_alone():
+    said = clarified_text(LISTED, "ask", "rent", "that of a year", "lease no. 2.pdf")
+    both = clarified_text(said, "ask", "rent", "that of a month", "b.pdf")
+    asked = read_yaml(both)[0]["operations"][0]["questions"][0]
+    assert asked["clarified_for"] == {"lease no. 2.pdf": "that of a year", "b.pdf": "that of a month"}
+    assert "clarified" not in asked
+    assert clarified_text(both, "ask", "rent", "", "b.pdf") == said
+    assert clarified_text(LISTED, "ask", "rent", "", "b.pdf") == LISTED
+    rest = read_yaml(clarified_text(said, "ask", "rent", "", "lease no. 2.pdf"))[0]["operations"][0]["questions"][0]
+    assert "clarified_for" not in rest
+
+
 def test_a_question_alone_becomes_a_list_of_one():
     said = clarified_text(ALONE, "ask", "answer", "that of a year")
     (operation,) = read_yaml(said)[0]["operations"]

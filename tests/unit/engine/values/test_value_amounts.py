@@ -91,3 +91,13 @@ def test_options_are_checked() -> None:
         value_type("amount", currency="usd")
     with pytest.raises(UsageError, match="no option 'order'"):
         value_type("amount", order="DMY")
+
+
+def test_sums_of_a_text_are_found_by_their_currency():
+    text = "All 5 of the top 2 pay $1,200 a month, or EUR 300 million, on 3 May 2024 (section 4); cup 3, TRY 40."
+    assert [text[begin:end] for begin, end in value_type("amount").mentions(text)] == [
+        "$1,200",
+        "EUR 300 million",
+        "TRY 40",
+    ]
+    assert value_type("amount").cell("the top 2")["currency"] is None

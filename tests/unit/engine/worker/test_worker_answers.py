@@ -65,13 +65,17 @@ def test_answers_with_their_items_and_a_question_back(tmp_path: Path, calls: Pat
         known = {"run": first, "operator": "terms", "question": "rent", "said": SAID}
         entry = await window.ask("queue.add", case=str(case), pipeline=str(pipeline), input="case:")
         await window.ask("queue.mark", case=str(case), entry=entry[0]["id"], state="finished", run=first)
-        queue = await window.ask("queue.clarify", case=str(case), entry=entry[0]["id"], **known)
+        told = await window.ask("queue.clarify", case=str(case), entry=entry[0]["id"], **known)
+        queue = told["queue"]
+        assert told["entry"] == queue[1]["id"]
         assert [(one["state"], one["input"], one["pipeline"]) for one in queue] == [
             ("finished", "case:", str(pipeline)),
             ("waiting", "case:", str(pipeline)),
         ]
+        await window.ask("queue.add", case=str(case), pipeline=str(pipeline), input="case:starred=1")
         again = await window.ask("queue.clarify", case=str(case), entry=entry[0]["id"], **known)
-        assert len(again) == 2  # what waits already is not queued twice
+        assert len(again["queue"]) == 3  # what waits already is not queued twice,
+        assert again["entry"] == queue[1]["id"]  # and it is that which asks again, not the last one
         comment = "# a year or a month"
         assert comment in pipeline.read_text(encoding="utf-8")
 
@@ -94,10 +98,11 @@ def test_a_run_that_the_queue_does_not_know_is_found_by_its_text(tmp_path: Path,
         await window.until(lambda e: e["event"] == "CommandFinished" and e["id"] == "i")
         first = await run(window, case, pipeline, "first")
         known = {"run": first, "operator": "terms", "question": "rent", "said": SAID}
-        (entry,) = await window.ask("queue.clarify", case=str(case), **known)
+        (entry,) = (await window.ask("queue.clarify", case=str(case), **known))["queue"]
         assert entry["pipeline"].endswith(f"run {first}.yaml")
         assert SAID in Path(entry["pipeline"]).read_text(encoding="utf-8")
-        (same,) = await window.ask("queue.clarify", case=str(case), **{**known, "said": "that of a year"})
+        told = await window.ask("queue.clarify", case=str(case), **{**known, "said": "that of a year"})
+        (same,) = told["queue"]
         assert same["pipeline"] == entry["pipeline"]  # what was said makes it no other pipeline
 
     play(script, lambda: ScriptedModels(answer))

@@ -1,0 +1,148 @@
+"""Hold an answer to what can be right: the choices that the prompt lists, the sentences that the text has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
+
+from engine.directives.answer_paths import AnswerPath, answer_paths, is_kind, verbatim, with_type
+from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
+from engine.directives.division import listed_kinds
+from engine.directives.fitting import has_key, long_texts, quoted_field, row_node, unreadable_prompt
+from engine.directives.proposals import a_list, an_object, one_of
+from engine.directives.splicing import spliced
+from engine.language.schema import Enum, Quote, Schema, Type
+from engine.operators.map import Map
+from engine.plan.plan import Plan
+
+Hold = Literal["choice", "sentence"]
+
+QUOTED_SHARE, QUOTED_WORDS = 0.3, 6
+"""From which share of word for word copies, and from how many words on average, a text is one to be copied."""
+
+LONGEST_KIND = 6
+"""Words of a listed kind; what is longer is no name of one."""
+
+_QUOTE = re.compile(r"(?:^|_)(?:quote|span|sentence|passage|excerpt)", re.IGNORECASE)
+
+_WRITTEN_OUT = {"examples": "shows answers of the wider type"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeldField(Params):
+    """A text of the answer (`clauses.text_span`), and what it is held to."""
+
+    path: str
+    to: Hold
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeldParams(Params):
+    """The texts that are held."""
+
+    fields: tuple[HeldField, ...]
+
+
+class HeldTypes(Directive[HeldParams]):
+    """Map => Map of which texts become choices of the kinds that the prompt lists, or sentences of the text.
+
+    The mask then lets the model write nothing else; and what is copied is written faster than what is told.
+
+    before: report: clauses
+    after:  report: clauses
+    """
+
+    name: ClassVar[str] = "held_types"
+    purpose: ClassVar[str] = "holds answers to the kinds that the prompt lists and to sentences that the text has"
+    needs: ClassVar[frozenset[str]] = frozenset({"map"})
+    params_type = HeldParams
+
+    def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
+        match = Match.at(place)
+        node = row_node(plan, match)
+        if reason := unreadable_prompt(node) or has_key(node, _WRITTEN_OUT):
+            return Blocked(reason)
+        if not _possible(plan, match, facts):
+            return Blocked(f"no text of {node.name} is a listed kind or a copied sentence")
+        return match
+
+    def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
+        """Return the JSON Schema of the parameters."""
+        found = _possible(plan, match, facts)
+        one = an_object(path=one_of(field.path for field in found), to=one_of({field.to: 0 for field in found}))
+        return an_object(fields=a_list(one, 1, len(found)))
+
+    def default_params(self, match: Match, plan: Plan, facts: Facts) -> HeldParams:
+        """Hold all that can be held."""
+        return HeldParams(fields=_possible(plan, match, facts))
+
+    def variants(self, match: Match, plan: Plan, facts: Facts) -> Sequence[HeldParams]:
+        """Hold all that can be held."""
+        return (self.default_params(match, plan, facts),)
+
+    def complaints(self, match: Match, plan: Plan, params: HeldParams, facts: Facts) -> Sequence[str]:
+        """Refuse what cannot be held so, and a field named twice."""
+        possible = _possible(plan, match, facts)
+        found = [f"fields: {one.path} cannot be held to a {one.to}." for one in params.fields if one not in possible]
+        paths = [one.path for one in params.fields]
+        return [*found, *(["fields: name each field once."] if len(set(paths)) < len(paths) else [])]
+
+    def apply(self, plan: Plan, match: Match, params: HeldParams) -> Plan:
+        """Return the plan with the narrower types."""
+        node = row_node(plan, match)
+        schema = _schema(plan, match)
+        assert schema is not None  # _match
+        paths = {str(path): path for path in answer_paths(schema)}
+        for one in params.fields:
+            schema = with_type(schema, paths[one.path], _type(plan, match, one.to))
+        return spliced(plan, match, [replace(node, schema=schema)])
+
+
+def _type(plan: Plan, match: Match, to: Hold) -> Type:
+    if to == "choice":
+        return Enum(_kinds(plan, match))
+    return Quote(_source(plan, match, Facts()))
+
+
+def _possible(plan: Plan, match: Match, facts: Facts) -> tuple[HeldField, ...]:
+    schema = _schema(plan, match)
+    found = []
+    for path in answer_paths(schema) if schema else ():
+        if _is_kind(path, facts) and _kinds(plan, match):
+            found.append(HeldField(path=str(path), to="choice"))
+        elif _is_copied(path, facts) and _source(plan, match, facts):
+            found.append(HeldField(path=str(path), to="sentence"))
+    return tuple(found)
+
+
+def _schema(plan: Plan, match: Match) -> Schema | None:
+    node = row_node(plan, match)
+    return node.schema if isinstance(node, Map) else None
+
+
+def _source(plan: Plan, match: Match, facts: Facts) -> str:
+    """Return the text to copy from; "" where there is none."""
+    texts = long_texts(plan, match.place, row_node(plan, match), facts)
+    return quoted_field(plan, texts[0]) if texts else ""
+
+
+def _kinds(plan: Plan, match: Match) -> tuple[str, ...]:
+    """Return the names of the kinds that the prompt lists (`1. Parties: who signed`); none unless all are short."""
+    node = row_node(plan, match)
+    entries = listed_kinds(node.prompt.text) if node.prompt else []
+    names = tuple(dict.fromkeys(entry.split(":")[0].strip().rstrip(".;,") for entry in entries))
+    return names if all(name and len(name.split()) <= LONGEST_KIND for name in names) else ()
+
+
+def _is_kind(path: AnswerPath, facts: Facts) -> bool:
+    seen = facts.answers.get(str(path))
+    return is_kind(path) and (seen is None or seen.words <= LONGEST_KIND)
+
+
+def _is_copied(path: AnswerPath, facts: Facts) -> bool:
+    seen, share = facts.answers.get(str(path)), verbatim(path, facts)
+    if seen is None or share is None:
+        return not facts.answers and bool(_QUOTE.search(path.key or path.field))
+    return share >= QUOTED_SHARE and seen.words >= QUOTED_WORDS

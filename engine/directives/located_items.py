@@ -1,0 +1,127 @@
+"""Keep, of a list, only the items that the text has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from engine.directives.answer_paths import AnswerPath, answer_paths, is_kind, verbatim
+from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place, step_of
+from engine.directives.fitting import long_texts, row_node, unreadable_prompt
+from engine.directives.proposals import a_list, an_object, one_of
+from engine.directives.splicing import free_name, spliced
+from engine.language.computation import Computation
+from engine.language.template_text import field_expression
+from engine.operators.compute import Compute
+from engine.operators.map import Map
+from engine.plan.frozen import FrozenMap
+from engine.plan.plan import Plan
+
+COPIED_SHARE = 0.5
+"""Of the texts seen in a field, the share that stands word for word in the source where texts are to be copied."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocatedParams(Params):
+    """The text, and the lists' fields (`reviews.review_id`, or `names` of a list of texts) that must stand in it."""
+
+    source: str
+    paths: tuple[str, ...]
+
+
+class LocatedItems(Directive[LocatedParams]):
+    """Map => Map -> Compute: items whose copied field does not stand in the text are left out, by code.
+
+    A name, a number or a quote that stands nowhere was made up. Which fields are copied is told by the answers seen.
+
+    before: report: find
+    after:  report: find -> find_located
+    """
+
+    name: ClassVar[str] = "located_items"
+    purpose: ClassVar[str] = "leaves out items whose copied field stands nowhere in the text, by code"
+    needs: ClassVar[frozenset[str]] = frozenset({"map"})
+    params_type = LocatedParams
+
+    def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
+        match = Match.at(place)
+        node = row_node(plan, match)
+        if reason := unreadable_prompt(node):
+            return Blocked(reason)
+        if not long_texts(plan, place, node, facts):
+            return Blocked(f"the prompt of {node.name} shows no text to look items up in")
+        if not _paths(plan, match):
+            return Blocked(f"{node.name} writes no list of texts, or of records with texts")
+        names = step_of(plan, place.step).operators
+        following = plan.operator(names[place.index + 1]) if place.index + 1 < len(names) else None
+        if isinstance(following, Compute) and {p.field for p in _paths(plan, match)} & set(following.fields):
+            return Blocked(f"{following.name} computes the lists of {node.name} already")
+        if facts.answers and not _copied(plan, match, facts):
+            return Blocked(f"no field of the lists of {node.name} is copied from the text, or all are found there")
+        return match
+
+    def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
+        """Return the JSON Schema of the parameters."""
+        paths = [str(path) for path in _copied(plan, match, facts) or _paths(plan, match)]
+        texts = long_texts(plan, match.place, row_node(plan, match), facts)
+        return an_object(source=one_of(texts), paths=a_list(one_of(paths), 1, len(paths)))
+
+    def default_params(self, match: Match, plan: Plan, facts: Facts) -> LocatedParams:
+        """Look up the fields whose texts mostly stood in the text; of answers not seen, the first of each list."""
+        source = long_texts(plan, match.place, row_node(plan, match), facts)[0]
+        first = {path.field: path for path in reversed(_paths(plan, match))}.values()
+        paths = _copied(plan, match, facts) or tuple(first)
+        return LocatedParams(source=source, paths=tuple(str(path) for path in paths))
+
+    def complaints(self, match: Match, plan: Plan, params: LocatedParams, facts: Facts) -> Sequence[str]:
+        """Refuse fields that are none of the lists'."""
+        valid = [str(path) for path in _paths(plan, match)]
+        return [f"paths: {path!r} is none of {', '.join(valid)}." for path in params.paths if path not in valid]
+
+    def apply(self, plan: Plan, match: Match, params: LocatedParams) -> Plan:
+        """Return the plan that looks items up."""
+        node = row_node(plan, match)
+        chosen: dict[str, list[str]] = {}
+        for path in _paths(plan, match):
+            if str(path) in params.paths:
+                chosen.setdefault(path.field, []).append(path.key)
+        keeping = Compute(
+            name=free_name(plan, f"{node.name}_located"),
+            fields=FrozenMap({field: Computation(_kept(field, keys, params.source)) for field, keys in chosen.items()}),
+            basis=False,
+        )
+        return spliced(plan, match, [node, keeping])
+
+
+def _paths(plan: Plan, match: Match) -> tuple[AnswerPath, ...]:
+    node = row_node(plan, match)
+    if not isinstance(node, Map) or node.schema is None:
+        return ()
+    return tuple(path for path in answer_paths(node.schema) if _may_be_copied(path, node))
+
+
+def _may_be_copied(path: AnswerPath, node: Map) -> bool:
+    return path.is_listed and path.field not in node.drop_keys and not is_kind(path)
+
+
+def _copied(plan: Plan, match: Match, facts: Facts) -> tuple[AnswerPath, ...]:
+    """Return the fields whose texts mostly stand in the text, where some do not."""
+    shares = {path: verbatim(path, facts) for path in _paths(plan, match)}
+    return tuple(path for path, share in shares.items() if share is not None and COPIED_SHARE <= share < 1)
+
+
+def _kept(field: str, keys: Sequence[str], source: str) -> str:
+    """Write the expression that keeps the items of which every field of `keys` stands in the text as whole words."""
+    text = f"' '.join({field_expression(source)}.casefold().split())"
+    tests = [
+        f"any(not (one[-1:].isalnum() or other[:1].isalnum()) for told in [{_told(key)}] if told "
+        f"for parts in [text.split(told)] for one, other in zip(parts, parts[1:]))"
+        for key in keys
+    ]
+    return f"[item for text in [{text}] for item in {field_expression(field)} if {' and '.join(tests)}]"
+
+
+def _told(key: str) -> str:
+    item = f"item[{key!r}]" if key else "item"
+    return f"' '.join(str({item}).casefold().split())"

@@ -1,0 +1,176 @@
+"""Agreement of plans that read the same rows in different ways, in place of a label.
+
+As pooling in the evaluation of search engines (TREC): nobody knows all that is right, but what independent readings
+find alike mostly is, and what only one says mostly is not. So a plan can be told to miss something without a label.
+Why, and how far: docs/decisions/0026.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from engine.evidence.items import leaves
+from engine.optimizer.outputs import OutputRow, PlanOutput
+from engine.optimizer.values import Leaf, likeness
+from engine.plan.frozen import digest_of
+from engine.plan.plan import Plan
+from engine.rows import RowId
+
+FEWEST_READINGS = 3
+"""Of two that disagree nobody knows which is right."""
+
+FEWEST_VOICES = 2
+"""So many readings must say a thing for it to be held for true."""
+
+SAME = 0.5
+"""Likeness of two things, 0 to 1, above which they are one: of a record with two fields, both must be alike."""
+
+LONG_WORDS = 5
+"""Words from which on a text may be told in other words."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One thing that an answer says: an item of a list, or a whole value; its leaves by their path within it."""
+
+    field: str
+    leaves: Mapping[str, Leaf]
+    is_listed: bool
+
+
+@dataclass
+class _Told:
+    """A thing, the readings that say it, and the plans by number."""
+
+    unit: Unit
+    readings: set[str] = field(default_factory=set)
+    plans: set[int] = field(default_factory=set)
+
+
+def pooled(outputs: Sequence[PlanOutput]) -> list[dict[RowId, float]]:
+    """Return for each output how far it agrees with the others, by sample row: an F1 from 0 to 1.
+
+    Recall is the share of the things that `FEWEST_VOICES` readings found; precision the share of a plan's things that
+    others confirm. Where rows were made of several sample rows, the things are who is grouped with whom. Plans that ask
+    the same questions, or group alike, are one reading. Rows of which too little is agreed are left out; with fewer
+    than `FEWEST_READINGS` readings nothing is said at all.
+    """
+    if any(len(row.sources) > 1 for output in outputs for row in output.rows):
+        return _pooled_groups(outputs)
+    readings = [reading_of(output.plan) for output in outputs]
+    found: list[dict[RowId, float]] = [{} for _ in outputs]
+    if len(set(readings)) < FEWEST_READINGS:
+        return found
+    for id in dict.fromkeys(id for output in outputs for id in output.inputs):
+        there = [number for number, output in enumerate(outputs) if id in output.inputs]
+        if len({readings[number] for number in there}) < FEWEST_READINGS:
+            continue
+        told = _told([(number, readings[number], list(_units(outputs[number].rows_of(id)))) for number in there])
+        likely = _likely(told)
+        for number in there if likely else ():
+            own = sum(number in one.plans for one in told)
+            right = sum(number in one.plans for one in likely)
+            found[number][id] = 2 * right / (own + len(likely))
+    return found
+
+
+def _pooled_groups(outputs: Sequence[PlanOutput]) -> list[dict[RowId, float]]:
+    """Return how far each plan groups a sample row with those that several groupings put it together with."""
+    groupings = [_companions(output) for output in outputs]
+    distinct: list[Mapping[RowId, frozenset[RowId]]] = []
+    for grouping in groupings:
+        if grouping not in distinct:
+            distinct.append(grouping)
+    found: list[dict[RowId, float]] = [{} for _ in outputs]
+    if len(distinct) < FEWEST_READINGS:
+        return found
+    for id in dict.fromkeys(id for output in outputs for id in output.inputs):
+        voices = Counter(other for grouping in distinct for other in grouping.get(id, ()))
+        likely = {other for other, count in voices.items() if count >= FEWEST_VOICES}
+        for number, grouping in enumerate(groupings if likely else ()):
+            own = grouping.get(id, frozenset())
+            found[number][id] = 2 * len(own & likely) / (len(own) + len(likely))
+    return found
+
+
+def _companions(output: PlanOutput) -> dict[RowId, frozenset[RowId]]:
+    """Return the sample rows that are in one output row with each, itself among them."""
+    found: dict[RowId, set[RowId]] = {}
+    for row in output.rows:
+        for id in row.sources:
+            found.setdefault(id, set()).update(row.sources)
+    return {id: frozenset(others) for id, others in found.items()}
+
+
+def reading_of(plan: Plan) -> str:
+    """Identify what a plan asks a model: plans that differ only in what code does with the answers read alike."""
+    return digest_of([node for node in plan.operators if node.traits().calls_model])
+
+
+def _units(rows: Sequence[OutputRow]) -> Iterator[Unit]:
+    for row in rows:
+        for cell in row.cells:
+            items = cell.value if isinstance(cell.value, list | tuple) else [cell.value]
+            for item in items:
+                there = _leaves_of(item)
+                if there:
+                    yield Unit(cell.field, there, is_listed=isinstance(cell.value, list | tuple) or len(rows) > 1)
+
+
+def _leaves_of(item: Any) -> dict[str, Leaf]:
+    return {leaf.path: leaf.value for leaf in leaves("item", item, {})}
+
+
+def _told(plans: Sequence[tuple[int, str, list[Unit]]]) -> list[_Told]:
+    """Put together what plans say alike, each thing once."""
+    told: list[_Told] = []
+    for number, reading, units in plans:
+        for unit in units:
+            one = max(told, key=lambda other: _alike(other.unit, unit), default=None)
+            if one is None or _alike(one.unit, unit) <= SAME:
+                one = _Told(unit)
+                told.append(one)
+            one.readings.add(reading)
+            one.plans.add(number)
+    return told
+
+
+def _likely(told: Sequence[_Told]) -> list[_Told]:
+    """Return the things that enough readings say; of a single value only what most of them say."""
+    several = [one for one in told if len(one.readings) >= FEWEST_VOICES]
+    most: dict[str, int] = {}
+    for one in told:
+        most[one.unit.field] = max(most.get(one.unit.field, 0), len(one.readings))
+    return [one for one in several if one.unit.is_listed or len(one.readings) == most[one.unit.field]]
+
+
+def _alike(left: Unit, right: Unit) -> float:
+    """Say how far two things are the same, 0 to 1: the mean over their leaves, of which all short ones must be alike.
+
+    A number, a name or a kind tells things apart; what is told in many words may be told in others.
+    """
+    if left.field != right.field:
+        return 0.0
+    paths = left.leaves.keys() | right.leaves.keys()
+    total = 0.0
+    for path in sorted(left.leaves.keys() & right.leaves.keys(), key=lambda path: len(str(left.leaves[path]))):
+        one, other = left.leaves[path], right.leaves[path]
+        same = _likeness(one, other)
+        if not same and _is_short(one) and _is_short(other):
+            return 0.0
+        total += same
+    return total / len(paths)
+
+
+@lru_cache(maxsize=200_000, typed=True)
+def _likeness(left: Leaf, right: Leaf) -> float:
+    """As likeness, remembered: each plan is compared with all others again and again."""
+    return likeness(left, right)
+
+
+def _is_short(value: Leaf) -> bool:
+    return not isinstance(value, str) or len(value.split()) < LONG_WORDS

@@ -1,0 +1,180 @@
+"""Make candidates with directives and run them on few rows; put the best together, and let the model reword them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+
+from engine.directives.base import Facts, Params, Place
+from engine.errors import RedwellError
+from engine.language.checks import check
+from engine.optimizer.budget import Budget, OutOfTime
+from engine.optimizer.candidates import Candidate, Contest, Entry
+from engine.optimizer.evaluating import Evaluation, examples_of
+from engine.optimizer.events import CandidateFound
+from engine.optimizer.expecting import Fitting
+from engine.optimizer.proposing import Proposal
+from engine.plan.plan import Plan
+from engine.rows import Row
+from models.errors import ModelError
+
+EXAMPLES = 2
+"""Rows that a proposer is shown."""
+
+SCREENING_SHARE = 0.5
+"""Of a place's time, what finding candidates and running them on the fewest rows may take."""
+
+MOST_VARIANTS = 3
+"""Plans that one directive makes at a place, of other sizes or in other words."""
+
+CROSSING_SHARE = 0.25
+"""Of what is left then, what putting the best of them together and into the model's own words may take."""
+
+MOST_REWORDED = 1
+MOST_CROSSED = 3
+"""Of the best rewrites, so many are looked at for two that can be put together."""
+
+Trial = tuple[Fitting, Params]
+"""A directive at a place, with the parameters to try."""
+
+
+@dataclass(frozen=True)
+class Screening:
+    """Makes the candidates of one place. `candidates` and `dropped` are those of the search, and grow."""
+
+    evaluation: Evaluation
+    candidates: dict[int, Candidate]
+    dropped: list[tuple[Candidate, str]]
+    matching: Callable[[Plan, Place, Facts], Sequence[Fitting]]
+
+    async def screen(
+        self, contest: Contest, trials: Sequence[Trial], count: int, rows: Sequence[Row], budget: Budget
+    ) -> Sequence[Trial]:
+        """Make candidates and run them on few rows, put the best together; return those there was no time for yet."""
+        screening = budget.share(budget.left * SCREENING_SHARE)
+        own = contest.own.candidate.plan
+        facts = self.evaluation.facts_about(rows, contest.own.output)
+        drafted: dict[int, Fitting] = {}
+        left = list(trials)
+        try:
+            while left and screening.left:
+                (one, match), params = left.pop(0)
+                proposal = Proposal(params=params, by_model=False) if one.prompts(match, own, params, facts) else None
+                entry = await self._tried(contest, contest.own, (one, match), proposal, rows, count, screening)
+                if entry is not None and proposal is not None:
+                    drafted[entry.candidate.id] = (one, match)
+        except OutOfTime:
+            budget.check()  # only the share is spent
+        self.evaluation.screen(contest, count)
+        crossing = budget.share(budget.left * CROSSING_SHARE)
+        try:
+            await self._cross(contest, rows, count, crossing)
+            for entry in [one for one in contest.ranked(count) if one.candidate.id in drafted][:MOST_REWORDED]:
+                await self._tried(contest, contest.own, drafted[entry.candidate.id], None, rows, count, crossing)
+        except OutOfTime:
+            budget.check()
+        return left
+
+    async def _cross(self, contest: Contest, rows: Sequence[Row], count: int, budget: Budget) -> None:
+        """Put the best two rewrites together, one on top of the other, where it can be done in some order."""
+        self.evaluation.screen(contest, count)
+        own = contest.own.ratings[count].score if count in contest.own.ratings else 0.0
+        better = [entry for entry in contest.ranked(count) if entry.ratings[count].score > own]
+        best = list({entry.candidate.directive: entry for entry in reversed(better)}.values())[::-1]
+        for base, other in permutations(best[:MOST_CROSSED], 2):
+            plan = base.candidate.plan
+            facts = self.evaluation.facts_about(rows, base.outputs[count])
+            there = [found for place in contest.region.places(plan) for found in self.matching(plan, place, facts)]
+            for one, match in there:
+                if one.name == other.candidate.directive:
+                    proposal = Proposal(params=one.variants(match, plan, facts)[0], by_model=False)
+                    if await self._tried(contest, base, (one, match), proposal, rows, count, budget):
+                        return
+
+    async def _tried(  # noqa: PLR0913, PLR0917 - what a rewrite is tried with
+        self,
+        contest: Contest,
+        base: Entry,
+        found: Fitting,
+        proposal: Proposal | None,
+        rows: Sequence[Row],
+        count: int,
+        budget: Budget,
+    ) -> Entry | None:
+        """Rewrite a plan, by the model's parameters where there are no others, and run what comes of it."""
+        budget.check()
+        self.evaluation.tell(f"trying {found[0].name}", budget)
+        made = await self._made(contest, base.candidate, found, proposal, rows, budget)
+        if made is None:
+            return None
+        entry = Entry(made)
+        contest.entries.append(entry)
+        await self.evaluation.run_on(contest, entry, count, budget)
+        return entry
+
+    async def _made(  # noqa: PLR0913, PLR0917 - what a rewrite is made of
+        self,
+        contest: Contest,
+        own: Candidate,
+        found: Fitting,
+        proposal: Proposal | None,
+        rows: Sequence[Row],
+        budget: Budget,
+    ) -> Candidate | None:
+        """Let a directive rewrite a plan; None where no sound plan comes of it (the reason is told), or a known one."""
+        one, match = found
+        facts = self.evaluation.facts_about(rows, contest.own.output)
+        after, words = own.plan, ""
+        try:
+            if proposal is None:
+                examples = examples_of(rows, EXAMPLES)
+                with self.evaluation.spending("proposing"):
+                    async with budget.limit():
+                        proposal = await self.evaluation.proposer.propose(
+                            one, match, own.plan, facts, examples=examples, failures=contest.failures
+                        )
+            after = one.apply(own.plan, match, proposal.params)
+            words = one.describe(own.plan, after)
+            reason = self._unsound(after)
+        except (RedwellError, ModelError) as error:
+            reason, proposal = str(error), None
+        if not reason and any(after.digest == known.plan.digest for known in self.candidates.values()):
+            return None
+        made = Candidate(
+            id=self.evaluation.ids.next(),
+            plan=after,
+            parent=own.id,
+            directive=one.name,
+            words=words,
+            step=match.step,
+            depth=contest.depth,
+            by_model=proposal is not None and proposal.by_model,
+            params=proposal.params.to_json() if proposal is not None else {},
+            complaints=proposal.complaints if proposal is not None else (),
+        )
+        self.candidates[made.id] = made
+        if reason or proposal is None:
+            self.dropped.append((made, reason))
+            self.evaluation.drop(made, reason)
+            return None
+        self.evaluation.emit(
+            CandidateFound(made.id, own.id, one.name, words, match.step, contest.depth, proposal.by_model)
+        )
+        return made
+
+    def _unsound(self, plan: Plan) -> str:
+        """Say what a static check finds wrong with a rewritten plan; "" for nothing."""
+        problems = check(plan, source_fields=self.evaluation.facts.source_fields)
+        return next((str(problem) for problem in problems if problem.severity == "error"), "")
+
+
+def in_turn(fitting: Sequence[Fitting], plan: Plan, facts: Facts) -> list[Trial]:
+    """Give the first parameters of each directive, then the second ones; the model fills in those without prompts."""
+    found = [((one, match), one.variants(match, plan, facts)[:MOST_VARIANTS]) for one, match in fitting]
+    return [
+        ((one, match), variants[number])
+        for number in range(MOST_VARIANTS)
+        for (one, match), variants in found
+        if number < len(variants) and (number == 0 or one.prompts(match, plan, variants[number], facts))
+    ]

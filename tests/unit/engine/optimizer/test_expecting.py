@@ -1,0 +1,31 @@
+"""The order in which directives are tried."""
+
+from __future__ import annotations
+
+from plan_outputs import the_plan
+
+from engine.directives.base import Facts, Match, Place
+from engine.directives.registry import DIRECTIVES, directive
+from engine.optimizer.expecting import USUAL, promising
+
+LISTED = [
+    (directive(name), Match.at(Place("report", 0))) for name in ("head_tail", "second_reading", "document_chunking")
+]
+
+
+def names(facts=None, gains=None):
+    return [one.name for one, _ in promising(LISTED, the_plan(), facts or Facts(), gains or {})]
+
+
+def test_every_directive_has_its_place_but_pre_joining_which_no_other_competes_with():
+    assert {one.name for one in DIRECTIVES} - USUAL.keys() == {"pre_joining"}
+
+
+def test_a_list_of_a_long_text_is_read_in_chunks_first():
+    assert names() == ["second_reading", "document_chunking", "head_tail"]
+    assert names(Facts(field_tokens={"text": 4000})) == ["document_chunking", "second_reading", "head_tail"]
+
+
+def test_what_a_directive_gained_elsewhere_in_the_build_says_more():
+    gains = {"head_tail": [0.5], "second_reading": [-0.2]}
+    assert names(gains=gains) == ["head_tail", "document_chunking", "second_reading"]

@@ -1,0 +1,94 @@
+"""Agreement of independent readings: who finds what several found, and who is grouped with whom."""
+
+from __future__ import annotations
+
+import pytest
+from plan_outputs import PIPELINE, the_plan
+
+from engine.optimizer.outputs import OutputCell, OutputRow, PlanOutput
+from engine.optimizer.pooling import pooled, reading_of
+
+
+def asking(word):
+    return the_plan(PIPELINE.replace("List the officers", f"{word} the officers"))
+
+
+@pytest.fixture
+def plans():
+    """Plans that ask different things; the fourth asks the same as the first and drops a field."""
+    tidy = PIPELINE.replace("List the officers", "One the officers")
+    tidy = tidy.replace("pipeline:", "  - {name: tidy, type: map, drop_keys: [kind]}\npipeline:")
+    return [*map(asking, ("One", "Two", "Three")), the_plan(tidy.replace("[find]", "[find, tidy]"))]
+
+
+def listing(plan, names, inputs=("a",)):
+    cells = (OutputCell(field="names", value=list(names)),)
+    rows = tuple(OutputRow(id=id, cells=cells, sources=(id,)) for id in inputs)
+    return PlanOutput(plan=plan, inputs={id: {"text": ""} for id in inputs}, rows=rows)
+
+
+def test_what_two_readings_found_is_likely_and_a_plan_is_scored_against_it(plans):
+    outputs = [
+        listing(plans[0], ["Diaz"]),
+        listing(plans[1], ["Diaz", "Okafor", "Roe"]),
+        listing(plans[2], ["Okafor", "Diaz", "Vega"]),
+    ]
+    # Likely: Diaz and Okafor. The first has one of them and nothing else: 2 * 1 / (1 + 2).
+    assert [one["a"] for one in pooled(outputs)] == pytest.approx([2 / 3, 4 / 5, 4 / 5])
+
+
+def test_of_two_readings_nobody_knows_which_is_right(plans):
+    assert pooled([listing(plans[0], ["Diaz"]), listing(plans[1], ["Roe"])]) == [{}, {}]
+
+
+def test_plans_that_ask_the_same_are_one_reading(plans):
+    assert reading_of(plans[0]) == reading_of(plans[3])
+    outputs = [listing(plans[n], names) for n, names in ((0, ["Diaz"]), (1, ["Roe"]), (3, ["Diaz"]))]
+    assert pooled(outputs) == [{}, {}, {}]
+    # With a third reading, what the two of one reading say together is still one voice.
+    outputs.append(listing(plans[2], ["Roe"]))
+    assert [one["a"] for one in pooled(outputs)] == pytest.approx([0.0, 1.0, 0.0, 1.0])
+
+
+def test_a_row_about_which_nothing_is_agreed_says_nothing(plans):
+    outputs = [listing(plan, [name]) for plan, name in zip(plans, ("Diaz", "Roe", "Vega"), strict=False)]
+    assert pooled(outputs) == [{}, {}, {}]
+
+
+def test_records_are_one_where_most_of_their_fields_are_alike(plans):
+    def reviews(plan, *ids):
+        value = [{"id": id, "hours": 5, "told": f"in words of {plan.digest} about {id}"} for id in ids]
+        return PlanOutput(
+            plan=plan,
+            inputs={"a": {}},
+            rows=(OutputRow(id="a", cells=(OutputCell(field="r", value=value),), sources=("a",)),),
+        )
+
+    found = pooled([reviews(plans[0], "11", "12"), reviews(plans[1], "11"), reviews(plans[2], "11", "77")])
+    assert [one["a"] for one in found] == pytest.approx([2 / 3, 1.0, 2 / 3])
+
+
+def test_of_a_single_value_only_what_most_say_is_likely(plans):
+    def saying(plan, value):
+        row = OutputRow(id="a", cells=(OutputCell(field="v", value=value),), sources=("a",))
+        return PlanOutput(plan=plan, inputs={"a": {}}, rows=(row,))
+
+    assert [one["a"] for one in pooled([saying(p, v) for p, v in zip(plans, (True, True, False), strict=False)])] == [
+        1.0,
+        1.0,
+        0.0,
+    ]
+
+
+def test_groups_are_compared_by_who_is_together():
+    def grouped(*groups):
+        rows = tuple(OutputRow(id="".join(g), cells=(), sources=tuple(g)) for g in groups)
+        return PlanOutput(plan=the_plan(), inputs={id: {} for id in "abc"}, rows=rows)
+
+    apart, two, all_three = grouped("a", "b", "c"), grouped("ab", "c"), grouped("abc")
+    found = pooled([apart, two, all_three])
+    # a and b are together in two groupings of three, c with nobody but itself.
+    assert [one["a"] for one in found] == pytest.approx([2 / 3, 1.0, 4 / 5])
+    assert [one["c"] for one in found] == pytest.approx([1.0, 1.0, 2 / 4])
+    # Groupings that are the same are one voice.
+    assert pooled([apart, apart, all_three]) == [{}, {}, {}]
