@@ -21,6 +21,9 @@ from engine.rows import Row, Span
 if TYPE_CHECKING:
     from engine.operators.answer import Answer
 
+CLOSE_TOKENS = 300
+"""Tokens of the lines that are looked at again where nothing was found in more of them."""
+
 
 @dataclass(frozen=True)
 class Source:
@@ -88,6 +91,17 @@ class Source:
         ranked = [place for place in order if place in unseen]
         first = [*following, *named]
         return choose(self.passages, ranked, first=first, budget=budget, count=tools.count_tokens)
+
+    async def closer(self, node: Answer, parsed: Parsed, shown: Shown, tools: Tools) -> Shown | None:
+        """Show of what was shown only what ranks best: a small model overlooks in many lines what it finds in few.
+
+        None where few were shown, or the pipeline wants all of the text shown.
+        """
+        if node.retrieval == "whole" or tools.count_tokens(shown.render()) <= 2 * CLOSE_TOKENS:
+            return None
+        order = await self.passages.ranking(query_of(parsed), parsed.meant, node.retrieval, tools.embed)
+        there = [place for place in order if set(self.passages.ranges[place]) <= shown.pieces]
+        return choose(self.passages, there, first=[], budget=CLOSE_TOKENS, count=tools.count_tokens)
 
     def completeness(self, seen: frozenset[int], items: Sequence[Item]) -> bool | None:
         """Judge by code whether what was shown holds all of the answer (context_completeness_strong).
