@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QApplication
 
 from desktop.client import WorkerClient
+from desktop.collecting import Collector
 from desktop.settings_values import font_scale_of, worker_environment
 from desktop.workspace import Workspace
 
@@ -61,7 +63,9 @@ def make_window(
 def main(arguments: Sequence[str]) -> int:
     """Run the app until its window is closed; `arguments` as in sys.argv, a case may be the first one."""
     app = make_app(arguments)
+    Collector(app)
     passphrase = os.environ.pop(PASSPHRASE, "")  # before the worker starts, which would take it for other cases, too
     window = make_window(QSettings(), case=arguments[1] if len(arguments) > 1 else "", passphrase=passphrase)
     window.show()
+    gc.freeze()  # what is there now stays: no collection need look at it
     return app.exec()

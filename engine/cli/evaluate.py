@@ -67,6 +67,17 @@ def evaluate(  # noqa: PLR0913, PLR0917 - one parameter per option
     """
     options = RunOptions(model=model, trust_code=trust_code)
     if _is_sample_case(what):
+        _check_sample_case(
+            {
+                "--data": data,
+                "--optimised": optimised,
+                "--build": build,
+                "--pipeline": pipeline,
+                "--documents": documents,
+                "--out": out,
+                "--keep": keep,
+            }
+        )
         evaluate_case(Path(what), case=case, options=options)
         return
     if case is not None:
@@ -89,6 +100,15 @@ def evaluate(  # noqa: PLR0913, PLR0917 - one parameter per option
         ),
         new_models,
     )
+
+
+def _check_sample_case(given: dict[str, object]) -> None:
+    """Refuse what only a task has: nothing that is asked for is passed over."""
+    if named := [option for option, value in given.items() if value]:
+        raise UsageError(
+            f"{' and '.join(named)} belong{'s' if len(named) == 1 else ''} to a task, not to a sample case",
+            advice=f"Leave it out, or name a task: {', '.join(task_names())}.",
+        )
 
 
 def _check_build(*, build: bool, minutes: float | None, optimised: Path | None) -> None:

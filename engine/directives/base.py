@@ -105,6 +105,8 @@ class Directive(ABC, Generic[P]):
     equation: ClassVar[str] = ""
     purpose: ClassVar[str]
     needs: ClassVar[frozenset[str]]
+    compares_variants: ClassVar[bool] = False
+    """Its variants tell of each other which is right, so they are tried together."""
     params_type: type[P]
 
     def matches(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:

@@ -60,6 +60,7 @@ class DuplicateKeyResolution(Directive[ResolutionParams]):
     equation: ClassVar[str] = "9"
     purpose: ClassVar[str] = "finds keys that mean the same and writes one of them everywhere, before rows are grouped"
     needs: ClassVar[frozenset[str]] = frozenset({"reduce"})
+    compares_variants: ClassVar[bool] = True
     params_type = ResolutionParams
 
     def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
@@ -90,13 +91,16 @@ class DuplicateKeyResolution(Directive[ResolutionParams]):
         return ResolutionParams(keys=tuple(_default(key) for key in _keys(plan, match)))
 
     def variants(self, match: Match, plan: Plan, facts: Facts) -> Sequence[ResolutionParams]:
-        """Ask of keys that are no names whether both are of one kind, too, by the answer and by its odds."""
+        """Ask of keys that are no names whether both are of one kind, too, and go by the odds first.
+
+        A small model says yes to nearly every pair of short names; what it leans to is taken away from its odds.
+        """
         default = self.default_params(match, plan, facts)
         if all(key.persons for key in default.keys):
             return (default,)
-        kinds = tuple(key if key.persons else _of_kinds(key) for key in default.keys)
-        odds = tuple(key if key.persons else replace(key, by_odds=True) for key in kinds)
-        return (default, ResolutionParams(keys=kinds), ResolutionParams(keys=odds))
+        odds = tuple(key if key.persons else replace(key, by_odds=True) for key in default.keys)
+        kinds = tuple(key if key.persons else _of_kinds(key) for key in odds)
+        return (ResolutionParams(keys=odds), ResolutionParams(keys=kinds), default)
 
     def prompts(self, match: Match, plan: Plan, params: ResolutionParams, facts: Facts) -> Sequence[ProposedPrompt]:
         """Return the questions about two values."""

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from engine.directives.base import Place, step_of
 from engine.optimizer.judging import Comparison, Criteria, Failure, Rating
 from engine.optimizer.outputs import PlanOutput
+from engine.optimizer.pooling import companions
+from engine.optimizer.signals import POOLED, WEIGHTS
 from engine.plan.plan import Plan
 
 TOP = 6
@@ -187,12 +189,24 @@ class Contest:
         It must win the comparison of the two and be rated no lower, or draw it (or not have met) and be rated higher.
         """
         mine, theirs = entry.ratings.get(self.level), self.own.ratings.get(self.level)
-        if entry.trouble or mine is None or theirs is None:
+        if entry.trouble or mine is None or theirs is None or self._is_guess(entry):
             return False
         share = self.share(entry)
         if share is None or share == TIE:
             return mine.score > theirs.score
         return share > TIE and mine.score >= theirs.score
+
+    def _is_guess(self, entry: Entry) -> bool:
+        """Say whether an entry puts other rows together than the plan to beat, and nothing tells which is right.
+
+        What code sees of merged rows is no worse than of rows apart: one group of all has everything in it.
+        """
+        mine, theirs = entry.outputs.get(self.level), self.own.outputs.get(self.level)
+        if mine is None or theirs is None or companions(mine) == companions(theirs):
+            return False
+        told = {name for name, _ in entry.ratings[self.level].grounds}
+        is_grouped = any(len(row.sources) > 1 for output in (mine, theirs) for row in output.rows)
+        return is_grouped and POOLED not in told and any(name in WEIGHTS for name in told)
 
     def best(self) -> Entry:
         """Return the plan with the most wins of those that beat the plan to beat; else that plan."""

@@ -80,7 +80,7 @@ def pooled(outputs: Sequence[PlanOutput]) -> list[dict[RowId, float]]:
 
 def _pooled_groups(outputs: Sequence[PlanOutput]) -> list[dict[RowId, float]]:
     """Return how far each plan groups a sample row with those that several groupings put it together with."""
-    groupings = [_companions(output) for output in outputs]
+    groupings = [companions(output) for output in outputs]
     distinct: list[Mapping[RowId, frozenset[RowId]]] = []
     for grouping in groupings:
         if grouping not in distinct:
@@ -97,7 +97,7 @@ def _pooled_groups(outputs: Sequence[PlanOutput]) -> list[dict[RowId, float]]:
     return found
 
 
-def _companions(output: PlanOutput) -> dict[RowId, frozenset[RowId]]:
+def companions(output: PlanOutput) -> dict[RowId, frozenset[RowId]]:
     """Return the sample rows that are in one output row with each, itself among them."""
     found: dict[RowId, set[RowId]] = {}
     for row in output.rows:

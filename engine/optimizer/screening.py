@@ -170,11 +170,13 @@ class Screening:
 
 
 def in_turn(fitting: Sequence[Fitting], plan: Plan, facts: Facts) -> list[Trial]:
-    """Give the first parameters of each directive, then the second ones; the model fills in those without prompts."""
-    found = [((one, match), one.variants(match, plan, facts)[:MOST_VARIANTS]) for one, match in fitting]
-    return [
-        ((one, match), variants[number])
-        for number in range(MOST_VARIANTS)
-        for (one, match), variants in found
-        if number < len(variants) and (number == 0 or one.prompts(match, plan, variants[number], facts))
-    ]
+    """Give the first parameters of each directive, then the second ones; the model fills in those without prompts.
+
+    Variants that tell of each other which is right follow each other.
+    """
+    turns: list[tuple[int, Trial]] = []
+    for one, match in fitting:
+        for number, params in enumerate(one.variants(match, plan, facts)[:MOST_VARIANTS]):
+            if number == 0 or one.prompts(match, plan, params, facts):
+                turns.append((0 if one.compares_variants else number, ((one, match), params)))
+    return [trial for _, trial in sorted(turns, key=lambda turn: turn[0])]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import shutil
 import sys
@@ -67,6 +68,15 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> None:
     Tests of what it finds have a fixture of this name of their own.
     """
     monkeypatch.setattr("desktop.places.start._LOOK_MILLISECONDS", 3_600_000)
+
+
+@pytest.fixture(autouse=True)
+def collected_here() -> Iterator[None]:
+    """Collect garbage in this thread alone, as the app does: a widget that another thread ends is the end of all."""
+    gc.disable()
+    yield
+    gc.collect(1)
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)

@@ -110,7 +110,10 @@ def test_ledger_as_json(redwell: Any, case: str) -> None:
     assert body["model_calls"] == {"find": 3}
 
 
-def test_ledger_before_the_first_run_is_that_of_the_files(redwell: Any, tmp_path: Path) -> None:
+def test_ledger_before_the_first_run_is_that_of_the_files(
+    redwell: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     folder = tmp_path / "letters"
     folder.mkdir()
     (folder / "good.txt").write_text("A letter.\n", encoding="utf-8")

@@ -120,3 +120,11 @@ def test_a_case_file_belongs_to_a_sample_case(redwell: Any, data: Path) -> None:
     result = redwell("eval", "contracts", "--case", "a.redwell")
     assert result.exit_code == 2
     assert "--keep" in result.stderr
+
+
+def test_what_only_a_task_has_is_refused_for_a_sample_case(redwell: Any, data: Path, tmp_path: Path) -> None:
+    (tmp_path / "sample").mkdir()
+    (tmp_path / "sample" / "gold.json").write_text("{}", encoding="utf-8")
+    result = redwell("eval", "sample", "--documents", "3", "--build")
+    assert result.exit_code == 2
+    assert "--build and --documents belong to a task" in result.stderr

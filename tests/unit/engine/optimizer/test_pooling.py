@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from plan_outputs import PIPELINE, the_plan
 
+from engine.optimizer.candidates import Candidate, Contest, Entry, Region
+from engine.optimizer.judging import Rating
 from engine.optimizer.outputs import OutputCell, OutputRow, PlanOutput
 from engine.optimizer.pooling import pooled, reading_of
 
@@ -92,3 +94,27 @@ def test_groups_are_compared_by_who_is_together():
     assert [one["c"] for one in found] == pytest.approx([1.0, 1.0, 2 / 4])
     # Groupings that are the same are one voice.
     assert pooled([apart, apart, all_three]) == [{}, {}, {}]
+
+
+def grouped(*groups):
+    rows = tuple(OutputRow(id="".join(g), cells=(), sources=tuple(g)) for g in groups)
+    return PlanOutput(plan=the_plan(), inputs={id: {} for id in "abc"}, rows=rows)
+
+
+def contest_of(own, other, *names):
+    entries = []
+    for number, (output, score) in enumerate(((own, 3.0), (other, 4.0)), 1):
+        rating = Rating(score=score, failures=(), satisfied=False, grounds=tuple((name, 1.0) for name in names))
+        candidate = Candidate(id=number, plan=the_plan(), parent=number - 1 or None)
+        entries.append(Entry(candidate, ratings={3: rating}, outputs={3: output}))
+    return Contest(Region("report", 0, 0), entries[0], entries=entries[1:])
+
+
+def test_a_plan_that_merges_what_no_other_does_is_not_chosen_for_it():
+    apart, merged = grouped("a", "b", "c"), grouped("abc")
+    assert contest_of(apart, merged, "located").settle().candidate.id == 1
+    # Who is grouped alike may win, and where other groupings or gold tell which is right, any may.
+    assert contest_of(merged, merged, "located").settle().candidate.id == 2
+    assert contest_of(apart, merged, "located", "pooled").settle().candidate.id == 2
+    assert contest_of(apart, merged, "gold of 7 rows").settle().candidate.id == 2
+    assert contest_of(apart, grouped("a", "b"), "located").settle().candidate.id == 2
