@@ -69,7 +69,8 @@ def test_what_is_overlooked_in_many_lines_is_looked_for_in_few(run):
 
     asked, row = run(answer)
     assert [request.purpose.task for request in asked] == ["answer answer round 1", "answer answer round 1 closer"]
-    assert len(shown_numbers(prompt_of(asked[0]))) == len(LINES)
+    assert shown_numbers(prompt_of(asked[0])) == list(range(1, 121))
+    assert shown_numbers(prompt_of(asked[1])) == list(range(98, 110))  # 3 lines before, 8 behind the one that says it
     assert (row["answer"], row["answer_status"]) == (["damage from earthquake"], "found")
     assert row["answer_items"][0]["lines"] == [[102, 102]]
 
