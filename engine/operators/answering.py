@@ -89,7 +89,7 @@ class _Rounds:
                 break
             reply, checked = await self._ask(shown, number)
             answer = await self._looked_at(shown, checked.answer)
-            if not answer.items:
+            if not (answer.items or self.found.items):
                 answer = await self._closer(shown, number, answer)
             self.found = merge(self.found, answer)
             self.seen |= shown.pieces
