@@ -95,6 +95,16 @@ def choose(
     return Shown.of(passages.text, [piece for place in chosen for piece in passages.ranges[place]])
 
 
+def with_following(order: Sequence[int], count: int) -> list[int]:
+    """Put the passage behind the best one second, if there is one: the best may end with the heading of the answer.
+
+    >>> with_following([2, 0, 3, 1], 4)
+    [2, 3, 0, 1]
+    """
+    following = [place + 1 for place in order[:1] if place + 1 < count]
+    return list(dict.fromkeys([*order[:1], *following, *order[1:]]))
+
+
 def query_of(parsed: Parsed, discovered: Sequence[str] = ()) -> str:
     """Return the words to search for: the question's, its key words, and those that a reading came upon."""
     return " ".join([parsed.query, *discovered])

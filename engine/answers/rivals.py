@@ -14,20 +14,13 @@ from typing import Any
 from engine.answers.contract import Item
 from engine.answers.contradicting import contradict, same_unit
 from engine.answers.shown import Shown
-from engine.evidence.normalise import plain, words
+from engine.answers.stems import stems
+from engine.evidence.normalise import plain
 from engine.values.base import ValueType
 
 MOST_LOOKED_AT = 2
 """Other values that are judged, those first whose lines share most words with the question."""
 
-_STEM = 5
-"""Letters by which words are compared: "effect" and "effective" are one."""
-
-_SHORTEST = 4
-_SAYS_NOTHING = frozenset(
-    {"what", "which", "when", "where", "does", "this", "that", "date", "dates", "with", "from"}
-    | {"much", "many", "amount", "amounts"}
-)
 _CLAUSE_END = re.compile(r"[,;.()](?:\s|$)|\s(?:and|or|plus)\s")
 _LABEL = re.compile(r"^\W*(?P<label>[^:]{2,60}):")
 
@@ -60,13 +53,13 @@ def rival_values(kind: ValueType, question: str, shown: Shown, items: Sequence[I
     """
     if not items:
         return []
-    shared = _stems(question) & _stems(" ".join(item.snippet for item in items))
+    shared = stems(question) & stems(" ".join(item.snippet for item in items))
     labels = {label for item in items for line in item.snippet.splitlines() if (label := _label(plain(line)))}
     mentions = list(_mentions(kind, shown))
     known = [_in_full(item, mentions) for item in items]
     found: list[tuple[tuple[bool, int, int], Rival]] = []
     for mention in mentions:
-        weight = len(shared & _stems(mention.line))
+        weight = len(shared & stems(mention.line))
         if not weight or not all(contradict(mention.value, one) and same_unit(mention.value, one) for one in known):
             continue
         known.append(mention.value)
@@ -80,12 +73,12 @@ def likely_values(kind: ValueType, question: str, shown: Shown) -> list[Rival]:
 
     The line before counts, too: a label may stand above its value.
     """
-    asked = _stems(question)
+    asked = stems(question)
     known: list[Any] = []
     found: list[tuple[int, int, Rival]] = []
     for mention in _mentions(kind, shown):
         before = shown.snippet([range(mention.piece - 1, mention.piece)]) if mention.piece - 1 in shown.pieces else ""
-        weight = 2 * len(asked & _stems(mention.line)) + len(asked & _stems(plain(before)))
+        weight = 2 * len(asked & stems(mention.line)) + len(asked & stems(plain(before)))
         if weight and all(contradict(mention.value, one) for one in known):
             known.append(mention.value)
             found.append((-weight, mention.piece, Rival(_written(shown, mention))))
@@ -124,9 +117,4 @@ def _written(shown: Shown, mention: _Mention) -> Mapping[str, Any]:
 def _label(text: str) -> frozenset[str]:
     """Return the words of what stands before a colon at the head of a line; nothing where there is none."""
     found = _LABEL.match(text)
-    return frozenset(_stems(found["label"])) if found else frozenset()
-
-
-def _stems(text: str) -> set[str]:
-    found = (word for word in words(plain(text)) if len(word) >= _SHORTEST and word not in _SAYS_NOTHING)
-    return {word[:_STEM] for word in found if not word.isdigit()}
+    return frozenset(stems(found["label"])) if found else frozenset()

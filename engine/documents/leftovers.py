@@ -13,25 +13,40 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from filelock import FileLock, Timeout
+from filelock import BaseFileLock, FileLock, Timeout
 
 PREFIX = "redwell-scratch-"
 LOCK = "owner.lock"
+MOST_TRIES = 20
 
 
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
     """Yield an empty folder that only this user can read; remove it afterwards, and first those of killed processes."""
     remove_leftovers()
-    folder = Path(tempfile.mkdtemp(prefix=PREFIX))
-    lock = FileLock(folder / LOCK)
-    lock.acquire(timeout=0)
+    folder, lock = _own_folder()
     try:
         (folder / "files").mkdir()
         yield folder / "files"
     finally:
         lock.release()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _own_folder() -> tuple[Path, BaseFileLock]:
+    """Make a folder and take its lock; anew where another process took it first, who then removes the folder.
+
+    That happens between the making of the lock's file and its being locked, when both begin at once.
+    """
+    for _ in range(MOST_TRIES):
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+        lock = FileLock(folder / LOCK)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            continue
+        return folder, lock
+    raise OSError(f"no scratch folder of its own in {tempfile.gettempdir()} after {MOST_TRIES} tries")
 
 
 def remove_leftovers() -> int:

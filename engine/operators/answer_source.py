@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from engine.answers.contract import Item
 from engine.answers.parsing import Parsed
-from engine.answers.passages import Passages, choose, query_of
+from engine.answers.passages import Passages, choose, query_of, with_following
 from engine.answers.rereading import MOST_PAGES, Reread, by_other_reading, by_tables
 from engine.answers.shown import Shown
+from engine.answers.stems import stems
 from engine.completeness.judge import judge_completeness
 from engine.completeness.retrieval import Retrieval
 from engine.documents.document import Document
@@ -20,6 +21,13 @@ from engine.rows import Row, Span
 
 if TYPE_CHECKING:
     from engine.operators.answer import Answer
+
+CLOSE_TOKENS = 300
+"""Tokens of the lines that are looked at again where nothing was found in more of them."""
+
+MOST_NEAREST = 3
+BEFORE, BEHIND = 3, 8
+"""Lines around one that speaks of what is asked: more behind it, for what it announces."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +68,7 @@ class Source:
             return whole
         named = self.passages.in_sections(parsed.scope)
         order = await self.passages.ranking(query_of(parsed), parsed.meant, node.retrieval, tools.embed)
+        order = with_following(order, len(self.passages.ranges))
         return choose(self.passages, order, first=named, budget=budget, count=tools.count_tokens)
 
     async def more(
@@ -88,6 +97,20 @@ class Source:
         ranked = [place for place in order if place in unseen]
         first = [*following, *named]
         return choose(self.passages, ranked, first=first, budget=budget, count=tools.count_tokens)
+
+    async def closer(self, node: Answer, parsed: Parsed, shown: Shown, tools: Tools) -> Shown | None:
+        """Show of what was shown only what is nearest: a small model overlooks in many lines what it finds in few.
+
+        That are the lines around those with most words of the question; where none has any, the passages that rank
+        best. None where few were shown, or the pipeline wants all of the text shown.
+        """
+        if node.retrieval == "whole" or tools.count_tokens(shown.render()) <= 2 * CLOSE_TOKENS:
+            return None
+        if nearest := nearest_lines(shown, parsed.query):
+            return nearest
+        order = await self.passages.ranking(query_of(parsed), parsed.meant, node.retrieval, tools.embed)
+        there = [place for place in order if set(self.passages.ranges[place]) <= shown.pieces]
+        return choose(self.passages, there, first=[], budget=CLOSE_TOKENS, count=tools.count_tokens)
 
     def completeness(self, seen: frozenset[int], items: Sequence[Item]) -> bool | None:
         """Judge by code whether what was shown holds all of the answer (context_completeness_strong).
@@ -148,6 +171,16 @@ class Source:
 
     def _is_text(self, page: int) -> bool:
         return self.document is not None and self.document.pages[page - 1].source == "text"
+
+
+def nearest_lines(shown: Shown, query: str) -> Shown | None:
+    """Return the lines with most words of a query, each with those around it; None where no line has any."""
+    asked = stems(query)
+    weights = {piece: len(asked & stems(shown.snippet([range(piece, piece + 1)]))) for piece in shown.pieces}
+    most = max(weights.values(), default=0)
+    best = sorted(piece for piece, weight in weights.items() if weight == most)[:MOST_NEAREST] if most else []
+    wanted = {near for piece in best for near in range(piece - BEFORE, piece + BEHIND + 1)}
+    return Shown.of(shown.text, wanted & shown.pieces) if best else None
 
 
 def around(shown: Shown, spans: Sequence[Span], lines: int) -> str:

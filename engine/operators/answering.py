@@ -89,6 +89,8 @@ class _Rounds:
                 break
             reply, checked = await self._ask(shown, number)
             answer = await self._looked_at(shown, checked.answer)
+            if not (answer.items or self.found.items):
+                answer = await self._closer(shown, number, answer)
             self.found = merge(self.found, answer)
             self.seen |= shown.pieces
             strong = self._strong()
@@ -101,6 +103,19 @@ class _Rounds:
                 situation = await self._reread(number + 1, situation)
             shown = further if move == "widen" else None
         return self._answered(situation)
+
+    async def _closer(self, shown: Shown, number: int, before: Answer) -> Answer:
+        """Ask again about the passages that rank best, where nothing was found in all that was shown (second_look)."""
+        if not takes_second_looks(self.node, self.form):
+            return before
+        few = await self.source.closer(self.node, self.parsed, shown, self.tools)
+        if few is None:
+            return before
+        reply, checked = await self._ask(few, number, turn=" closer")
+        answer = await self._looked_at(few, checked.answer)
+        told = f"looked at {len(few.pieces)} lines again: {len(answer.items)} items; {reply.seconds:.1f} s"
+        self.tools.record.note(self.row.id, "closer", f"{self.asked.name}, round {number} closer", told)
+        return merge(before, answer)
 
     async def _reread(self, number: int, before: Situation) -> Situation:
         """Ask once more about the pages of the answer, read another way; what that finds stands in place of the rest.
@@ -147,10 +162,13 @@ class _Rounds:
 
     # -- asking --------------------------------------------------------------------------------------------------
 
-    async def _ask(self, shown: Shown, number: int, page_of: PageOf | None = None) -> tuple[Reply, Checked]:
+    async def _ask(
+        self, shown: Shown, number: int, page_of: PageOf | None = None, *, turn: str = ""
+    ) -> tuple[Reply, Checked]:
         """Ask about the lines shown; once more with what the check says, where most of the items do not pass it."""
         checker = self._checker(shown, page_of)
         question = self._question(shown, number)
+        question = replace(question, task=f"{question.task}{turn}")
         reply = await ask_reply(self.node, question, self.tools)
         checked = checker.check(self.form, reply.value)
         for retry in range(self.node.num_retries_on_validate_failure):

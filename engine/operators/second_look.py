@@ -15,6 +15,7 @@ from engine.answers.parsing import Parsed
 from engine.answers.reply import Form
 from engine.answers.rivals import Rival, likely_values, rival_values
 from engine.answers.shown import Shown
+from engine.answers.stems import stems
 from engine.language.templates import prompt_template
 from engine.operators.answer_source import around
 from engine.operators.asking import Question, ask_reply
@@ -31,6 +32,9 @@ LOOKED_AT = ("single", "list")
 """Shapes whose items are values that can be looked at one by one."""
 
 _LEAST = 0.5
+_LEAST_UNSPOKEN = 0.7
+"""What is needed where the lines share no word with the question: of such, a model says yes too easily (.53 to .66)."""
+
 _LEAST_NAMED_ALIKE = 0.4
 """What is enough for another value behind the same label as the answer: there the text itself says that it is one."""
 
@@ -70,7 +74,7 @@ class SecondLook:
         surest = 0.0
         for item in answer.items:
             sure = await self._sure(shown, item)
-            if sure >= _LEAST:
+            if sure >= (_LEAST if self._speaks_of_it(shown, item) else _LEAST_UNSPOKEN):
                 kept.append(item)
                 surest = max(surest, sure)
             else:
@@ -92,6 +96,11 @@ class SecondLook:
             if isinstance(item, Item) and await self._sure(shown, item) >= self._enough(rival, least):
                 found.append(item)
         return found
+
+    def _speaks_of_it(self, shown: Shown, item: Item) -> bool:
+        """Say whether the lines around an item share a word with the question or its key words."""
+        asked = stems(self.parsed.query)
+        return not asked or bool(asked & stems(around(shown, item.spans, AROUND)))
 
     @staticmethod
     def _enough(rival: Rival, least: float) -> float:

@@ -10,8 +10,9 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
-from engine.documents.leftovers import PREFIX, remove_leftovers, scratch_folder
+from engine.documents.leftovers import LOCK, PREFIX, remove_leftovers, scratch_folder
 
 OWNER = """
 import sys, time
@@ -37,6 +38,27 @@ def test_the_folder_is_private_and_gone_afterwards(temporary: Path) -> None:
         assert remove_leftovers() == 0
         assert folder.is_dir()
     assert not list(temporary.glob(f"{PREFIX}*"))
+
+
+def test_a_folder_that_another_process_took_first_is_left_to_it(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that begins at the same time may lock the new file before its owner does, to remove the folder."""
+    make, locks = tempfile.mkdtemp, []
+
+    def taken_once(**given: str) -> str:
+        folder = make(**given)
+        if not locks:
+            locks.append(FileLock(Path(folder) / LOCK))
+            locks[0].acquire()
+        return folder
+
+    monkeypatch.setattr(tempfile, "mkdtemp", taken_once)
+    with scratch_folder() as folder:
+        assert folder.parent != Path(locks[0].lock_file).parent
+        assert folder.is_dir()
+    locks[0].release()
+    assert remove_leftovers() == 1
 
 
 def test_the_folder_of_a_killed_process_goes_and_that_of_a_living_one_stays() -> None:
