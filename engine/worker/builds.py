@@ -102,7 +102,7 @@ def make_ready_build(job: BuildJob, models: Models) -> ReadyBuild:
         model=job.model,
         agent_model=job.agent_model,
         criteria=_criteria(job, loaded),
-        other_models=() if job.model else other_models(loaded),
+        other_models=() if job.model else other_models(loaded, job.policy),
         parse=job.parse,
         trust_code=job.trust_code,
         **({"workers": job.workers} if job.workers is not None else {}),
@@ -146,12 +146,17 @@ async def run_build(
     return result
 
 
-def other_models(loaded: Loaded) -> tuple[str, ...]:
-    """Return the other language models that are installed here, the largest first: the largest answers best."""
-    own = {loaded.plan.default_model, *(getattr(node, "model", None) for node in loaded.plan.operators)}
+def other_models(loaded: Loaded, policy: Policy) -> tuple[str, ...]:
+    """Return the other language models that are installed here, the largest first: the largest answers best.
+
+    Where the best plan is wanted, smaller ones than all of the pipeline's are left out: they only save time.
+    """
+    named = {loaded.plan.default_model, *(getattr(node, "model", None) for node in loaded.plan.operators)}
     here = [s for s in list_models() if s.kind == "language" and s.installed and not s.is_broken]
-    others = [s for s in here if s.id not in own and not (s.is_default and "" in own)]
-    return tuple(status.id for status in sorted(others, key=lambda status: -status.bytes))
+    own = [s for s in here if s.id in named or (s.is_default and "" in named)]
+    least = min((s.bytes for s in own), default=0) if policy.name == "best" else 0
+    others = sorted((s for s in here if s not in own and s.bytes >= least), key=lambda status: -status.bytes)
+    return tuple(status.id for status in others)
 
 
 def _check_files(job: BuildJob) -> None:

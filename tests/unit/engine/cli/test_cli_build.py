@@ -38,7 +38,7 @@ def strict(request):
 def builds(redwell, models, pipeline, monkeypatch):
     models.reply = strict
     monkeypatch.setattr(engine.cli.build, "new_models", lambda: models)
-    monkeypatch.setattr("engine.worker.builds.other_models", lambda loaded: ())
+    monkeypatch.setattr("engine.worker.builds.other_models", lambda loaded, policy: ())
     pipeline.write_text(PIPELINE, encoding="utf-8")
 
     def build(*more):

@@ -98,7 +98,7 @@ def test_a_folder_with_gold_is_a_sample_case(redwell: Any, data: Path, tmp_path:
 def test_a_build_sees_only_documents_that_are_not_scored(
     redwell: Any, data: Path, models: ScriptedModels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.worker.builds.other_models", lambda loaded: ())
+    monkeypatch.setattr("engine.worker.builds.other_models", lambda loaded, policy: ())
     given = ("eval", "contracts", "--data", data, "--seeds", "1", "--out", "o.json", "--keep", "kept")
     result = redwell(*given, "--build", "--minutes", "0.1")
     assert result.exit_code == 0, result.output

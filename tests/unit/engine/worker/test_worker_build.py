@@ -34,7 +34,7 @@ def strict(request):
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("engine.worker.builds.other_models", lambda loaded: ())
+    monkeypatch.setattr("engine.worker.builds.other_models", lambda loaded, policy: ())
     make_folder(tmp_path).write_text(PIPELINE, encoding="utf-8")
     return tmp_path
 

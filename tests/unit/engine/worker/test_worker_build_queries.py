@@ -24,7 +24,7 @@ from engine.worker.queue_file import add_entry
 def case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     agents = Agents(TemplateProposer(), FunctionJudge(score, Clock()), observe)
     monkeypatch.setattr("engine.worker.work.new_agents", lambda model, gold: agents)
-    monkeypatch.setattr("engine.worker.builds.other_models", lambda loaded: ())
+    monkeypatch.setattr("engine.worker.builds.other_models", lambda loaded, policy: ())
     make_folder(tmp_path)
     return tmp_path / "test.redwell"
 
