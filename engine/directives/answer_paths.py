@@ -9,6 +9,10 @@ from dataclasses import dataclass, replace
 from engine.directives.base import Facts
 from engine.language.schema import Field, ListOf, Record, Scalar, Schema, Text, Type
 
+QUOTED_SHARE, QUOTED_WORDS = 0.3, 6
+"""From which share of word for word copies, and from how many words on average, a text is one to be copied."""
+
+_QUOTE = re.compile(r"(?:^|_)(?:quote|span|sentence|passage|excerpt)", re.IGNORECASE)
 _KIND = re.compile(r"(?:^|_)(?:type|kind|category|class|label)(?:s|_|$)", re.IGNORECASE)
 
 
@@ -49,6 +53,14 @@ def verbatim(path: AnswerPath, facts: Facts) -> float | None:
     """Return the share of the texts seen at a path that stand in their source word for word; None if none was seen."""
     seen = facts.answers.get(str(path))
     return None if seen is None else seen.verbatim
+
+
+def is_copied(path: AnswerPath, facts: Facts) -> bool:
+    """Say whether a text is a longer one that is copied from its source: by the answers seen, else by its name."""
+    seen, share = facts.answers.get(str(path)), verbatim(path, facts)
+    if seen is None or share is None:
+        return not facts.answers and bool(_QUOTE.search(path.key or path.field))
+    return share >= QUOTED_SHARE and seen.words >= QUOTED_WORDS
 
 
 def _changed(field: Field, path: AnswerPath, kind: Type) -> Field:

@@ -107,6 +107,8 @@ class Directive(ABC, Generic[P]):
     needs: ClassVar[frozenset[str]]
     compares_variants: ClassVar[bool] = False
     """Its variants tell of each other which is right, so they are tried together."""
+    is_settled: ClassVar[bool] = False
+    """Its parameters follow from the plan and the answers seen: no model is asked for them."""
     params_type: type[P]
 
     def matches(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:

@@ -15,6 +15,9 @@ T = TypeVar("T")
 FEWEST_KINDS = 4
 """Listed kinds from which on they are divided."""
 
+LONGEST_KIND = 6
+"""Words of a listed kind's name; what is longer is no name of one."""
+
 KINDS_TOGETHER = 3
 MOST_PARTS = 8
 
@@ -67,6 +70,12 @@ def listed_kinds(text: str) -> list[str]:
     """Return the entries of the lists in a prompt (`1. ...`, `- ...`), if there are enough to divide."""
     kinds = [match["kind"].strip() for match in _ENTRY.finditer(text)]
     return kinds if len(kinds) >= FEWEST_KINDS else []
+
+
+def named_kinds(text: str) -> dict[str, str]:
+    """Return the listed kinds by name (`1. Parties: who signed`), each with its entry; none unless all are short."""
+    named = {entry.split(":")[0].strip().rstrip(".;,"): entry for entry in listed_kinds(text)}
+    return named if all(name and len(name.split()) <= LONGEST_KIND for name in named) else {}
 
 
 def without_kinds(text: str, left_out: Collection[str]) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
-from engine.directives.answer_paths import AnswerPath, answer_paths, is_kind, verbatim, with_type
+from engine.directives.answer_paths import AnswerPath, answer_paths, is_copied, is_kind, with_type
 from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
-from engine.directives.division import listed_kinds
+from engine.directives.division import LONGEST_KIND, named_kinds
 from engine.directives.fitting import has_key, long_texts, quoted_field, row_node, unreadable_prompt
 from engine.directives.proposals import a_list, an_object, one_of
 from engine.directives.splicing import spliced
@@ -18,14 +17,6 @@ from engine.operators.map import Map
 from engine.plan.plan import Plan
 
 Hold = Literal["choice", "sentence"]
-
-QUOTED_SHARE, QUOTED_WORDS = 0.3, 6
-"""From which share of word for word copies, and from how many words on average, a text is one to be copied."""
-
-LONGEST_KIND = 6
-"""Words of a listed kind; what is longer is no name of one."""
-
-_QUOTE = re.compile(r"(?:^|_)(?:quote|span|sentence|passage|excerpt)", re.IGNORECASE)
 
 _WRITTEN_OUT = {"examples": "shows answers of the wider type"}
 
@@ -57,6 +48,7 @@ class HeldTypes(Directive[HeldParams]):
     name: ClassVar[str] = "held_types"
     purpose: ClassVar[str] = "holds answers to the kinds that the prompt lists and to sentences that the text has"
     needs: ClassVar[frozenset[str]] = frozenset({"map"})
+    is_settled: ClassVar[bool] = True
     params_type = HeldParams
 
     def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
@@ -112,7 +104,7 @@ def _possible(plan: Plan, match: Match, facts: Facts) -> tuple[HeldField, ...]:
     for path in answer_paths(schema) if schema else ():
         if _is_kind(path, facts) and _kinds(plan, match):
             found.append(HeldField(path=str(path), to="choice"))
-        elif _is_copied(path, facts) and _source(plan, match, facts):
+        elif is_copied(path, facts) and _source(plan, match, facts):
             found.append(HeldField(path=str(path), to="sentence"))
     return tuple(found)
 
@@ -129,20 +121,11 @@ def _source(plan: Plan, match: Match, facts: Facts) -> str:
 
 
 def _kinds(plan: Plan, match: Match) -> tuple[str, ...]:
-    """Return the names of the kinds that the prompt lists (`1. Parties: who signed`); none unless all are short."""
+    """Return the names of the kinds that the prompt lists."""
     node = row_node(plan, match)
-    entries = listed_kinds(node.prompt.text) if node.prompt else []
-    names = tuple(dict.fromkeys(entry.split(":")[0].strip().rstrip(".;,") for entry in entries))
-    return names if all(name and len(name.split()) <= LONGEST_KIND for name in names) else ()
+    return tuple(named_kinds(node.prompt.text)) if node.prompt else ()
 
 
 def _is_kind(path: AnswerPath, facts: Facts) -> bool:
     seen = facts.answers.get(str(path))
     return is_kind(path) and (seen is None or seen.words <= LONGEST_KIND)
-
-
-def _is_copied(path: AnswerPath, facts: Facts) -> bool:
-    seen, share = facts.answers.get(str(path)), verbatim(path, facts)
-    if seen is None or share is None:
-        return not facts.answers and bool(_QUOTE.search(path.key or path.field))
-    return share >= QUOTED_SHARE and seen.words >= QUOTED_WORDS

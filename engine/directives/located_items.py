@@ -42,6 +42,7 @@ class LocatedItems(Directive[LocatedParams]):
     name: ClassVar[str] = "located_items"
     purpose: ClassVar[str] = "leaves out items whose copied field stands nowhere in the text, by code"
     needs: ClassVar[frozenset[str]] = frozenset({"map"})
+    is_settled: ClassVar[bool] = True
     params_type = LocatedParams
 
     def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:

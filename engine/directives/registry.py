@@ -18,6 +18,7 @@ from engine.directives.head_tail import HeadTail
 from engine.directives.header_lineage import HeaderLineage
 from engine.directives.held_types import HeldTypes
 from engine.directives.isolating import Isolating
+from engine.directives.kind_by_kind import KindByKind
 from engine.directives.located_items import LocatedItems
 from engine.directives.metadata_before_split import MetadataBeforeSplit
 from engine.directives.multi_level_aggregation import MultiLevelAggregation
@@ -49,6 +50,7 @@ DIRECTIVES: tuple[AnyDirective, ...] = (
     EvidenceFirst(),
     SecondReading(),
     HeldTypes(),
+    KindByKind(),
     LocatedItems(),
     ReduceToCode(),
     DeterministicCompression(),

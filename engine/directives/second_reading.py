@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place, step_of
+from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
 from engine.directives.division import renamed_field
 from engine.directives.fields import fields_before
 from engine.directives.fitting import (
@@ -18,21 +18,17 @@ from engine.directives.fitting import (
     row_node,
     unreadable_prompt,
 )
+from engine.directives.item_by_item import ItemNames, item_by_item
 from engine.directives.prompt_checks import ProposedPrompt
 from engine.directives.proposals import a_prompt, an_object, one_of
-from engine.directives.splicing import free_field, free_name, with_steps, without_fields
 from engine.directives.wording import task_of, worded
 from engine.language.schema import Field, ListOf, Nullable, Quote, Scalar, Schema
 from engine.language.template_text import field_expression, field_place
 from engine.language.templates import Template
-from engine.operators.add_uuid import AddUuid
 from engine.operators.filter import Filter
 from engine.operators.map import Map
-from engine.operators.reduce import Reduce
-from engine.operators.unnest import Unnest
-from engine.plan.frozen import FrozenMap
 from engine.plan.node import Node
-from engine.plan.plan import Plan, Step
+from engine.plan.plan import Plan
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +83,7 @@ class SecondReading(Directive[SecondReadingParams]):
         assert node.prompt is not None  # unreadable_prompt
         field = _lists(plan, match)[0]
         source = long_texts(plan, match.place, node, facts)[0]
-        names = _Names.of(plan, match, field)
+        names = ItemNames.of(plan, match, field)
         return SecondReadingParams(
             field=field,
             source=source,
@@ -103,7 +99,7 @@ class SecondReading(Directive[SecondReadingParams]):
 
     def prompts(self, match: Match, plan: Plan, params: SecondReadingParams, facts: Facts) -> Sequence[ProposedPrompt]:
         """Return the prompts of both readings."""
-        node, names = row_node(plan, match), _Names.of(plan, match, params.field)
+        node, names = row_node(plan, match), ItemNames.of(plan, match, params.field)
         fields = fields_before(plan, match.place, facts)
         there = fields.with_names(names.candidate, names.row, *(f for f in _names_of(node) if f != params.field))
         shown = frozenset({params.source, names.candidate})
@@ -123,9 +119,8 @@ class SecondReading(Directive[SecondReadingParams]):
 
     def apply(self, plan: Plan, match: Match, params: SecondReadingParams) -> Plan:
         """Return the plan that reads twice."""
-        node, names = row_node(plan, match), _Names.of(plan, match, params.field)
+        node, names = row_node(plan, match), ItemNames.of(plan, match, params.field)
         assert isinstance(node, Map) and node.schema is not None  # needs, unreadable_prompt
-        marking = AddUuid(name=names.mark, id_key=names.row)
         own = set(node.schema.names)
         listing = replace(
             node,
@@ -135,71 +130,21 @@ class SecondReading(Directive[SecondReadingParams]):
             ),
             drop_keys=tuple(key for key in node.drop_keys if key in own),
         )
-        forgetting = Map(name=names.forget, drop_keys=(names.candidate,))
-        checking = _checking(plan, node, names, params)
-        joining = Reduce(
-            name=names.join,
-            reduce_key=(names.row,),
-            pass_through=True,
-            aggregate=FrozenMap({params.field: FrozenMap({"collect_unique": names.candidate})}),
-        )
         later = [key for key in node.drop_keys if key not in own]
-        tidy = without_fields(names.tidy, [*later, names.candidate, names.quote, names.holds, names.row])
-        nodes: list[Node] = [marking, listing, forgetting, *checking, joining, *tidy]
-        return with_steps(plan, match, nodes, _steps(plan, match, names, [n.name for n in checking]))
+        checking = _checking(plan, node, names, params)
+        return item_by_item(
+            plan, match, names, [listing], checking, [*later, names.candidate, names.quote, names.holds]
+        )
 
 
-@dataclass(frozen=True, slots=True)
-class _Names:
-    """The names of operators, steps and fields."""
-
-    mark: str
-    forget: str
-    each: str
-    read: str
-    keep: str
-    join: str
-    tidy: str
-    own: str
-    listed: str
-    rows: str
-    items: str
-    row: str
-    candidate: str
-    quote: str
-    holds: str
-
-    @classmethod
-    def of(cls, plan: Plan, match: Match, field: str) -> _Names:
-        stem = match.nodes(plan)[-1].name
-        parts = ("row", "found", "each", "again", "held", "joined", "tidy")
-        operators = [free_name(plan, f"{stem}_{part}") for part in parts]
-        steps = [free_name(plan, f"{match.step}_{part}", operators) for part in ("listed", "documents", "items")]
-        fields = [free_field(plan, name) for name in (f"{stem}_row_id", f"{field}_candidate")]
-        fields += [free_field(plan, f"{field}_{part}") for part in ("evidence", "holds")]
-        names = [*operators, stem, *steps, *fields]
-        return cls(*names)
-
-
-def _checking(plan: Plan, node: Map, names: _Names, params: SecondReadingParams) -> list[Node]:
-    """Return the operators of the second reading."""
+def _checking(plan: Plan, node: Map, names: ItemNames, params: SecondReadingParams) -> list[Node]:
+    """Return the operators that read an item again."""
     source = quoted_field(plan, params.source)
     answer = (Field(names.quote, Nullable(Quote(source))), Field(names.holds, Scalar("boolean")))
     return [
-        Unnest(name=names.each, unnest_key=names.candidate),
         Map(name=names.read, model=node.model, prompt=Template(params.item_prompt), schema=Schema(answer)),
         Filter(name=names.keep, condition=field_expression(names.holds)),
     ]
-
-
-def _steps(plan: Plan, match: Match, names: _Names, checking: Sequence[str]) -> list[Step]:
-    """Divide the step: what comes first, the rows as they are, their items beside them, and what comes after."""
-    step = step_of(plan, match.step)
-    listed = Step(names.listed, step.inputs, (*step.operators[: match.first], names.mark, names.own))
-    rows = Step(names.rows, (names.listed,), (names.forget,))
-    items = Step(names.items, (names.listed,), tuple(checking))
-    after = (names.join, names.tidy, *step.operators[match.stop :])
-    return [listed, rows, items, replace(step, inputs=(names.rows, names.items), operators=after)]
 
 
 def _lists(plan: Plan, match: Match) -> list[str]:

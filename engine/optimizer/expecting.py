@@ -21,6 +21,7 @@ LONG_TOKENS = 1500
 
 USUAL: Mapping[str, float] = {
     "located_items": 0.9,
+    "kind_by_kind": 0.9,
     "held_types": 0.85,
     "duplicate_key_resolution": 0.85,
     "reduce_to_code": 0.8,
@@ -47,7 +48,12 @@ USUAL: Mapping[str, float] = {
 }
 """How likely a directive helps a small model, 0 to 1, by its name; those that only save time come last."""
 
-OF_LONG_TEXTS: Mapping[str, float] = {"document_chunking": 0.35, "isolating": 0.15, "top_k_chunks": 0.15}
+OF_LONG_TEXTS: Mapping[str, float] = {
+    "document_chunking": 0.3,
+    "isolating": 0.17,
+    "kind_by_kind": 0.15,
+    "top_k_chunks": 0.15,
+}
 """What is added where a text is long and a list is asked for: much is overlooked then."""
 
 UNKNOWN = 0.5

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from engine.directives.division import named_kinds
 from engine.directives.wording import task_of
 from engine.evidence.items import leaves
 from engine.evidence.locate import Located, SourceLine, SourceText, TextIndex, locate
@@ -177,9 +178,11 @@ def _limits(plan: Plan) -> dict[str, int]:
 
 
 def _choices(plan: Plan) -> frozenset[str]:
-    """Return what the schemas of a plan let a model choose from."""
+    """Return what the schemas of a plan let a model choose from, and the kinds that its prompts list by name."""
     enums = (enum for _, schema in _schemas(plan) for _, enum in parts_of(schema, Enum))
-    return frozenset(_folded(choice) for enum in enums for choice in enum.values if isinstance(choice, str))
+    choices = {choice for enum in enums for choice in enum.values if isinstance(choice, str)}
+    prompts = (prompt for node, _ in _schemas(plan) for _, prompt in parts_of(node, Template))
+    return frozenset(map(_folded, choices.union(*(named_kinds(prompt.text) for prompt in prompts))))
 
 
 def _quoting_fields(plan: Plan) -> frozenset[str]:

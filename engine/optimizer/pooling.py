@@ -14,6 +14,8 @@ from functools import lru_cache
 from typing import Any
 
 from engine.evidence.items import leaves
+from engine.language.binding import parts_of
+from engine.language.templates import Template
 from engine.optimizer.outputs import OutputRow, PlanOutput
 from engine.optimizer.values import Leaf, likeness
 from engine.plan.frozen import digest_of
@@ -107,8 +109,15 @@ def companions(output: PlanOutput) -> dict[RowId, frozenset[RowId]]:
 
 
 def reading_of(plan: Plan) -> str:
-    """Identify what a plan asks a model: plans that differ only in what code does with the answers read alike."""
-    return digest_of([node for node in plan.operators if node.traits().calls_model])
+    """Identify what a plan asks a model, in which words.
+
+    Plans that differ only in what code does with the answers read alike, and so do those that hold the same answers to
+    other types: what one overlooks, the other does.
+    """
+    asking = [node for node in plan.operators if node.traits().calls_model]
+    models = [getattr(node, "model", None) for node in asking]
+    prompts = [[prompt.text for _, prompt in parts_of(node, Template)] for node in asking]
+    return digest_of([[node.kind for node in asking], models, prompts])
 
 
 def _units(rows: Sequence[OutputRow]) -> Iterator[Unit]:

@@ -32,6 +32,9 @@ CROSSING_SHARE = 0.25
 """Of what is left then, what putting the best of them together and into the model's own words may take."""
 
 MOST_REWORDED = 1
+MOST_REWRITTEN = 2000
+"""Characters of prompts, in sum, that a model is let reword: it writes them again, a few words a second."""
+
 MOST_CROSSED = 3
 """Of the best rewrites, so many are looked at for two that can be put together."""
 
@@ -60,9 +63,11 @@ class Screening:
         try:
             while left and screening.left:
                 (one, match), params = left.pop(0)
-                proposal = Proposal(params=params, by_model=False) if one.prompts(match, own, params, facts) else None
+                words = sum(len(prompt.text) for prompt in one.prompts(match, own, params, facts))
+                is_given = words > 0 or one.is_settled
+                proposal = Proposal(params=params, by_model=False) if is_given else None
                 entry = await self._tried(contest, contest.own, (one, match), proposal, rows, count, screening)
-                if entry is not None and proposal is not None:
+                if entry is not None and 0 < words <= MOST_REWRITTEN:
                     drafted[entry.candidate.id] = (one, match)
         except OutOfTime:
             budget.check()  # only the share is spent
@@ -177,6 +182,6 @@ def in_turn(fitting: Sequence[Fitting], plan: Plan, facts: Facts) -> list[Trial]
     turns: list[tuple[int, Trial]] = []
     for one, match in fitting:
         for number, params in enumerate(one.variants(match, plan, facts)[:MOST_VARIANTS]):
-            if number == 0 or one.prompts(match, plan, params, facts):
+            if number == 0 or one.is_settled or one.prompts(match, plan, params, facts):
                 turns.append((0 if one.compares_variants else number, ((one, match), params)))
     return [trial for _, trial in sorted(turns, key=lambda turn: turn[0])]

@@ -22,6 +22,9 @@ COMPARING_SHARE = 0.35
 MOST_DEEPENED = 2
 """Entries whose new operators are looked into, which costs as much as all else about a place."""
 
+DEEPENING_SHARE = 0.1
+"""Of the time that is left, what running the plan to beat took at most for new operators to be looked into at all."""
+
 Deepen = Callable[[Entry, Budget], Awaitable[Entry]]
 """Optimises the new operators of an entry at once; returns it, or one with a better plan."""
 
@@ -45,7 +48,8 @@ async def _climb(
 ) -> None:
     """Let the better half of the entries be judged on more rows, until one is left or all rows were seen."""
     alive = kept_half(contest, counts[0])[: TOP - 1]
-    looked_into = [entry for entry in alive[:MOST_DEEPENED] if entry.candidate.id not in contest.deepened]
+    most = MOST_DEEPENED if contest.own.seconds <= DEEPENING_SHARE * budget.left else 0
+    looked_into = [entry for entry in alive[:most] if entry.candidate.id not in contest.deepened]
     contest.deepened |= {entry.candidate.id for entry in looked_into}
     deepened = [new for entry in looked_into if (new := await deepen(entry, budget)) is not entry]
     contest.entries += deepened

@@ -129,3 +129,41 @@ def test_a_kind_is_held_to_the_listed_ones_and_a_copied_text_to_sentences(tmp_pa
 
     _, rows = run_rewritten(tmp_path, operations, "held_types", answer, context_tokens=2000)
     assert rows["a.txt"]["acts"] == [{"act_type": "Lie", "quote": "Varrick struck the man."}]
+
+
+def test_each_kind_is_asked_for_by_itself_and_each_find_looked_at_alone(tmp_path):
+    kinds = "1. Force: hit\\n2. Lie: lied\\n3. Theft: stole\\n4. Sleep: slept"
+    schema = 'acts: "list[{act_type: string, quote: string}, 8]"'
+    prompt = f"{{{{ input.text }}}}\\n\\nWhich acts:\\n{kinds}"
+    operations = f'  - {{name: find, type: map, prompt: "{prompt}", output: {{schema: {{{schema}}}}}}}\n'
+    looked_at = []
+
+    def answer(request):
+        shown = prompt_of(request)
+        if "acts_holds" in request.schema["properties"]:
+            looked_at.append(shown)
+            return {"acts_holds": "struck" in shown and "Force: hit" in shown}
+        [(field, kind)] = request.schema["properties"].items()
+        item = kind["items"]["properties"]
+        [name] = [item["act_type"].get("const") or item["act_type"]["enum"][0]]
+        assert [other for other in ("Force", "Lie", "Theft", "Sleep") if f"{other}:" in shown] == [name]
+        return {field: [{"act_type": name, "quote": item["quote"]["enum"][0]}]}
+
+    desk, rows = run_rewritten(tmp_path, operations, "kind_by_kind", answer, context_tokens=2000)
+    assert rows["a.txt"]["acts"] == [{"act_type": "Force", "quote": "Varrick struck the man."}]
+    assert rows["b.txt"]["acts"] == []
+    assert set(rows["b.txt"]) == {"filename", "path", "text", "pages", "kind", "acts"}
+    assert len(desk.calls) == 2 * (4 + 4)
+    assert all("watched" not in shown for shown in looked_at)  # of the text, only what was found
+    assert sorted(shown.count(": ") for shown in looked_at) == [1] * 8  # of the kinds, only its own
+
+
+def test_a_text_that_stands_behind_the_list_of_kinds_is_read_once(tmp_path):
+    prompt = "Which acts:\\n- Force\\n- Lie\\n- Theft\\n- Sleep\\n\\n{{ input.text }}"
+    schema = 'acts: "list[{act_type: string, quote: string}, 8]"'
+    operations = f'  - {{name: find, type: map, prompt: "{prompt}", output: {{schema: {{{schema}}}}}}}\n'
+    loaded = pipeline(write_texts(tmp_path / "records", TEXTS), operations)
+    one = directive("kind_by_kind")
+    match = one.matches(loaded.plan, Place("all", 0), Facts())
+    after = one.apply(loaded.plan, match, one.default_params(match, loaded.plan, Facts()))
+    assert after.operator("find").layout == "document_first"

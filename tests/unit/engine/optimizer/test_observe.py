@@ -73,6 +73,13 @@ def test_choices_of_the_schema_have_no_place():
     assert [cell.located for cell in row.cells] == [None]
 
 
+def test_kinds_that_a_prompt_lists_have_no_place():
+    listed = "\n      - ".join(["List", "Force: blows", "Lies", "Theft", "Sleep on duty\n      the officers"])
+    plan = the_plan(PIPELINE.replace("List the officers", listed).replace('date: "string?"', "kind_of_act: string"))
+    [row] = observed([A.derive("find", {**A.values, "kind_of_act": "force"})], plan=plan).rows
+    assert [cell.located for cell in row.cells] == [None]
+
+
 def test_quotes_are_asked_for_by_type_or_in_words():
     quoted = PIPELINE.replace('date: "string?"', 'sentence: "quote(text)?"')
     copied = PIPELINE.replace("List the officers", "Copy the sentences that name officers")

@@ -52,6 +52,13 @@ def test_plans_that_ask_the_same_are_one_reading(plans):
     assert [one["a"] for one in pooled(outputs)] == pytest.approx([0.0, 1.0, 0.0, 1.0])
 
 
+def test_plans_that_hold_the_same_answer_to_other_types_are_one_reading(plans):
+    text = PIPELINE.replace("List the officers", "One the officers")
+    held = the_plan(text.replace('date: "string?"', 'date: "enum[today, never]"'))
+    assert held != plans[0]
+    assert reading_of(held) == reading_of(plans[0])
+
+
 def test_a_row_about_which_nothing_is_agreed_says_nothing(plans):
     outputs = [listing(plan, [name]) for plan, name in zip(plans, ("Diaz", "Roe", "Vega"), strict=False)]
     assert pooled(outputs) == [{}, {}, {}]

@@ -1,0 +1,84 @@
+"""List candidates, decide about each by itself, and join what holds: the plan that directives of this kind end with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from engine.directives.base import Match, step_of
+from engine.directives.splicing import free_field, free_name, with_steps, without_fields
+from engine.operators.add_uuid import AddUuid
+from engine.operators.map import Map
+from engine.operators.reduce import Reduce
+from engine.operators.unnest import Unnest
+from engine.plan.frozen import FrozenMap
+from engine.plan.node import Node
+from engine.plan.plan import Plan, Step
+
+
+@dataclass(frozen=True, slots=True)
+class ItemNames:
+    """The names of operators, steps and fields; `field` is the list that the candidates end up in."""
+
+    mark: str
+    forget: str
+    each: str
+    read: str
+    keep: str
+    join: str
+    tidy: str
+    listed: str
+    rows: str
+    items: str
+    row: str
+    candidate: str
+    quote: str
+    holds: str
+    field: str
+
+    @classmethod
+    def of(cls, plan: Plan, match: Match, field: str) -> ItemNames:
+        """Choose names that are free, after the last operator of the run and the list."""
+        stem = match.nodes(plan)[-1].name
+        parts = ("row", "found", "each", "again", "held", "joined", "tidy")
+        operators = [free_name(plan, f"{stem}_{part}") for part in parts]
+        steps = [free_name(plan, f"{match.step}_{part}", operators) for part in ("listed", "documents", "items")]
+        fields = [free_field(plan, name) for name in (f"{stem}_row_id", f"{field}_candidate")]
+        fields += [free_field(plan, f"{field}_{part}") for part in ("evidence", "holds")]
+        return cls(*[*operators, *steps, *fields, field])
+
+
+def item_by_item(  # noqa: PLR0913, PLR0917 - the parts of the plan
+    plan: Plan,
+    match: Match,
+    names: ItemNames,
+    listing: Sequence[Node],
+    checking: Sequence[Node],
+    dropped: Sequence[str],
+) -> Plan:
+    """Replace a run: `listing` writes the candidates of a row, `checking` keeps those that hold, one a row.
+
+    A row goes on though nothing in it holds: its items are read in a step beside it, and both are joined by the row.
+    `dropped` are fields that are dropped in the end, the candidates among them.
+    """
+    marking = AddUuid(name=names.mark, id_key=names.row)
+    forgetting = Map(name=names.forget, drop_keys=(names.candidate,))
+    dividing = Unnest(name=names.each, unnest_key=names.candidate)
+    joining = Reduce(
+        name=names.join,
+        reduce_key=(names.row,),
+        pass_through=True,
+        aggregate=FrozenMap({names.field: FrozenMap({"collect_unique": names.candidate})}),
+    )
+    tidy = without_fields(names.tidy, [*dropped, names.row])
+    step = step_of(plan, match.step)
+    before = (*step.operators[: match.first], marking.name, *(node.name for node in listing))
+    after = (joining.name, *(node.name for node in tidy), *step.operators[match.stop :])
+    steps = [
+        Step(names.listed, step.inputs, before),
+        Step(names.rows, (names.listed,), (forgetting.name,)),
+        Step(names.items, (names.listed,), (dividing.name, *(node.name for node in checking))),
+        replace(step, inputs=(names.rows, names.items), operators=after),
+    ]
+    nodes: list[Node] = [marking, *listing, forgetting, dividing, *checking, joining, *tidy]
+    return with_steps(plan, match, nodes, steps)

@@ -1,0 +1,236 @@
+"""Ask for each kind that a prompt lists by itself, and look at each find once more."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from engine.directives.answer_paths import AnswerPath, answer_paths, is_copied, is_kind, with_type
+from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
+from engine.directives.division import named_kinds, renamed_field, without_kinds
+from engine.directives.fitting import (
+    ABOUT_THE_ANSWER,
+    NOT_DIVISIBLE,
+    has_key,
+    long_texts,
+    quoted_field,
+    row_node,
+    unreadable_prompt,
+)
+from engine.directives.item_by_item import ItemNames, item_by_item
+from engine.directives.proposals import a_flag, a_list, an_object, one_of
+from engine.directives.rereading import keys_of_asking
+from engine.directives.splicing import free_field, free_name, spliced, without_fields
+from engine.directives.wording import worded
+from engine.language.computation import Computation
+from engine.language.schema import Enum, Field, ListOf, Quote, Scalar, Schema
+from engine.language.template_text import field_expression
+from engine.language.templates import Template
+from engine.operators.compute import Compute
+from engine.operators.filter import Filter
+from engine.operators.map import Map
+from engine.operators.parallel_map import ParallelMap, PromptPart
+from engine.plan.frozen import FrozenMap
+from engine.plan.node import Node
+from engine.plan.plan import Plan
+
+MOST_KINDS = 60
+"""Listed kinds up to which each is asked for by itself: the text is read once, but every question costs its own."""
+
+FEWEST_ITEMS = 2
+"""Items of one kind that there is always room for."""
+
+_WHOLE = {
+    "gleaning": "judges the whole answer",
+    "examples": "shows the whole list",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class KindParams(Params):
+    """The list, the field of its records that names the kind, and those that are held to sentences of the text.
+
+    `looks_again`: each item is shown to the model once more, with what the prompt says of its kind alone.
+    """
+
+    field: str
+    kind: str
+    sentences: tuple[str, ...]
+    looks_again: bool
+
+
+class KindByKind(Directive[KindParams]):
+    """Map => Map_1 || ... || Map_n -> Unnest -> Filter -> Reduce: a question for each kind, a look at each find.
+
+    Asked for many kinds at once, a small model begins well and then fills in kinds that are not there; asked for one,
+    it finds more, and gives something even where there is nothing, which the look at the find alone turns down.
+
+    before: report: clauses
+    after:  report_listed: clauses_row -> clauses -> clauses_together
+            report_documents: clauses_found
+            report_items: clauses_each -> clauses_held
+            report: clauses_joined -> clauses_tidy
+    """
+
+    name: ClassVar[str] = "kind_by_kind"
+    purpose: ClassVar[str] = "asks for each listed kind by itself, and looks at each find once more"
+    needs: ClassVar[frozenset[str]] = frozenset({"map"})
+    is_settled: ClassVar[bool] = True
+    params_type = KindParams
+
+    def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
+        match = Match.at(place)
+        node = row_node(plan, match)
+        if reason := unreadable_prompt(node) or has_key(node, {**NOT_DIVISIBLE, **ABOUT_THE_ANSWER, **_WHOLE}):
+            return Blocked(reason)
+        assert isinstance(node, Map) and node.prompt is not None and node.schema is not None
+        kinds = named_kinds(node.prompt.text)
+        if not kinds or len(kinds) > MOST_KINDS:
+            return Blocked(f"the prompt of {node.name} does not list between 4 and {MOST_KINDS} kinds by their names")
+        if len(node.schema.fields) != 1 or _kind_path(node) is None or node.schema.names[0] in node.drop_keys:
+            return Blocked(f"{node.name} does not write one list, of texts with their kind")
+        if not long_texts(plan, place, node, facts):
+            return Blocked(f"the prompt of {node.name} shows no text")
+        return match
+
+    def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
+        """Return the JSON Schema of the parameters."""
+        found = self.default_params(match, plan, facts)
+        texts = [path.key for path in _texts(_map(plan, match))]
+        return an_object(
+            field=one_of([found.field]),
+            kind=one_of([found.kind]),
+            sentences=a_list(one_of(texts), 0, len(texts)),
+            looks_again=a_flag(),
+        )
+
+    def default_params(self, match: Match, plan: Plan, facts: Facts) -> KindParams:
+        """Hold what is copied to sentences, and look again."""
+        node = _map(plan, match)
+        kind = _kind_path(node)
+        assert kind is not None  # _match
+        copied = tuple(path.key for path in _texts(node) if is_copied(path, facts))
+        return KindParams(field=kind.field, kind=kind.key, sentences=copied, looks_again=True)
+
+    def variants(self, match: Match, plan: Plan, facts: Facts) -> Sequence[KindParams]:
+        """Look again, and do not."""
+        default = self.default_params(match, plan, facts)
+        return (default, replace(default, looks_again=False))
+
+    def complaints(self, match: Match, plan: Plan, params: KindParams, facts: Facts) -> Sequence[str]:
+        """Refuse other fields than those of the list."""
+        node = _map(plan, match)
+        kind, texts = _kind_path(node), [path.key for path in _texts(node)]
+        assert kind is not None  # _match
+        wrong = (params.field, params.kind) != (kind.field, kind.key)
+        found = [f"field and kind must be {kind.field!r} and {kind.key!r}."] if wrong else []
+        return [
+            *found,
+            *(f"sentences: {key!r} is none of {', '.join(texts)}." for key in params.sentences if key not in texts),
+        ]
+
+    def apply(self, plan: Plan, match: Match, params: KindParams) -> Plan:
+        """Return the plan that asks for one kind at a time."""
+        node = _map(plan, match)
+        names = ItemNames.of(plan, match, params.field)
+        into = names.candidate if params.looks_again else params.field
+        asking, parts = _asking(plan, match, params)
+        together = Compute(
+            name=free_name(plan, f"{node.name}_together"),
+            fields=FrozenMap(
+                {into: Computation(f"[item for part in [{', '.join(map(field_expression, parts))}] for item in part]")}
+            ),
+            basis=False,
+        )
+        if not params.looks_again:
+            return spliced(plan, match, [asking, together, *without_fields(names.tidy, parts)])
+        checking: list[Node] = [
+            Filter(
+                name=names.keep,
+                model=node.model,
+                prompt=Template(_again(node, names, params)),
+                schema=Schema((Field(names.holds, Scalar("boolean")),)),
+            )
+        ]
+        return item_by_item(plan, match, names, [asking, together], checking, [names.candidate, *parts])
+
+
+def _asking(plan: Plan, match: Match, params: KindParams) -> tuple[ParallelMap, list[str]]:
+    """Return the operator that asks a question for each kind, and the field of each answer."""
+    node = _map(plan, match)
+    assert node.prompt is not None and node.schema is not None  # _match
+    kinds = named_kinds(node.prompt.text)
+    schema = node.schema
+    source = quoted_field(plan, long_texts(plan, match.place, node, Facts())[0])
+    for key in params.sentences:
+        schema = with_type(schema, AnswerPath(params.field, key, is_listed=True), Quote(source))
+    fields, prompts = [], []
+    for number, name in enumerate(kinds, 1):
+        own = free_field(plan, f"{params.field}_{number}")
+        one = with_type(schema, AnswerPath(params.field, params.kind, is_listed=True), Enum((name,)))
+        fields.append(renamed_field(_short(one.fields[0], len(kinds)), own))
+        left_out = [entry for other, entry in kinds.items() if other != name]
+        text = worded("isolated_kinds", prompt=without_kinds(node.prompt.text, left_out).rstrip(), field="", kinds=name)
+        prompts.append(PromptPart(prompt=Template(text), output_keys=(own,)))
+    asking = ParallelMap(
+        **{**keys_of_asking(node), **_text_first(plan, match, list(kinds.values()))},
+        prompts=tuple(prompts),
+        schema=Schema(tuple(fields)),
+        input=node.input,
+        drop_keys=node.drop_keys,
+    )
+    return asking, [field.name for field in fields]
+
+
+def _text_first(plan: Plan, match: Match, entries: Sequence[str]) -> dict[str, str]:
+    """Let the text stand first where the prompt shows it behind the list: else it would be read for every kind."""
+    node = _map(plan, match)
+    assert node.prompt is not None  # _match
+    text = long_texts(plan, match.place, node, Facts())[0]
+    before_list = node.prompt.text.split(entries[0])[0]
+    shown = Template(before_list, node.prompt.variables).mentions() if before_list.strip() else frozenset()
+    return {} if text in shown else {"layout": "document_first"}
+
+
+def _short(field: Field, kinds: int) -> Field:
+    """Let a list of one kind hold twice its share of the items."""
+    assert isinstance(field.type, ListOf)  # _match
+    most = field.type.most and max(FEWEST_ITEMS, math.ceil(2 * field.type.most / kinds))
+    return replace(field, type=replace(field.type, most=most, least=0))
+
+
+def _again(node: Map, names: ItemNames, params: KindParams) -> str:
+    """Write the prompt of the look at one item: its texts, and what the user's prompt says of its kind."""
+    assert node.prompt is not None  # _match
+    item = field_expression(names.candidate)
+    said = ",\n".join(
+        f"  {json.dumps(name, ensure_ascii=False)}: {json.dumps(entry, ensure_ascii=False)}"
+        for name, entry in named_kinds(node.prompt.text).items()
+    )
+    return worded(
+        "kind_again",
+        place="\n".join(f"{{{{ {item}[{path.key!r}] }}}}" for path in _texts(node)),
+        entry=f"{{{{ {{\n{said}\n}}[{item}[{params.kind!r}]] }}}}",
+    )
+
+
+def _map(plan: Plan, match: Match) -> Map:
+    node = row_node(plan, match)
+    assert isinstance(node, Map)  # needs
+    return node
+
+
+def _kind_path(node: Map) -> AnswerPath | None:
+    """Return the field of a list's records that names their kind, where there is one and texts beside it."""
+    paths = list(answer_paths(node.schema)) if node.schema else []
+    kinds = [path for path in paths if path.is_listed and path.key and is_kind(path)]
+    return kinds[0] if len(kinds) == 1 and len(paths) > 1 else None
+
+
+def _texts(node: Map) -> list[AnswerPath]:
+    """Return the texts of the records beside their kind."""
+    kind = _kind_path(node)
+    return [path for path in answer_paths(node.schema) if path != kind] if node.schema else []
