@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from engine.answers.contract import Method
 from engine.answers.shown import Shown
@@ -20,6 +21,8 @@ LEAST_SHARED = 0.6
 SHORTEST_WORD = 4
 FREE_TYPES = frozenset({"text"})
 """Types whose values may be told in other words."""
+
+_NUMBERED = re.compile(r"(?P<line>\d+): ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,8 @@ def support(
     if not read.original:
         return Support("inferred", tuple(cited), "")
     found = _located(shown, read.original, cited)
+    if found is None and (bare := _without_number(shown, read.original)) != read.original:
+        return support(shown, cited, kind, replace(read, original=bare), claim=claim)
     if found is not None:
         place, method = found
         original = read.original if method == "words" else _as_written(read.original, shown.snippet([place]))
@@ -68,6 +73,13 @@ def shared_words(text: str, lines: str, *, shortest: int = SHORTEST_WORD) -> flo
     """Return the share of a text's words, of so many letters or more, that stand in lines: 0 to 1; 0 without any."""
     mine = {word for word in words(plain(text)) if len(word) >= shortest}
     return len(mine & set(words(plain(lines)))) / len(mine) if mine else 0.0
+
+
+def _without_number(shown: Shown, value: str) -> str:
+    """Leave out the number of a line that was copied with it: "12: The Owner shall pay"."""
+    number = _NUMBERED.match(value)
+    is_shown = number is not None and shown.offsets(int(number["line"]), int(number["line"])) is not None
+    return value[number.end() :] if number is not None and is_shown else value
 
 
 def _located(shown: Shown, value: str, cited: Sequence[range]) -> tuple[range, str] | None:

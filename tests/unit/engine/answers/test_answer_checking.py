@@ -156,3 +156,11 @@ def test_what_is_complained_of_names_the_item():
 def test_a_list_has_no_more_items_than_the_reply_has_room_for():
     most = Form(type=answer_type("text"), shape="list", most=40, reply_tokens=450).most_items
     assert most == 10
+
+
+def test_the_number_of_a_line_that_was_copied_with_it_is_no_part_of_the_value():
+    found = check("text", "5: The landlord is Corvin Estates Ltd.", 5)
+    assert (found.original, found.method) == ("The landlord is Corvin Estates Ltd.", "verbatim")
+    assert found.value == "The landlord is Corvin Estates Ltd."
+    other = check("text", "500: The landlord is Corvin Estates Ltd.", 5)  # there is no such line
+    assert (other.original, other.method) == ("500: The landlord is Corvin Estates Ltd.", "inferred")
