@@ -17,8 +17,9 @@ from engine.executor.results import result_columns
 from engine.language.binding import parts_of
 from engine.language.schema import Enum, ListOf, Schema
 from engine.language.schema_types import quotes_in
+from engine.language.template_text import static_text
 from engine.language.templates import Template
-from engine.optimizer.outputs import OutputCell, OutputRow, PlanOutput
+from engine.optimizer.outputs import OutputCell, OutputRow, PlanOutput, folded
 from engine.optimizer.packing import shown
 from engine.plan.frozen import thaw
 from engine.plan.node import Node
@@ -74,6 +75,7 @@ def plan_output(plan: Plan, observed: Observed, *, columns: Sequence[str] = (), 
         tokens=observed.tokens,
         rejected=dict(observed.rejected or {}),
         limits=_limits(task or plan),
+        asked=folded("\n".join(_prompts(plan) + (_prompts(task) if task else []))),
     )
 
 
@@ -169,6 +171,11 @@ def _own_columns(
 def _schemas(plan: Plan) -> Iterator[tuple[Node, Schema]]:
     for node in plan.operators:
         yield from ((node, schema) for _, schema in parts_of(node, Schema))
+
+
+def _prompts(plan: Plan) -> list[str]:
+    """Return what the prompts of a plan say, without what is filled in."""
+    return [static_text(prompt) for node in plan.operators for _, prompt in parts_of(node, Template)]
 
 
 def _limits(plan: Plan) -> dict[str, int]:

@@ -6,8 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from engine.evidence.normalise import plain, words
 from engine.plan.plan import Plan
 from engine.rows import RowId
+
+ECHO_WORDS = 4
+"""Words in a row from which on an answer that stands in the prompt and not in the text repeats the prompt."""
+
+
+def folded(text: str) -> str:
+    """Write the words of a text with a space before and behind each, so that parts of words are not found in it."""
+    return f" {' '.join(words(plain(text)))} "
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +66,21 @@ class PlanOutput:
     """Sample rows that a filter turned down, with the reason."""
     limits: Mapping[str, int] = field(default_factory=dict)
     """How many items the user allows in the list of a field."""
+    asked: str = ""
+    """The words of the user's prompts and of the plan's (engine.optimizer.outputs.folded)."""
 
     def rows_of(self, source: RowId) -> tuple[OutputRow, ...]:
         """Return the output rows that a sample row has a part in."""
         return tuple(row for row in self.rows if source in row.sources)
+
+    def repeats_prompt(self, value: object, source: RowId) -> bool:
+        """Say whether a text is that of a prompt, and not of the sample row that it is about.
+
+        A small model that is asked for what is not there answers with the question.
+        """
+        if not isinstance(value, str) or source not in self.inputs:
+            return False
+        told = folded(value)
+        if len(told.split()) < ECHO_WORDS or told not in self.asked:
+            return False
+        return not any(told in folded(str(text)) for text in self.inputs[source].values())

@@ -16,7 +16,7 @@ from typing import Any
 from engine.evidence.items import leaves
 from engine.language.binding import parts_of
 from engine.language.templates import Template
-from engine.optimizer.outputs import OutputRow, PlanOutput
+from engine.optimizer.outputs import PlanOutput
 from engine.optimizer.values import Leaf, likeness
 from engine.plan.frozen import digest_of
 from engine.plan.plan import Plan
@@ -37,11 +37,15 @@ LONG_WORDS = 5
 
 @dataclass(frozen=True)
 class Unit:
-    """One thing that an answer says: an item of a list, or a whole value; its leaves by their path within it."""
+    """One thing that an answer says: an item of a list, or a whole value; its leaves by their path within it.
+
+    `is_echo`: it repeats the prompt, which many readings do alike, and is true for that of none.
+    """
 
     field: str
     leaves: Mapping[str, Leaf]
     is_listed: bool
+    is_echo: bool = False
 
 
 @dataclass
@@ -71,7 +75,7 @@ def pooled(outputs: Sequence[PlanOutput]) -> list[dict[RowId, float]]:
         there = [number for number, output in enumerate(outputs) if id in output.inputs]
         if len({readings[number] for number in there}) < FEWEST_READINGS:
             continue
-        told = _told([(number, readings[number], list(_units(outputs[number].rows_of(id)))) for number in there])
+        told = _told([(number, readings[number], list(_units(outputs[number], id))) for number in there])
         likely = _likely(told)
         for number in there if likely else ():
             own = sum(number in one.plans for one in told)
@@ -120,14 +124,17 @@ def reading_of(plan: Plan) -> str:
     return digest_of([[node.kind for node in asking], models, prompts])
 
 
-def _units(rows: Sequence[OutputRow]) -> Iterator[Unit]:
+def _units(output: PlanOutput, id: RowId) -> Iterator[Unit]:
+    rows = output.rows_of(id)
     for row in rows:
         for cell in row.cells:
             items = cell.value if isinstance(cell.value, list | tuple) else [cell.value]
             for item in items:
                 there = _leaves_of(item)
                 if there:
-                    yield Unit(cell.field, there, is_listed=isinstance(cell.value, list | tuple) or len(rows) > 1)
+                    is_listed = isinstance(cell.value, list | tuple) or len(rows) > 1
+                    is_echo = any(output.repeats_prompt(value, id) for value in there.values())
+                    yield Unit(cell.field, there, is_listed, is_echo)
 
 
 def _leaves_of(item: Any) -> dict[str, Leaf]:
@@ -149,8 +156,8 @@ def _told(plans: Sequence[tuple[int, str, list[Unit]]]) -> list[_Told]:
 
 
 def _likely(told: Sequence[_Told]) -> list[_Told]:
-    """Return the things that enough readings say; of a single value only what most of them say."""
-    several = [one for one in told if len(one.readings) >= FEWEST_VOICES]
+    """Return the things that enough readings say, echoes apart; of a single value only what most of them say."""
+    several = [one for one in told if len(one.readings) >= FEWEST_VOICES and not one.unit.is_echo]
     most: dict[str, int] = {}
     for one in told:
         most[one.unit.field] = max(most.get(one.unit.field, 0), len(one.readings))

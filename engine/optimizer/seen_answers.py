@@ -7,8 +7,7 @@ from collections.abc import Mapping
 
 from engine.directives.base import AnswersSeen
 from engine.evidence.items import leaves
-from engine.evidence.normalise import plain, words
-from engine.optimizer.outputs import PlanOutput
+from engine.optimizer.outputs import PlanOutput, folded
 from engine.optimizer.packing import shown
 
 _INDEX = re.compile(r"\[\d+\]")
@@ -18,13 +17,13 @@ def seen_answers(output: PlanOutput | None) -> Mapping[str, AnswersSeen]:
     """Say it of each path of the answers, `clauses.text_span` for all items of a list; of texts only."""
     if output is None:
         return {}
-    texts = {id: _folded(" ".join(map(shown, values.values()))) for id, values in output.inputs.items()}
+    texts = {id: folded(" ".join(map(shown, values.values()))) for id, values in output.inputs.items()}
     found: dict[str, list[tuple[bool, int]]] = {}
     for row in output.rows:
         for cell in row.cells:
             for leaf in leaves(cell.field, cell.value, {}):
                 if isinstance(leaf.value, str):
-                    told = _folded(leaf.value)
+                    told = folded(leaf.value)
                     stands = any(told in texts[id] for id in row.sources)
                     found.setdefault(_INDEX.sub("", leaf.path), []).append((stands, len(told.split())))
     return {
@@ -33,8 +32,3 @@ def seen_answers(output: PlanOutput | None) -> Mapping[str, AnswersSeen]:
         )
         for path, all in found.items()
     }
-
-
-def _folded(text: str) -> str:
-    """Write the words of a text with a space before and behind each, so that parts of words are not found."""
-    return f" {' '.join(words(plain(text)))} "

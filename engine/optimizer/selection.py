@@ -48,7 +48,7 @@ async def _climb(
 ) -> None:
     """Let the better half of the entries be judged on more rows, until one is left or all rows were seen."""
     alive = kept_half(contest, counts[0])[: TOP - 1]
-    most = MOST_DEEPENED if contest.own.seconds <= DEEPENING_SHARE * budget.left else 0
+    most = MOST_DEEPENED if contest.own.output_seconds <= DEEPENING_SHARE * budget.left else 0
     looked_into = [entry for entry in alive[:most] if entry.candidate.id not in contest.deepened]
     contest.deepened |= {entry.candidate.id for entry in looked_into}
     deepened = [new for entry in looked_into if (new := await deepen(entry, budget)) is not entry]
