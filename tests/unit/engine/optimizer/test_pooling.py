@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from plan_outputs import PIPELINE, the_plan
 
@@ -57,6 +59,17 @@ def test_plans_that_hold_the_same_answer_to_other_types_are_one_reading(plans):
     held = the_plan(text.replace('date: "string?"', 'date: "enum[today, never]"'))
     assert held != plans[0]
     assert reading_of(held) == reading_of(plans[0])
+
+
+def test_what_readings_repeat_of_the_prompt_is_not_true_for_being_said_often(plans):
+    echo = "Which officers are accused of misconduct"
+    found = [listing(plans[n], [echo, name]) for n, name in enumerate(("Diaz", "Diaz", "Roe"))]
+    asked = f" {echo.casefold()} in this record "
+    outputs = [replace(one, asked=asked) for one in found]
+    # Likely: Diaz alone. The echo counts as something said: 2 * 1 / (2 + 1), and nothing right in the third.
+    assert [one["a"] for one in pooled(outputs)] == pytest.approx([2 / 3, 2 / 3, 0.0])
+    there = [replace(one, inputs={"a": {"text": f"{echo}?"}}) for one in outputs]  # the record says it, too
+    assert [one["a"] for one in pooled(there)] == pytest.approx([1.0, 1.0, 0.5])
 
 
 def test_a_row_about_which_nothing_is_agreed_says_nothing(plans):
