@@ -6,11 +6,12 @@ placed by what is known of it in general. Nothing is left out for it: what time 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from engine.directives.base import AnyDirective, Facts, Match
 from engine.language.binding import parts_of
 from engine.language.schema import ListOf, Schema
+from engine.plan.node import Node
 from engine.plan.plan import Plan
 
 Fitting = tuple[AnyDirective, Match]
@@ -63,19 +64,20 @@ def promising(
     fitting: Sequence[Fitting], plan: Plan, facts: Facts, gains: Mapping[str, Sequence[float]]
 ) -> list[Fitting]:
     """Sort directives by what they gained at other places of this build, then by what is expected of them."""
-    is_long = max(facts.field_tokens.values(), default=0) >= LONG_TOKENS
 
     def expected(found: Fitting) -> tuple[float, float]:
         directive, match = found
         own = gains.get(directive.name, ())
         usual = USUAL.get(directive.name, UNKNOWN)
-        if is_long and _asks_for_lists(plan, match):
+        if may_overlook(match.nodes(plan), facts):
             usual += OF_LONG_TEXTS.get(directive.name, 0.0)
         return (sum(own) / len(own) if own else 0.0, usual)
 
     return sorted(fitting, key=expected, reverse=True)
 
 
-def _asks_for_lists(plan: Plan, match: Match) -> bool:
-    schemas = (schema for node in match.nodes(plan) for _, schema in parts_of(node, Schema))
-    return any(isinstance(field.type, ListOf) for schema in schemas for field in schema.fields)
+def may_overlook(nodes: Iterable[Node], facts: Facts) -> bool:
+    """Say whether lists are asked for of a long text: much is overlooked then, and what is written looks right."""
+    schemas = (schema for node in nodes for _, schema in parts_of(node, Schema))
+    is_long = max(facts.field_tokens.values(), default=0) >= LONG_TOKENS
+    return is_long and any(isinstance(field.type, ListOf) for schema in schemas for field in schema.fields)

@@ -19,7 +19,7 @@ from engine.optimizer.budget import Budget, OutOfTime
 from engine.optimizer.candidates import Candidate, Contest, Entry, Region
 from engine.optimizer.evaluating import CHARACTERS_PER_TOKEN, Evaluation
 from engine.optimizer.events import PlaceFinished, PlaceStarted
-from engine.optimizer.expecting import promising
+from engine.optimizer.expecting import may_overlook, promising
 from engine.optimizer.judging import Criteria
 from engine.optimizer.sampling import MOST_RUNGS, enlarged, rungs
 from engine.optimizer.screening import Screening, Trial, in_turn
@@ -126,7 +126,7 @@ class Search:
         names = region.operators(own.plan)
         self.evaluation.emit(PlaceStarted(own.id, place.step, names, contest.depth, counts[-1]))
         contest.criteria = self._own_criteria(contest)
-        if await self._is_satisfactory(contest, counts, budget):
+        if await self._is_satisfactory(contest, counts, rows, budget):
             return
         facts = self.evaluation.facts_about(rows, contest.own.output)
         fitting = [(d, m) for d, m in matching(own.plan, place, facts) if d.name not in seen]
@@ -172,12 +172,20 @@ class Search:
         """Return the user's criteria for the operator that a contest ends with."""
         return self.criteria.get(contest.region.operators(contest.own.candidate.plan)[-1])
 
-    async def _is_satisfactory(self, contest: Contest, counts: Sequence[int], budget: Budget) -> bool:
-        """Run the plan to beat on few rows; where code finds next to nothing to improve, ask the judge, too."""
+    async def _is_satisfactory(
+        self, contest: Contest, counts: Sequence[int], rows: Sequence[Row], budget: Budget
+    ) -> bool:
+        """Run the plan to beat on few rows; where code finds next to nothing to improve, ask the judge, too.
+
+        Not where lists are asked for of long texts: two right items of forty leave nothing to improve in themselves.
+        """
         own = contest.own
         await self.evaluation.run_on(contest, own, counts[0], budget)
         self.evaluation.screen(contest, counts[0])
         if own.rating is None or not (own.rating.satisfied or own.rating.could_satisfy):
+            return False
+        nodes = map(own.candidate.plan.operator, contest.region.operators(own.candidate.plan))
+        if not own.rating.satisfied and may_overlook(nodes, self.evaluation.facts_about(rows)):
             return False
         await self.evaluation.judge_on(contest, own, counts[0], budget)
         contest.failures = own.rating.failures

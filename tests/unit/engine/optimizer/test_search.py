@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
-from scripted_build import Site, Toy, saying, toys
+from scripted_build import FunctionJudge, Site, Toy, saying, toys
 from scripted_run import pipeline, prompt_of, write_jsonl, write_texts
 
 from engine.errors import UsageError
@@ -78,6 +79,31 @@ def test_nothing_is_tried_where_the_judge_is_satisfied(site, records, monkeypatc
     assert result.chosen is result.user
     # Code finds nothing in four rows, the judge neither, and then in all eight of the sample.
     assert [e.rows for e in site.of(CandidateRated)] == [4, 4, 8]
+
+
+@pytest.mark.parametrize(
+    ("words", "kind", "tried"), [(50, "list[string]", 0), (3000, "string", 0), (3000, "list[string]", 1)]
+)
+def test_of_a_list_from_a_long_text_nobody_sees_by_itself_what_it_lacks(
+    site, tmp_path, monkeypatch, words, kind, tried
+):
+    records = write_texts(tmp_path / "long", {f"{n}.txt": "word " * (words + n) for n in range(8)})
+    find = FIND.replace("found: string", f'found: "{kind}"').replace("bad", "right")
+    site.answer = lambda request: {"found": ["right"] if "list" in kind else "right"}
+    site.score = lambda rows: 4.0
+    screened = FunctionJudge.screen
+
+    async def rate(judge, output, criteria, others=()):
+        return screened(judge, output)
+
+    def screen(judge, output, others=()):
+        return replace(screened(judge, output), satisfied=False, could_satisfy=True)  # as code says it, without gold
+
+    monkeypatch.setattr(FunctionJudge, "rate", rate)
+    monkeypatch.setattr(FunctionJudge, "screen", screen)
+    with toys(monkeypatch, better("one", "good")):
+        site.build(pipeline(records, find), depth=0)
+    assert len(site.of(CandidateFound)) == tried
 
 
 def test_what_is_done_is_told_before_it_is_done(site, records, monkeypatch):
