@@ -14,7 +14,7 @@ from engine.answers.contract import Answer, Dropped, Item, Method
 from engine.answers.reply import Form
 from engine.answers.shown import Shown
 from engine.answers.specs import Spec, has_content, read_spec
-from engine.answers.support import FREE_TYPES, Support, quoted, shared_words, support
+from engine.answers.support import FREE_TYPES, Support, quoted, shared_words, support, without_number
 from engine.values.base import ORIGINAL, Normalised, ValueType
 
 WORST_FIRST: tuple[Method, ...] = ("inferred", "computed", "verbatim")
@@ -123,6 +123,8 @@ class _Judge:
 
     def __call__(self, kind: ValueType, written: Any, read: Normalised) -> Any:
         """Return the value that is kept of a leaf; None where the lines do not bear it out."""
+        if isinstance(written, str) and (bare := without_number(self._shown, written)) != written:
+            written, read = bare, kind.read(bare)
         found = support(self._shown, self._cited, kind, read, claim=self._claim)
         if found is None:
             self.unsupported.append(f"{read.original!r} does not stand in the lines")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from engine.answers.contract import Method
 from engine.answers.shown import Shown
@@ -49,13 +49,13 @@ def support(
     if not read.original:
         return Support("inferred", tuple(cited), "")
     found = _located(shown, read.original, cited)
-    if found is None and (bare := _without_number(shown, read.original)) != read.original:
-        return support(shown, cited, kind, replace(read, original=bare), claim=claim)
     if found is not None:
         place, method = found
         original = read.original if method == "words" else _as_written(read.original, shown.snippet([place]))
         inside = any(place.start >= block.start and place.stop <= block.stop for block in cited)
-        return Support("verbatim", (place,), original or read.original, moved=not inside)
+        if not original:  # the same day or number, in words of which none is that alone
+            return Support("inferred", (place,), read.original, moved=not inside)
+        return Support("verbatim", (place,), original, moved=not inside)
     if claim == "computed" and kind.name not in FREE_TYPES:
         return Support("computed", tuple(cited), read.original)
     if kind.name in FREE_TYPES and shared_words(read.original, shown.snippet(list(cited))) >= LEAST_SHARED:
@@ -69,17 +69,21 @@ def quoted(shown: Shown, quote: str, cited: range) -> range | None:
     return found[0] if found and found[1] == "words" else None
 
 
+def without_number(shown: Shown, value: str) -> str:
+    """Leave out the number of a line that was copied with it ("12: The Owner shall pay"), if the rest stands there."""
+    number = _NUMBERED.match(value)
+    if number is None or shown.offsets(int(number["line"]), int(number["line"])) is None:
+        return value
+    bare = value[number.end() :]
+    found, whole = _located(shown, bare, ()), _located(shown, value, ())
+    is_rest = found is not None and found[1] == "words" and (whole is None or whole[1] != "words")
+    return bare if is_rest else value
+
+
 def shared_words(text: str, lines: str, *, shortest: int = SHORTEST_WORD) -> float:
     """Return the share of a text's words, of so many letters or more, that stand in lines: 0 to 1; 0 without any."""
     mine = {word for word in words(plain(text)) if len(word) >= shortest}
     return len(mine & set(words(plain(lines)))) / len(mine) if mine else 0.0
-
-
-def _without_number(shown: Shown, value: str) -> str:
-    """Leave out the number of a line that was copied with it: "12: The Owner shall pay"."""
-    number = _NUMBERED.match(value)
-    is_shown = number is not None and shown.offsets(int(number["line"]), int(number["line"])) is not None
-    return value[number.end() :] if number is not None and is_shown else value
 
 
 def _located(shown: Shown, value: str, cited: Sequence[range]) -> tuple[range, str] | None:

@@ -164,3 +164,16 @@ def test_the_number_of_a_line_that_was_copied_with_it_is_no_part_of_the_value():
     assert found.value == "The landlord is Corvin Estates Ltd."
     other = check("text", "500: The landlord is Corvin Estates Ltd.", 5)  # there is no such line
     assert (other.original, other.method) == ("500: The landlord is Corvin Estates Ltd.", "inferred")
+
+
+def test_the_number_of_a_line_goes_from_a_day_that_cannot_be_read_too():
+    found = check("date", "5: The landlord is Corvin Estates Ltd.", 5)
+    assert found.original == "The landlord is Corvin Estates Ltd."
+    assert found.value["original"] == "The landlord is Corvin Estates Ltd."
+
+
+def test_a_number_in_other_words_than_the_text_has_is_not_verbatim():
+    text = NumberedText.of("The duty ends no more than five (5) years from the date above.")
+    found = check("text", "5 (5) years", 1, checks=Checker(Shown.of(text, [0]), ("verbatim", "inferred")))
+    assert (found.original, found.method) == ("5 (5) years", "inferred")
+    assert isinstance(check("text", "5 (5) years", 1, checks=Checker(Shown.of(text, [0]), ("verbatim",))), Dropped)
