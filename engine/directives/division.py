@@ -73,9 +73,14 @@ def listed_kinds(text: str) -> list[str]:
 
 
 def named_kinds(text: str) -> dict[str, str]:
-    """Return the listed kinds by name (`1. Parties: who signed`), each with its entry; none unless all are short."""
-    named = {entry.split(":")[0].strip().rstrip(".;,"): entry for entry in listed_kinds(text)}
-    return named if all(name and len(name.split()) <= LONGEST_KIND for name in named) else {}
+    """Return the listed kinds by name (`1. Parties: who signed`), each with its entry.
+
+    None unless all names are short, and each stands once: of two kinds with one name nobody could tell which is meant.
+    """
+    entries = listed_kinds(text)
+    named = {entry.split(":")[0].strip().rstrip(".;,"): entry for entry in entries}
+    are_names = all(name and len(name.split()) <= LONGEST_KIND for name in named)
+    return named if are_names and len(named) == len(entries) else {}
 
 
 def without_kinds(text: str, left_out: Collection[str]) -> str:

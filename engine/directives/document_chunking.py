@@ -19,7 +19,7 @@ from engine.directives.chunking import (
     splitting,
 )
 from engine.directives.fields import fields_before
-from engine.directives.fitting import ABOUT_THE_ANSWER, NOT_DIVISIBLE, has_key, long_texts, row_node, unreadable_prompt
+from engine.directives.fitting import long_texts, row_node, undividable
 from engine.directives.prompt_checks import ProposedPrompt
 from engine.directives.proposals import a_number, a_prompt, an_object, one_of
 from engine.directives.rereading import reading
@@ -83,7 +83,7 @@ class DocumentChunking(Directive[ChunkingParams]):
 
     def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
         node = row_node(plan, Match.at(place))
-        if reason := unreadable_prompt(node) or has_key(node, {**NOT_DIVISIBLE, **ABOUT_THE_ANSWER}):
+        if reason := undividable(node):
             return Blocked(reason)
         if not _texts(plan, place, facts):
             return Blocked(f"the prompt of {node.name} shows no text that could be cut, or only a chunk")
@@ -124,7 +124,7 @@ class DocumentChunking(Directive[ChunkingParams]):
     def _params(self, match: Match, plan: Plan, key: str, tokens: int, window: Window) -> ChunkingParams:
         node = row_node(plan, match)
         split = splitting(Names.of(plan, match).cut, key, tokens)
-        assert node.prompt is not None  # unreadable_prompt
+        assert node.prompt is not None  # undividable
         merge = "code" if isinstance(node, Filter) else default_merge(_answer(node))
         return ChunkingParams(
             split_key=key,
@@ -195,7 +195,7 @@ def _sizes(key: str, facts: Facts) -> tuple[int, ...]:
 
 def _part_prompt(node: Map | Filter, split: Split, window: Window) -> str:
     """Write the user's prompt about a chunk. Instructions that are long beside the chunk come before it: read once."""
-    assert node.prompt is not None  # unreadable_prompt
+    assert node.prompt is not None  # undividable
     rendered = f"{split.chunk_key}_rendered"
     prompt = rename_fields(node.prompt, {str(split.split_key): rendered})
     told = len(static_text(prompt)) // CHARACTERS_PER_TOKEN
@@ -227,7 +227,7 @@ def _kept(node: Map) -> Map:
 
 
 def _answer(node: Map | Filter) -> Any:
-    assert node.schema is not None  # unreadable_prompt
+    assert node.schema is not None  # undividable
     kept = tuple(f for f in node.schema.fields if f.name not in node.drop_keys)
     return replace(node.schema, fields=kept)
 

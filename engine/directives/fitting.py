@@ -48,6 +48,11 @@ def unreadable_prompt(node: RowPromptNode) -> str:
     return ""
 
 
+def undividable(node: RowPromptNode, more: Mapping[str, str] | None = None) -> str:
+    """Say why one question cannot become several: its prompt, a key, or one of `more` keys, with why it matters."""
+    return unreadable_prompt(node) or has_key(node, {**NOT_DIVISIBLE, **ABOUT_THE_ANSWER, **(more or {})})
+
+
 def long_texts(plan: Plan, place: Place, node: RowPromptNode, facts: Facts) -> tuple[str, ...]:
     """Return the fields with text that a prompt shows as they are, the longest first as far as it is known."""
     shown = [path[1] for path in node.prompt.shows if len(path) == 2 and path[0] == "input"] if node.prompt else []

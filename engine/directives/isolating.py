@@ -21,7 +21,7 @@ from engine.directives.division import (
     without_kinds,
 )
 from engine.directives.fields import fields_before
-from engine.directives.fitting import ABOUT_THE_ANSWER, NOT_DIVISIBLE, has_key, row_node, unreadable_prompt
+from engine.directives.fitting import row_node, undividable
 from engine.directives.prompt_checks import ProposedPrompt
 from engine.directives.proposals import a_list, a_prompt, an_object, one_of
 from engine.directives.rereading import keys_of_asking
@@ -82,8 +82,7 @@ class Isolating(Directive[IsolatingParams]):
     def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
         match = Match.at(place)
         node = _map(plan, match)
-        keys = {**NOT_DIVISIBLE, **ABOUT_THE_ANSWER, "gleaning": "judges the whole answer"}
-        if reason := unreadable_prompt(node) or has_key(node, keys):
+        if reason := undividable(node, {"gleaning": "judges the whole answer"}):
             return Blocked(reason)
         if len(answered_together(_answer(node))) == 1 and not _kinds(node)[1]:
             return Blocked(f"{node.name} asks for one thing, and its prompt lists no kinds of it")
@@ -111,7 +110,7 @@ class Isolating(Directive[IsolatingParams]):
 
     def _params(self, match: Match, plan: Plan, most: int) -> IsolatingParams:
         node = _map(plan, match)
-        assert node.prompt is not None  # unreadable_prompt
+        assert node.prompt is not None  # undividable
         answer, prompt = _answer(node), node.prompt.text.rstrip()
         if len(runs := answered_together(answer)) > 1:
             groups = [sum(group, ()) for group in even_parts(runs, _MOST_FIELDS_APART)]
@@ -257,7 +256,7 @@ def _map(plan: Plan, match: Match) -> Map:
 
 
 def _answer(node: Map) -> Schema:
-    assert node.schema is not None  # unreadable_prompt
+    assert node.schema is not None  # undividable
     return node.schema
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -11,15 +12,7 @@ from typing import Any, ClassVar
 from engine.directives.answer_paths import AnswerPath, answer_paths, is_copied, is_kind, with_type
 from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
 from engine.directives.division import named_kinds, renamed_field, without_kinds
-from engine.directives.fitting import (
-    ABOUT_THE_ANSWER,
-    NOT_DIVISIBLE,
-    has_key,
-    long_texts,
-    quoted_field,
-    row_node,
-    unreadable_prompt,
-)
+from engine.directives.fitting import long_texts, quoted_field, row_node, undividable
 from engine.directives.item_by_item import ItemNames, item_by_item
 from engine.directives.proposals import a_flag, a_list, an_object, one_of
 from engine.directives.rereading import keys_of_asking
@@ -84,7 +77,7 @@ class KindByKind(Directive[KindParams]):
     def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
         match = Match.at(place)
         node = row_node(plan, match)
-        if reason := unreadable_prompt(node) or has_key(node, {**NOT_DIVISIBLE, **ABOUT_THE_ANSWER, **_WHOLE}):
+        if reason := undividable(node, _WHOLE):
             return Blocked(reason)
         assert isinstance(node, Map) and node.prompt is not None and node.schema is not None
         kinds = named_kinds(node.prompt.text)
@@ -191,8 +184,8 @@ def _text_first(plan: Plan, match: Match, entries: Sequence[str]) -> dict[str, s
     assert node.prompt is not None  # _match
     text = long_texts(plan, match.place, node, Facts())[0]
     before_list = node.prompt.text.split(entries[0])[0]
-    shown = Template(before_list, node.prompt.variables).mentions() if before_list.strip() else frozenset()
-    return {} if text in shown else {"layout": "document_first"}
+    is_shown = re.search(rf"\{{\{{[^}}]*\b{re.escape(text)}\b", before_list) is not None
+    return {} if is_shown else {"layout": "document_first"}
 
 
 def _short(field: Field, kinds: int) -> Field:

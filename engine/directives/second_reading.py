@@ -9,15 +9,7 @@ from typing import Any, ClassVar
 from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
 from engine.directives.division import renamed_field
 from engine.directives.fields import fields_before
-from engine.directives.fitting import (
-    ABOUT_THE_ANSWER,
-    NOT_DIVISIBLE,
-    has_key,
-    long_texts,
-    quoted_field,
-    row_node,
-    unreadable_prompt,
-)
+from engine.directives.fitting import long_texts, quoted_field, row_node, undividable
 from engine.directives.item_by_item import ItemNames, item_by_item
 from engine.directives.prompt_checks import ProposedPrompt
 from engine.directives.proposals import a_prompt, an_object, one_of
@@ -61,8 +53,7 @@ class SecondReading(Directive[SecondReadingParams]):
     def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
         match = Match.at(place)
         node = row_node(plan, match)
-        keys = {**NOT_DIVISIBLE, **ABOUT_THE_ANSWER, "examples": "shows the list as it is to be in the end"}
-        if reason := unreadable_prompt(node) or has_key(node, keys):
+        if reason := undividable(node, {"examples": "shows the list as it is to be in the end"}):
             return Blocked(reason)
         if not _lists(plan, match):
             return Blocked(f"{node.name} writes no list whose items could be read again")
@@ -80,7 +71,7 @@ class SecondReading(Directive[SecondReadingParams]):
     def default_params(self, match: Match, plan: Plan, facts: Facts) -> SecondReadingParams:
         """Let the first reading be generous, and the second decide by the user's own words."""
         node = row_node(plan, match)
-        assert node.prompt is not None  # unreadable_prompt
+        assert node.prompt is not None  # undividable
         field = _lists(plan, match)[0]
         source = long_texts(plan, match.place, node, facts)[0]
         names = ItemNames.of(plan, match, field)
@@ -120,7 +111,7 @@ class SecondReading(Directive[SecondReadingParams]):
     def apply(self, plan: Plan, match: Match, params: SecondReadingParams) -> Plan:
         """Return the plan that reads twice."""
         node, names = row_node(plan, match), ItemNames.of(plan, match, params.field)
-        assert isinstance(node, Map) and node.schema is not None  # needs, unreadable_prompt
+        assert isinstance(node, Map) and node.schema is not None  # needs, undividable
         own = set(node.schema.names)
         listing = replace(
             node,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from engine.evidence.normalise import plain, words
@@ -14,8 +15,12 @@ ECHO_WORDS = 4
 """Words in a row from which on an answer that stands in the prompt and not in the text repeats the prompt."""
 
 
+@lru_cache(maxsize=512)
 def folded(text: str) -> str:
-    """Write the words of a text with a space before and behind each, so that parts of words are not found in it."""
+    """Write the words of a text with a space before and behind each, so that parts of words are not found in it.
+
+    Remembered: a long document is looked at again for each answer that may repeat the prompt.
+    """
     return f" {' '.join(words(plain(text)))} "
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from scripted_run import Bench, pipeline, prompt_of, write_texts
 
-from engine.directives.base import Facts, Place
+from engine.directives.base import Blocked, Facts, Place
 from engine.directives.registry import directive
 
 TEXTS = {
@@ -180,3 +181,48 @@ def test_each_text_of_a_list_has_its_sentence_copied_before_it(tmp_path):
     assert rows["a.txt"]["officers"] == ["Varrick", "Tullock", "Ashgrove"]
     assert rows["b.txt"]["officers"] == []
     assert set(rows["b.txt"]) == {"filename", "path", "text", "pages", "kind", "officers"}
+
+
+LISTED = "- Force: hit\\n- Lie: lied\\n- Theft: stole\\n- Sleep: slept"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "layout"),
+    [
+        ("{% if input.kind %}{{ input.text }}\\n" + LISTED + "\\n{% endif %}", "as_written"),
+        ("{{ input.text }}{% if input.kind %}\\n" + LISTED + "\\n{% endif %}", "as_written"),
+        ("{% for one in input.path %}\\n" + LISTED + "\\n{% endfor %}{{ input.text }}", "document_first"),
+        ('{{ input.text }}\\n- O\'Brien = \\"X\\": a\\n- =SUM(A1): b\\n- \u00dcn\u00ef: c\\n- Sleep: d', "as_written"),
+    ],
+)
+def test_kinds_may_stand_in_a_block_and_have_any_name(tmp_path, prompt, layout):
+    schema = 'acts: "list[{act_type: string, quote: string}, 8]"'
+    operations = f'  - {{name: find, type: map, prompt: "{prompt}", output: {{schema: {{{schema}}}}}}}\n'
+    kinds = []
+
+    def answer(request):
+        if "acts_holds" in request.schema["properties"]:
+            return {"acts_holds": True}
+        [(field, kind)] = request.schema["properties"].items()
+        item = kind["items"]["properties"]
+        kinds.append(item["act_type"].get("const") or item["act_type"]["enum"][0])
+        return {field: [{"act_type": kinds[-1], "quote": item["quote"]["enum"][0]}]}
+
+    desk, rows = run_rewritten(tmp_path, operations, "kind_by_kind", answer, context_tokens=2000)
+    assert {act["act_type"] for act in rows["a.txt"]["acts"]} == set(kinds)
+    assert len(set(kinds)) == 4
+    assert set(rows) == {"a.txt", "b.txt"}
+    assert desk.calls
+    loaded = pipeline(tmp_path / "records", operations)
+    one = directive("kind_by_kind")
+    match = one.matches(loaded.plan, Place("all", 0), Facts())
+    after = one.apply(loaded.plan, match, one.default_params(match, loaded.plan, Facts()))
+    assert after.operator("find").layout == layout
+
+
+def test_kinds_of_one_name_are_not_told_apart_and_none_is_lost(tmp_path):
+    prompt = "{{ input.text }}\\n- Date: of signing\\n- Date: of effect\\n- Lie: lied\\n- Theft: stole\\n- Sleep: slept"
+    schema = 'acts: "list[{act_type: string, quote: string}]"'
+    operations = f'  - {{name: find, type: map, prompt: "{prompt}", output: {{schema: {{{schema}}}}}}}\n'
+    loaded = pipeline(write_texts(tmp_path / "records", TEXTS), operations)
+    assert isinstance(directive("kind_by_kind").matches(loaded.plan, Place("all", 0), Facts()), Blocked)
