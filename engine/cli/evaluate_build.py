@@ -8,7 +8,9 @@ from pathlib import Path
 from engine.cli.build_watch import choose_build_watch
 from engine.cli.console import messages, span_text
 from engine.cli.interrupting import run_interruptible
+from engine.evaluation.running import document_ids
 from engine.evaluation.task import Task
+from engine.evaluation.tried import Tried, tried_plans
 from engine.executor.run import RunOptions
 from engine.executor.translation import open_case
 from engine.optimizer.local_agents import agents_over
@@ -27,11 +29,11 @@ class BuildOrder:
 
 @dataclass(frozen=True)
 class Built:
-    """The pipeline that was chosen, and the seconds it took to find. `is_own`: none was better than the user's."""
+    """The pipeline that was chosen, and the seconds it took to find; `tried` are the plans beside gold, if several."""
 
     pipeline: Path
     seconds: float
-    is_own: bool
+    tried: Tried | None
 
 
 def build_for(
@@ -46,7 +48,7 @@ def build_for(
 ) -> Built:
     """Look for a better pipeline on the task's sample: no gold, and no document that is scored, is in `folder`.
 
-    Raises what `redwell build` raises, and KeyboardInterrupt when it was stopped.
+    When it is found, the plans that were tried are scored by the sample's gold. Raises what `redwell build` raises, and KeyboardInterrupt when it was stopped.
     """
     inputs = task.write_inputs("sample", folder / f"{task.name}-sample", data)
     job = BuildJob(
@@ -65,7 +67,9 @@ def build_for(
     watch = choose_build_watch(quiet=False, json_events=False)
     with open_case(job.case) as case, watch:
         result = run_interruptible(run_build(ready, case, models, watch.take, new_agents=agents_over))
+        rows = result.search.evaluation.sample.datasets[task.dataset]
+        tried = tried_plans(result, task, task.documents("sample", data), document_ids(case, rows, task))
     is_own = result.choice.plan == result.user.id
     said = f"{result.choice.reason}; {span_text(result.seconds)}; {order.out}"
     messages().print(f"  {'your own plan stays' if is_own else 'a better plan'}: {said}", markup=False, soft_wrap=True)
-    return Built(order.out, result.seconds, is_own)
+    return Built(order.out, result.seconds, tried)

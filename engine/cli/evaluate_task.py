@@ -16,6 +16,7 @@ from engine.evaluation.judging import PipelineJudge
 from engine.evaluation.report import PlanFigures, Report
 from engine.evaluation.running import Measured, Runner, Seeds
 from engine.evaluation.task import Split, Task
+from engine.evaluation.tried import Tried
 from engine.executor.run import RunOptions, refuse_problems
 from engine.language.loader import Loaded
 from engine.language.trust import refuse_untrusted
@@ -81,6 +82,7 @@ def evaluate_task(job: TaskJob, new_models: NewModels) -> Report:
         temperature=job.seeds.plans(plans[0][2])[0].plan.settings.temperature,
         plans=tuple(measured),
         build_seconds=built.seconds if built else None,
+        tried=built.tried if built else None,
     )
     show(report)
     job.out.write_text(report.to_json(), encoding="utf-8")
@@ -120,8 +122,24 @@ def show(report: Report) -> None:
     for row in report.rows():
         table.add_row(*row)
     output().print(table)
+    if report.tried:
+        show_tried(report.tried)
     seeds = counted(len(report.plans[0].runs), "seed")
     output().print(f"{report.model}, {seeds}, temperature {report.temperature}; {report.machine}", markup=False)
+
+
+def show_tried(tried: Tried) -> None:
+    """Print the plans that a build tried, by gold, and how far its ratings put them in that order."""
+    kinds = tried.taus()
+    table = Table("plan", "rewrite", tried.metric.replace("_", " "), *kinds)
+    for plan in sorted(tried.plans, key=tried.gold, reverse=True):
+        name = (plan.directive or "your own") + (" (chosen)" if plan.chosen else "")
+        figures = [f"{plan.ratings[kind]:.2f}" if kind in plan.ratings else "" for kind in kinds]
+        table.add_row(str(plan.plan), name, f"{plan.figures[tried.metric]:.3f}", *figures)
+    last = ["" if tau is None else f"{tau:.2f}" for _, tau in kinds.values()]
+    table.add_row("", "Kendall's tau", "", *last)
+    output().print(f"\nPlans tried on {counted(tried.rows, 'row')} of the sample, by gold that the build did not see:")
+    output().print(table)
 
 
 def machine_text() -> str:

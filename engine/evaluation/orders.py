@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Hashable, Sequence
-from itertools import combinations
-from math import sqrt
 
 
-def kendall_tau(values: Sequence[float]) -> float | None:
-    """Return Kendall's tau-b between the order in which values stand and ascending order, -1 to 1.
+def kendall_tau(values: Sequence[float], true: Sequence[float] | None = None) -> float | None:
+    """Return Kendall's tau-b between the orders of two scores of the same things, -1 (reversed) to 1 (the same order).
 
-    Pairs of equal values count on neither side. None where no two values differ: there is no order to judge.
+    Without `true`, that is the order in which the values stand, which should be ascending. Ties count as such on both
+    sides. None where there is no order to tell: fewer than two things, or all alike on one side. Raises ValueError
+    where the two do not have the same length.
     """
-    pairs = [(later > earlier) - (later < earlier) for earlier, later in combinations(values, 2)]
-    untied = sum(1 for sign in pairs if sign)
-    return sum(pairs) / sqrt(len(pairs) * untied) if untied else None
+    from scipy.stats import kendalltau  # noqa: PLC0415 - half a second of an import of this room
+
+    if true is not None and len(true) != len(values):
+        raise ValueError(f"{len(values)} scores of {len(true)} things")
+    if len(values) < 2:
+        return None
+    tau = float(kendalltau(values, range(len(values)) if true is None else true).statistic)
+    return None if math.isnan(tau) else tau
 
 
 def rank_precision(ranked: Sequence[Hashable], relevant: Collection[Hashable], k: int) -> float:

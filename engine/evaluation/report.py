@@ -10,6 +10,7 @@ from typing import Any
 
 from engine.evaluation.running import Measured
 from engine.evaluation.task import Task
+from engine.evaluation.tried import Tried
 
 COSTS = ("seconds", "calls", "read_tokens", "written_tokens", "failed")
 
@@ -52,7 +53,7 @@ class PlanFigures:
 class Report:
     """One evaluation: the task, on which documents, with which model and machine, and each plan's figures.
 
-    `build_seconds` is what it took to find the last plan; None where it was given.
+    `build_seconds` is what it took to find the last plan, `tried` what it was chosen from; None where it was given.
     """
 
     task: Task
@@ -64,6 +65,7 @@ class Report:
     temperature: float | None
     plans: tuple[PlanFigures, ...]
     build_seconds: float | None = None
+    tried: Tried | None = None
 
     def rows(self) -> list[tuple[str, ...]]:
         """Lay the plans side by side: a figure a row, the main one first, and second over first where there are two."""
@@ -88,6 +90,7 @@ class Report:
             "date": self.date,
             "temperature": self.temperature,
             "build_seconds": self.build_seconds,
+            "tried": self.tried.body() if self.tried else None,
             "plans": [_plan(plan) for plan in self.plans],
         }
         return json.dumps(body, indent=1, ensure_ascii=False) + "\n"

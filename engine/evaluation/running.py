@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -19,7 +19,9 @@ from engine.executor.translation import open_case
 from engine.language.loader import Loaded
 from engine.worker.jobs import NewModels
 from engine.worker.model_choice import settled
+from engine.rows import Row
 from storage.case import Case
+from storage.rows import RowRecord
 
 TEMPERATURE = 0.3
 """With several seeds, replies must be able to differ: at temperature 0 every seed gives the same."""
@@ -126,7 +128,7 @@ async def _judged(judge: Judge, task: Task, results: Sequence[Result], case: Cas
 def results_of(case: Case, run_id: str, task: Task) -> list[Result]:
     """Read the results of a run, each with the documents among the rows it was made from."""
     results = case.results(run_id)
-    sources = _sources(case, run_id, task)
+    sources = document_ids(case, case.rows(run_id, task.dataset), task)
     found = []
     for row_id in results.row_ids if results else ():
         lineage = {row_id, *(relative.id for relative in case.ancestors(run_id, row_id))}
@@ -135,10 +137,10 @@ def results_of(case: Case, run_id: str, task: Task) -> list[Result]:
     return found
 
 
-def _sources(case: Case, run_id: str, task: Task) -> dict[str, str]:
-    """Map the rows of the task's dataset to the ids of their documents; an attachment is its mail."""
+def document_ids(case: Case, rows: Iterable[Row | RowRecord], task: Task) -> dict[str, str]:
+    """Map rows of the task's dataset to the ids of their documents; an attachment is its mail."""
     files = record_names(case)
     return {
         row.id: files[row.document_id] if row.document_id in files else str(row.values.get(task.id_field, ""))
-        for row in case.rows(run_id, task.dataset)
+        for row in rows
     }

@@ -109,6 +109,14 @@ def test_a_build_sees_only_documents_that_are_not_scored(
     assert body["plans"][1]["pipeline"] == Path("o-build.yaml").read_text(encoding="utf-8")
     assert body["build_seconds"] > 0
     assert Path("o-build.html").is_file()
+    # The plans that were tried are scored by the gold of the sample, which the build had no part in.
+    tried = body["tried"]
+    assert tried["rows"] == 1
+    assert "Kendall's tau" in result.stdout
+    assert tried["plans"][0]["directive"] == ""
+    assert [plan["chosen"] for plan in tried["plans"]].count(True) == 1
+    assert all(plan["figures"]["recall"] == 0 and plan["ratings"]["rating"] >= 1 for plan in tried["plans"])
+    assert tried["taus"]["rating"] == {"plans": len(tried["plans"]), "tau": None}  # all score 0: there is no order
 
 
 @pytest.mark.parametrize("given", [("--build", "--optimised", "b.yaml"), ("--minutes", "3")])

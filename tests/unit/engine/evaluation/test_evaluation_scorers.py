@@ -62,8 +62,8 @@ class TestSpans:
 
 class TestOrders:
     def test_tau_counts_pairs_in_order_less_those_that_are_not(self) -> None:
-        assert kendall_tau([1, 2, 3, 4]) == 1
-        assert kendall_tau([4, 3, 2, 1]) == -1
+        assert kendall_tau([1, 2, 3, 4]) == pytest.approx(1)
+        assert kendall_tau([4, 3, 2, 1]) == pytest.approx(-1)
         # pairs of 2, 1, 4, 3: four in order, two not
         assert kendall_tau([2, 1, 4, 3]) == pytest.approx((4 - 2) / 6)
 
@@ -74,6 +74,19 @@ class TestOrders:
     @pytest.mark.parametrize("values", [[], [3], [2, 2]])
     def test_without_two_values_there_is_no_order(self, values: list[float]) -> None:
         assert kendall_tau(values) is None
+
+    def test_tau_of_two_scores_counts_pairs_that_both_put_in_one_order(self) -> None:
+        true = [0.1, 0.4, 0.5, 0.9]
+        assert kendall_tau([1, 2, 3, 4], true) == pytest.approx(1)
+        assert kendall_tau([4, 3, 2, 1], true) == pytest.approx(-1)
+        assert kendall_tau([2, 1, 3, 4], true) == pytest.approx((5 - 1) / 6)
+        # five pairs in order, one tied on one side: 5 / sqrt((6 - 1) * 6)
+        assert kendall_tau([1, 1, 3, 4], true) == pytest.approx(5 / sqrt(30))
+        assert kendall_tau([1, 2], [1, 1]) is None
+
+    def test_scores_of_different_things_are_refused(self) -> None:
+        with pytest.raises(ValueError, match="2 scores of 3"):
+            kendall_tau([1, 2], [1, 2, 3])
 
     def test_rank_precision_is_of_as_many_as_could_be_there(self) -> None:
         ranked, relevant = ["a", "x", "b", "y", "z", "c"], {"a", "b", "c"}
