@@ -48,7 +48,8 @@ def build_for(
 ) -> Built:
     """Look for a better pipeline on the task's sample: no gold, and no document that is scored, is in `folder`.
 
-    When it is found, the plans that were tried are scored by the sample's gold. Raises what `redwell build` raises, and KeyboardInterrupt when it was stopped.
+    When it is found, the plans that were tried are scored by the sample's gold.
+    Raises what `redwell build` raises, and KeyboardInterrupt when it was stopped.
     """
     inputs = task.write_inputs("sample", folder / f"{task.name}-sample", data)
     job = BuildJob(

@@ -17,9 +17,9 @@ from engine.executor.run import RunOptions, run_pipeline
 from engine.executor.run_state import RunState
 from engine.executor.translation import open_case
 from engine.language.loader import Loaded
+from engine.rows import Row
 from engine.worker.jobs import NewModels
 from engine.worker.model_choice import settled
-from engine.rows import Row
 from storage.case import Case
 from storage.rows import RowRecord
 

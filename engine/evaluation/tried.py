@@ -11,7 +11,6 @@ from engine.evaluation.task import Document, Result, Task
 from engine.optimizer.build import BuildResult
 from engine.optimizer.candidates import Contest, Entry
 from engine.optimizer.outputs import PlanOutput
-from engine.rows import RowId
 
 JUDGE = "judge"
 """What the judge alone says, by the name under which a rating has it (engine.optimizer.judging.Rating.grounds)."""
@@ -73,7 +72,7 @@ class Tried:
 
 
 def tried_plans(
-    result: BuildResult, task: Task, documents: Sequence[Document], names: Mapping[RowId, str]
+    result: BuildResult, task: Task, documents: Sequence[Document], names: Mapping[str, str]
 ) -> Tried | None:
     """Score the plans of a build that came to the end of the pipeline; None where fewer than two were rated.
 
@@ -137,5 +136,5 @@ def _ratings(contest: Contest, entry: Entry, result: BuildResult) -> dict[str, f
     return found | ({"wins": entry.wins} if met else {})
 
 
-def _results(output: PlanOutput, names: Mapping[RowId, str]) -> list[Result]:
+def _results(output: PlanOutput, names: Mapping[str, str]) -> list[Result]:
     return [Result(row.values, frozenset(names[id] for id in row.sources if id in names)) for row in output.rows]
