@@ -29,6 +29,7 @@ from engine.directives.reduce_to_code import ReduceToCode
 from engine.directives.second_reading import SecondReading
 from engine.directives.switch_model import SwitchModel
 from engine.directives.top_k_chunks import TopKChunks
+from engine.directives.verified_items import VerifiedItems
 from engine.errors import UsageError
 from engine.language.position import did_you_mean
 from engine.plan.plan import Plan
@@ -49,6 +50,7 @@ DIRECTIVES: tuple[AnyDirective, ...] = (
     PreJoining(),
     EvidenceFirst(),
     SecondReading(),
+    VerifiedItems(),
     HeldTypes(),
     KindByKind(),
     LocatedItems(),

@@ -27,6 +27,7 @@ USUAL: Mapping[str, float] = {
     "duplicate_key_resolution": 0.85,
     "reduce_to_code": 0.8,
     "isolating": 0.7,
+    "verified_items": 0.75,
     "evidence_first": 0.65,
     "second_reading": 0.6,
     "flattening": 0.55,

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+from dataclasses import replace
 
 import pytest
 from scripted_run import Bench, pipeline, prompt_of, write_texts
 
 from engine.directives.base import Blocked, Facts, Place
 from engine.directives.registry import directive
+from models.scripted import ScriptedBackend
 
 TEXTS = {
     "a.txt": "Varrick struck the man.\n\nTullock watched all day.\n\nAshgrove lied to us.",
@@ -27,13 +30,13 @@ KEEP = """\
 """
 
 
-def run_rewritten(folder, operations, name, answer, context_tokens=40):
+def run_rewritten(folder, operations, name, answer, context_tokens=40, backend=ScriptedBackend):
     loaded = pipeline(write_texts(folder / "records", TEXTS), operations)
     plan, one, facts = loaded.plan, directive(name), Facts(context_tokens=context_tokens)
     match = one.matches(plan, Place("all", 0), facts)
     after = one.apply(plan, match, one.default_params(match, plan, facts))
-    desk = Bench(folder, answer)
-    result = desk.run_again(type(loaded)(after, directory=loaded.directory))
+    desk = Bench(folder, backend=backend(answer))
+    result = asyncio.run(desk.run(type(loaded)(after, directory=loaded.directory)))
     return desk, {values["filename"]: values for values in desk.values(result)}
 
 
@@ -75,6 +78,33 @@ def test_a_document_stays_though_none_of_its_candidates_holds(tmp_path):
     assert rows["a.txt"]["officers"] == ["Varrick", "Ashgrove"]
     assert rows["b.txt"]["officers"] == []
     assert set(rows["b.txt"]) == {"filename", "path", "text", "pages", "kind", "officers"}
+
+
+def test_items_of_which_the_model_is_surer_than_on_average_stay(tmp_path):
+    sure = {"Varrick": 0.95, "Tullock": 0.6, "Ashgrove": 0.9}  # the other six are 0.6: the mean log-odds is 0.88 (0.71)
+
+    def answer(request):
+        if "officers_candidate" in request.schema["properties"]:
+            more = ["Nobody", "It", "Rain"] if "rained" in prompt_of(request) else ["We", "Us", "Day"]
+            return {"officers_candidate": [*named_in(prompt_of(request)), *more]}
+        return {"officers_holds": True}
+
+    class Sure(ScriptedBackend):
+        async def ask(self, request):
+            reply = await super().ask(request)
+            about = re.search(r"answer: (\w+)", prompt_of(request))
+            share = sure.get(about[1], 0.6) if about else 0
+            return replace(reply, alternatives={"/officers_holds": {"true": share, "false": 1 - share}}) if about else reply
+
+    desk, rows = run_rewritten(tmp_path, FIND, "verified_items", answer, backend=Sure)
+    assert rows["a.txt"]["officers"] == ["Varrick", "Ashgrove"]
+    assert rows["b.txt"]["officers"] == []
+    assert set(rows["b.txt"]) == {"filename", "path", "text", "pages", "kind", "officers"}
+    asked = [prompt_of(request) for request in desk.calls]
+    listing = next(one for one in asked if "Varrick struck" in one and "Does this belong" not in one)
+    # Behind the user's own words, so that they and the text are read once.
+    head = listing[: listing.index("Who is named?") + len("Who is named?")]
+    assert sum(one.startswith(head) for one in asked) == 1 + 6
 
 
 def test_lists_of_separate_kinds_are_joined(tmp_path):

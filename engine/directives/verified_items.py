@@ -1,0 +1,112 @@
+"""Ask about each item of a list whether it belongs there, and weigh the answer against those about all others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
+from engine.directives.division import renamed_field
+from engine.directives.fitting import long_texts, row_node, undividable
+from engine.directives.item_by_item import ItemNames, item_by_item
+from engine.directives.proposals import an_object, one_of
+from engine.directives.wording import worded
+from engine.language.schema import Field, ListOf, Scalar, Schema
+from engine.language.template_text import field_place
+from engine.language.templates import Template
+from engine.operators.deciding import LeanMethod
+from engine.operators.filter import Filter
+from engine.operators.map import Map
+from engine.plan.plan import Plan
+
+LEANS: tuple[LeanMethod, ...] = ("batch", "none")
+"""What an answer is weighed against: those about all items of the run, or nothing. The likelier to help comes first."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerifiedParams(Params):
+    """The list whose items are asked about, and `correct_lean` of the filter that decides."""
+
+    field: str
+    correct_lean: LeanMethod
+
+
+class VerifiedItems(Directive[VerifiedParams]):
+    """Map => Map -> Unnest -> Filter -> Reduce: the user's own question, then of each item whether it belongs there.
+
+    The text and the question are read once for the list and all of its items. A small model says yes to nearly every
+    item, but with less conviction to those that are wrong: with `batch` the items stay of which it is surer than on
+    average (batch calibration: Zhou et al. 2023). Why, and how far: docs/decisions/0028.
+
+    before: report: find -> keep
+    after:  report_listed: find_row -> find
+            report_documents: find_found
+            report_items: find_each -> find_held
+            report: find_joined -> find_tidy -> keep
+    """
+
+    name: ClassVar[str] = "verified_items"
+    purpose: ClassVar[str] = "asks of each item whether it belongs there, and keeps those the model is surer of"
+    needs: ClassVar[frozenset[str]] = frozenset({"map"})
+    is_settled: ClassVar[bool] = True
+    params_type = VerifiedParams
+
+    def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
+        match = Match.at(place)
+        node = row_node(plan, match)
+        if reason := undividable(node, {"examples": "shows the list as it is to be in the end"}):
+            return Blocked(reason)
+        if not _lists(plan, match):
+            return Blocked(f"{node.name} writes no list whose items could be asked about")
+        if not long_texts(plan, place, node, facts):
+            return Blocked(f"the prompt of {node.name} shows no text to read again")
+        return match
+
+    def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
+        """Return the JSON Schema of the parameters."""
+        return an_object(field=one_of(_lists(plan, match)), correct_lean=one_of(LEANS))
+
+    def default_params(self, match: Match, plan: Plan, facts: Facts) -> VerifiedParams:
+        """Ask about the items of the first list, and weigh them against each other."""
+        return VerifiedParams(field=_lists(plan, match)[0], correct_lean=LEANS[0])
+
+    def variants(self, match: Match, plan: Plan, facts: Facts) -> Sequence[VerifiedParams]:
+        """Weigh the answers, and take them as they are."""
+        default = self.default_params(match, plan, facts)
+        return tuple(replace(default, correct_lean=lean) for lean in LEANS)
+
+    def complaints(self, match: Match, plan: Plan, params: VerifiedParams, facts: Facts) -> Sequence[str]:
+        """Refuse a field that is no list of the operator."""
+        lists = _lists(plan, match)
+        return [] if params.field in lists else [f"field: {params.field!r} is none of {', '.join(lists)}."]
+
+    def apply(self, plan: Plan, match: Match, params: VerifiedParams) -> Plan:
+        """Return the plan that asks about each item."""
+        node, names = row_node(plan, match), ItemNames.of(plan, match, params.field)
+        assert isinstance(node, Map) and node.schema is not None and node.prompt is not None  # needs, undividable
+        own = set(node.schema.names)
+        listing = replace(
+            node,
+            schema=Schema(
+                tuple(renamed_field(f, names.candidate) if f.name == params.field else f for f in node.schema.fields)
+            ),
+            drop_keys=tuple(key for key in node.drop_keys if key in own),
+        )
+        asked = worded("item_verified", prompt=node.prompt.text.rstrip(), item=field_place(names.candidate))
+        verifying = Filter(
+            name=names.keep,
+            model=node.model,
+            too_long=node.too_long,
+            prompt=Template(asked),
+            schema=Schema((Field(names.holds, Scalar("boolean")),)),
+            correct_lean=params.correct_lean,
+        )
+        later = [key for key in node.drop_keys if key not in own]
+        return item_by_item(plan, match, names, [listing], [verifying], [*later, names.candidate])
+
+
+def _lists(plan: Plan, match: Match) -> list[str]:
+    node = row_node(plan, match)
+    fields = node.schema.fields if node.schema else ()
+    return [f.name for f in fields if isinstance(f.type, ListOf) and f.name not in node.drop_keys]
