@@ -133,6 +133,18 @@ class Evaluation:
             else:
                 self.screen(contest, count)
 
+    async def weigh(self, contest: Contest, count: int, budget: Budget) -> None:
+        """Let a judge say of each item that entries list on so many rows how likely it is; what was asked is kept."""
+        there = [entry for entry in contest.everyone() if count in entry.outputs and not entry.trouble]
+        if len(there) < 2 or not any(entry.outputs[count].listing for entry in there):
+            return
+        self.tell(f"weighing what {len(there)} plans list on {_rows(count)}", budget)
+        with self.spending("weighing"):
+            async with budget.limit():
+                found = await self.judge.weigh([entry.outputs[count] for entry in there])
+        for entry, output in zip(there, found, strict=True):
+            entry.outputs[count] = output
+
     def screen(self, contest: Contest, count: int) -> None:
         """Rate all that were run on so many rows by what code can see: no model is asked."""
         for entry in contest.everyone():

@@ -43,6 +43,7 @@ async def compare_wholes(search: Search, own: Candidate, count: int, evaluation:
         try:
             for entry in everyone:
                 await evaluation.run_on(contest, entry, count, budget)
+            await evaluation.weigh(contest, count, budget)
         finally:
             evaluation.screen(contest, count)
         await evaluation.judge_all(contest, everyone, count, budget)

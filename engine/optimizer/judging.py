@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
@@ -74,6 +74,10 @@ class Comparison:
     reason: str
 
 
+Progress = Callable[[int, int], None]
+"""Told how many of how many questions are answered."""
+
+
 class Judge(Protocol):
     """Judges the outputs of plans that do the same task. All but `screen` may ask a model; none remembers anything.
 
@@ -82,6 +86,9 @@ class Judge(Protocol):
 
     def screen(self, output: PlanOutput, others: Sequence[PlanOutput] = ()) -> Rating:
         """Rate an output by what code can see, without asking a model."""
+
+    async def weigh(self, outputs: Sequence[PlanOutput]) -> Sequence[PlanOutput]:
+        """Return the outputs with the odds of their items (engine.optimizer.weighing), where these can be told."""
 
     async def criteria(self, plan: Plan, operators: Sequence[str], sample: PlanOutput | None) -> Criteria:
         """Write tests for what the named operators of a plan do, before the search."""

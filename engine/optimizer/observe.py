@@ -19,6 +19,7 @@ from engine.language.schema import Enum, ListOf, Schema
 from engine.language.schema_types import quotes_in
 from engine.language.template_text import static_text
 from engine.language.templates import Template
+from engine.operators.map import Map
 from engine.optimizer.outputs import OutputCell, OutputRow, PlanOutput, folded
 from engine.optimizer.packing import shown
 from engine.plan.frozen import thaw
@@ -76,6 +77,7 @@ def plan_output(plan: Plan, observed: Observed, *, columns: Sequence[str] = (), 
         rejected=dict(observed.rejected or {}),
         limits=_limits(task or plan),
         asked=folded("\n".join(_prompts(plan) + (_prompts(task) if task else []))),
+        listing=_listing(task or plan),
     )
 
 
@@ -176,6 +178,18 @@ def _schemas(plan: Plan) -> Iterator[tuple[Node, Schema]]:
 def _prompts(plan: Plan) -> list[str]:
     """Return what the prompts of a plan say, without what is filled in."""
     return [static_text(prompt) for node in plan.operators for _, prompt in parts_of(node, Template)]
+
+
+def _listing(plan: Plan) -> dict[str, str]:
+    """Return what is asked for by the maps of a plan that write a list, by its field."""
+    maps = [node for node in plan.operators if isinstance(node, Map) and node.prompt and node.schema]
+    return {
+        field.name: task_of(node.prompt)
+        for node in maps
+        if node.prompt and node.schema
+        for field in node.schema.fields
+        if isinstance(field.type, ListOf)
+    }
 
 
 def _limits(plan: Plan) -> dict[str, int]:

@@ -73,6 +73,10 @@ class PlanOutput:
     """How many items the user allows in the list of a field."""
     asked: str = ""
     """The words of the user's prompts and of the plan's (engine.optimizer.outputs.folded)."""
+    listing: Mapping[str, str] = field(default_factory=dict)
+    """What the user asks for, by the field of the list that it is written to."""
+    odds: Mapping[RowId, Mapping[str, float]] = field(default_factory=dict)
+    """How sure a model is, as log-odds, that an item of a list belongs there (engine.optimizer.weighing)."""
 
     def rows_of(self, source: RowId) -> tuple[OutputRow, ...]:
         """Return the output rows that a sample row has a part in."""

@@ -49,7 +49,7 @@ class Unit:
 
 
 @dataclass
-class _Told:
+class Told:
     """A thing, the readings that say it, and the plans by number."""
 
     unit: Unit
@@ -75,7 +75,7 @@ def pooled(outputs: Sequence[PlanOutput]) -> list[dict[RowId, float]]:
         there = [number for number, output in enumerate(outputs) if id in output.inputs]
         if len({readings[number] for number in there}) < FEWEST_READINGS:
             continue
-        told = _told([(number, readings[number], list(_units(outputs[number], id))) for number in there])
+        told = told_by([(number, readings[number], list(units_of(outputs[number], id))) for number in there])
         likely = _likely(told)
         for number in there if likely else ():
             own = sum(number in one.plans for one in told)
@@ -124,7 +124,8 @@ def reading_of(plan: Plan) -> str:
     return digest_of([[node.kind for node in asking], models, prompts])
 
 
-def _units(output: PlanOutput, id: RowId) -> Iterator[Unit]:
+def units_of(output: PlanOutput, id: RowId) -> Iterator[Unit]:
+    """Give the things that an output says of a sample row."""
     rows = output.rows_of(id)
     for row in rows:
         for cell in row.cells:
@@ -141,21 +142,21 @@ def _leaves_of(item: Any) -> dict[str, Leaf]:
     return {leaf.path: leaf.value for leaf in leaves("item", item, {})}
 
 
-def _told(plans: Sequence[tuple[int, str, list[Unit]]]) -> list[_Told]:
+def told_by(plans: Sequence[tuple[int, str, list[Unit]]]) -> list[Told]:
     """Put together what plans say alike, each thing once."""
-    told: list[_Told] = []
+    told: list[Told] = []
     for number, reading, units in plans:
         for unit in units:
             one = max(told, key=lambda other: _alike(other.unit, unit), default=None)
             if one is None or _alike(one.unit, unit) <= SAME:
-                one = _Told(unit)
+                one = Told(unit)
                 told.append(one)
             one.readings.add(reading)
             one.plans.add(number)
     return told
 
 
-def _likely(told: Sequence[_Told]) -> list[_Told]:
+def _likely(told: Sequence[Told]) -> list[Told]:
     """Return the things that enough readings say, echoes apart; of a single value only what most of them say."""
     several = [one for one in told if len(one.readings) >= FEWEST_VOICES and not one.unit.is_echo]
     most: dict[str, int] = {}

@@ -69,6 +69,7 @@ class Screening:
                 entry = await self._tried(contest, contest.own, (one, match), proposal, rows, count, screening)
                 if entry is not None and 0 < words <= MOST_REWRITTEN:
                     drafted[entry.candidate.id] = (one, match)
+            await self.evaluation.weigh(contest, count, screening)
         except OutOfTime:
             budget.check()  # only the share is spent
         self.evaluation.screen(contest, count)
@@ -77,6 +78,7 @@ class Screening:
             await self._cross(contest, rows, count, crossing)
             for entry in [one for one in contest.ranked(count) if one.candidate.id in drafted][:MOST_REWORDED]:
                 await self._tried(contest, contest.own, drafted[entry.candidate.id], None, rows, count, crossing)
+            await self.evaluation.weigh(contest, count, crossing)
         except OutOfTime:
             budget.check()
         return left

@@ -58,6 +58,7 @@ async def _climb(
         chosen = [contest.own, *affordable(alive, count, budget.left, contest.own)]
         for entry in chosen:
             await evaluation.run_on(contest, entry, count, budget)
+        await evaluation.weigh(contest, count, budget)
         evaluation.screen(contest, count)
         await evaluation.judge_all(contest, chosen, count, budget)
         alive = kept_half(contest, count)

@@ -5,14 +5,14 @@ What it says is joined with signals that need no judge, and outranked by gold: d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from engine.operators.accounting import Failure as NoAnswer
 from engine.operators.accounting import attempt_all
 from engine.optimizer.agent import Agent, AgentModel, agent_prompt
 from engine.optimizer.gold import Gold, GoldScore
-from engine.optimizer.judging import Aim, Comparison, Criteria, Failure, Rating
+from engine.optimizer.judging import Aim, Comparison, Criteria, Failure, Progress, Rating
 from engine.optimizer.outputs import PlanOutput
 from engine.optimizer.pooling import pooled
 from engine.optimizer.signals import COMPLETED, POOLED, completed, joined_signals, lost_inputs, signals
@@ -20,6 +20,8 @@ from engine.optimizer.validation.comparing import compare_row
 from engine.optimizer.validation.criteria import written_criteria
 from engine.optimizer.validation.documents import RECORD_TOKENS
 from engine.optimizer.validation.rating import Verdict, rate_row
+from engine.optimizer.validation.weighing import item_odds
+from engine.optimizer.weighing import WEIGHED, weighed
 from engine.plan.plan import Plan
 from engine.rows import RowId
 
@@ -46,8 +48,6 @@ TIE = 0.02
 
 GOLD_TIE = 0.005
 """Two plans whose F1 against gold differs by no more are equal."""
-
-Progress = Callable[[int, int], None]
 
 
 def _tell_nobody(done: int, total: int) -> None:
@@ -76,6 +76,13 @@ class ValidationAgent:
         if (score := self.gold.score(output)) is not None:
             return _gold_rating(score, output)
         return _rating(output, [id for id in output.inputs if id not in lost_inputs(output)], {}, (), others)
+
+    async def weigh(self, outputs: Sequence[PlanOutput]) -> Sequence[PlanOutput]:
+        """Ask of each item that the outputs list whether it belongs there; where gold tells, nobody is asked."""
+        if any(self.gold.score(output) is not None for output in outputs):
+            return outputs
+        found = await item_odds(self._agent, outputs, self.progress)
+        return [replace(output, odds=found) for output in outputs]
 
     async def rate(self, output: PlanOutput, criteria: Criteria, others: Sequence[PlanOutput] = ()) -> Rating:
         """Rate an output: against gold where enough is known, else by signals of all rows and the judge of a few.
@@ -115,7 +122,7 @@ class ValidationAgent:
         asked = open_rows[:MOST_JUDGED]
         answers = await attempt_all(asked, compare, self.progress)
         told = {id: a for id, a in zip(asked, answers, strict=True) if not isinstance(a, NoAnswer)}
-        agreed = pooled([left, right, *others])[:2]
+        agreed = _agreement([left, right, *others])[:2]
         seen = {id: _grounded_share(left, right, id, agreed) for id in open_rows}
         return _comparison(common, settled, told, seen)
 
@@ -132,7 +139,7 @@ def _rating(
     others: Sequence[PlanOutput],
 ) -> Rating:
     """Join what is known of the rows that came to an end: the mean of what code sees in all, and of the judge."""
-    agreed = pooled([output, *others])[0]
+    agreed = _agreement([output, *others])[0]
     seen = [quality for id in kept if (quality := _grounded(output, id, agreed)) is not None]
     share = completed(output)
     judge = _mean([verdict.goodness for verdict in verdicts.values()])
@@ -150,6 +157,15 @@ def _rating(
     )
 
 
+def _agreement(outputs: Sequence[PlanOutput]) -> list[dict[RowId, float]]:
+    """Return how good each output is by what all say, by row: by the odds of its items, or the agreement of readings.
+
+    Where the odds are known they tell more: readings of one model list the same wrong things.
+    """
+    both = zip(pooled(outputs), weighed(outputs), strict=True)
+    return [{**votes, **odds} for votes, odds in both]
+
+
 def _grounds(
     output: PlanOutput, verdicts: Mapping[RowId, Verdict], judged: Sequence[RowId], agreed: Mapping[RowId, float]
 ) -> Iterator[tuple[str, float]]:
@@ -158,7 +174,7 @@ def _grounds(
     if len(verdicts) < len(judged):
         yield "rows the judge could rate", len(verdicts) / len(judged)
     if agreed:
-        yield POOLED, sum(agreed.values()) / len(agreed)
+        yield WEIGHED if output.odds else POOLED, sum(agreed.values()) / len(agreed)
     yield from signals(output.rows).items()
     yield COMPLETED, completed(output)
 

@@ -28,11 +28,15 @@ ANSWER_TOKENS = 1200
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """A sample row as a judge sees it: `head` shows it, `sentences` are those of it that may be quoted."""
+    """A sample row as a judge sees it: `head` shows it, `sentences` are those of it that may be quoted.
+
+    `is_cut`: it did not fit whole.
+    """
 
     source: RowId
     head: str
     sentences: tuple[str, ...]
+    is_cut: bool
 
 
 def judged(agent: Agent, output: PlanOutput, source: RowId, reply_tokens: int, record_tokens: int) -> Judged:
@@ -45,8 +49,9 @@ def judged(agent: Agent, output: PlanOutput, source: RowId, reply_tokens: int, r
     frame = agent_prompt("record", record=(), is_cut=True)
     room = min(record_tokens, agent.room(reply_tokens + 2 * ANSWER_TOKENS, frame))
     packed = pack(parts, max(0, room), agent.model.count_tokens)
-    head = as_head(agent_prompt("record", record=packed, is_cut=any(part.left_out for part in packed)))
-    return Judged(source=source, head=head, sentences=tuple(dict.fromkeys(_quotable(packed, values))))
+    is_cut = any(part.left_out for part in packed)
+    head = as_head(agent_prompt("record", record=packed, is_cut=is_cut))
+    return Judged(source=source, head=head, sentences=tuple(dict.fromkeys(_quotable(packed, values))), is_cut=is_cut)
 
 
 def _quotable(parts: Sequence[Part], values: Mapping[str, Any]) -> Iterator[str]:

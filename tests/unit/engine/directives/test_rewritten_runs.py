@@ -93,8 +93,10 @@ def test_items_of_which_the_model_is_surer_than_on_average_stay(tmp_path):
         async def ask(self, request):
             reply = await super().ask(request)
             about = re.search(r"answer: (\w+)", prompt_of(request))
-            share = sure.get(about[1], 0.6) if about else 0
-            return replace(reply, alternatives={"/officers_holds": {"true": share, "false": 1 - share}}) if about else reply
+            if about is None:
+                return reply
+            share = sure.get(about[1], 0.6)
+            return replace(reply, alternatives={"/officers_holds": {"true": share, "false": 1 - share}})
 
     desk, rows = run_rewritten(tmp_path, FIND, "verified_items", answer, backend=Sure)
     assert rows["a.txt"]["officers"] == ["Varrick", "Ashgrove"]

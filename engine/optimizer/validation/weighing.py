@@ -1,0 +1,86 @@
+"""Ask a model of each item that plans list whether it belongs there (engine.optimizer.weighing says what for)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from engine.directives.proposals import a_flag, an_object
+from engine.operators.accounting import Failure as NoAnswer
+from engine.operators.accounting import attempt_all
+from engine.operators.lean import log_odds_of
+from engine.optimizer.agent import Agent, AgentQuestion, agent_prompt, as_head
+from engine.optimizer.judging import Progress
+from engine.optimizer.outputs import PlanOutput
+from engine.optimizer.validation.documents import judged
+from engine.optimizer.weighing import items_of
+from engine.plan.frozen import digest_of
+from engine.rows import RowId
+
+MOST_WEIGHED = 6
+"""Sample rows whose items are asked about."""
+
+MOST_ITEMS = 24
+"""Of one row."""
+
+WEIGHED_TOKENS = 3000
+"""Of a sample row, the most: what stands in a part that is left out would be held for wrong."""
+
+REPLY_TOKENS = 24
+BELONGS = "belongs"
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """One question: of the item `key` of a sample row, shown by `head`."""
+
+    source: RowId
+    key: str
+    head: str
+    text: str
+
+
+async def item_odds(
+    agent: Agent, outputs: Sequence[PlanOutput], progress: Progress
+) -> Mapping[RowId, Mapping[str, float]]:
+    """Return the log-odds of each item that outputs list, by sample row; rows that do not fit whole are left out.
+
+    Raises models.errors.ModelError for what is wrong with the machine; an item without an answer is left out.
+    """
+    items = list(_items(agent, outputs))
+
+    async def ask(item: _Item) -> float:
+        question = AgentQuestion(
+            head=item.head,
+            told=agent_prompt("weigh", item=item.text),
+            schema=an_object(**{BELONGS: a_flag()}),
+            task="weighing an item",
+            row_id=item.source,
+            most_tokens=REPLY_TOKENS,
+            probabilities=True,
+        )
+        return log_odds_of(await agent.ask(question), BELONGS)
+
+    answers = await attempt_all(items, ask, progress)
+    found: dict[RowId, dict[str, float]] = {}
+    for item, answer in zip(items, answers, strict=True):
+        if not isinstance(answer, NoAnswer):
+            found.setdefault(item.source, {})[item.key] = answer
+    return found
+
+
+def _items(agent: Agent, outputs: Sequence[PlanOutput]) -> list[_Item]:
+    """Return the questions: of each row the items of all outputs, in an order that no output decides."""
+    rows = dict.fromkeys(id for output in outputs for id in output.inputs)
+    found: list[_Item] = []
+    for id in list(rows)[:MOST_WEIGHED]:
+        there = [output for output in outputs if id in output.inputs]
+        items = {key: item for output in there for key, item in items_of(output, id).items()}
+        row = judged(agent, there[0], id, REPLY_TOKENS, WEIGHED_TOKENS)
+        if row.is_cut:
+            continue
+        for key in sorted(items, key=digest_of)[:MOST_ITEMS]:
+            field, text = items[key]
+            task = agent_prompt("asked", task=there[0].listing[field])
+            found.append(_Item(id, key, row.head + as_head(task), text))
+    return found
