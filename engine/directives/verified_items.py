@@ -12,7 +12,7 @@ from engine.directives.fitting import long_texts, row_node, undividable
 from engine.directives.item_by_item import ItemNames, item_by_item
 from engine.directives.proposals import an_object, one_of
 from engine.directives.wording import worded
-from engine.language.schema import Field, ListOf, Scalar, Schema
+from engine.language.schema import Field, ListOf, Quote, Scalar, Schema, Text, Type
 from engine.language.template_text import field_place
 from engine.language.templates import Template
 from engine.operators.deciding import LeanMethod
@@ -58,7 +58,7 @@ class VerifiedItems(Directive[VerifiedParams]):
         if reason := undividable(node, {"examples": "shows the list as it is to be in the end"}):
             return Blocked(reason)
         if not _lists(plan, match):
-            return Blocked(f"{node.name} writes no list whose items could be asked about")
+            return Blocked(f"{node.name} writes no list of texts that could be asked about one by one")
         if not long_texts(plan, place, node, facts):
             return Blocked(f"the prompt of {node.name} shows no text to read again")
         return match
@@ -109,4 +109,9 @@ class VerifiedItems(Directive[VerifiedParams]):
 def _lists(plan: Plan, match: Match) -> list[str]:
     node = row_node(plan, match)
     fields = node.schema.fields if node.schema else ()
-    return [f.name for f in fields if isinstance(f.type, ListOf) and f.name not in node.drop_keys]
+    return [f.name for f in fields if _names_things(f.type) and f.name not in node.drop_keys]
+
+
+def _names_things(kind: Type) -> bool:
+    """Say whether a list holds texts, of which there need not be so many: of ten that are asked for none may go."""
+    return isinstance(kind, ListOf) and not kind.least and isinstance(kind.item, Scalar | Text | Quote)
