@@ -12,9 +12,11 @@ import math
 from collections.abc import Awaitable, Callable, Sequence
 from itertools import combinations
 
+from engine.operators.deciding import DecidingNode
 from engine.optimizer.budget import Budget, OutOfTime
 from engine.optimizer.candidates import TOP, Contest, Entry
 from engine.optimizer.evaluating import Evaluation
+from engine.plan.node import Node
 
 COMPARING_SHARE = 0.35
 """Of a contest's time, what is kept for comparing in pairs."""
@@ -47,7 +49,8 @@ async def _climb(
     contest: Contest, counts: Sequence[int], evaluation: Evaluation, budget: Budget, deepen: Deepen
 ) -> None:
     """Let the better half of the entries be judged on more rows, until one is left or all rows were seen."""
-    alive = kept_half(contest, counts[0])[: TOP - 1]
+    alive = [*weighing(contest, counts[0]), *kept_half(contest, counts[0])]
+    alive = list(dict.fromkeys(alive))[: TOP - 1]
     most = MOST_DEEPENED if contest.own.output_seconds <= DEEPENING_SHARE * budget.left else 0
     looked_into = [entry for entry in alive[:most] if entry.candidate.id not in contest.deepened]
     contest.deepened |= {entry.candidate.id for entry in looked_into}
@@ -68,6 +71,19 @@ def kept_half(contest: Contest, count: int) -> list[Entry]:
     """Return the better half of the entries that were rated on so many rows, rounded up."""
     rated = contest.ranked(count)
     return rated[: math.ceil(len(rated) / 2)]
+
+
+def weighing(contest: Contest, count: int) -> list[Entry]:
+    """Return the best entry that weighs the answers about all items against each other, if any.
+
+    On a few rows there are too few of them to be weighed, so that screening says nothing of it.
+    """
+    rated = contest.ranked(count)
+    return [entry for entry in rated if any(_weighs(node) for node in entry.candidate.plan.operators)][:1]
+
+
+def _weighs(node: Node) -> bool:
+    return isinstance(node, DecidingNode) and node.correct_lean == "batch"
 
 
 def affordable(entries: Sequence[Entry], count: int, seconds: float, own: Entry) -> list[Entry]:
