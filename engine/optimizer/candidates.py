@@ -8,7 +8,7 @@ from engine.directives.base import Place, step_of
 from engine.optimizer.judging import Comparison, Criteria, Failure, Rating
 from engine.optimizer.outputs import PlanOutput
 from engine.optimizer.pooling import companions
-from engine.optimizer.signals import POOLED, WEIGHTS
+from engine.optimizer.signals import POOLED, WEIGHED, WEIGHTS
 from engine.plan.plan import Plan
 
 TOP = 6
@@ -199,14 +199,15 @@ class Contest:
     def _is_guess(self, entry: Entry) -> bool:
         """Say whether an entry puts other rows together than the plan to beat, and nothing tells which is right.
 
-        What code sees of merged rows is no worse than of rows apart: one group of all has everything in it.
+        What code sees of merged rows is no worse than of rows apart: one group of all has everything in it. Where the
+        items of lists were weighed, an item that was merged into another document's is seen there as one that is wrong.
         """
         mine, theirs = entry.outputs.get(self.level), self.own.outputs.get(self.level)
         if mine is None or theirs is None or companions(mine) == companions(theirs):
             return False
         told = {name for name, _ in entry.ratings[self.level].grounds}
         is_grouped = any(len(row.sources) > 1 for output in (mine, theirs) for row in output.rows)
-        return is_grouped and POOLED not in told and any(name in WEIGHTS for name in told)
+        return is_grouped and not told & {POOLED, WEIGHED} and any(name in WEIGHTS for name in told)
 
     def best(self) -> Entry:
         """Return the plan with the most wins of those that beat the plan to beat; else that plan."""

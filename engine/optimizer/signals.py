@@ -24,6 +24,9 @@ COMPLETED = "completed"
 POOLED = "pooled"
 """How far an output agrees with other readings of the same rows (engine.optimizer.pooling)."""
 
+WEIGHED = "weighed"
+"""How good its lists are by how sure a model is of each item (engine.optimizer.weighing); then there is no POOLED."""
+
 
 def signals(rows: Sequence[OutputRow]) -> dict[str, float]:
     """Return the signals of rows, those of `WEIGHTS` that can be said of them.

@@ -17,9 +17,6 @@ from engine.optimizer.outputs import PlanOutput
 from engine.optimizer.pooling import Unit, reading_of, told_by, units_of
 from engine.rows import RowId
 
-WEIGHED = "weighed"
-"""The name of this signal in a rating."""
-
 SURE = 1.1
 """Log-odds (a probability of .75) from which on most items are right: a mean above it is no lean."""
 

@@ -15,13 +15,13 @@ from engine.optimizer.gold import Gold, GoldScore
 from engine.optimizer.judging import Aim, Comparison, Criteria, Failure, Progress, Rating
 from engine.optimizer.outputs import PlanOutput
 from engine.optimizer.pooling import pooled
-from engine.optimizer.signals import COMPLETED, POOLED, completed, joined_signals, lost_inputs, signals
+from engine.optimizer.signals import COMPLETED, POOLED, WEIGHED, completed, joined_signals, lost_inputs, signals
 from engine.optimizer.validation.comparing import compare_row
 from engine.optimizer.validation.criteria import written_criteria
 from engine.optimizer.validation.documents import RECORD_TOKENS
 from engine.optimizer.validation.rating import Verdict, rate_row
 from engine.optimizer.validation.weighing import item_odds
-from engine.optimizer.weighing import WEIGHED, weighed
+from engine.optimizer.weighing import weighed
 from engine.plan.plan import Plan
 from engine.rows import RowId
 

@@ -136,5 +136,6 @@ def test_a_plan_that_merges_what_no_other_does_is_not_chosen_for_it():
     # Who is grouped alike may win, and where other groupings or gold tell which is right, any may.
     assert contest_of(merged, merged, "located").settle().candidate.id == 2
     assert contest_of(apart, merged, "located", "pooled").settle().candidate.id == 2
+    assert contest_of(apart, merged, "located", "weighed").settle().candidate.id == 2
     assert contest_of(apart, merged, "gold of 7 rows").settle().candidate.id == 2
     assert contest_of(apart, grouped("a", "b"), "located").settle().candidate.id == 2
