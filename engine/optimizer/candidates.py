@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from engine.directives.base import Place, step_of
+from engine.optimizer.frontier import DIGITS
 from engine.optimizer.judging import Comparison, Criteria, Failure, Rating
 from engine.optimizer.outputs import PlanOutput
 from engine.optimizer.pooling import companions
@@ -212,7 +213,7 @@ class Contest:
     def best(self) -> Entry:
         """Return the plan with the most wins of those that beat the plan to beat; else that plan."""
         better = [entry for entry in self.ranked(self.level) if self.beats(entry)]
-        return max(better, key=lambda entry: entry.wins, default=self.own)
+        return max(better, key=lambda entry: round(entry.wins, DIGITS), default=self.own)
 
     def settle(self) -> Entry:
         """Choose, and say why."""

@@ -12,6 +12,9 @@ PolicyName = Literal["best", "fastest", "within-minutes"]
 
 WITHIN = "within-minutes"
 
+DIGITS = 6
+"""Of wins that count: sums of the same shares in another order differ behind them, and are no better."""
+
 
 @dataclass(frozen=True, slots=True)
 class Policy:
@@ -99,7 +102,7 @@ def _best(points: Sequence[Point], own: Point) -> Choice:
     better = [point for point in points if point.beats]
     if not better:
         return Choice(own.plan, "no other plan did better")
-    best = max(better, key=lambda p: (p.wins, p.score, -p.seconds))
+    best = max(better, key=lambda p: (round(p.wins, DIGITS), p.score, -p.seconds))
     return Choice(best.plan, f"it did better than your own: rated {best.score:.2f}, yours {own.score:.2f}")
 
 
@@ -122,7 +125,7 @@ def _within(points: Sequence[Point], own: Point, minutes: float) -> Choice:
         fastest = min([own, *points], key=lambda p: p.seconds)
         told = f"no plan reads all rows within {minutes:g} minutes; this is the fastest, {fastest.seconds / 60:.0f}"
         return Choice(fastest.plan, f"{told} minutes")
-    best = max(fitting, key=lambda p: (p.beats, p.score, p.wins, -p.seconds))
+    best = max(fitting, key=lambda p: (p.beats, p.score, round(p.wins, DIGITS), -p.seconds))
     worse = "" if best.beats else f", though it does not do better than yours ({best.score:.2f}, yours {own.score:.2f})"
     needed = f"your own takes {own.seconds / 60:.0f} minutes"
     return Choice(best.plan, f"it is the best that reads all rows within {minutes:g} minutes{worse}; {needed}")

@@ -32,6 +32,15 @@ def test_a_policy_chooses(policy, chosen):
     assert choose(ALL, OWN, read_policy(policy)).plan == chosen
 
 
+def test_of_equal_wins_summed_in_another_order_the_better_rated_is_chosen():
+    wins = [0.1, 0.2, 0.3]
+    assert sum(wins) > sum(reversed(wins))
+    slow = Point(6, 3.4, 1200.0, wins=sum(wins), beats=True)
+    fine = Point(7, 3.5, 900.0, wins=sum(reversed(wins)), beats=True)
+    assert choose([slow, fine], OWN, Policy()).plan == 7
+    assert choose([fine, slow], OWN, Policy("within-minutes", 60)).plan == 7
+
+
 def test_without_a_better_plan_the_users_own_stays():
     for policy in ("best", "fastest", "within-minutes 60"):
         assert choose([SLOW], OWN, read_policy(policy)).plan == 1
