@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from engine.directives.base import Place, step_of
+from engine.operators.reduce import Reduce
 from engine.optimizer.frontier import DIGITS
 from engine.optimizer.judging import Comparison, Criteria, Failure, Rating
 from engine.optimizer.outputs import PlanOutput
@@ -201,14 +202,15 @@ class Contest:
         """Say whether an entry puts other rows together than the plan to beat, and nothing tells which is right.
 
         What code sees of merged rows is no worse than of rows apart: one group of all has everything in it. Where the
-        items of lists were weighed, an item that was merged into another document's is seen there as one that is wrong.
+        groups are those of items that were weighed, one that was merged into another document's is seen as wrong there.
         """
         mine, theirs = entry.outputs.get(self.level), self.own.outputs.get(self.level)
         if mine is None or theirs is None or companions(mine) == companions(theirs):
             return False
         told = {name for name, _ in entry.ratings[self.level].grounds}
         is_grouped = any(len(row.sources) > 1 for output in (mine, theirs) for row in output.rows)
-        return is_grouped and not told & {POOLED, WEIGHED} and any(name in WEIGHTS for name in told)
+        tells = POOLED in told or (WEIGHED in told and _group_keys(self.own.candidate.plan) <= mine.listing.keys())
+        return is_grouped and not tells and any(name in WEIGHTS for name in told)
 
     def best(self) -> Entry:
         """Return the plan with the most wins of those that beat the plan to beat; else that plan."""
@@ -241,3 +243,9 @@ class Contest:
         if self._able() and not self.ranked(self.level):
             return "there was no time to rate another"
         return "no other plan did better"
+
+
+def _group_keys(plan: Plan) -> frozenset[str]:
+    """Return the fields by which a plan puts rows together."""
+    keys = (node.reduce_key for node in plan.operators if isinstance(node, Reduce))
+    return frozenset().union(*keys)

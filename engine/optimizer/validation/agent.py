@@ -153,7 +153,7 @@ def _rating(
         failures=tuple(failures),
         satisfied=bool(verdicts) and best >= SATISFIED and share == 1.0,
         could_satisfy=best >= SATISFIED and share == 1.0,
-        grounds=tuple(_grounds(output, verdicts, judged, agreed)),
+        grounds=tuple(_grounds(output, verdicts, judged, agreed, WEIGHED if weighed([output, *others])[0] else POOLED)),
     )
 
 
@@ -167,14 +167,18 @@ def _agreement(outputs: Sequence[PlanOutput]) -> list[dict[RowId, float]]:
 
 
 def _grounds(
-    output: PlanOutput, verdicts: Mapping[RowId, Verdict], judged: Sequence[RowId], agreed: Mapping[RowId, float]
+    output: PlanOutput,
+    verdicts: Mapping[RowId, Verdict],
+    judged: Sequence[RowId],
+    agreed: Mapping[RowId, float],
+    agreement: str,
 ) -> Iterator[tuple[str, float]]:
     if verdicts:
         yield "judge", sum(verdict.goodness for verdict in verdicts.values()) / len(verdicts)
     if len(verdicts) < len(judged):
         yield "rows the judge could rate", len(verdicts) / len(judged)
     if agreed:
-        yield WEIGHED if output.odds else POOLED, sum(agreed.values()) / len(agreed)
+        yield agreement, sum(agreed.values()) / len(agreed)
     yield from signals(output.rows).items()
     yield COMPLETED, completed(output)
 

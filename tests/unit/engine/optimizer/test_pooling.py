@@ -136,6 +136,12 @@ def test_a_plan_that_merges_what_no_other_does_is_not_chosen_for_it():
     # Who is grouped alike may win, and where other groupings or gold tell which is right, any may.
     assert contest_of(merged, merged, "located").settle().candidate.id == 2
     assert contest_of(apart, merged, "located", "pooled").settle().candidate.id == 2
+    # Weighed items tell where they are what the rows are grouped by; here the plan groups by nothing else.
     assert contest_of(apart, merged, "located", "weighed").settle().candidate.id == 2
+    by_type = "  - {name: sum, type: reduce, reduce_key: kind, aggregate: {date: first}}\npipeline:"
+    other = contest_of(apart, merged, "located", "weighed")
+    grouping = the_plan(PIPELINE.replace("pipeline:", by_type, 1).replace("[find]", "[find, sum]"))
+    other.own.candidate = replace(other.own.candidate, plan=grouping)
+    assert other.settle().candidate.id == 1
     assert contest_of(apart, merged, "gold of 7 rows").settle().candidate.id == 2
     assert contest_of(apart, grouped("a", "b"), "located").settle().candidate.id == 2
