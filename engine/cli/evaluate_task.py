@@ -55,6 +55,8 @@ def evaluate_task(job: TaskJob, new_models: NewModels) -> Report:
         documents = job.task.documents(job.split, job.data)
         inputs = job.task.write_inputs(job.split, folder / f"{job.task.name}-{job.split}", job.data)
         built = _build(job, folder, new_models)
+        if built and built.tried:
+            show_tried(built.tried)
         pipelines = [*job.pipelines, *([("optimised", built.pipeline)] if built else [])]
         plans = [(title, path, _ready(path, inputs, job, new_models)) for title, path in pipelines]
         messages().print(f"{job.task.about}: {counted(len(documents), 'document')} of {job.split}", markup=False)
@@ -122,8 +124,6 @@ def show(report: Report) -> None:
     for row in report.rows():
         table.add_row(*row)
     output().print(table)
-    if report.tried:
-        show_tried(report.tried)
     seeds = counted(len(report.plans[0].runs), "seed")
     output().print(f"{report.model}, {seeds}, temperature {report.temperature}; {report.machine}", markup=False)
 
