@@ -15,8 +15,11 @@ MOST_FAILURES: Final = 50
 """Shown of one rating; the report has all of them."""
 
 GOLD: Final = "gold of "
-_GROUNDS: Final = {
+GROUNDS: Final = {
     "judge": "the judge",
+    "weighed": "what is listed, by how sure the model is of each item",
+    "pooled": "agreement with other plans",
+    "rows the judge could rate": "documents that the judge could rate",
     "located": "values that stand in the documents",
     "verbatim": "quotes that stand there word for word",
     "filled": "cells that hold something",
@@ -25,6 +28,7 @@ _GROUNDS: Final = {
     "precision": "right of what was found",
     "recall": "found of what is right",
 }
+"""What a rating is made of, in words, by the name in the report."""
 
 
 class ChangeView(QWidget):
@@ -116,7 +120,7 @@ def grounds_text(grounds: list[Any]) -> Iterator[str]:
         if str(name).startswith(GOLD):
             yield f"{share:.0%} by {str(name).removeprefix(GOLD)} that you reviewed; the judge was not asked"
         else:
-            yield f"{share:.0%} {_GROUNDS.get(name, name)}"
+            yield f"{share:.0%} {GROUNDS.get(name, name)}"
 
 
 def failure_text(failure: Mapping[str, Any]) -> str:

@@ -22,6 +22,7 @@ from scripted_cases import make_folder
 from desktop.app import make_window
 from desktop.client import WorkerClient
 from desktop.improve.build_form import MINUTES
+from desktop.improve.change_view import GROUNDS
 from desktop.improve.told import folder_text, gold_text, verdict_text
 from desktop.places.improve import ImprovePlace
 from desktop.places.question import QuestionPlace
@@ -29,7 +30,9 @@ from desktop.places.run import RunPlace
 from desktop.watchdog import Watchdog
 from desktop.window import MainWindow
 from engine.documents.options import ParseOptions
+from engine.evaluation.tried import JUDGE
 from engine.executor.sources import ingest
+from engine.optimizer.signals import COMPLETED, POOLED, WEIGHED, WEIGHTS
 from engine.optimizer.validation.criteria_file import read_criteria
 from storage.case import Case
 
@@ -370,3 +373,7 @@ def test_the_question_that_was_built_is_shown_however_late_the_queue_comes(
     assert [query for query, _ in asked] == ["pipelines.list"]
     asked.pop()[1]([{"path": name, "name": name} for name in ("first", "later")])
     assert model.pipeline == "later"
+
+
+def test_all_that_a_rating_is_made_of_has_words() -> None:
+    assert {JUDGE, POOLED, WEIGHED, COMPLETED, *WEIGHTS} <= GROUNDS.keys()
