@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from engine.directives.base import Match, step_of
+from engine.directives.base import Facts, Match, Place, step_of
+from engine.directives.fitting import long_texts, undividable
 from engine.directives.splicing import free_field, free_name, with_steps, without_fields
 from engine.operators.add_uuid import AddUuid
+from engine.operators.filter import Filter
 from engine.operators.map import Map
 from engine.operators.reduce import Reduce
 from engine.operators.unnest import Unnest
@@ -46,6 +48,15 @@ class ItemNames:
         fields = [free_field(plan, name) for name in (f"{stem}_row_id", f"{field}_candidate")]
         fields += [free_field(plan, f"{field}_{part}") for part in ("evidence", "holds")]
         return cls(*[*operators, *steps, *fields, field])
+
+
+def not_by_item(plan: Plan, place: Place, node: Map | Filter, facts: Facts, lists: Sequence[str], asked: str) -> str:  # noqa: PLR0913, PLR0917
+    """Say why the items of a list cannot be gone through; `lists` are the fields, `asked` what is done with an item."""
+    if reason := undividable(node, {"examples": "shows the list as it is to be in the end"}):
+        return reason
+    if not lists:
+        return f"{node.name} writes no list {asked}"
+    return "" if long_texts(plan, place, node, facts) else f"the prompt of {node.name} shows no text to read again"
 
 
 def item_by_item(  # noqa: PLR0913, PLR0917 - the parts of the plan

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
 from engine.directives.division import renamed_field
 from engine.directives.fields import fields_before
-from engine.directives.fitting import long_texts, quoted_field, row_node, undividable
-from engine.directives.item_by_item import ItemNames, item_by_item
+from engine.directives.fitting import long_texts, quoted_field, row_node
+from engine.directives.item_by_item import ItemNames, item_by_item, not_by_item
 from engine.directives.prompt_checks import ProposedPrompt
 from engine.directives.proposals import a_prompt, an_object, one_of
 from engine.directives.wording import task_of, worded
@@ -53,12 +53,8 @@ class SecondReading(Directive[SecondReadingParams]):
     def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
         match = Match.at(place)
         node = row_node(plan, match)
-        if reason := undividable(node, {"examples": "shows the list as it is to be in the end"}):
+        if reason := not_by_item(plan, place, node, facts, _lists(plan, match), "whose items could be read again"):
             return Blocked(reason)
-        if not _lists(plan, match):
-            return Blocked(f"{node.name} writes no list whose items could be read again")
-        if not long_texts(plan, place, node, facts):
-            return Blocked(f"the prompt of {node.name} shows no text to quote from")
         return match
 
     def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
 from engine.directives.division import renamed_field
-from engine.directives.fitting import long_texts, row_node, undividable
-from engine.directives.item_by_item import ItemNames, item_by_item
+from engine.directives.fitting import row_node
+from engine.directives.item_by_item import ItemNames, item_by_item, not_by_item
 from engine.directives.proposals import an_object, one_of
 from engine.directives.wording import worded
 from engine.language.schema import Field, ListOf, Quote, Scalar, Schema, Text, Type
@@ -55,12 +55,10 @@ class VerifiedItems(Directive[VerifiedParams]):
     def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
         match = Match.at(place)
         node = row_node(plan, match)
-        if reason := undividable(node, {"examples": "shows the list as it is to be in the end"}):
+        if reason := not_by_item(
+            plan, place, node, facts, _lists(plan, match), "of texts that could be asked about one by one"
+        ):
             return Blocked(reason)
-        if not _lists(plan, match):
-            return Blocked(f"{node.name} writes no list of texts that could be asked about one by one")
-        if not long_texts(plan, place, node, facts):
-            return Blocked(f"the prompt of {node.name} shows no text to read again")
         return match
 
     def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
