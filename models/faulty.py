@@ -9,6 +9,7 @@ from typing import Literal, get_args
 
 from models.errors import ModelCrashed, OutOfTokens, PromptTooLong
 from models.protocol import ModelBackend, Reply, Request
+from models.wrapped import WrappedBackend
 
 FaultKind = Literal["prompt_too_long", "out_of_tokens", "model_crashed", "hang"]
 
@@ -37,41 +38,18 @@ class Fault:
             raise ValueError(f"most is {self.most}; it counts how often the fault may strike")
 
 
-class FaultyBackend:
+class FaultyBackend(WrappedBackend):
     """Pass requests to `inner`, except those that a fault strikes; of several faults the first named wins."""
 
     def __init__(self, inner: ModelBackend, faults: Sequence[Fault]) -> None:
         """`struck` lists (fault kind, request) for every fault, in order."""
-        self._inner = inner
+        super().__init__(inner)
         self._faults = tuple(faults)
         self._seen = [0] * len(self._faults)
         self._left = [fault.most for fault in self._faults]
         self._hanging: set[asyncio.Future[Reply]] = set()
         self._closed = False
         self.struck: list[tuple[FaultKind, Request]] = []
-
-    @property
-    def digest(self) -> str:
-        """Return the inner model's: faults do not change the replies that do come."""
-        return self._inner.digest
-
-    @property
-    def name(self) -> str:
-        """Return the inner model's name."""
-        return self._inner.name
-
-    @property
-    def context_tokens(self) -> int:
-        """Return the inner model's context."""
-        return self._inner.context_tokens
-
-    def count_tokens(self, text: str) -> int:
-        """Count as the inner model does."""
-        return self._inner.count_tokens(text)
-
-    def count_prompt_tokens(self, request: Request) -> int:
-        """Count as the inner model does."""
-        return self._inner.count_prompt_tokens(request)
 
     async def ask(self, request: Request) -> Reply:
         """Answer one request, or fail as the fault that strikes it says."""

@@ -20,6 +20,7 @@ from engine.cli.evaluate_options import (
     PipelineOption,
     SampleCaseOption,
     SeedsOption,
+    SideBySideOption,
     SplitOption,
     TemperatureOption,
     WhatArgument,
@@ -50,6 +51,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 - one parameter per option
     minutes: BuildMinutesOption = None,
     pipeline: PipelineOption = None,
     seeds: SeedsOption = 3,
+    side_by_side: SideBySideOption = False,
     temperature: TemperatureOption = None,
     split: SplitOption = "dev",
     documents: DocumentsOption = None,
@@ -76,6 +78,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 - one parameter per option
                 "--documents": documents,
                 "--out": out,
                 "--keep": keep,
+                "--side-by-side": side_by_side,
             }
         )
         evaluate_case(Path(what), case=case, options=options)
@@ -96,6 +99,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 - one parameter per option
             data=data,
             keep=keep,
             options=options,
+            side_by_side=side_by_side,
             build=BuildOrder(found.with_name(f"{found.stem}-build.yaml"), minutes or MINUTES) if build else None,
         ),
         new_models,

@@ -34,6 +34,10 @@ PipelineOption = Annotated[
     Path | None, typer.Option("--pipeline", metavar="FILE", help="A pipeline in place of the task's own.")
 ]
 SeedsOption = Annotated[int, typer.Option("--seeds", min=1, help="Run each pipeline so often.")]
+SideBySideOption = Annotated[
+    bool,
+    typer.Option("--side-by-side", help="Run the seeds at once on one model, which reads each document once for all."),
+]
 TemperatureOption = Annotated[
     float | None,
     typer.Option(

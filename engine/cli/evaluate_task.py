@@ -30,6 +30,7 @@ class TaskJob:
     """One evaluation as ordered. `pipelines` are run in this order, the user's own first, by their titles.
 
     `keep`: where the cases stay; None for nowhere. `out`: the JSON file. `build`: find an optimised pipeline first.
+    `side_by_side`: seeds run at once and share the model (engine.evaluation.running.Runner).
     """
 
     task: Task
@@ -41,6 +42,7 @@ class TaskJob:
     keep: Path | None = None
     options: RunOptions = RunOptions()
     build: BuildOrder | None = None
+    side_by_side: bool = False
 
 
 def evaluate_task(job: TaskJob, new_models: NewModels) -> Report:
@@ -70,6 +72,7 @@ def evaluate_task(job: TaskJob, new_models: NewModels) -> Report:
                 options=job.options,
                 judge=PipelineJudge(new_models, job.options),
                 tell=lambda line: messages().print(f"running {line}", markup=False),
+                side_by_side=job.side_by_side,
             )
             runs = runner.measure(title, loaded, job.seeds)
             measured.append(PlanFigures(title, path.read_text(encoding="utf-8"), tuple(runs)))
@@ -85,6 +88,7 @@ def evaluate_task(job: TaskJob, new_models: NewModels) -> Report:
         plans=tuple(measured),
         build_seconds=built.seconds if built else None,
         tried=built.tried if built else None,
+        side_by_side=job.side_by_side,
     )
     show(report)
     job.out.write_text(report.to_json(), encoding="utf-8")
@@ -125,6 +129,7 @@ def show(report: Report) -> None:
         table.add_row(*row)
     output().print(table)
     seeds = counted(len(report.plans[0].runs), "seed")
+    seeds += " side by side (seconds: a seed's share of those of all)" if report.side_by_side else ""
     output().print(f"{report.model}, {seeds}, temperature {report.temperature}; {report.machine}", markup=False)
 
 

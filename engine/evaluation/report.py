@@ -54,6 +54,7 @@ class Report:
     """One evaluation: the task, on which documents, with which model and machine, and each plan's figures.
 
     `build_seconds` is what it took to find the last plan, `tried` what it was chosen from; None where it was given.
+    `side_by_side`: the seeds shared a model, and each one's seconds are its share of those of all.
     """
 
     task: Task
@@ -66,6 +67,7 @@ class Report:
     plans: tuple[PlanFigures, ...]
     build_seconds: float | None = None
     tried: Tried | None = None
+    side_by_side: bool = False
 
     def rows(self) -> list[tuple[str, ...]]:
         """Lay the plans side by side: a figure a row, the main one first, and second over first where there are two."""
@@ -89,6 +91,7 @@ class Report:
             "machine": self.machine,
             "date": self.date,
             "temperature": self.temperature,
+            "side_by_side": self.side_by_side,
             "build_seconds": self.build_seconds,
             "tried": self.tried.body() if self.tried else None,
             "plans": [_plan(plan) for plan in self.plans],

@@ -9,17 +9,20 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from engine.errors import RedwellError
 from engine.evaluation.judging import Judge
 from engine.evaluation.officers import record_names
 from engine.evaluation.task import Document, Result, Task
 from engine.executor.events import Event
+from engine.executor.model_pool import OpenModel
 from engine.executor.run import RunOptions, run_pipeline
 from engine.executor.run_state import RunState
 from engine.executor.translation import open_case
 from engine.language.loader import Loaded
 from engine.rows import Row
 from engine.worker.jobs import NewModels
-from engine.worker.model_choice import settled
+from engine.worker.lending import Lender
+from engine.worker.model_choice import Models, settled
 from storage.case import Case
 from storage.rows import RowRecord
 
@@ -48,7 +51,8 @@ class Seeds:
 class Measured:
     """One run: its figures, the seconds it took with loading the model, calls, tokens, and rows that failed.
 
-    `read_tokens` were read, not taken from what another prompt had begun with.
+    `read_tokens` were read, not taken from what another prompt had begun with. Of seeds that ran side by side, the
+    seconds are a seed's share of those of all.
     """
 
     seed: int
@@ -61,10 +65,21 @@ class Measured:
 
 
 @dataclass(frozen=True)
+class _Done:
+    """A run that is not scored yet."""
+
+    run_id: str
+    state: RunState
+    failed: int
+    seconds: float
+
+
+@dataclass(frozen=True)
 class Runner:
     """Runs plans of a task on the same documents, with the same model. Cases are made in `folder`.
 
     A run that is repeated there goes on from the replies of its case; its seconds are then those of the rest.
+    `side_by_side`: the seeds of a plan share the model and run at once, so that it reads a document once for all.
     """
 
     task: Task
@@ -74,47 +89,72 @@ class Runner:
     options: RunOptions = field(default_factory=RunOptions)
     judge: Judge | None = None
     tell: Callable[[str], None] = lambda line: None
+    side_by_side: bool = False
 
     def measure(self, title: str, loaded: Loaded, seeds: Seeds) -> list[Measured]:
         """Run a plan with every seed; raises the RedwellError that stops a run."""
-        return [self._measure_one(title, plan) for plan in seeds.plans(loaded)]
+        plans = seeds.plans(loaded)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if self.side_by_side and len(plans) > 1:
+            self.tell(f"{self.task.name}, {title}, seeds 0 to {len(plans) - 1} side by side")
+            done = asyncio.run(self._together(plans))
+            return [self._scored(title, plan, one) for plan, one in zip(plans, done, strict=True)]
+        return [self._measure_one(title, plan) for plan in plans]
 
     def _measure_one(self, title: str, loaded: Loaded) -> Measured:
-        seed = loaded.plan.settings.seed
-        self.tell(f"{self.task.name}, {title}, seed {seed}")
-        self.folder.mkdir(parents=True, exist_ok=True)
-        state = RunState()
+        self.tell(f"{self.task.name}, {title}, seed {loaded.plan.settings.seed}")
         models = self.new_models()  # a run closes those it used
+        return self._scored(title, loaded, asyncio.run(self._run(loaded, models, models.open_model)))
+
+    async def _together(self, plans: Sequence[Loaded]) -> list[_Done]:
+        models = self.new_models()
+        lender, start = Lender(models), time.perf_counter()
+        try:
+            async with asyncio.TaskGroup() as group:
+                runs = [group.create_task(self._run(plan, models, lender.open_model)) for plan in plans]
+        except* RedwellError as several:
+            raise several.exceptions[0] from several
+        finally:
+            await lender.close()
+        share = (time.perf_counter() - start) / len(plans)
+        return [replace(run.result(), seconds=share) for run in runs]
+
+    async def _run(self, loaded: Loaded, models: Models, open_model: OpenModel) -> _Done:
+        state = RunState()
         ready = settled(loaded, self.options.model, models)
         start = time.perf_counter()
-        # Another plan gets another case: what it took must not depend on replies that a plan before it left there.
-        with open_case(self.folder / f"{hashlib.sha256(loaded.plan.digest.encode()).hexdigest()[:12]}.redwell") as case:
-            done = asyncio.run(
-                run_pipeline(
-                    ready,
-                    case,
-                    open_model=models.open_model,
-                    open_embedder=models.open_embedder,
-                    emit=_watching(state),
-                    options=self.options,
-                )
+        with open_case(self._case(loaded)) as case:
+            done = await run_pipeline(
+                ready,
+                case,
+                open_model=open_model,
+                open_embedder=models.open_embedder,
+                emit=_watching(state),
+                options=self.options,
             )
-            seconds = time.perf_counter() - start
+        return _Done(done.run_id, state, done.failed_items, time.perf_counter() - start)
+
+    def _scored(self, title: str, loaded: Loaded, done: _Done) -> Measured:
+        with open_case(self._case(loaded)) as case:
             results = results_of(case, done.run_id, self.task)
             figures = dict(self.task.score(results, self.documents))
             if self.judge is not None and self.task.criteria is not None:
-                self.tell(f"{self.task.name}, {title}, seed {seed}: the judge")
+                self.tell(f"{self.task.name}, {title}, seed {loaded.plan.settings.seed}: the judge")
                 figures |= asyncio.run(_judged(self.judge, self.task, results, case))
-        calls = state.calls
+        calls = done.state.calls
         return Measured(
-            seed=seed,
+            seed=loaded.plan.settings.seed,
             figures=figures,
-            seconds=seconds,
+            seconds=done.seconds,
             calls=calls.made,
             read_tokens=calls.prompt_tokens - calls.reused_tokens,
             written_tokens=calls.sampled_tokens + calls.forced_tokens,
-            failed=done.failed_items,
+            failed=done.failed,
         )
+
+    def _case(self, loaded: Loaded) -> Path:
+        """Name the case of a plan: what it took must not depend on replies that another plan left there."""
+        return self.folder / f"{hashlib.sha256(loaded.plan.digest.encode()).hexdigest()[:12]}.redwell"
 
 
 def _watching(state: RunState) -> Callable[[Event], None]:

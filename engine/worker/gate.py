@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from models.notices import GivesNotice, Tell
 from models.protocol import ModelBackend, Reply, Request
+from models.wrapped import WrappedBackend
 
 
 class Gate:
@@ -33,46 +33,14 @@ class Gate:
         await self._opened.wait()
 
 
-class GatedBackend:
+class GatedBackend(WrappedBackend):
     """A model behind a gate (models.protocol.ModelBackend)."""
 
     def __init__(self, backend: ModelBackend, gate: Gate) -> None:
-        self._backend = backend
+        super().__init__(backend)
         self._gate = gate
-
-    @property
-    def digest(self) -> str:
-        """Identify the weights."""
-        return self._backend.digest
-
-    @property
-    def name(self) -> str:
-        """Return the model's name."""
-        return self._backend.name
-
-    @property
-    def context_tokens(self) -> int:
-        """Return the model's context."""
-        return self._backend.context_tokens
-
-    def count_tokens(self, text: str) -> int:
-        """Count the tokens of plain text."""
-        return self._backend.count_tokens(text)
-
-    def count_prompt_tokens(self, request: Request) -> int:
-        """Count the tokens of a whole prompt."""
-        return self._backend.count_prompt_tokens(request)
 
     async def ask(self, request: Request) -> Reply:
         """Wait for the gate, then ask; raises models.errors.ModelError."""
         await self._gate.passed()
-        return await self._backend.ask(request)
-
-    def watch(self, tell: Tell) -> None:
-        """Pass on what the model tells (models.notices.GivesNotice)."""
-        if isinstance(self._backend, GivesNotice):
-            self._backend.watch(tell)
-
-    async def close(self) -> None:
-        """Close the model."""
-        await self._backend.close()
+        return await super().ask(request)

@@ -1,6 +1,8 @@
 """A task of our own, run with a scripted model: seeds, lineage, figures, report."""
 
+import asyncio
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +11,16 @@ from scripted_redwell import ScriptedModels
 from scripted_run import prompt_of
 
 from engine.documents.options import ParseOptions
+from engine.errors import EnvironmentMissing
 from engine.evaluation.report import PlanFigures, Report, Spread
 from engine.evaluation.running import Measured, Runner, Seeds
 from engine.evaluation.task import Document, Result, Splits, Task
 from engine.executor.run import RunOptions
 from engine.language.loader import Loaded, parse_pipeline
 from engine.worker.jobs import load_with_inputs
+from models.errors import ModelCrashed
 from models.protocol import Request
+from models.scripted import ScriptedBackend
 from storage.case import Case
 
 PIPELINE = """
@@ -83,6 +88,34 @@ def test_rows_are_scored_by_the_documents_they_were_made_from(tmp_path: Path) ->
     assert runs[0].calls == runs[1].calls == len(asked) / 2
 
 
+def test_seeds_side_by_side_share_one_model_and_score_as_one_by_one(tmp_path: Path) -> None:
+    made = task(tmp_path)
+    loaded = load_with_inputs(made.pipeline, made.write_inputs("dev", tmp_path / "in"))
+    one_by_one = runner(made, tmp_path / "cases", [])
+    models = one_by_one.new_models()
+    together = replace(one_by_one, folder=tmp_path / "others", side_by_side=True, new_models=lambda: models)
+    alone = one_by_one.measure("as written", loaded, Seeds(2))
+    beside = together.measure("as written", loaded, Seeds(2))
+    assert [(run.seed, run.figures, run.calls) for run in beside] == [(r.seed, r.figures, r.calls) for r in alone]
+    [shared] = models.opened
+    with pytest.raises(ModelCrashed):  # closed when all were done
+        asyncio.run(shared.ask(shared.requests[0]))
+    assert beside[0].seconds == beside[1].seconds
+
+
+def test_an_error_of_a_run_beside_others_is_raised_as_it_is(tmp_path: Path) -> None:
+    made = task(tmp_path)
+    loaded = load_with_inputs(made.pipeline, made.write_inputs("dev", tmp_path / "in"))
+
+    class Missing(ScriptedModels):
+        def open_model(self, name: str) -> ScriptedBackend:
+            raise EnvironmentMissing("no model")
+
+    failing = replace(runner(made, tmp_path / "cases", []), new_models=Missing, side_by_side=True)
+    with pytest.raises(EnvironmentMissing, match="no model"):
+        failing.measure("as written", loaded, Seeds(2))
+
+
 def test_a_kept_case_is_gone_on_from(tmp_path: Path) -> None:
     made = task(tmp_path)
     loaded = load_with_inputs(made.pipeline, made.write_inputs("dev", tmp_path / "in"))
@@ -99,7 +132,6 @@ async def test_a_judge_adds_figures_where_a_task_has_criteria(tmp_path: Path) ->
         return {"specific": 0.5}
 
     from asyncio import to_thread
-    from dataclasses import replace
 
     made = replace(task(tmp_path), criteria=tmp_path / "criteria.yaml")
     loaded = load_with_inputs(made.pipeline, made.write_inputs("dev", tmp_path / "in"))

@@ -1,0 +1,49 @@
+"""A model inside another: what all that stand before a model have in common."""
+
+from __future__ import annotations
+
+from models.notices import GivesNotice, Tell
+from models.protocol import ModelBackend, Reply, Request
+
+
+class WrappedBackend:
+    """Pass everything on to `inner` (models.protocol.ModelBackend); subclasses change what they are about."""
+
+    def __init__(self, inner: ModelBackend) -> None:
+        self._inner = inner
+
+    @property
+    def digest(self) -> str:
+        """Identify the weights."""
+        return self._inner.digest
+
+    @property
+    def name(self) -> str:
+        """Return the inner model's name."""
+        return self._inner.name
+
+    @property
+    def context_tokens(self) -> int:
+        """Return the inner model's context."""
+        return self._inner.context_tokens
+
+    def count_tokens(self, text: str) -> int:
+        """Count the tokens of plain text."""
+        return self._inner.count_tokens(text)
+
+    def count_prompt_tokens(self, request: Request) -> int:
+        """Count the tokens of a whole prompt."""
+        return self._inner.count_prompt_tokens(request)
+
+    async def ask(self, request: Request) -> Reply:
+        """Answer one request; raises models.errors.ModelError."""
+        return await self._inner.ask(request)
+
+    def watch(self, tell: Tell) -> None:
+        """Pass on what the inner model tells (models.notices.GivesNotice), if it tells anything."""
+        if isinstance(self._inner, GivesNotice):
+            self._inner.watch(tell)
+
+    async def close(self) -> None:
+        """Close the inner model; idempotent."""
+        await self._inner.close()
