@@ -8,7 +8,12 @@ from dataclasses import dataclass, replace
 from engine.directives.base import Facts, Match, Place, step_of
 from engine.directives.fitting import long_texts, undividable
 from engine.directives.splicing import free_field, free_name, with_steps, without_fields
+from engine.directives.wording import worded
+from engine.language.schema import Field, Scalar, Schema
+from engine.language.template_text import field_place
+from engine.language.templates import Template
 from engine.operators.add_uuid import AddUuid
+from engine.operators.deciding import LeanMethod
 from engine.operators.filter import Filter
 from engine.operators.map import Map
 from engine.operators.reduce import Reduce
@@ -26,6 +31,7 @@ class ItemNames:
     forget: str
     each: str
     read: str
+    quoted: str
     keep: str
     join: str
     tidy: str
@@ -42,12 +48,16 @@ class ItemNames:
     def of(cls, plan: Plan, match: Match, field: str) -> ItemNames:
         """Choose names that are free, after the last operator of the run and the list."""
         stem = match.nodes(plan)[-1].name
-        parts = ("row", "found", "each", "again", "held", "joined", "tidy")
+        parts = ("row", "found", "each", "again", "quoted", "held", "joined", "tidy")
         operators = [free_name(plan, f"{stem}_{part}") for part in parts]
         steps = [free_name(plan, f"{match.step}_{part}", operators) for part in ("listed", "documents", "items")]
         fields = [free_field(plan, name) for name in (f"{stem}_row_id", f"{field}_candidate")]
         fields += [free_field(plan, f"{field}_{part}") for part in ("evidence", "holds")]
         return cls(*[*operators, *steps, *fields, field])
+
+
+LEANS: tuple[LeanMethod, ...] = ("batch", "none")
+"""What an answer is weighed against: those about all items of the run, or nothing. The likelier to help comes first."""
 
 
 def not_by_item(plan: Plan, place: Place, node: Map | Filter, facts: Facts, lists: Sequence[str], asked: str) -> str:  # noqa: PLR0913, PLR0917
@@ -57,6 +67,20 @@ def not_by_item(plan: Plan, place: Place, node: Map | Filter, facts: Facts, list
     if not lists:
         return f"{node.name} writes no list {asked}"
     return "" if long_texts(plan, place, node, facts) else f"the prompt of {node.name} shows no text to read again"
+
+
+def belonging(node: Map, names: ItemNames, correct_lean: LeanMethod) -> Filter:
+    """Ask, behind the user's own question, whether a candidate belongs into the answer; keep it if so."""
+    assert node.prompt is not None  # undividable
+    asked = worded("item_verified", prompt=node.prompt.text.rstrip(), item=field_place(names.candidate))
+    return Filter(
+        name=names.keep,
+        model=node.model,
+        too_long=node.too_long,
+        prompt=Template(asked),
+        schema=Schema((Field(names.holds, Scalar("boolean")),)),
+        correct_lean=correct_lean,
+    )
 
 
 def item_by_item(  # noqa: PLR0913, PLR0917 - the parts of the plan

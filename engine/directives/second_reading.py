@@ -1,4 +1,4 @@
-"""List candidates first, then decide about each by a quote, and join what holds by rule."""
+"""List candidates first, then ask for the sentence that says it and decide about each; join what holds by rule."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from engine.directives.base import Blocked, Directive, Facts, Match, Params, Pla
 from engine.directives.division import renamed_field
 from engine.directives.fields import fields_before
 from engine.directives.fitting import long_texts, quoted_field, row_node
-from engine.directives.item_by_item import ItemNames, item_by_item, not_by_item
+from engine.directives.item_by_item import LEANS, ItemNames, belonging, item_by_item, not_by_item
 from engine.directives.prompt_checks import ProposedPrompt
 from engine.directives.proposals import a_prompt, an_object, one_of
-from engine.directives.wording import task_of, worded
-from engine.language.schema import Field, ListOf, Nullable, Quote, Scalar, Schema
+from engine.directives.wording import worded
+from engine.language.schema import Field, ListOf, Nullable, Quote, Schema
 from engine.language.template_text import field_expression, field_place
 from engine.language.templates import Template
+from engine.operators.deciding import LeanMethod
 from engine.operators.filter import Filter
 from engine.operators.map import Map
 from engine.plan.node import Node
@@ -25,28 +26,35 @@ from engine.plan.plan import Plan
 
 @dataclass(frozen=True, kw_only=True)
 class SecondReadingParams(Params):
-    """The list whose items are read again, the text they are quoted from, and the prompts of both readings."""
+    """The list whose items are read again, the text they are quoted from, and the prompts of both readings.
+
+    `correct_lean`: what the decisions are weighed against, as in engine.directives.verified_items.
+    """
 
     field: str
     source: str
     list_prompt: str
     item_prompt: str
+    correct_lean: LeanMethod
 
 
 class SecondReading(Directive[SecondReadingParams]):
-    """Map => Map -> Unnest -> Map -> Filter -> Reduce: list, then quote and decide per item, then join.
+    """Map => Map -> Unnest -> Map -> Filter -> Filter -> Reduce: list, then quote and decide per item, then join.
 
-    A row goes on though nothing in it holds: its items are read in a step beside it, and both are joined by the row.
+    An item of which no sentence can be copied goes; of the others it is asked whether they belong there. That is asked
+    for by itself: in one reply behind the quote, a small model says yes to everything (docs/decisions/0028). Text and
+    question are read once for the list, the quotes and the decisions. A row goes on though nothing in it holds: its
+    items are read in a step beside it, and both are joined by the row.
 
     before: report: find -> keep
     after:  report_listed: find_row -> find
             report_documents: find_found
-            report_items: find_each -> find_again -> find_held
+            report_items: find_each -> find_again -> find_quoted -> find_held
             report: find_joined -> find_tidy -> keep
     """
 
     name: ClassVar[str] = "second_reading"
-    purpose: ClassVar[str] = "lists candidates first, then decides about each by a quote, and joins those that hold"
+    purpose: ClassVar[str] = "lists candidates generously, then quotes and decides about each, and joins what holds"
     needs: ClassVar[frozenset[str]] = frozenset({"map"})
     params_type = SecondReadingParams
 
@@ -61,7 +69,11 @@ class SecondReading(Directive[SecondReadingParams]):
         """Return the JSON Schema of the parameters."""
         texts = long_texts(plan, match.place, row_node(plan, match), facts)
         return an_object(
-            field=one_of(_lists(plan, match)), source=one_of(texts), list_prompt=a_prompt(), item_prompt=a_prompt()
+            field=one_of(_lists(plan, match)),
+            source=one_of(texts),
+            list_prompt=a_prompt(),
+            item_prompt=a_prompt(),
+            correct_lean=one_of(LEANS),
         )
 
     def default_params(self, match: Match, plan: Plan, facts: Facts) -> SecondReadingParams:
@@ -76,13 +88,18 @@ class SecondReading(Directive[SecondReadingParams]):
             source=source,
             list_prompt=worded("second_list", prompt=node.prompt.text.rstrip()),
             item_prompt=worded(
-                "second_decide",
-                place=field_place(source),
-                task=task_of(node.prompt),
+                "second_quote",
+                prompt=node.prompt.text.rstrip(),
                 item=field_place(names.candidate),
                 quote=names.quote,
             ),
+            correct_lean=LEANS[0],
         )
+
+    def variants(self, match: Match, plan: Plan, facts: Facts) -> Sequence[SecondReadingParams]:
+        """Weigh the decisions, and take them as they are."""
+        default = self.default_params(match, plan, facts)
+        return tuple(replace(default, correct_lean=lean) for lean in LEANS)
 
     def prompts(self, match: Match, plan: Plan, params: SecondReadingParams, facts: Facts) -> Sequence[ProposedPrompt]:
         """Return the prompts of both readings."""
@@ -119,18 +136,22 @@ class SecondReading(Directive[SecondReadingParams]):
         )
         later = [key for key in node.drop_keys if key not in own]
         checking = _checking(plan, node, names, params)
-        return item_by_item(
-            plan, match, names, [listing], checking, [*later, names.candidate, names.quote, names.holds]
-        )
+        return item_by_item(plan, match, names, [listing], checking, [*later, names.candidate, names.quote])
 
 
 def _checking(plan: Plan, node: Map, names: ItemNames, params: SecondReadingParams) -> list[Node]:
     """Return the operators that read an item again."""
-    source = quoted_field(plan, params.source)
-    answer = (Field(names.quote, Nullable(Quote(source))), Field(names.holds, Scalar("boolean")))
+    quote = Field(names.quote, Nullable(Quote(quoted_field(plan, params.source))))
     return [
-        Map(name=names.read, model=node.model, prompt=Template(params.item_prompt), schema=Schema(answer)),
-        Filter(name=names.keep, condition=field_expression(names.holds)),
+        Map(
+            name=names.read,
+            model=node.model,
+            too_long=node.too_long,
+            prompt=Template(params.item_prompt),
+            schema=Schema((quote,)),
+        ),
+        Filter(name=names.quoted, condition=f"{field_expression(names.quote)} is not none"),
+        belonging(node, names, params.correct_lean),
     ]
 
 

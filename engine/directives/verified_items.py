@@ -9,19 +9,12 @@ from typing import Any, ClassVar
 from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
 from engine.directives.division import renamed_field
 from engine.directives.fitting import row_node
-from engine.directives.item_by_item import ItemNames, item_by_item, not_by_item
+from engine.directives.item_by_item import LEANS, ItemNames, belonging, item_by_item, not_by_item
 from engine.directives.proposals import an_object, one_of
-from engine.directives.wording import worded
-from engine.language.schema import Field, ListOf, Quote, Scalar, Schema, Text, Type
-from engine.language.template_text import field_place
-from engine.language.templates import Template
+from engine.language.schema import ListOf, Quote, Scalar, Schema, Text, Type
 from engine.operators.deciding import LeanMethod
-from engine.operators.filter import Filter
 from engine.operators.map import Map
 from engine.plan.plan import Plan
-
-LEANS: tuple[LeanMethod, ...] = ("batch", "none")
-"""What an answer is weighed against: those about all items of the run, or nothing. The likelier to help comes first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,16 +84,8 @@ class VerifiedItems(Directive[VerifiedParams]):
             ),
             drop_keys=tuple(key for key in node.drop_keys if key in own),
         )
-        asked = worded("item_verified", prompt=node.prompt.text.rstrip(), item=field_place(names.candidate))
-        verifying = Filter(
-            name=names.keep,
-            model=node.model,
-            too_long=node.too_long,
-            prompt=Template(asked),
-            schema=Schema((Field(names.holds, Scalar("boolean")),)),
-            correct_lean=params.correct_lean,
-        )
         later = [key for key in node.drop_keys if key not in own]
+        verifying = belonging(node, names, params.correct_lean)
         return item_by_item(plan, match, names, [listing], [verifying], [*later, names.candidate])
 
 

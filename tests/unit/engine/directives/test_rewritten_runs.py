@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from dataclasses import replace
+from typing import ClassVar
 
 import pytest
 from scripted_run import Bench, pipeline, prompt_of, write_texts
@@ -67,38 +68,44 @@ def test_a_row_stays_where_one_of_its_chunks_does(tmp_path):
     assert rows["a.txt"]["text"] == TEXTS["a.txt"]
 
 
-def test_a_document_stays_though_none_of_its_candidates_holds(tmp_path):
-    def answer(request):
-        if "officers_candidate" in request.schema["properties"]:
-            return {"officers_candidate": [*named_in(prompt_of(request)), "Nobody"]}
-        candidate = re.search(r"candidate: (\w+)", prompt_of(request))[1]
-        return {"officers_evidence": None, "officers_holds": candidate in ("Varrick", "Ashgrove")}
+class Sure(ScriptedBackend):
+    """A model that says yes of every item, with more or less conviction."""
 
-    _, rows = run_rewritten(tmp_path, FIND, "second_reading", answer)
+    conviction: ClassVar[dict[str, float]] = {"Varrick": 0.95, "Tullock": 0.6, "Ashgrove": 0.9}
+
+    async def ask(self, request):
+        reply = await super().ask(request)
+        about = re.search(r"answer: (\w+)", prompt_of(request))
+        if about is None:
+            return reply
+        share = self.conviction.get(about[1], 0.6)
+        return replace(reply, alternatives={"/officers_holds": {"true": share, "false": 1 - share}})
+
+
+def answer_of_items(request):
+    """List all names of a text and others; quote a sentence but for "Nobody"; say yes of everything."""
+    told, asked = prompt_of(request), request.schema["properties"]
+    if "officers_candidate" in asked:
+        more = ["Nobody", "It", "Rain"] if "rained" in told else ["We", "Us", "Day"]
+        return {"officers_candidate": [*named_in(told), *more]}
+    if "officers_evidence" in asked:
+        return {"officers_evidence": None if "candidate: Nobody" in told else told.split(".")[0] + "."}
+    return {"officers_holds": True}
+
+
+def test_a_document_stays_though_none_of_its_candidates_holds(tmp_path):
+    desk, rows = run_rewritten(tmp_path, FIND, "second_reading", answer_of_items, backend=Sure)
+    # 0.95, 0.9 and six times 0.6, for one of nine has no sentence: the mean log-odds is 0.95 (0.72).
     assert rows["a.txt"]["officers"] == ["Varrick", "Ashgrove"]
     assert rows["b.txt"]["officers"] == []
     assert set(rows["b.txt"]) == {"filename", "path", "text", "pages", "kind", "officers"}
+    decided = [re.search(r"answer: (\w+)", prompt_of(request)) for request in desk.calls]
+    assert "Nobody" not in {one[1] for one in decided if one}
 
 
 def test_items_of_which_the_model_is_surer_than_on_average_stay(tmp_path):
-    sure = {"Varrick": 0.95, "Tullock": 0.6, "Ashgrove": 0.9}  # the other six are 0.6: the mean log-odds is 0.88 (0.71)
-
-    def answer(request):
-        if "officers_candidate" in request.schema["properties"]:
-            more = ["Nobody", "It", "Rain"] if "rained" in prompt_of(request) else ["We", "Us", "Day"]
-            return {"officers_candidate": [*named_in(prompt_of(request)), *more]}
-        return {"officers_holds": True}
-
-    class Sure(ScriptedBackend):
-        async def ask(self, request):
-            reply = await super().ask(request)
-            about = re.search(r"answer: (\w+)", prompt_of(request))
-            if about is None:
-                return reply
-            share = sure.get(about[1], 0.6)
-            return replace(reply, alternatives={"/officers_holds": {"true": share, "false": 1 - share}})
-
-    desk, rows = run_rewritten(tmp_path, FIND, "verified_items", answer, backend=Sure)
+    # The other six are 0.6: the mean log-odds is 0.88 (0.71).
+    desk, rows = run_rewritten(tmp_path, FIND, "verified_items", answer_of_items, backend=Sure)
     assert rows["a.txt"]["officers"] == ["Varrick", "Ashgrove"]
     assert rows["b.txt"]["officers"] == []
     assert set(rows["b.txt"]) == {"filename", "path", "text", "pages", "kind", "officers"}
