@@ -14,6 +14,7 @@ from engine.cli.evaluate_options import (
     DataOption,
     DocumentsOption,
     JsonOption,
+    JudgeOption,
     KeepOption,
     ModelOption,
     OptimisedOption,
@@ -52,6 +53,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 - one parameter per option
     pipeline: PipelineOption = None,
     seeds: SeedsOption = 3,
     side_by_side: SideBySideOption = False,
+    judge: JudgeOption = True,
     temperature: TemperatureOption = None,
     split: SplitOption = "dev",
     documents: DocumentsOption = None,
@@ -79,6 +81,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 - one parameter per option
                 "--out": out,
                 "--keep": keep,
                 "--side-by-side": side_by_side,
+                "--no-judge": not judge,
             }
         )
         evaluate_case(Path(what), case=case, options=options)
@@ -100,6 +103,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 - one parameter per option
             keep=keep,
             options=options,
             side_by_side=side_by_side,
+            judge=judge,
             build=BuildOrder(found.with_name(f"{found.stem}-build.yaml"), minutes or MINUTES) if build else None,
         ),
         new_models,

@@ -38,6 +38,10 @@ SideBySideOption = Annotated[
     bool,
     typer.Option("--side-by-side", help="Run the seeds at once on one model, which reads each document once for all."),
 ]
+JudgeOption = Annotated[
+    bool,
+    typer.Option("--judge/--no-judge", help="Let a model decide the task's criteria about each row, where it has any."),
+]
 TemperatureOption = Annotated[
     float | None,
     typer.Option(

@@ -31,6 +31,7 @@ class TaskJob:
 
     `keep`: where the cases stay; None for nowhere. `out`: the JSON file. `build`: find an optimised pipeline first.
     `side_by_side`: seeds run at once and share the model (engine.evaluation.running.Runner).
+    `judge`: a model decides the criteria of a task that has some.
     """
 
     task: Task
@@ -43,6 +44,7 @@ class TaskJob:
     options: RunOptions = RunOptions()
     build: BuildOrder | None = None
     side_by_side: bool = False
+    judge: bool = True
 
 
 def evaluate_task(job: TaskJob, new_models: NewModels) -> Report:
@@ -70,7 +72,7 @@ def evaluate_task(job: TaskJob, new_models: NewModels) -> Report:
                 folder=folder / f"{job.task.name}-{job.split}-cases",
                 new_models=new_models,
                 options=job.options,
-                judge=PipelineJudge(new_models, job.options),
+                judge=PipelineJudge(new_models, job.options) if job.judge else None,
                 tell=lambda line: messages().print(f"running {line}", markup=False),
                 side_by_side=job.side_by_side,
             )
