@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -33,7 +33,7 @@ from engine.operators.pairs import (
 )
 from engine.operators.ranking_texts import STEP, embed_whole
 from models.matrices import new_matrix
-from models.protocol import Reply, Request
+from models.protocol import Reply, Request, Sampling
 
 SAMPLE = 200
 """Pairs asked about to find the threshold ("hundreds" in the paper); so few in all are compared without one."""
@@ -90,6 +90,13 @@ class ComparingNode(DecidingNode):
     def without_content(self, rows: Sequence[Values], seed: int) -> list[Values]:
         """Make a pair that says nothing from a real one: two lots of random words would plainly not be the same."""
         return blank(rows[0]) if rows else []
+
+    def sampling(self, tools: Tools) -> Sampling:
+        """Decide greedily where the operator names no temperature of its own.
+
+        Of thousands of pairs that differ, dice would call some the same, and one joins two groups.
+        """
+        return replace(super().sampling(tools), temperature=self.temperature or 0.0)
 
     @property
     def reads_probabilities(self) -> bool:

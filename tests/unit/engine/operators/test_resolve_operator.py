@@ -8,6 +8,7 @@ from scripted_tools import ScriptedTools, prompt_of, rows_of, run, schema, templ
 from engine.errors import PipelineError
 from engine.operators.resolve import Resolve
 from models.errors import ModelCrashed
+from models.protocol import Sampling
 
 SAMPLE = Path(__file__).parents[4] / "examples" / "police" / "gold.json"
 COMPARE = template("{{ input1.name }}|{{ input2.name }}", "input1", "input2")
@@ -63,6 +64,15 @@ async def test_values_that_mean_the_same_get_one_canonical_value_and_all_rows_st
     assert sorted(model.compared) == [("Cat", "Katze"), ("Dog", "Hund")]
     assert decided(outcome) == [("Dog", "Hund", "same", "model"), ("Cat", "Katze", "same", "model")]
     assert outcome.decisions[0].subject == "name"
+
+
+@pytest.mark.parametrize(("own", "expected"), [(None, 0.0), (0.2, 0.2)])
+async def test_dice_decide_about_no_pair_unless_the_operator_says_so(own, expected):
+    model, asked = Animals(), []
+    tools = ScriptedTools(lambda request: asked.append(request) or model(request), vectors=vectors())
+    tools.sampling = Sampling(temperature=0.7)
+    await run(resolve(blocking_threshold=0.5, temperature=own), names("Cat", "Katze", "Dog", "Hund"), tools)
+    assert {request.sampling.temperature for request in asked} == {expected}
 
 
 async def test_pairs_that_follow_from_others_are_not_asked():
