@@ -8,6 +8,7 @@ from engine.directives.chaining import Chaining
 from engine.directives.chunk_filtering import ChunkFiltering
 from engine.directives.clarify_instructions import ClarifyInstructions
 from engine.directives.deterministic_compression import DeterministicCompression
+from engine.directives.distinct_items import DistinctItems
 from engine.directives.document_chunking import DocumentChunking
 from engine.directives.duplicate_key_resolution import DuplicateKeyResolution
 from engine.directives.evidence_first import EvidenceFirst
@@ -54,6 +55,7 @@ DIRECTIVES: tuple[AnyDirective, ...] = (
     HeldTypes(),
     KindByKind(),
     LocatedItems(),
+    DistinctItems(),
     ReduceToCode(),
     DeterministicCompression(),
     HeadTail(),

@@ -19,7 +19,7 @@ from engine.optimizer.outputs import PlanOutput
 from engine.optimizer.proposing import Proposer
 from engine.optimizer.sample_runs import SampledRun, SampleRunner
 from engine.optimizer.sampling import Sample
-from engine.optimizer.seen_answers import seen_answers
+from engine.optimizer.seen_answers import seen_answers, seen_repeats
 from engine.optimizer.speed import Speed
 from engine.plan.plan import Plan
 from engine.rows import Row
@@ -211,6 +211,7 @@ class Evaluation:
             field_tokens=tokens,
             source_fields=facts.source_fields,
             answers=seen_answers(output),
+            repeats=seen_repeats(output),
         )
 
     def tell(self, doing: str, budget: Budget, about_seconds: float = 0.0) -> None:

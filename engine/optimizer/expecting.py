@@ -23,6 +23,7 @@ LONG_TOKENS = 1500
 USUAL: Mapping[str, float] = {
     "located_items": 0.9,
     "kind_by_kind": 0.9,
+    "distinct_items": 0.88,
     "held_types": 0.85,
     "duplicate_key_resolution": 0.85,
     "reduce_to_code": 0.8,

@@ -1,14 +1,16 @@
-"""How the answers of a plan look, field by field: whether their texts stand word for word in what they were made of."""
+"""How the answers of a plan look, field by field: texts copied word for word, and lists that say an item again."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from engine.directives.base import AnswersSeen
 from engine.evidence.items import leaves
 from engine.optimizer.outputs import PlanOutput, folded
 from engine.optimizer.packing import shown
+from engine.optimizer.signals import distinct
 
 _INDEX = re.compile(r"\[\d+\]")
 
@@ -32,3 +34,13 @@ def seen_answers(output: PlanOutput | None) -> Mapping[str, AnswersSeen]:
         )
         for path, all in found.items()
     }
+
+
+def seen_repeats(output: PlanOutput | None) -> Mapping[str, float]:
+    """Say of each field that holds lists which share of their items only repeats one before."""
+    found: dict[str, list[Sequence[Any]]] = {}
+    for row in output.rows if output else ():
+        for cell in row.cells:
+            if isinstance(cell.value, list | tuple) and cell.value:
+                found.setdefault(cell.field, []).append(cell.value)
+    return {field: 1 - sum(map(distinct, lists)) / sum(map(len, lists)) for field, lists in found.items()}

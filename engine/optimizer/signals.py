@@ -97,7 +97,12 @@ def unrepeated(rows: Sequence[OutputRow]) -> float | None:
     lists = [items for row in rows for cell in row.cells for items in _lists(cell.value)]
     groups = [*lists, [row.values for row in rows if row.cells]]
     total = sum(len(group) for group in groups)
-    return sum(len({_key(item) for item in group}) for group in groups) / total if total else None
+    return sum(map(distinct, groups)) / total if total else None
+
+
+def distinct(items: Sequence[Any]) -> int:
+    """Count the items that do not repeat one before, but for case, white space and punctuation."""
+    return len({_key(item) for item in items})
 
 
 def _agreement(left: Sequence[OutputRow], right: Sequence[OutputRow]) -> float:

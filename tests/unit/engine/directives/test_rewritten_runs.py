@@ -156,6 +156,19 @@ def test_items_that_stand_nowhere_in_the_text_are_left_out(tmp_path):
     assert rows["b.txt"]["officers"] == []
 
 
+def test_items_that_a_list_says_again_are_left_out(tmp_path):
+    said = ["Varrick", "Tullock", "varrick", "Tullock  ", "Var rick"]
+    _, rows = run_rewritten(tmp_path, FIND, "distinct_items", lambda request: {"officers": said})
+    assert rows["a.txt"]["officers"] == ["Varrick", "Tullock", "Var rick"]
+
+
+def test_lists_that_say_nothing_again_are_left_alone(tmp_path):
+    loaded = pipeline(write_texts(tmp_path / "records", TEXTS), FIND)
+    one, place = directive("distinct_items"), Place("all", 0)
+    assert isinstance(one.matches(loaded.plan, place, Facts(repeats={"officers": 0.0})), Blocked)
+    assert not isinstance(one.matches(loaded.plan, place, Facts(repeats={"officers": 0.1})), Blocked)
+
+
 def test_a_kind_is_held_to_the_listed_ones_and_a_copied_text_to_sentences(tmp_path):
     kinds = "1. Force: hit\\n2. Lie: lied\\n3. Theft: stole\\n4. Sleep: slept"
     schema = 'acts: "list[{act_type: string, quote: string}]"'

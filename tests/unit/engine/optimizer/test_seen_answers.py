@@ -6,7 +6,7 @@ from plan_outputs import the_plan
 
 from engine.directives.base import AnswersSeen
 from engine.optimizer.outputs import OutputCell, OutputRow, PlanOutput
-from engine.optimizer.seen_answers import seen_answers
+from engine.optimizer.seen_answers import seen_answers, seen_repeats
 
 
 def test_texts_are_looked_up_as_whole_words_in_what_they_were_made_of():
@@ -22,3 +22,13 @@ def test_texts_are_looked_up_as_whole_words_in_what_they_were_made_of():
 def test_of_no_answer_nothing_is_known():
     assert seen_answers(None) == {}
     assert seen_answers(PlanOutput(plan=the_plan(), inputs={}, rows=())) == {}
+
+
+def test_the_share_of_items_that_say_one_before_again_is_that_of_all_lists_of_a_field():
+    first = [{"id": "1", "told": "Good fun."}, {"id": "1", "told": "good fun"}, {"id": "2", "told": "Good fun."}]
+    cells = [
+        (OutputCell(field="found", value=value), OutputCell(field="name", value="x")) for value in (first, ["a"], [])
+    ]
+    rows = tuple(OutputRow(id=str(n), cells=pair, sources=(str(n),)) for n, pair in enumerate(cells))
+    assert seen_repeats(PlanOutput(plan=the_plan(), inputs={}, rows=rows)) == {"found": 0.25}
+    assert seen_repeats(None) == {}

@@ -1,0 +1,101 @@
+"""Keep, of items that a list says twice, the first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place, step_of
+from engine.directives.fitting import row_node
+from engine.directives.proposals import a_list, an_object, one_of
+from engine.directives.splicing import free_name, spliced
+from engine.language.computation import Computation
+from engine.language.schema import ListOf, Quote, Record, Scalar, Text, Type
+from engine.language.template_text import field_expression
+from engine.operators.compute import Compute
+from engine.plan.frozen import FrozenMap
+from engine.plan.plan import Plan
+
+
+@dataclass(frozen=True, kw_only=True)
+class DistinctParams(Params):
+    """The lists of which each item is to be there once."""
+
+    fields: tuple[str, ...]
+
+
+class DistinctItems(Directive[DistinctParams]):
+    """Map => Map -> Compute: an item that a list has already, but for case and white space, is left out, by code.
+
+    A small model that was asked for many items says the same ones again when it knows no more. Lists of numbers are
+    left alone: two payments may be alike.
+
+    before: report: find
+    after:  report: find -> find_distinct
+    """
+
+    name: ClassVar[str] = "distinct_items"
+    purpose: ClassVar[str] = "leaves out items that a list says again, by code"
+    needs: ClassVar[frozenset[str]] = frozenset({"map"})
+    is_settled: ClassVar[bool] = True
+    params_type = DistinctParams
+
+    def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
+        match = Match.at(place)
+        node, lists = row_node(plan, match), _lists(plan, match)
+        if not lists:
+            return Blocked(f"{node.name} writes no list of texts or of records")
+        names = step_of(plan, place.step).operators
+        following = plan.operator(names[place.index + 1]) if place.index + 1 < len(names) else None
+        if isinstance(following, Compute) and set(lists) & set(following.fields):
+            return Blocked(f"{following.name} computes the lists of {node.name} already")
+        if not _repeating(plan, match, facts):
+            return Blocked(f"no list of {node.name} says an item twice")
+        return match
+
+    def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
+        """Return the JSON Schema of the parameters."""
+        lists = _lists(plan, match)
+        return an_object(fields=a_list(one_of(lists), 1, len(lists)))
+
+    def default_params(self, match: Match, plan: Plan, facts: Facts) -> DistinctParams:
+        """Take the lists in which items were seen twice, and those that were not seen."""
+        return DistinctParams(fields=tuple(_repeating(plan, match, facts)))
+
+    def complaints(self, match: Match, plan: Plan, params: DistinctParams, facts: Facts) -> Sequence[str]:
+        """Refuse fields that are no lists of the operator."""
+        lists = _lists(plan, match)
+        return [f"fields: {name!r} is none of {', '.join(lists)}." for name in params.fields if name not in lists]
+
+    def apply(self, plan: Plan, match: Match, params: DistinctParams) -> Plan:
+        """Return the plan that leaves repeated items out."""
+        [node] = match.nodes(plan)
+        keeping = Compute(
+            name=free_name(plan, f"{node.name}_distinct"),
+            fields=FrozenMap({name: Computation(_distinct(name)) for name in params.fields}),
+            basis=False,
+        )
+        return spliced(plan, match, [node, keeping])
+
+
+def _distinct(field: str) -> str:
+    """Write the expression that keeps the first of items that are alike."""
+    items = field_expression(field)
+    told = f"[' '.join(str(item).casefold().split()) for item in {items}]"
+    return f"[item for told in [{told}] for at, item in enumerate({items}) if told[at] not in told[:at]]"
+
+
+def _lists(plan: Plan, match: Match) -> list[str]:
+    """Return the lists of texts or records that the operator writes."""
+    node = row_node(plan, match)
+    fields = node.schema.fields if node.schema else ()
+    return [f.name for f in fields if _holds_things(f.type) and f.name not in node.drop_keys]
+
+
+def _holds_things(kind: Type) -> bool:
+    return isinstance(kind, ListOf) and (kind.item == Scalar("string") or isinstance(kind.item, Text | Quote | Record))
+
+
+def _repeating(plan: Plan, match: Match, facts: Facts) -> list[str]:
+    return [name for name in _lists(plan, match) if facts.repeats.get(name, 1.0) > 0]
