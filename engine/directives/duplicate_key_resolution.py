@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal, cast
 
 from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place, step_of
 from engine.directives.fields import fields_before, type_of_field
+from engine.directives.person_fields import holds_persons
 from engine.directives.prompt_checks import ProposedPrompt
 from engine.directives.proposals import a_flag, a_list, a_prompt, an_object, one_of
 from engine.directives.splicing import free_name, spliced
@@ -24,8 +25,6 @@ from engine.plan.plan import Plan
 Canonical = Literal["most_common", "longest"]
 
 _PAIR = ("input1", "input2")
-_PERSONS = ("officer", "person", "name", "witness", "author", "suspect", "employee", "defendant", "plaintiff")
-"""What a field is called that holds names of persons; part of the name is enough."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,7 +139,7 @@ def _reduce(plan: Plan, match: Match) -> Reduce:
 
 def _default(key: str) -> KeyResolution:
     first, second = (field_place(key, side) for side in _PAIR)
-    persons = any(word in key.casefold() for word in _PERSONS)
+    persons = holds_persons(key)
     return KeyResolution(
         key=key,
         comparison_prompt=worded("compare_keys", key=key.replace("_", " "), first=first, second=second),

@@ -28,6 +28,7 @@ from engine.directives.pre_aggregation import PreAggregation
 from engine.directives.pre_joining import PreJoining
 from engine.directives.reduce_to_code import ReduceToCode
 from engine.directives.second_reading import SecondReading
+from engine.directives.sharper_comparisons import SharperComparisons
 from engine.directives.switch_model import SwitchModel
 from engine.directives.top_k_chunks import TopKChunks
 from engine.directives.verified_items import VerifiedItems
@@ -56,6 +57,7 @@ DIRECTIVES: tuple[AnyDirective, ...] = (
     KindByKind(),
     LocatedItems(),
     DistinctItems(),
+    SharperComparisons(),
     ReduceToCode(),
     DeterministicCompression(),
     HeadTail(),

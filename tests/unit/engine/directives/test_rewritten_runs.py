@@ -31,14 +31,19 @@ KEEP = """\
 """
 
 
-def run_rewritten(folder, operations, name, answer, context_tokens=40, backend=ScriptedBackend):
+def rewritten_rows(folder, operations, name, answer, context_tokens=40, backend=ScriptedBackend, at=0):
     loaded = pipeline(write_texts(folder / "records", TEXTS), operations)
     plan, one, facts = loaded.plan, directive(name), Facts(context_tokens=context_tokens)
-    match = one.matches(plan, Place("all", 0), facts)
+    match = one.matches(plan, Place("all", at), facts)
     after = one.apply(plan, match, one.default_params(match, plan, facts))
     desk = Bench(folder, backend=backend(answer))
     result = asyncio.run(desk.run(type(loaded)(after, directory=loaded.directory)))
-    return desk, {values["filename"]: values for values in desk.values(result)}
+    return desk, desk.values(result)
+
+
+def run_rewritten(*given, **named):
+    desk, rows = rewritten_rows(*given, **named)
+    return desk, {values["filename"]: values for values in rows}
 
 
 def named_in(text):
@@ -167,6 +172,23 @@ def test_lists_that_say_nothing_again_are_left_alone(tmp_path):
     one, place = directive("distinct_items"), Place("all", 0)
     assert isinstance(one.matches(loaded.plan, place, Facts(repeats={"officers": 0.0})), Blocked)
     assert not isinstance(one.matches(loaded.plan, place, Facts(repeats={"officers": 0.1})), Blocked)
+
+
+SAME = """\
+  - {name: one_each, type: unnest, unnest_key: officers}
+  - {name: same, type: resolve, output: {schema: {officers: string}},
+     comparison_prompt: "{{ input1.officers }}|{{ input2.officers }}. Same?"}
+"""
+
+
+def test_rules_keep_persons_apart_whom_a_model_would_join(tmp_path):
+    def answer(request):
+        if request.purpose.task != "compare":
+            return {"officers": ["Sgt. D. Varrick", "Varrick, Desmond", "Ann Tullock", "Ashgrove, Leo"]}
+        return True  # of every pair
+
+    _, rows = rewritten_rows(tmp_path, FIND + SAME, "sharper_comparisons", answer, at=2)
+    assert {row["officers"] for row in rows} == {"Varrick, Desmond", "Ann Tullock", "Ashgrove, Leo"}
 
 
 def test_a_kind_is_held_to_the_listed_ones_and_a_copied_text_to_sentences(tmp_path):
