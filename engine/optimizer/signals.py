@@ -93,9 +93,16 @@ def agreement(left: PlanOutput, right: PlanOutput) -> float | None:
 
 
 def unrepeated(rows: Sequence[OutputRow]) -> float | None:
-    """Return the share of rows, and of the items of their lists, that do not repeat one before; None without any."""
-    lists = [items for row in rows for cell in row.cells for items in _lists(cell.value)]
-    groups = [*lists, [row.values for row in rows if row.cells]]
+    """Return the share of rows, and of the items of their lists, that do not repeat one before; None without any.
+
+    Rows that were made of other sample rows repeat nothing: two records may name one officer.
+    """
+    groups = [items for row in rows for cell in row.cells for items in _lists(cell.value)]
+    of_one: dict[tuple[RowId, ...], list[Any]] = {}
+    for row in rows:
+        if row.cells:
+            of_one.setdefault(row.sources, []).append(row.values)
+    groups += of_one.values()
     total = sum(len(group) for group in groups)
     return sum(map(distinct, groups)) / total if total else None
 

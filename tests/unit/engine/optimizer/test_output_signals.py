@@ -47,6 +47,12 @@ def test_what_cannot_be_said_is_left_out_and_the_rest_has_its_weight():
     assert joined_signals({}) is None
 
 
+def test_what_two_documents_say_alike_is_no_repetition_and_what_one_says_twice_is():
+    two = [("a", [cell("officer", "Roe", 1.0)]), ("b", [cell("officer", "Roe", 1.0)])]
+    assert unrepeated(output_of(TEXTS, two).rows) == 1.0
+    assert unrepeated(output_of(TEXTS, [*two, two[0]]).rows) == pytest.approx(2 / 3)
+
+
 def test_rows_of_nothing_give_no_signal():
     assert signals(output_of(TEXTS, []).rows) == {}
     assert unrepeated(()) is None
