@@ -13,8 +13,9 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from engine.directives.base import Place, step_of
+from engine.directives.base import Place, node_at, step_of
 from engine.directives.registry import matching
+from engine.operators.blocking import ComparingNode
 from engine.optimizer.budget import Budget, OutOfTime
 from engine.optimizer.candidates import Candidate, Contest, Entry, Region
 from engine.optimizer.evaluating import CHARACTERS_PER_TOKEN, Evaluation
@@ -32,8 +33,11 @@ from engine.rows import Row
 DEPTH = 2
 """New operators of the user's rewritten ones are optimised, and those of the rewrites of these, and no further."""
 
-MOST_SHARES = 3
+LEAST_SHARE = 1 / 3
 """An operator gets this part of the time that is left at least: in a thin slice of it no plan could even be rated."""
+
+COMPARING_WEIGHT = 1 / 3
+"""What an operator that compares pairs weighs when the time is shared out: its prompts are short."""
 
 INSIDE_SHARE = 0.2
 """Of the time that is left for rating, what the new operators of a candidate may take."""
@@ -80,8 +84,7 @@ class Search:
     async def _step(self, name: str, budget: Budget) -> None:
         index = 0
         while index < len(step_of(self.best.plan, name).operators):
-            left = self._places_left(Place(name, index))
-            share = budget.share(budget.left / min(MOST_SHARES, max(1, left)))
+            share = budget.share(budget.left * self._share(Place(name, index)))
             behind = len(step_of(self.best.plan, name).operators) - index - 1
             self.best = await self._place(self.best, Place(name, index), 0, frozenset(), share)
             budget.check()
@@ -91,16 +94,21 @@ class Search:
     def parts(self) -> int:
         """Count the operators of the user's plan that some directive rewrites."""
         first = self.best.plan.steps[0]
-        return self._places_left(Place(first.name, 0))
+        return len(self._places_left(Place(first.name, 0)))
 
-    def _places_left(self, place: Place) -> int:
-        """Count the operators from a place on that some directive rewrites."""
+    def _share(self, place: Place) -> float:
+        """Return the part of the time that is left which a place gets, 0 to 1."""
+        weights = [_weight(node) for node in self._places_left(place)]
+        return max(_weight(node_at(self.best.plan, place)) / sum(weights), LEAST_SHARE) if weights else 1.0
+
+    def _places_left(self, place: Place) -> list[Node]:
+        """Return the operators from a place on that some directive rewrites."""
         plan = self.best.plan
         steps = [step.name for step in plan.steps]
         late = steps[steps.index(place.step) :]
         all = [Place(name, i) for name in late for i in range(len(step_of(plan, name).operators))]
         ahead = [one for one in all if one.step != place.step or one.index >= place.index]
-        return sum(bool(matching(plan, one, self.evaluation.facts)) for one in ahead)
+        return [node_at(plan, one) for one in ahead if matching(plan, one, self.evaluation.facts)]
 
     async def _place(self, own: Candidate, place: Place, depth: int, seen: frozenset[str], budget: Budget) -> Candidate:
         """Optimise the run of operators that ends at a place (algorithm 2); return the plan that is best."""
@@ -157,6 +165,8 @@ class Search:
         most = self.evaluation.sample.most()
         count = min(most, enlarged(self.rows, kept))
         counts = tuple(dict.fromkeys(min(most, -(-one * count // self.rows)) for one in rungs(self.rows)))
+        if _compares(plan, region):
+            return counts[-1:], before.rows
         if len(counts) > SHORT_CLIMB and _groups(plan, region):
             counts = counts[-SHORT_CLIMB:]
         while counts[0] > 1 and self._reading_seconds(counts[0]) > budget.left * FIRST_SHARE:
@@ -244,6 +254,17 @@ def _place_of(plan: Plan, operator: str) -> Place | None:
 def _groups(plan: Plan, region: Region) -> bool:
     """Say whether a run puts rows together: a few rows have nothing in common, and say nothing about that."""
     return any(not plan.operator(name).traits().row_local for name in region.operators(plan))
+
+
+def _compares(plan: Plan, region: Region) -> bool:
+    """Say whether all that is asked of a run is which values are the same: of a few rows hardly any are."""
+    nodes = [plan.operator(name) for name in region.operators(plan)]
+    asking = [node for node in nodes if node.traits().calls_model]
+    return bool(asking) and all(isinstance(node, ComparingNode) for node in asking)
+
+
+def _weight(node: Node) -> float:
+    return COMPARING_WEIGHT if isinstance(node, ComparingNode) else 1.0
 
 
 def _is_selective(plan: Plan, name: str) -> bool:

@@ -9,6 +9,7 @@ import pytest
 from scripted_build import FunctionJudge, Site, Toy, saying, toys
 from scripted_run import pipeline, prompt_of, write_jsonl, write_texts
 
+from engine.directives.base import Place
 from engine.errors import UsageError
 from engine.optimizer.events import (
     BuildFinished,
@@ -230,6 +231,34 @@ def test_of_rows_that_take_long_to_read_plans_are_tried_on_fewer_first(site, tmp
         site.build(pipeline(records, FIND), minutes=2, depth=0)
     # A row has 1,000 tokens, which take 10 s at 100 tokens a second; a tenth of 120 s is enough for one.
     assert list(dict.fromkeys(e.rows for e in site.of(CandidateRated))) == [1, 4, 8]
+
+
+SAME = """\
+  - {name: same, type: resolve, blocking_threshold: -1, output: {schema: {found: string}},
+     comparison_prompt: "{{ input1.found }}|{{ input2.found }}"}
+"""
+
+
+def names_and_yes(request):
+    """Find another name in each record; all are the same."""
+    return True if request.purpose.task == "compare" else {"found": prompt_of(request).split()[-1]}
+
+
+def test_what_is_the_same_is_compared_in_all_rows_of_the_sample_at_once(site, records, monkeypatch):
+    site.answer = names_and_yes
+    odds = Toy("odds", "same", lambda nodes: [replace(nodes[-1], blocking_threshold=0.99)])
+    with toys(monkeypatch, odds):
+        site.build(pipeline(records, FIND + SAME))
+    assert {e.rows for e in site.of(CandidateRated)} == {8}
+
+
+def test_comparing_pairs_gets_less_of_the_time_than_reading_texts(site, records, monkeypatch):
+    site.answer = names_and_yes
+    odds = Toy("odds", "same", lambda nodes: [replace(nodes[-1], blocking_threshold=0.99)])
+    with toys(monkeypatch, better("one", "good"), odds):
+        result = site.build(pipeline(records, FIND + SAME))
+        shares = [result.search._share(Place("all", index)) for index in (0, 1)]
+    assert shares == pytest.approx([0.75, 1.0])  # 1 of 1 + 1/3, then all that is left
 
 
 def test_a_rewrite_that_cannot_be_made_is_told_and_the_others_go_on(site, records, monkeypatch):
