@@ -99,7 +99,6 @@ def test_an_edited_prompt_recomputes_from_its_operator_on(bench, folder) -> None
     ("old", "new"),
     [
         ("settings: {seed: 0}", "settings: {seed: 1}"),
-        ("settings: {seed: 0}", "settings: {temperature: 0.5}"),
         ("settings: {seed: 0}", "system_prompt: {persona: a clerk}"),
     ],
 )
@@ -109,6 +108,15 @@ def test_settings_that_decide_replies_recompute_all(bench, folder, old, new) -> 
     first = asked(desk)
     desk.run_again(pipeline(folder, OPERATIONS, more=new))
     assert asked(desk) == first
+
+
+def test_a_temperature_recomputes_all_but_comparisons_which_are_greedy_in_any_case(bench, folder) -> None:
+    desk = bench(answer)
+    desk.run_again(pipeline(folder, OPERATIONS, more="settings: {seed: 0}"))
+    first = asked(desk)
+    desk.run_again(pipeline(folder, OPERATIONS, more="settings: {temperature: 0.5}"))
+    assert first["same"] == 1
+    assert asked(desk) == first - Counter({"same": 1})
 
 
 def test_another_model_is_another_cache(bench, folder) -> None:
