@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place, step_of
-from engine.directives.fitting import row_node
+from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
+from engine.directives.fitting import computed_next, row_node
 from engine.directives.proposals import a_list, an_object, one_of
 from engine.directives.splicing import free_name, spliced
 from engine.language.computation import Computation
@@ -46,10 +46,8 @@ class DistinctItems(Directive[DistinctParams]):
         node, lists = row_node(plan, match), _lists(plan, match)
         if not lists:
             return Blocked(f"{node.name} writes no list of texts or of records")
-        names = step_of(plan, place.step).operators
-        following = plan.operator(names[place.index + 1]) if place.index + 1 < len(names) else None
-        if isinstance(following, Compute) and set(lists) & set(following.fields):
-            return Blocked(f"{following.name} computes the lists of {node.name} already")
+        if reason := computed_next(plan, place, lists):
+            return Blocked(reason)
         if not _repeating(plan, match, facts):
             return Blocked(f"no list of {node.name} says an item twice")
         return match

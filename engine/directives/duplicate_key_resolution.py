@@ -87,7 +87,8 @@ class DuplicateKeyResolution(Directive[ResolutionParams]):
 
     def default_params(self, match: Match, plan: Plan, facts: Facts) -> ResolutionParams:
         """Resolve every key that may be, names of persons by the rule for them."""
-        return ResolutionParams(keys=tuple(_default(key) for key in _keys(plan, match)))
+        node = _reduce(plan, match)
+        return ResolutionParams(keys=tuple(_default(node, key) for key in _keys(plan, match)))
 
     def variants(self, match: Match, plan: Plan, facts: Facts) -> Sequence[ResolutionParams]:
         """Ask of keys that are no names whether both are of one kind, too, and go by the odds first.
@@ -137,9 +138,9 @@ def _reduce(plan: Plan, match: Match) -> Reduce:
     return cast("Reduce", match.nodes(plan)[-1])
 
 
-def _default(key: str) -> KeyResolution:
+def _default(node: Reduce, key: str) -> KeyResolution:
     first, second = (field_place(key, side) for side in _PAIR)
-    persons = holds_persons(key)
+    persons = holds_persons(key, [node.prompt])
     return KeyResolution(
         key=key,
         comparison_prompt=worded("compare_keys", key=key.replace("_", " "), first=first, second=second),

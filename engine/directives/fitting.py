@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import MISSING, fields
 
-from engine.directives.base import Facts, Match, Place
+from engine.directives.base import Facts, Match, Place, step_of
 from engine.directives.fields import type_of_field
 from engine.language.schema import Quote, Scalar, Text
+from engine.operators.compute import Compute
 from engine.operators.filter import Filter
 from engine.operators.gather import Gather
 from engine.operators.map import Map
@@ -69,6 +70,15 @@ def quoted_field(plan: Plan, shown: str) -> str:
 def _may_be_text(plan: Plan, place: Place, name: str) -> bool:
     kind = type_of_field(plan, place, name)
     return kind is None or isinstance(kind, Text | Quote) or kind == Scalar("string")
+
+
+def computed_next(plan: Plan, place: Place, names: Collection[str]) -> str:
+    """Say that the operator behind computes one of some fields anew."""
+    operators = step_of(plan, place.step).operators[place.index :]
+    following = plan.operator(operators[1]) if len(operators) > 1 else None
+    if isinstance(following, Compute) and not following.fields.keys().isdisjoint(names):
+        return f"{following.name} computes the lists of {operators[0]} already"
+    return ""
 
 
 def row_node(plan: Plan, match: Match) -> Map | Filter:

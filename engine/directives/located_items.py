@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from engine.directives.answer_paths import AnswerPath, answer_paths, is_kind, verbatim
-from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place, step_of
-from engine.directives.fitting import long_texts, row_node, unreadable_prompt
+from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
+from engine.directives.fitting import computed_next, long_texts, row_node, unreadable_prompt
 from engine.directives.proposals import a_list, an_object, one_of
 from engine.directives.splicing import free_name, spliced
 from engine.language.computation import Computation
@@ -54,10 +54,8 @@ class LocatedItems(Directive[LocatedParams]):
             return Blocked(f"the prompt of {node.name} shows no text to look items up in")
         if not _paths(plan, match):
             return Blocked(f"{node.name} writes no list of texts, or of records with texts")
-        names = step_of(plan, place.step).operators
-        following = plan.operator(names[place.index + 1]) if place.index + 1 < len(names) else None
-        if isinstance(following, Compute) and {p.field for p in _paths(plan, match)} & set(following.fields):
-            return Blocked(f"{following.name} computes the lists of {node.name} already")
+        if reason := computed_next(plan, place, [path.field for path in _paths(plan, match)]):
+            return Blocked(reason)
         if facts.answers and not _copied(plan, match, facts):
             return Blocked(f"no field of the lists of {node.name} is copied from the text, or all are found there")
         return match

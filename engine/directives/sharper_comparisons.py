@@ -91,4 +91,5 @@ def _comparing(plan: Plan, match: Match) -> ComparingNode:
 
 
 def _are_persons(node: ComparingNode) -> bool:
-    return isinstance(node, Resolve) and all(map(holds_persons, node.fields))
+    prompts = (node.comparison_prompt, node.resolution_prompt) if isinstance(node, Resolve) else ()
+    return isinstance(node, Resolve) and all(holds_persons(field, prompts) for field in node.fields)
