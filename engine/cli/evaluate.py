@@ -104,7 +104,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 - one parameter per option
             options=options,
             side_by_side=side_by_side,
             judge=judge,
-            build=BuildOrder(found.with_name(f"{found.stem}-build.yaml"), minutes or MINUTES) if build else None,
+            build=_build_order(found, minutes) if build else None,
         ),
         new_models,
     )
@@ -124,6 +124,10 @@ def _check_build(*, build: bool, minutes: float | None, optimised: Path | None) 
         raise UsageError("--build makes the pipeline that --optimised names", advice="Give one of them.")
     if minutes is not None and not build:
         raise UsageError("--minutes is the time of --build", advice="Give --build too, or neither.")
+
+
+def _build_order(figures: Path, minutes: float | None) -> BuildOrder:
+    return BuildOrder(figures.with_name(f"{figures.stem}-build.yaml"), MINUTES if minutes is None else minutes)
 
 
 def _is_sample_case(what: str) -> bool:

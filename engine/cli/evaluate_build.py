@@ -13,6 +13,7 @@ from engine.evaluation.task import Task
 from engine.evaluation.tried import Tried, tried_plans
 from engine.executor.run import RunOptions
 from engine.executor.translation import open_case
+from engine.optimizer.build_options import check_minutes
 from engine.optimizer.local_agents import agents_over
 from engine.worker.builds import BuildJob, make_ready_build, run_build
 from engine.worker.jobs import NewModels
@@ -25,6 +26,9 @@ class BuildOrder:
     out: Path
     minutes: float
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_minutes(self.minutes)
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,12 @@ class BuildOptions:
     depth: int = DEPTH
 
     def __post_init__(self) -> None:
-        if self.minutes <= 0:
-            raise UsageError(f"--minutes {self.minutes:g}: a build needs time", advice="Give more than 0 minutes.")
+        check_minutes(self.minutes)
         if self.rows < 1:
             raise UsageError(f"--sample {self.rows}: a sample has rows", advice=f"Give {LEAST_ROWS} or more.")
+
+
+def check_minutes(minutes: float) -> None:
+    """Raise UsageError where a build would have no time; `nan` is no time either."""
+    if not minutes > 0:
+        raise UsageError(f"--minutes {minutes:g}: a build needs time", advice="Give more than 0 minutes.")

@@ -90,6 +90,7 @@ def test_events_are_written_as_lines(builds):
         (("--report", "report.pdf"), "wrong suffix"),
         (("--policy", "cheapest"), "no policy"),
         (("--minutes", "0"), "needs time"),
+        (("--minutes", "nan"), "needs time"),
         (("--validator", "none.yaml"), "cannot be read"),
     ],
 )

@@ -124,6 +124,13 @@ def test_options_that_say_two_things_are_refused(redwell: Any, data: Path, given
     assert redwell("eval", "contracts", "--data", data, *given).exit_code == 2
 
 
+@pytest.mark.parametrize("minutes", ["0", "-1", "nan"])
+def test_a_build_without_time_is_refused_before_anything_is_read(redwell: Any, data: Path, minutes: str) -> None:
+    result = redwell("eval", "contracts", "--data", data, "--build", f"--minutes={minutes}")
+    assert result.exit_code == 2
+    assert f"--minutes {minutes}: a build needs time" in result.stderr
+
+
 def test_a_case_file_belongs_to_a_sample_case(redwell: Any, data: Path) -> None:
     result = redwell("eval", "contracts", "--case", "a.redwell")
     assert result.exit_code == 2
