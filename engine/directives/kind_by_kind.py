@@ -144,7 +144,7 @@ class KindByKind(Directive[KindParams]):
             Filter(
                 name=names.keep,
                 model=node.model,
-                prompt=Template(_again(node, names, params)),
+                prompt=Template(_again(node, names, params, _source(plan, match))),
                 schema=Schema((Field(names.holds, Scalar("boolean")),)),
             )
         ]
@@ -157,7 +157,7 @@ def _asking(plan: Plan, match: Match, params: KindParams) -> tuple[ParallelMap, 
     assert node.prompt is not None and node.schema is not None  # _match
     kinds = named_kinds(node.prompt.text)
     schema = node.schema
-    source = quoted_field(plan, long_texts(plan, match.place, node, Facts())[0])
+    source = _source(plan, match)
     for key in params.sentences:
         schema = with_type(schema, AnswerPath(params.field, key, is_listed=True), Quote(source))
     fields, prompts = [], []
@@ -195,8 +195,12 @@ def _short(field: Field, kinds: int) -> Field:
     return replace(field, type=replace(field.type, most=most, least=0))
 
 
-def _again(node: Map, names: ItemNames, params: KindParams) -> str:
-    """Write the prompt of the look at one item: its texts, and what the user's prompt says of its kind."""
+def _source(plan: Plan, match: Match) -> str:
+    return quoted_field(plan, long_texts(plan, match.place, _map(plan, match), Facts())[0])
+
+
+def _again(node: Map, names: ItemNames, params: KindParams, source: str) -> str:
+    """Write the prompt of the look at one item: its texts where they stand, and what the prompt says of its kind."""
     assert node.prompt is not None  # _match
     item = field_expression(names.candidate)
     said = ",\n".join(
@@ -205,6 +209,9 @@ def _again(node: Map, names: ItemNames, params: KindParams) -> str:
     )
     return worded(
         "kind_again",
+        surroundings="\n".join(
+            f"{{{{ {field_expression(source)} | around({item}[{path.key!r}]) }}}}" for path in _texts(node)
+        ),
         place="\n".join(f"{{{{ {item}[{path.key!r}] }}}}" for path in _texts(node)),
         entry=f"{{{{ {{\n{said}\n}}[{item}[{params.kind!r}]] }}}}",
     )

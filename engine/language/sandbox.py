@@ -6,8 +6,11 @@ the bounds here keep them from filling memory or never ending.
 
 from __future__ import annotations
 
+import bisect
 import functools
+import itertools
 import json
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
@@ -78,21 +81,33 @@ def is_person(value: Any) -> bool:
     return isinstance(value, str) and parse_name(value) is not None
 
 
-def around(text: Any, sentence: Any, sentences_each_side: int = 1) -> str:
-    """Return a sentence of a text with its neighbours, a space between; the filter of that name in templates.
+def around(text: Any, passage: Any, sentences_each_side: int = 1) -> str:
+    """Return the sentences of a text that a passage stands in, with their neighbours, a space between.
 
-    `text | around(quote)` or `text | around(quote, 2)`. The sentence alone when the text does not hold it as one;
-    nothing when the sentence is null.
+    The filter of that name in templates: `text | around(quote)` or `text | around(quote, 2)`. Case and white space do
+    not matter, words must be whole; of several places the first counts, a whole sentence before a part of one. The
+    passage alone when the text does not hold it; nothing when the passage is null.
     """
     if type(sentences_each_side) is not int or sentences_each_side < 0:
         raise ValueError(f"around() takes a whole number of sentences from 0 on, not {sentences_each_side!r}")
-    if not isinstance(sentence, str):
+    if not isinstance(passage, str):
         return ""
     texts = [s.text for s in sentences(str(text).split("\n"))]
-    if sentence not in texts:
-        return sentence
-    at = texts.index(sentence)
-    return " ".join(texts[max(0, at - sentences_each_side) : at + sentences_each_side + 1])
+    found = (texts.index(passage),) * 2 if passage in texts else _standing_in(texts, passage)
+    if found is None:
+        return passage
+    return " ".join(texts[max(0, found[0] - sentences_each_side) : found[1] + sentences_each_side + 1])
+
+
+def _standing_in(texts: Sequence[str], passage: str) -> tuple[int, int] | None:
+    """Return the first and last of the texts, read one after the other, that a passage stands in."""
+    told = " ".join(passage.casefold().split())
+    read = [" ".join(text.casefold().split()) + " " for text in texts]
+    place = re.search(rf"(?<!\w){re.escape(told)}(?!\w)", "".join(read)) if told else None
+    if place is None:
+        return None
+    ends = list(itertools.accumulate(map(len, read)))
+    return bisect.bisect_right(ends, place.start()), bisect.bisect_right(ends, place.end() - 1)
 
 
 class PromptEnvironment(ImmutableSandboxedEnvironment):

@@ -206,18 +206,21 @@ def test_a_kind_is_held_to_the_listed_ones_and_a_copied_text_to_sentences(tmp_pa
     assert rows["a.txt"]["acts"] == [{"act_type": "Lie", "quote": "Varrick struck the man."}]
 
 
-def test_each_kind_is_asked_for_by_itself_and_each_find_looked_at_alone(tmp_path):
+def test_each_kind_is_asked_for_by_itself_and_each_find_looked_at_where_it_stands(tmp_path):
     kinds = "1. Force: hit\\n2. Lie: lied\\n3. Theft: stole\\n4. Sleep: slept"
     schema = 'acts: "list[{act_type: string, quote: string}, 8]"'
     prompt = f"{{{{ input.text }}}}\\n\\nWhich acts:\\n{kinds}"
     operations = f'  - {{name: find, type: map, prompt: "{prompt}", output: {{schema: {{{schema}}}}}}}\n'
     looked_at = []
 
+    def taken_of(shown):
+        return shown.split("took these words of it:")[1]
+
     def answer(request):
         shown = prompt_of(request)
         if "acts_holds" in request.schema["properties"]:
             looked_at.append(shown)
-            return {"acts_holds": "struck" in shown and "Force: hit" in shown}
+            return {"acts_holds": "struck" in taken_of(shown) and "Force: hit" in shown}
         [(field, kind)] = request.schema["properties"].items()
         item = kind["items"]["properties"]
         [name] = [item["act_type"].get("const") or item["act_type"]["enum"][0]]
@@ -229,7 +232,8 @@ def test_each_kind_is_asked_for_by_itself_and_each_find_looked_at_alone(tmp_path
     assert rows["b.txt"]["acts"] == []
     assert set(rows["b.txt"]) == {"filename", "path", "text", "pages", "kind", "acts"}
     assert len(desk.calls) == 2 * (4 + 4)
-    assert all("watched" not in shown for shown in looked_at)  # of the text, only what was found
+    assert all("watched" not in taken_of(shown) for shown in looked_at)  # of the text, only what was found
+    assert any("watched" in shown for shown in looked_at)  # but for what stands around it
     assert sorted(shown.count(": ") for shown in looked_at) == [1] * 8  # of the kinds, only its own
 
 

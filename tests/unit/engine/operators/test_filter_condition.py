@@ -98,9 +98,17 @@ def test_is_person(text: str, expected: str) -> None:
         ("{{ input.text | around(input.quote, 0) }}", "He ran."),
         ("{{ input.text | around('She fell.') }}", "It began. She fell. He ran."),
         ("{{ input.text | around('Not there.') }}", "Not there."),
+        ("{{ input.text | around('HE  ran', 0) }}", "He ran."),
+        ("{{ input.text | around('rained', 1) }}", "He ran. It rained."),
+        ("{{ input.text | around('fell. He', 0) }}", "She fell. He ran."),
+        ("{{ input.text | around('she fell. he ran.', 0) }}", "She fell. He ran."),
+        ("{{ input.text | around('ran. It rained.', 1) }}", "She fell. He ran. It rained."),
+        ("{{ input.text | around('a', 0) }}", "a"),
+        ("{{ input.text | around('', 0) }}", ""),
+        ("{{ input.text | around('[', 0) }}", "["),
     ],
 )
-def test_around_gives_the_neighbours_of_a_sentence(template: str, expected: str) -> None:
+def test_around_gives_the_sentences_of_a_passage_with_neighbours(template: str, expected: str) -> None:
     row = {"text": "It began. She fell.\nHe ran. It rained.", "quote": "He ran."}
     assert Template.parse(template).render(input=row) == expected
 
