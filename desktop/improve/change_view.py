@@ -24,6 +24,7 @@ GROUNDS: Final = {
     "verbatim": "quotes that stand there word for word",
     "filled": "cells that hold something",
     "unrepeated": "items not said twice",
+    "counted": "items that are there, of as many as you ask for",
     "completed": "documents that did not fail",
     "precision": "right of what was found",
     "recall": "found of what is right",

@@ -19,7 +19,9 @@ LOWEST, HIGHEST = 1.0, 4.0
 RADIUS: Final = 6.0
 REACH: Final = 14.0
 """Pixels from a point within which a click means it."""
-_TICKS: Final = 4
+MOST_TICKS: Final = 4
+STEPS: Final = (1.0, 2.0, 5.0, 10.0, 15.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0)
+"""Seconds between marks of the axis: `duration_text` writes their multiples without rounding two to the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +149,10 @@ class Scatter(QWidget):
         return QRectF(LEFT, TOP, self.width() - LEFT - RIGHT, self.height() - TOP - BOTTOM)
 
     def _most_seconds(self) -> float:
-        return round_up(max((point.seconds for point in self.points), default=60.0) * 1.05)
+        return self._ticks()[-1]
+
+    def _ticks(self) -> list[float]:
+        return ticks_up_to(max((point.seconds for point in self.points), default=60.0) * 1.05)
 
     def _near(self, where: QPointF) -> PlanPoint | None:
         def distance(point: PlanPoint) -> float:
@@ -168,15 +173,14 @@ class Scatter(QWidget):
             painter.drawLine(QPointF(field.left(), y), QPointF(field.right(), y))
             painter.setPen(faint)
             painter.drawText(QRectF(0, y - 9, LEFT - 8, 18), Qt.AlignmentFlag.AlignRight, str(score))
-        most = self._most_seconds()
-        for tick in range(_TICKS + 1):
-            x = field.left() + tick / _TICKS * field.width()
-            side = Qt.AlignmentFlag.AlignHCenter if tick else Qt.AlignmentFlag.AlignLeft
-            text = duration_text(most * tick / _TICKS) if tick else "0"
-            where = QRectF(x - (50 if tick else 0), field.bottom() + 4, 100, 18)
-            if tick == _TICKS:
+        painter.drawText(QRectF(field.left(), field.bottom() + 4, 100, 18), Qt.AlignmentFlag.AlignLeft, "0")
+        ticks = self._ticks()
+        for tick in ticks:
+            x = field.left() + tick / ticks[-1] * field.width()
+            where, side = QRectF(x - 50, field.bottom() + 4, 100, 18), Qt.AlignmentFlag.AlignHCenter
+            if tick == ticks[-1]:
                 where, side = QRectF(x - 100 + RIGHT - 2, field.bottom() + 4, 100, 18), Qt.AlignmentFlag.AlignRight
-            painter.drawText(where, side, text)
+            painter.drawText(where, side, duration_text(tick))
         painter.drawText(
             QRectF(field.left(), field.bottom() + 22, field.width(), 18),
             Qt.AlignmentFlag.AlignHCenter,
@@ -224,8 +228,9 @@ class Scatter(QWidget):
         self.setAccessibleDescription(f"{current}. Others: {others}" if current else "No plan was rated yet")
 
 
-def round_up(seconds: float) -> float:
-    """Round a duration up to one that divides well: 1, 2, 4, 8 times a power of ten, of seconds, minutes or hours."""
-    unit = 3600.0 if seconds > 2 * 3600 else 60.0 if seconds > 120 else 1.0
-    size = 10.0 ** math.floor(math.log10(max(seconds, unit) / unit))
-    return next((unit * size * step for step in (1, 2, 4, 8) if unit * size * step >= seconds), unit * size * 10)
+def ticks_up_to(seconds: float) -> list[float]:
+    """Choose where an axis from 0 to so many seconds or more is marked: at most four marks, read as what they are."""
+    step = next((step for step in STEPS if seconds <= MOST_TICKS * step), STEPS[-1])
+    while seconds > MOST_TICKS * step:
+        step *= 2
+    return [step * number for number in range(1, max(1, math.ceil(seconds / step)) + 1)]

@@ -79,7 +79,8 @@ def build(  # noqa: PLR0913, PLR0917 - one parameter per option
     """Rewrite a pipeline until it reads better, on a sample of your own documents, without labels.
 
     Everything is kept in the case file, so the same command goes on after a stop; Ctrl-C keeps the best plan so far. A
-    plan that does not do better than your own is not chosen. Ends with 0, or as `redwell run` does.
+    plan that does not do better than your own is not chosen; a check of the identifiers that it lists may be added to
+    your own (docs/optimizer.md). Ends with 0, or as `redwell run` does.
     """
     job = BuildJob(
         pipeline=pipeline,

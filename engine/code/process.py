@@ -16,6 +16,7 @@ from engine.code.launch import code_command, code_environment, code_folder
 from engine.code.program import Program
 from engine.code.values import NotPlain, plain
 from engine.errors import EnvironmentMissing, ItemError, PipelineError
+from engine.finishing import to_the_end
 
 CALLS_PER_PROCESS = 1000
 LONGEST_ANSWER = 64 * 2**20
@@ -62,12 +63,12 @@ class CodeProcess:
         """
         starting = asyncio.ensure_future(_start_process())
         try:
-            process = await asyncio.shield(starting)
+            process = await to_the_end(starting)
         except asyncio.CancelledError:
             # Cut short, asyncio would leave a pipe open: what has begun to start is started, then ended.
-            child = cls(await starting, program)
+            child = cls(starting.result(), program)
             child._is_sound = False
-            await child.close()
+            await to_the_end(child.close())
             raise
         except OSError as error:
             raise EnvironmentMissing(f"no process for code can be started: {error.strerror}") from error
@@ -75,7 +76,7 @@ class CodeProcess:
         try:
             await child._load()
         except BaseException:
-            await child.close()
+            await to_the_end(child.close())
             raise
         return child
 

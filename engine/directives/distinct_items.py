@@ -69,18 +69,24 @@ class DistinctItems(Directive[DistinctParams]):
     def apply(self, plan: Plan, match: Match, params: DistinctParams) -> Plan:
         """Return the plan that leaves repeated items out."""
         [node] = match.nodes(plan)
+        records = _lists_of_records(plan, match)
         keeping = Compute(
             name=free_name(plan, f"{node.name}_distinct"),
-            fields=FrozenMap({name: Computation(_distinct(name)) for name in params.fields}),
+            fields=FrozenMap(
+                {name: Computation(_distinct(name, holds_records=name in records)) for name in params.fields}
+            ),
             basis=False,
         )
         return spliced(plan, match, [node, keeping])
 
 
-def _distinct(field: str) -> str:
-    """Write the expression that keeps the first of items that are alike."""
+def _distinct(field: str, *, holds_records: bool) -> str:
+    """Write the expression that keeps the first of items that are alike: records in all of their fields."""
     items = field_expression(field)
-    told = f"[' '.join(str(item).casefold().split()) for item in {items}]"
+    told = f"[' '.join(item.casefold().split()) for item in {items}]"
+    if holds_records:
+        part = "' '.join(part.casefold().split()) if isinstance(part, str) else part"
+        told = f"[[{part} for part in item.values()] for item in {items}]"
     return f"[item for told in [{told}] for at, item in enumerate({items}) if told[at] not in told[:at]]"
 
 
@@ -89,6 +95,12 @@ def _lists(plan: Plan, match: Match) -> list[str]:
     node = row_node(plan, match)
     fields = node.schema.fields if node.schema else ()
     return [f.name for f in fields if _holds_things(f.type) and f.name not in node.drop_keys]
+
+
+def _lists_of_records(plan: Plan, match: Match) -> frozenset[str]:
+    node = row_node(plan, match)
+    fields = node.schema.fields if node.schema else ()
+    return frozenset(f.name for f in fields if isinstance(f.type, ListOf) and isinstance(f.type.item, Record))
 
 
 def _holds_things(kind: Type) -> bool:

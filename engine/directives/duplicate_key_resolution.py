@@ -69,13 +69,13 @@ class DuplicateKeyResolution(Directive[ResolutionParams]):
             return Blocked(f"{node.name} makes one group of all rows")
         if not node.synthesize_resolve:
             return Blocked(f"{node.name} says synthesize_resolve: false")
-        if not _keys(plan, match):
+        if not _keys(plan, match, facts):
             return Blocked(f"the keys of {node.name} are numbers, choices or identifiers, or resolved already")
         return match
 
     def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
-        keys = _keys(plan, match)
+        keys = _keys(plan, match, facts)
         one = an_object(
             key=one_of(keys),
             comparison_prompt=a_prompt(),
@@ -88,7 +88,7 @@ class DuplicateKeyResolution(Directive[ResolutionParams]):
     def default_params(self, match: Match, plan: Plan, facts: Facts) -> ResolutionParams:
         """Resolve every key that may be, names of persons by the rule for them."""
         node = _reduce(plan, match)
-        return ResolutionParams(keys=tuple(_default(node, key) for key in _keys(plan, match)))
+        return ResolutionParams(keys=tuple(_default(node, key) for key in _keys(plan, match, facts)))
 
     def variants(self, match: Match, plan: Plan, facts: Facts) -> Sequence[ResolutionParams]:
         """Ask of keys that are no names whether both are of one kind, too, and go by the odds first.
@@ -118,7 +118,7 @@ class DuplicateKeyResolution(Directive[ResolutionParams]):
 
     def complaints(self, match: Match, plan: Plan, params: ResolutionParams, facts: Facts) -> Sequence[str]:
         """Refuse a key that is no key, or named twice, and a question that shows one side only."""
-        named, valid = [one.key for one in params.keys], _keys(plan, match)
+        named, valid = [one.key for one in params.keys], _keys(plan, match, facts)
         found = [f"keys: {key!r} is none of {', '.join(valid)}." for key in named if key not in valid]
         found += ["keys: name each key once."] if len(set(named)) < len(named) else []
         found += [] if named else ["keys: name at least one."]
@@ -169,12 +169,12 @@ def _resolving(plan: Plan, node: Reduce, one: KeyResolution) -> Resolve:
     )
 
 
-def _keys(plan: Plan, match: Match) -> list[str]:
+def _keys(plan: Plan, match: Match, facts: Facts) -> list[str]:
     """Return the keys that hold words which may be written in several ways."""
     node = _reduce(plan, match)
     index = match.stop - 1
     earlier = [plan.operator(name) for name in step_of(plan, match.step).operators[:index]]
-    settled = {"filename", "path"}
+    settled = {"filename", "path", *facts.identifiers}
     for other in earlier:
         match other:
             case Split():

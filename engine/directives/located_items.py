@@ -60,6 +60,10 @@ class LocatedItems(Directive[LocatedParams]):
             return Blocked(f"no field of the lists of {node.name} is copied from the text, or all are found there")
         return match
 
+    def paths(self, plan: Plan, match: Match) -> list[str]:
+        """Return the lists' fields that can be looked up."""
+        return [str(path) for path in _paths(plan, match)]
+
     def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
         paths = [str(path) for path in _copied(plan, match, facts) or _paths(plan, match)]
@@ -75,7 +79,7 @@ class LocatedItems(Directive[LocatedParams]):
 
     def complaints(self, match: Match, plan: Plan, params: LocatedParams, facts: Facts) -> Sequence[str]:
         """Refuse fields that are none of the lists'."""
-        valid = [str(path) for path in _paths(plan, match)]
+        valid = self.paths(plan, match)
         return [f"paths: {path!r} is none of {', '.join(valid)}." for path in params.paths if path not in valid]
 
     def apply(self, plan: Plan, match: Match, params: LocatedParams) -> Plan:

@@ -23,6 +23,9 @@ from engine.plan.plan import Plan, Step
 
 SIDES = ("left", "right")
 
+FEWEST_TOKENS = 12
+"""Of a field this short on average nothing can be left out: a name, a term."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class JoinProjectionParams(Params):
@@ -61,6 +64,9 @@ class PreJoining(Directive[JoinProjectionParams]):
         for side in SIDES:
             if not _candidates(plan, match, side, facts):
                 return Blocked(f"the prompt of {node.name} reads no field of the {side} rows that could be shrunk")
+            longest = _candidates(plan, match, side, facts)[0]
+            if facts.field_tokens.get(longest, FEWEST_TOKENS) < FEWEST_TOKENS:
+                return Blocked(f"what {node.name} reads of the {side} rows ({longest}) is too short to be shrunk")
         return match
 
     def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, cast
@@ -12,12 +13,21 @@ from engine.directives.fitting import has_key
 from engine.directives.proposals import a_list, an_object, one_of
 from engine.directives.splicing import spliced
 from engine.language.schema import Enum, Field, ListOf, Nullable, Number, Scalar, Type
+from engine.language.template_text import static_text
 from engine.operators.reduce import Reduce
 from engine.plan.frozen import FrozenMap
 from engine.plan.plan import Plan
 
 _OF_LISTS, _OF_NUMBERS = ("union", "concat", "collect_unique", "collect"), ("count", "sum", "min", "max")
 _OF_ONE = ("most_common", "first", "min", "max")
+
+_ASKS_FOR_ORDER = re.compile(
+    r"\b(?:rank\w*|sort(?:ed)?|order(?:ed)? (?:by|from|them)|in (?:\w+ )?order (?:of|by)"
+    r"|from (?:the )?(?:most|least|best|worst|highest|lowest|largest|smallest|earliest|latest|oldest|newest)"
+    r"|(?:most|least|best|worst|highest|lowest|largest|smallest|earliest|latest|oldest|newest)(?: \w+){0,2}"
+    r"(?: (?:come|comes|go|goes))? first)\b",
+    re.IGNORECASE,
+)
 
 LONGEST_SOURCE = 30
 """Tokens of a field that can be a value of the answer: a longer one is a text, of which the answer is to be made."""
@@ -64,6 +74,8 @@ class ReduceToCode(Directive[CodeParams]):
             return Blocked(f"{node.name} asks no model")
         if reason := has_key(node, _ONLY_A_MODEL):
             return Blocked(reason)
+        if _ASKS_FOR_ORDER.search(static_text(node.prompt)):
+            return Blocked(f"the prompt of {node.name} asks for an order, and code keeps that of the rows")
         if not _sources(plan, match, facts):
             return Blocked(f"the prompt of {node.name} reads no field by name")
         for field in node.schema.fields:

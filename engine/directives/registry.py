@@ -30,6 +30,7 @@ from engine.directives.reduce_to_code import ReduceToCode
 from engine.directives.second_reading import SecondReading
 from engine.directives.sharper_comparisons import SharperComparisons
 from engine.directives.switch_model import SwitchModel
+from engine.directives.synthesised_blocking import SynthesisedBlocking
 from engine.directives.top_k_chunks import TopKChunks
 from engine.directives.verified_items import VerifiedItems
 from engine.errors import UsageError
@@ -58,6 +59,7 @@ DIRECTIVES: tuple[AnyDirective, ...] = (
     LocatedItems(),
     DistinctItems(),
     SharperComparisons(),
+    SynthesisedBlocking(),
     ReduceToCode(),
     DeterministicCompression(),
     HeadTail(),

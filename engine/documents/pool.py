@@ -20,6 +20,7 @@ from engine.documents.drafts import ChildFailure, ChildFile, ParsedFile
 from engine.documents.launch import RESULT, ROWS, child_command, child_environment
 from engine.documents.options import ParseOptions
 from engine.errors import DocumentError
+from engine.finishing import to_the_end
 
 _WATCH_SECONDS = 0.2
 _GOODBYE_SECONDS = 2.0
@@ -53,7 +54,7 @@ class ParserPool:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """End all children."""
-        await asyncio.gather(*(child.close() for child in list(self._children)))
+        await to_the_end(asyncio.gather(*(child.close() for child in list(self._children))))
 
     async def parse(self, path: Path, *, name: str, scratch: Path) -> ParsedFile:
         """Parse one file; children found in it are written below `scratch`, an existing folder.
@@ -130,14 +131,16 @@ class ParserPool:
                 self._children.add(child)
             yield child
         finally:
-            if child is not None and not child.is_fit(self._options):
-                await self._retire(child)
-                child = None
-            self._idle.put_nowait(child)
+            spent = child if child is not None and not child.is_fit(self._options) else None
+            try:
+                if spent is not None:
+                    await self._retire(spent)
+            finally:
+                self._idle.put_nowait(None if spent is not None else child)
 
     async def _retire(self, child: _Child) -> None:
         self._children.discard(child)
-        await child.close()
+        await to_the_end(child.close())
 
 
 @dataclass(eq=False)
@@ -150,15 +153,13 @@ class _Child:
 
     @classmethod
     async def start(cls, threads: int) -> _Child:
-        """Start a process."""
-        process = await asyncio.create_subprocess_exec(
-            *child_command(),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            env=child_environment(threads),
-        )
-        return cls(process)
+        """Start a process; what has begun to start when the caller is cancelled is started, then ended."""
+        starting = asyncio.ensure_future(_start_process(threads))
+        try:
+            return cls(await to_the_end(starting))
+        except asyncio.CancelledError:
+            await to_the_end(cls(starting.result(), is_busy=True).close())
+            raise
 
     def is_fit(self, options: ParseOptions) -> bool:
         """Say whether the child can take another file."""
@@ -179,7 +180,7 @@ class _Child:
 
     async def close(self) -> None:
         """End the process: politely when it is idle, at once when it is busy."""
-        stdin = self.process.stdin
+        stdin, stdout = self.process.stdin, self.process.stdout
         if stdin is not None:
             stdin.close()
         if self.is_busy:
@@ -189,6 +190,8 @@ class _Child:
         except TimeoutError:
             self._kill()
             await self.process.wait()
+        while stdout is not None and await stdout.read(2**20):
+            pass
         if stdin is not None:
             with contextlib.suppress(BrokenPipeError, ConnectionResetError):
                 await stdin.wait_closed()
@@ -241,6 +244,16 @@ class _Child:
     def _kill(self) -> None:
         with contextlib.suppress(ProcessLookupError):
             self.process.kill()
+
+
+async def _start_process(threads: int) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        *child_command(),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        env=child_environment(threads),
+    )
 
 
 @dataclass(frozen=True, slots=True)

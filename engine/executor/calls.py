@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from engine.executor.accounts import Account
-from engine.executor.events import Emit, OperatorFinished, OperatorStarted, RowFailed
+from engine.executor.events import Emit, OperatorFinished, OperatorStarted, RowFailed, Warned
 from engine.executor.tools import Lent, OperatorTools, Progress
 from engine.operators.base import OperatorInput, Outcome, Rejected
 from engine.operators.registry import REGISTRY
@@ -61,10 +61,12 @@ class Calls:
         return OperatorTools(self._lent, self._backend, self._progress, expected)
 
     def tell(self, outcome: Outcome) -> None:
-        """Tell of the rows that failed, and show what came of all to whoever watches."""
+        """Tell of rows that failed and of what is to be looked at, and show what came of all to whoever watches."""
         self._lent.watch(self._node.name, outcome)
         for failed in outcome.failed:
             self._emit(RowFailed(self._node.name, failed.row.id, failed.error, failed.advice))
+        for warning in outcome.warnings:
+            self._emit(Warned(f"{self._node.name}: {warning}"))
 
     def record(self, rows: Sequence[Row], outcome: Outcome) -> None:
         """Account for rows; called in the order of the rows, whatever order they finished in."""

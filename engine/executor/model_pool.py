@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from engine.errors import EnvironmentMissing
 from engine.executor.events import Emit, Event, ModelLoading, ModelReady, ModelRestarted, Warned
+from engine.finishing import to_the_end
 from models.errors import ModelError
 from models.notices import GivesNotice, Notice, Restarted
 from models.protocol import ModelBackend
@@ -72,16 +73,7 @@ class ModelPool:
 
         What has begun to close is closed to the end, even if the caller is cancelled (again) meanwhile.
         """
-        closing = asyncio.ensure_future(self._close())
-        cancelled: asyncio.CancelledError | None = None
-        while not closing.done():
-            try:
-                await asyncio.shield(closing)
-            except asyncio.CancelledError as error:
-                cancelled = error
-        closing.result()
-        if cancelled is not None:
-            raise cancelled
+        await to_the_end(self._close())
 
     async def _close(self) -> None:
         loaded = await asyncio.gather(*self._loading.values(), return_exceptions=True)

@@ -23,6 +23,7 @@ from jinja2.visitor import NodeTransformer
 from engine.evidence.names import NameFinder, parse_name
 from engine.evidence.normalise import plain
 from engine.evidence.sentences import sentences
+from engine.language import likeness
 
 MAX_OUTPUT = 20_000_000
 """Characters a prompt, or any text made on the way to it, may have."""
@@ -128,6 +129,7 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
         self.filters["names_person"] = names_person
         self.filters["is_person"] = is_person
         self.filters["around"] = around
+        self.filters |= likeness.FILTERS
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         """Read a field; a field wins over a method of the same name (`input.items`)."""

@@ -85,6 +85,7 @@ class Template:
             ) from error
         except RecursionError as error:
             raise where.error("the prompt is nested too deeply") from error
+        self._refuse_unknown_filters(tree, where)
         self._refuse_files(tree, where)
         self._refuse_unknown_names(where)
 
@@ -193,6 +194,17 @@ class Template:
         walker = FieldWalker(self.variables or (), {*self._environment.globals, RETRIEVAL_CONTEXT})
         walker.walk(self._environment.parse(self.text))
         return walker
+
+    def _refuse_unknown_filters(self, tree: nodes.Template, where: Where) -> None:
+        """Find them within conditions, too, where Jinja would complain of a row only."""
+        for kind, what, known in ((nodes.Filter, "filter", _USER.filters), (nodes.Test, "test", _USER.tests)):
+            for node in tree.find_all(kind):
+                if node.name not in known:
+                    raise where.error(
+                        f"the prompt is not a valid template: there is no {what} {node.name!r}",
+                        advice=did_you_mean(node.name, sorted(known)),
+                        inside=self._place(node.lineno),
+                    )
 
     def _refuse_files(self, tree: nodes.Template, where: Where) -> None:
         for node in tree.find_all(_FILE_STATEMENTS):

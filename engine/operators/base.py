@@ -63,12 +63,16 @@ class Decision:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Every input row's fate: an ancestor of a row in `rows`, or in `rejected`, or in `failed`."""
+    """Every input row's fate: an ancestor of a row in `rows`, or in `rejected`, or in `failed`.
+
+    `warnings` are said to whoever watches the run: what a person should look at before trusting the rows.
+    """
 
     rows: Sequence[Row] = ()
     rejected: Sequence[Rejected] = ()
     failed: Sequence[Failed] = ()
     decisions: Sequence[Decision] = field(default=())
+    warnings: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

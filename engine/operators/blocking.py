@@ -116,6 +116,16 @@ class ComparingNode(DecidingNode):
 
     @property
     def uses_embeddings(self) -> bool:
+        """Say whether embeddings propose pairs, or say which of too many are asked about."""
+        return self.proposes_by_embeddings or self.is_limited
+
+    @property
+    def is_limited(self) -> bool:
+        """Say whether a limit may leave out pairs: the most similar ones are asked about then."""
+        return self.limit_comparisons is not None
+
+    @property
+    def proposes_by_embeddings(self) -> bool:
         """Say whether embeddings propose pairs."""
         return self.blocking_threshold is not None or not self.blocking_conditions
 
@@ -181,7 +191,9 @@ async def block(
     proposals, decisions = await pairs_by_condition(
         node.blocking_conditions, left.values, None if right is None else right.values
     )
-    if not node.uses_embeddings:
+    if node.is_limited and proposals:
+        proposals = await _rated(proposals, left, right or left, tools)
+    if not node.proposes_by_embeddings:
         return Candidates(in_order(proposals), decisions=decisions)
     both = await vectors_of([*left.texts, *(right.texts if right else ())], tools)
     vectors, others = both[: len(left.texts)], both[len(left.texts) :] if right else None
@@ -204,6 +216,23 @@ async def block(
         return Candidates((await most_similar(count))[0], decisions=decisions)
     worthwhile, _ = await most_similar(min(count, max(WORTHWHILE * len(both), SAMPLE), MOST_PAIRS))
     return await _by_sample(node, subject, worthwhile, count, compare, tools, order)
+
+
+async def _rated(proposals: Sequence[Proposal], left: Side, right: Side, tools: Tools) -> list[Proposal]:
+    """Say of proposed pairs how alike they are, by the cosine of their texts' embeddings."""
+    rows = sorted({pair.left for pair in proposals}), sorted({pair.right for pair in proposals})
+    texts = [[side.texts[row] for row in chosen] for side, chosen in zip((left, right), rows, strict=True)]
+    both = await vectors_of([*texts[0], *texts[1]], tools)
+    at = [{row: place for place, row in enumerate(chosen)} for chosen in rows]
+    lefts = np.array([at[0][pair.left] for pair in proposals])
+    rights = np.array([at[1][pair.right] for pair in proposals]) + len(rows[0])
+    rated: list[Proposal] = []
+    for start in range(0, len(proposals), STEP):
+        stop = start + STEP
+        cosines = np.einsum("nd,nd->n", both[lefts[start:stop]], both[rights[start:stop]])
+        pairs = zip(proposals[start:stop], cosines, strict=True)
+        rated += [replace(pair, score=float(cosine)) for pair, cosine in pairs]
+    return rated
 
 
 async def _by_sample(

@@ -15,6 +15,15 @@ from models.protocol import canonical_json
 
 Compare = Callable[[Proposal], Awaitable[bool]]
 
+FEWEST_ASKED = 10
+"""Of fewer pairs nothing is concluded from what the model said."""
+
+SAME_SHARE = 0.9
+"""A model that calls such a part of the pairs the same hardly tells them apart."""
+
+OVERRULED_SHARE = 1 / 3
+"""Of the answers about pairs of one cluster, such a part that says "different" makes the cluster doubtful."""
+
 LONGEST_NAME = 200
 """Characters of a value by which the ledger names it."""
 
@@ -28,6 +37,8 @@ class Comparison:
     reason: Callable[[Proposal], str] = lambda pair: pair.reason
     clusters: UnionFind = field(init=False)
     decisions: list[Decision] = field(default_factory=list)
+    answers: dict[tuple[int, int], bool] = field(default_factory=dict)
+    """What the model said of pairs, overruled or not."""
 
     def __post_init__(self) -> None:
         self.clusters = UnionFind(len(self.mentions))
@@ -97,10 +108,30 @@ class Comparison:
         """Follow what the model said about a pair."""
         if isinstance(answer, Failure):
             self.record(pair.left, pair.right, "undecided", "error", answer.error)
-        elif answer:
+            return
+        self.answers[pair.left, pair.right] = answer
+        if answer:
             self.join(pair.left, pair.right, "model", self.reason(pair))
         else:
             self.record(pair.left, pair.right, "different", "model", self.reason(pair))
+
+    def doubt(self) -> str:
+        """Say why the largest cluster is doubtful; an empty text where it is not.
+
+        Either the model called nearly every pair the same, and so joined most mentions; or a chain of its answers
+        joined mentions of which it called many others different, and those answers were overruled.
+        """
+        largest = set(max(self.clusters.clusters(), key=len, default=()))
+        joined = f"{len(largest)} of {len(self.mentions)} different values were joined into one"
+        same = sum(self.answers.values())
+        asked = len(self.answers)
+        if asked >= FEWEST_ASKED and same >= SAME_SHARE * asked and 2 * len(largest) > len(self.mentions):
+            return f"{joined}, because the model called {same} of {asked} pairs the same"
+        inside = [said for pair, said in self.answers.items() if largest.issuperset(pair)]
+        different = inside.count(False)
+        if len(inside) >= FEWEST_ASKED and different >= OVERRULED_SHARE * len(inside):
+            return f"{joined}, though of {len(inside)} pairs of them the model called {different} different"
+        return ""
 
 
 def _plain(text: str) -> str:
@@ -221,6 +252,7 @@ class ModelRounds:
         said = self.known.get((pair.left, pair.right))
         if said is False and self.comparison.clusters.relation(pair.left, pair.right) == "joined":
             detail = f"{self.comparison.reason(pair)}; overruled, for both are the same as others"
+            self.comparison.answers[pair.left, pair.right] = False
             self.comparison.record(pair.left, pair.right, "different", "model", detail)
 
     def _stop(self, pairs: Sequence[Proposal]) -> None:

@@ -61,6 +61,11 @@ class Equijoin(ComparingNode):
         """Say whether it is asked how sure the model is of a pair."""
         return super().reads_probabilities or bool(self.probabilities)
 
+    @property
+    def is_limited(self) -> bool:
+        """Say whether a limit may leave out pairs, of all or of a row."""
+        return super().is_limited or self.most_left is not None or self.most_right is not None
+
     def traits(self) -> Traits:
         """Say what it reads of either side and writes."""
         prompt = self.comparison_prompt

@@ -18,6 +18,9 @@ from engine.language.conditions import Trouble, condition
 from engine.operators.base import Decision
 from models.nearest import NO_PAIR, cosine_blocks
 
+CONDITIONS = "blocking_conditions"
+"""The subject of a decision about a condition."""
+
 MOST_PAIRS = 1_000_000
 """Pairs that are proposed at most: a model would take a day for so many, and they take 300 MB."""
 
@@ -173,7 +176,7 @@ async def pairs_by_condition(
                 raise too_many(f"blocking_conditions: {text!r} holds")
         if trouble.count:
             detail = f"cannot be computed for {trouble.count} rows or pairs, the first time because: {trouble.first}"
-            decisions.append(Decision("blocking_conditions", text, "", "undecided", "error", detail))
+            decisions.append(Decision(CONDITIONS, text, "", "undecided", "error", detail))
     return [Proposal(i, j, 0.0, f"condition {text}") for (i, j), text in sorted(found.items())], decisions
 
 

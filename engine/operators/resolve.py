@@ -143,7 +143,12 @@ class Resolve(ComparingNode):
         return Schema(tuple(f for f in self.schema.fields if f.name in self.fields))
 
     @property
-    def uses_embeddings(self) -> bool:
+    def is_limited(self) -> bool:
+        """Say whether a limit may leave out pairs that a model would be asked about."""
+        return self.comparison_prompt is not None and super().is_limited
+
+    @property
+    def proposes_by_embeddings(self) -> bool:
         """Say whether embeddings propose pairs; rules do so instead of them."""
         if self.comparison_prompt is None:
             return False
@@ -186,7 +191,20 @@ async def run(node: Resolve, rows: Sequence[Row], tools: Tools) -> Outcome:
             replaced |= dict.fromkeys(indices, {**values, **dict.fromkeys(node.entities, number)})
     lost = {f.row.id for f in failed}
     out = [_replace(node, row, replaced.get(i, {})) for i, row in enumerate(rows) if row.id not in lost]
-    return Outcome(out, failed=failed, decisions=comparison.decisions)
+    warnings = [f"{doubt}. {_advice(node)}"] if (doubt := comparison.doubt()) else []
+    return Outcome(out, failed=failed, decisions=comparison.decisions, warnings=warnings)
+
+
+def _advice(node: Resolve) -> str:
+    """Say what a person can do about a model that joins too much."""
+    narrower = [
+        *(["rules: [person_name] (for names of persons)"] if not node.rules else []),
+        *(["blocking_threshold (0.7, say)"] if node.blocking_threshold is None else ["a higher blocking_threshold"]),
+    ]
+    return (
+        "One wrong yes joins two groups, and small models often say it. See them with `redwell ledger --decisions`. "
+        f"What narrows them is {' or '.join(narrower)}, or a larger model; `redwell build` tries such changes."
+    )
 
 
 def _keys(node: Resolve, rows: Sequence[Row]) -> tuple[str, ...]:

@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from engine.errors import RunStopped
-from engine.operators.base import OperatorInput, Outcome, Rejected, Tools
+from engine.operators.base import Decision, OperatorInput, Outcome, Rejected, Tools
 from engine.operators.error_keys import OnErrorNode
 from engine.operators.model_node import ModelNode
+from engine.operators.pairs import CONDITIONS
 from engine.operators.registry import REGISTRY
 from engine.plan.node import Node
 from engine.rows import Row
@@ -27,7 +28,17 @@ async def run_operator(node: Node, given: OperatorInput, tools: Tools) -> Outcom
     else:
         outcome = await _first(node, node.limit, given, tools)
     rows = list(_with_agreements(node, list(_with_contexts(node, outcome.rows, tools)), tools))
-    return replace(outcome, rows=rows, decisions=[*outcome.decisions, *tools.record.decisions])
+    warnings = [*outcome.warnings, *_unanswered(outcome.decisions)]
+    return replace(outcome, rows=rows, decisions=[*outcome.decisions, *tools.record.decisions], warnings=warnings)
+
+
+def _unanswered(decisions: Sequence[Decision]) -> list[str]:
+    """Say which questions about several rows failed: no row fails with them, so else only the ledger would tell."""
+    lost = [decision for decision in decisions if decision.by == "error" and decision.subject != CONDITIONS]
+    if not lost:
+        return []
+    failed = "1 question about several rows" if len(lost) == 1 else f"{len(lost)} questions about several rows"
+    return [f"{failed} failed, undecided in `redwell ledger --decisions`; the first: {lost[0].detail}"]
 
 
 def stop_on_failure(node: Node, outcome: Outcome) -> None:
@@ -90,6 +101,7 @@ def _together(first: Outcome, second: Outcome) -> Outcome:
         [*first.rejected, *second.rejected],
         [*first.failed, *second.failed],
         [*first.decisions, *second.decisions],
+        [*first.warnings, *second.warnings],
     )
 
 

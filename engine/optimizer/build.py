@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from engine.directives.base import Facts
@@ -26,10 +26,11 @@ from engine.optimizer.file_draw import FileDraw
 from engine.optimizer.finals import compare_wholes, points_of
 from engine.optimizer.frontier import Choice, Point, choose, frontier
 from engine.optimizer.gold import Gold
+from engine.optimizer.guarding import SECONDS, guarding, guards
 from engine.optimizer.judging import Judge
 from engine.optimizer.proposing import Proposer
 from engine.optimizer.sample_runs import SampleRunner
-from engine.optimizer.sampling import Sample
+from engine.optimizer.sampling import Sample, code_books, joined_terms
 from engine.optimizer.search import Search
 from engine.optimizer.speed import Speed
 from storage.case import Case
@@ -175,8 +176,10 @@ class _Build:
             read_datasets(self._loaded, self._case, self._emit, options, draw), "reading the documents"
         )
         gold = reviewed(self._case, rows)
-        sample = Sample.draw(rows, options.seed, first=gold.records, count=options.rows)
+        books, terms = code_books(plan, rows), joined_terms(plan, rows)
+        sample = Sample.draw(rows, options.seed, first=gold.records, count=options.rows, books=books, terms=terms)
         count = sample.enough(options.rows)
+        self._runner.whole = {name: round(draw.times * len(rows)) for name, rows in sample.documents.items()}
         name = options.agent_model or plan.default_model
         backend = await self._in_time(self._agent_pool.model(name), "loading the model")
         reader = await self._in_time(self._pool.model(plan.default_model), "loading the model")
@@ -198,10 +201,10 @@ class _Build:
         )
         search = Search(evaluation, own, count, options.criteria, options.depth)
         watch(search)
-        self._tell_start(own, count, round(draw.times * sum(map(len, rows.values()))), backend.name, gold)
+        self._tell_start(own, count, round(draw.times * sample.size), backend.name, gold)
         outcome = _Outcome(Contest(Region(plan.steps[-1].name, 0, 0), Entry(own)), draw.times)
         stopped = await self._stoppable(self._work(search, own, count, outcome))
-        return self._result(search, outcome, sample, count, stopped=stopped)
+        return await self._result(search, outcome, sample, count, stopped=stopped)
 
     async def _work(self, search: Search, own: Candidate, count: int, outcome: _Outcome) -> None:
         share = SEARCH_SHARE if search.parts > 1 else 1.0  # of one part there is no whole to compare besides
@@ -250,7 +253,9 @@ class _Build:
             )
         )
 
-    def _result(self, search: Search, outcome: _Outcome, sample: Sample, count: int, *, stopped: bool) -> BuildResult:
+    async def _result(
+        self, search: Search, outcome: _Outcome, sample: Sample, count: int, *, stopped: bool
+    ) -> BuildResult:
         finals = outcome.finals
 
         def folder(rows: int) -> float:
@@ -263,23 +268,72 @@ class _Build:
         status = "stopped" if stopped else "finished" if self._budget.left else "out of time"
         if not points and status == "out of time" and choice.plan == own.plan:
             choice = Choice(own.plan, "there was no time to rate another; give more --minutes, or a smaller --sample")
+        if not stopped:
+            choice = await self._guarded(search, finals, choice, points, own)
         result = BuildResult(
             status=status,
             search=search,
             finals=finals,
             points=tuple(points),
             own=own,
-            front=tuple(frontier([point for point in (own, *points) if point.score])),
+            front=_front(points, own, choice),
             choice=choice,
             reuse=self._runner.reuse,
             seconds=self._budget.spent,
             sample=count,
-            rows=round(outcome.times * sum(len(rows) for rows in sample.datasets.values())),
+            rows=round(outcome.times * sample.size),
             folder=folder(count),
             options=self._options,
         )
         self._emit(_finished(result))
         return result
+
+    async def _guarded(
+        self, search: Search, finals: Contest, choice: Choice, points: list[Point], own: Point
+    ) -> Choice:
+        """Put guards into the chosen plan (engine.optimizer.guarding); it keeps its rating: next to nothing changes."""
+        contest, entry = _tried(search, finals, choice.plan)
+        if not entry.outputs:
+            return choice
+        count, budget = max(entry.outputs), Budget(SECONDS, clock=self._clock)
+        found = await guards(search.evaluation, entry.candidate.plan, count, budget)
+        if not found:
+            return choice
+        parent, made = entry.candidate, []
+        for guard in found:
+            parent = guarding(search.evaluation.ids.next(), parent, guard)
+            made.append(parent)
+        last = replace(entry, candidate=parent, outputs={})
+        try:
+            last.outputs[count] = await search.evaluation.output(contest, last, count, budget)
+        except OutOfTime:
+            return choice
+        for one in made:
+            search.candidates[one.id] = one
+            search.evaluation.tell_found(one)
+        if count in last.ratings:
+            search.evaluation.tell_rated(last, count)
+        contest.entries.append(last)
+        points += [replace(point, plan=parent.id) for point in (own, *points) if point.plan == choice.plan]
+        best = "your own plan does best" if choice.plan == own.plan else choice.reason
+        return Choice(parent.id, f"{best}, with a check by code: {'; '.join(guard.words for guard in found)}")
+
+
+def _tried(search: Search, finals: Contest, plan: int) -> tuple[Contest, Entry]:
+    """Return what a plan made of the sample, of the whole pipeline where that was tried."""
+    there = [
+        (contest, entry)
+        for contest in (finals, *reversed(search.contests))
+        for entry in contest.everyone()
+        if entry.candidate.id == plan
+    ]
+    return next((found for found in there if found[1].outputs), there[0])
+
+
+def _front(points: Sequence[Point], own: Point, choice: Choice) -> tuple[Point, ...]:
+    """Return the plans that none dominates, of equals the chosen one."""
+    chosen_first = sorted((own, *points), key=lambda point: point.plan != choice.plan)
+    return tuple(frontier([point for point in chosen_first if point.score]))
 
 
 def _finished(result: BuildResult) -> BuildFinished:

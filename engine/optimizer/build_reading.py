@@ -23,7 +23,7 @@ async def read_datasets(
 ) -> dict[str, Sequence[Row]]:
     """Read the datasets that a step needs, of folders the drawn files; what the case knows is not parsed again.
 
-    Raises UsageError where there are no rows.
+    Raises UsageError where there are no rows, or none on one side of a join: then nothing matches, whatever the plan.
     """
     plan = loaded.plan
     used = {name for step in plan.steps for name in plan.sources_of(step)}
@@ -45,6 +45,11 @@ async def read_datasets(
             found[dataset.name] = read.rows
     if not any(found.values()):
         raise UsageError("the datasets have no rows to try plans on", advice="Give other data with --input.")
+    joined = {name for step in plan.steps if len(step.inputs) > 1 for name in step.inputs}
+    for name in joined & found.keys():
+        if not found[name]:
+            advice = f"Give other data with --input {name}=PATH."
+            raise UsageError(f"the dataset {name!r} has no rows, so nothing can be joined with it", advice=advice)
     return found
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from engine.directives.base import Place, step_of
 from engine.operators.reduce import Reduce
@@ -17,6 +19,9 @@ TOP = 6
 """The paper's k: so many of the best rated plans are compared in pairs."""
 
 TIE = 0.5
+
+MARGIN = 0.05
+"""Ratings of plans that draw, 1 to 4, must differ by so much: less is chance, and the user's plan stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +125,7 @@ class Entry:
 class Contest:
     """Plans that do the same part of the task, `own` being the one to beat; `failures` are what is wrong with it.
 
+    `matches` are values of the rows that the plan to beat merges, where it joins (Facts.matches).
     `deepened` are the candidates whose new operators were looked into; `is_told`: its criteria were told as an event.
     """
 
@@ -130,6 +136,7 @@ class Contest:
     entries: list[Entry] = field(default_factory=list)
     comparisons: dict[tuple[int, int], Comparison] = field(default_factory=dict)
     failures: tuple[Failure, ...] = ()
+    matches: Sequence[Mapping[str, Any]] = ()
     deepened: set[int] = field(default_factory=set)
     is_told: bool = False
     chosen: Entry | None = None
@@ -188,14 +195,17 @@ class Contest:
     def beats(self, entry: Entry) -> bool:
         """Say whether an entry does better than the plan to beat, on the same rows.
 
-        It must win the comparison of the two and be rated no lower, or draw it (or not have met) and be rated higher.
+        It must win the comparison of the two and be rated no lower; or draw it and be rated higher by MARGIN; or, where
+        they were not compared, be rated higher.
         """
         mine, theirs = entry.ratings.get(self.level), self.own.ratings.get(self.level)
         if entry.trouble or mine is None or theirs is None or self._is_guess(entry):
             return False
         share = self.share(entry)
-        if share is None or share == TIE:
+        if share is None:
             return mine.score > theirs.score
+        if share == TIE:
+            return mine.score >= theirs.score + MARGIN
         return share > TIE and mine.score >= theirs.score
 
     def _is_guess(self, entry: Entry) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.executor.asking import Asking
+from engine.optimizer.prefixes import blocks_of
 from engine.optimizer.stored_outcomes import Cost
 from models.protocol import ModelBackend, Reply, Request
 
@@ -26,13 +27,15 @@ class Reuse:
 class Tally:
     """The door to the models for one output: it counts what goes through.
 
-    `cost` is that of all calls, as if no reply were known; `made` that of the calls that were made.
+    `cost` is that of all calls, as if no reply were known, and `blocks` those of their prompts; `made` is the cost of
+    the calls that were made.
     """
 
     def __init__(self, asking: Asking, reuse: Reuse) -> None:
         self._asking = asking
         self._reuse = reuse
         self.cost = Cost()
+        self.blocks: dict[str, float] = {}
         self.made = Cost()
 
     async def ask(self, backend: ModelBackend, request: Request) -> Reply:
@@ -41,6 +44,7 @@ class Tally:
         read = reply.prompt_tokens - reply.reused_tokens
         one = Cost(1, reply.prompt_tokens, read, reply.sampled_tokens, reply.forced_tokens)
         self.cost = self.cost.plus(one)
+        self.blocks.update(blocks_of(request, reply.prompt_tokens))
         if reply.from_cache:
             self._reuse.calls_reused += 1
         else:

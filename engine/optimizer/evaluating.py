@@ -8,18 +8,26 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from engine.directives.base import Facts
+from engine.directives.base import Facts, Place, node_at
 from engine.errors import RedwellError
 from engine.executor.events import Emit
+from engine.operators.equijoin import Equijoin
 from engine.optimizer.budget import Budget
 from engine.optimizer.candidates import Candidate, Contest, Entry, Region
-from engine.optimizer.events import BuildProgress, CandidateDropped, CandidateRated, Compared, CriteriaWritten
+from engine.optimizer.events import (
+    BuildProgress,
+    CandidateDropped,
+    CandidateFound,
+    CandidateRated,
+    Compared,
+    CriteriaWritten,
+)
 from engine.optimizer.judging import Criteria, Judge
 from engine.optimizer.outputs import PlanOutput
 from engine.optimizer.proposing import Proposer
 from engine.optimizer.sample_runs import SampledRun, SampleRunner
 from engine.optimizer.sampling import Sample
-from engine.optimizer.seen_answers import seen_answers, seen_repeats
+from engine.optimizer.seen_answers import identifiers, seen_answers, seen_repeats
 from engine.optimizer.speed import Speed
 from engine.plan.plan import Plan
 from engine.rows import Row
@@ -118,7 +126,7 @@ class Evaluation:
                     entry.ratings[count] = await self.judge.rate(output, contest.criteria, contest.others(entry, count))
             entry.judging_seconds = self.clock() - began
             entry.judged.add(count)
-            self._tell(entry, count)
+            self.tell_rated(entry, count)
 
     async def judge_all(self, contest: Contest, entries: Sequence[Entry], count: int, budget: Budget) -> None:
         """Let a judge rate entries, the plan to beat first; where time runs out, the ratings left are of one kind."""
@@ -153,7 +161,7 @@ class Evaluation:
                 entry.ratings[count] = self.judge.screen(entry.outputs[count], contest.others(entry, count))
                 entry.judged.discard(count)
                 if before is None or before.score != entry.ratings[count].score:
-                    self._tell(entry, count)
+                    self.tell_rated(entry, count)
 
     @asynccontextmanager
     async def _attempt(self, contest: Contest, entry: Entry) -> AsyncIterator[None]:
@@ -171,12 +179,21 @@ class Evaluation:
     async def output(self, contest: Contest, entry: Entry, count: int, budget: Budget) -> PlanOutput:
         """Run an entry's plan up to the end of the region."""
         plan, region = entry.candidate.plan, contest.region
-        inputs = (await self.rows_into(contest.own.candidate.plan, region, count, budget)).rows
+        into = (await self.rows_into(contest.own.candidate.plan, region, count, budget)).rows
+        inputs = [row for row in into if row.id not in self.sample.book_rows]
         run = await self.runner.run(plan, region.step, region.stop(plan), self.sample.first(count), budget)
         own = contest.own.outputs.get(count)
         columns = _columns(own) if own is not None and entry is not contest.own else ()
         seconds = self.speed.seconds(run.costs)
         return self.observe(run, inputs, seconds=seconds, columns=columns, task=self.user)
+
+    async def matches(self, contest: Contest, place: Place, count: int, budget: Budget) -> Sequence[Mapping[str, Any]]:
+        """Return what the plan to beat merges at a place, the values of each row; nothing where it joins nothing."""
+        plan = contest.own.candidate.plan
+        if not isinstance(node_at(plan, place), Equijoin):
+            return ()
+        run = await self.runner.run(plan, place.step, place.index + 1, self.sample.first(count), budget)
+        return tuple(row.values for row in run.rows)
 
     async def _criteria(self, contest: Contest, output: PlanOutput, budget: Budget) -> Criteria:
         async with budget.limit():
@@ -196,7 +213,9 @@ class Evaluation:
         contest.note(left, right, found)
         self.emit(Compared(left.candidate.id, right.candidate.id, found.left, found.reason))
 
-    def facts_about(self, rows: Sequence[Row], output: PlanOutput | None = None) -> Facts:
+    def facts_about(
+        self, rows: Sequence[Row], output: PlanOutput | None = None, matches: Sequence[Mapping[str, Any]] = ()
+    ) -> Facts:
         """Add to the facts the typical length of each field of rows, and how answers look that were made of them."""
         lengths: dict[str, list[int]] = {}
         for row in rows:
@@ -212,6 +231,8 @@ class Evaluation:
             source_fields=facts.source_fields,
             answers=seen_answers(output),
             repeats=seen_repeats(output),
+            matches=matches,
+            identifiers=identifiers(rows),
         )
 
     def tell(self, doing: str, budget: Budget, about_seconds: float = 0.0) -> None:
@@ -226,6 +247,11 @@ class Evaluation:
         tests = tuple(f"{test.aim.value}: {test.text}" for test in contest.criteria.tests)
         self.emit(CriteriaWritten(contest.own.candidate.id, contest.criteria.task, tests))
 
+    def tell_found(self, candidate: Candidate) -> None:
+        """Tell of a plan that was made."""
+        one = candidate
+        self.emit(CandidateFound(one.id, one.parent or 0, one.directive, one.words, one.step, one.depth, one.by_model))
+
     def drop(self, candidate: Candidate, reason: str) -> None:
         """Tell that a plan goes no further."""
         self.emit(CandidateDropped(candidate.id, candidate.parent or 0, candidate.directive, reason))
@@ -234,7 +260,8 @@ class Evaluation:
         entry.trouble = reason
         self.drop(entry.candidate, reason)
 
-    def _tell(self, entry: Entry, count: int) -> None:
+    def tell_rated(self, entry: Entry, count: int) -> None:
+        """Tell how an entry was rated on so many rows."""
         output, rating = entry.outputs[count], entry.ratings[count]
         self.emit(
             CandidateRated(

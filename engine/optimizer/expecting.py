@@ -27,6 +27,7 @@ USUAL: Mapping[str, float] = {
     "held_types": 0.85,
     "duplicate_key_resolution": 0.85,
     "sharper_comparisons": 0.85,
+    "synthesised_blocking": 0.9,
     "reduce_to_code": 0.8,
     "isolating": 0.7,
     "verified_items": 0.75,

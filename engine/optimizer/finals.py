@@ -67,7 +67,8 @@ def points_of(contest: Contest, folder: Folder, searched: Sequence[Contest]) -> 
         if earlier.depth == 0 and earlier.own.candidate is contest.own.candidate:
             late = [entry for entry in earlier.ranked(earlier.level) if entry.candidate.id not in known]
             points += [_point(earlier, entry, folder) for entry in late]
-            if late and (is_alone or not own.score):  # ratings tell only of the same part and rows
+            is_whole = earlier.region == contest.region and not own.score
+            if is_whole or (late and (is_alone or not own.score)):  # ratings tell only of the same part and rows
                 own = _point(earlier, earlier.own, folder)
     return points, own
 

@@ -37,6 +37,12 @@ _ASKS_FOR_QUOTES = re.compile(
     r"\b(?:quote|quotes|quoted|verbatim|word for word|copy|copies|exact (?:words?|texts?))\b", re.I
 )
 
+_NUMBERS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+_AT_MOST = re.compile(
+    r"\b(?:at most|up to|no more than|not more than|maximum(?: of)?|max|limit(?: of)?|below|under|to)\W*$"
+)
+_OR_FEWER = re.compile(r"\W*(?:\w+\W+){0,2}(?:or (?:fewer|less)|at (?:the )?most|at maximum|maximum)\b")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Observed:
@@ -76,6 +82,7 @@ def plan_output(plan: Plan, observed: Observed, *, columns: Sequence[str] = (), 
         tokens=observed.tokens,
         rejected=dict(observed.rejected or {}),
         limits=_limits(task or plan),
+        counts=_counts(task or plan),
         asked=folded("\n".join(_prompts(plan) + (_prompts(task) if task else []))),
         listing=_listing(task or plan),
     )
@@ -196,6 +203,27 @@ def _limits(plan: Plan) -> dict[str, int]:
     """Return how many items each list may have, by its field."""
     fields = (field for _, schema in _schemas(plan) for field in schema.fields)
     return {f.name: f.type.most for f in fields if isinstance(f.type, ListOf) and f.type.most is not None}
+
+
+def _counts(plan: Plan) -> dict[str, int]:
+    """Return how many items each list is to have: the most that it may, where the prompt asks for that number."""
+    found = {}
+    for node, schema in _schemas(plan):
+        asked = " ".join(task_of(prompt) for _, prompt in parts_of(node, Template)).casefold()
+        for field in schema.fields:
+            most = field.type.most if isinstance(field.type, ListOf) else None
+            if most is not None and most > 1 and _asks_for(most, asked):
+                found[field.name] = most
+    return found
+
+
+def _asks_for(count: int, prompt: str) -> bool:
+    """Say whether a prompt asks for so many, and not for so many at most."""
+    told = [str(count), *([_NUMBERS[count]] if count < len(_NUMBERS) else [])]
+    return any(
+        not _AT_MOST.search(prompt[: found.start()]) and not _OR_FEWER.match(prompt[found.end() :])
+        for found in re.finditer(rf"(?<![\w.,-])(?:{'|'.join(told)})(?![\w-]|[.,]\d)", prompt)
+    )
 
 
 def _choices(plan: Plan) -> frozenset[str]:

@@ -71,6 +71,8 @@ class PlanOutput:
     """Sample rows that a filter turned down, with the reason."""
     limits: Mapping[str, int] = field(default_factory=dict)
     """How many items the user allows in the list of a field."""
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """How many items the user asks for there, where that is a number."""
     asked: str = ""
     """The words of the user's prompts and of the plan's (engine.optimizer.outputs.folded)."""
     listing: Mapping[str, str] = field(default_factory=dict)

@@ -7,6 +7,7 @@ changed makes new outputs from its operator on, and only where its rows differ; 
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,6 +22,7 @@ from engine.executor.retrieval import Retrieval
 from engine.executor.tools import Lent
 from engine.operators.accounting import all_or_none
 from engine.operators.base import Outcome
+from engine.operators.equijoin import Equijoin
 from engine.optimizer.budget import Budget
 from engine.optimizer.counting import Reuse, Tally
 from engine.optimizer.speed import Speed
@@ -78,6 +80,8 @@ class SampleRunner:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.reuse = Reuse()
+        self.whole: Mapping[str, int] = {}
+        """How many rows the datasets have that are drawn from: a limit of comparisons is for all of them."""
         self._case = case
         self._pool = pool
         self._asking = asking
@@ -105,7 +109,7 @@ class SampleRunner:
             every=every,
             failed=tuple(one.failed),
             rejected=one.rejected,
-            costs=one.costs,
+            costs=one.costs_alone(),
             flow=one.flow,
         )
 
@@ -142,7 +146,7 @@ class SampleRunner:
             self.reuse.outputs_shared += 1
             return self._known[key]
         body: dict[str, Any] | None = self._case.cached(KIND, key)
-        if body is None:
+        if body is None or "blocks" not in body:  # an earlier version's output is made again, from the case's replies
             return None
         self.reuse.outputs_reused += 1
         made = self._known[key] = made_from_json(body, rows)
@@ -175,20 +179,28 @@ class _PlanRun:
         self._nodes = named_apart(plan)
         self._lent = runner.lent(plan, retrieval)
         self._sources: dict[str, Sequence[Row]] = {}
+        self._shares: dict[str, float] = {}
         self.every: dict[RowId, Row] = {}
         self.failed: list[str] = []
         self.rejected: dict[RowId, str] = {}
         self.costs: dict[str, Cost] = {}
         self.made: dict[str, Cost] = {}
+        self._blocks: dict[str, dict[str, float]] = {}
         self.flow: dict[str, tuple[int, int]] = {}
 
     async def rows_of(self, name: str, stop: int, given: Given) -> Sequence[Row]:
         for dataset, rows in given.items():
             self._add(dataset, rows)
+            self._shares[dataset] = min(1.0, len(rows) / max(1, self._runner.whole.get(dataset, len(rows))))
         for step in _needed(self._plan, name):
             rows = await self._step(step, stop if step.name == name else len(step.operators))
             self._add(step.name, rows)
         return self._sources[name]
+
+    def costs_alone(self) -> dict[str, Cost]:
+        """Return what the calls of each model take where no other plan ran before."""
+        read = {model: round(sum(blocks.values())) for model, blocks in self._blocks.items()}
+        return {model: replace(cost, read_tokens=read[model]) for model, cost in self.costs.items()}
 
     def _add(self, source: str, rows: Sequence[Row]) -> None:
         self._sources[source] = rows
@@ -197,8 +209,11 @@ class _PlanRun:
     async def _step(self, step: Step, stop: int) -> Sequence[Row]:
         inputs = [self._sources[name] for name in step.inputs]
         nodes = self._nodes[step.name][:stop]
+        shares = [self._shares[name] for name in step.inputs]
+        self._shares[step.name] = max(shares, default=1.0)
         if nodes and nodes[0].traits().inputs == 2:
-            rows = self._taken(nodes[0], union(inputs), await self._made(nodes[0], union(inputs), sides=inputs))
+            join = _limited(nodes[0], math.prod(shares))
+            rows = self._taken(join, union(inputs), await self._made(join, union(inputs), sides=inputs))
             nodes = nodes[1:]
         else:
             rows = union(inputs)
@@ -218,6 +233,7 @@ class _PlanRun:
         rows = [row for one in made for row in one.outcome.rows]
         for one in made:
             self.costs[model] = self.costs.get(model, Cost()).plus(one.cost)
+            self._blocks.setdefault(model, {}).update(one.blocks)
             self.rejected.update((item.row.id, item.reason) for item in one.outcome.rejected)
             self.failed += [item.error for item in one.outcome.failed]
         self.every.update((row.id, row) for row in rows)
@@ -237,7 +253,7 @@ class _PlanRun:
                 await self._lent.pool.model(name)
             calls = Calls(node, replace(self._lent, asking=tally), backend, _tell_nothing)
             outcome = await self._outcome(calls, rows, sides)
-            made = Made(outcome, tally.cost)
+            made = Made(outcome, tally.cost, tally.blocks)
             self._count(node, tally.made)
             if key:
                 self._runner.keep(key, made, rows)
@@ -269,6 +285,13 @@ class _PlanRun:
                 [[row_digest(row) for row in side] for side in sides or (rows,)],
             ]
         )
+
+
+def _limited(join: Node, share: float) -> Node:
+    """Lower the limit of comparisons of a join to the share of its pairs that are there, above 0 to 1."""
+    if not isinstance(join, Equijoin) or not join.limit_comparisons or share >= 1:
+        return join
+    return replace(join, limit_comparisons=math.ceil(join.limit_comparisons * share))
 
 
 def _needed(plan: Plan, name: str) -> list[Step]:

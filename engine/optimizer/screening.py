@@ -12,7 +12,6 @@ from engine.language.checks import check
 from engine.optimizer.budget import Budget, OutOfTime
 from engine.optimizer.candidates import Candidate, Contest, Entry
 from engine.optimizer.evaluating import Evaluation, examples_of
-from engine.optimizer.events import CandidateFound
 from engine.optimizer.expecting import Fitting
 from engine.optimizer.proposing import Proposal
 from engine.plan.plan import Plan
@@ -57,7 +56,7 @@ class Screening:
         """Make candidates and run them on few rows, put the best together; return those there was no time for yet."""
         screening = budget.share(budget.left * SCREENING_SHARE)
         own = contest.own.candidate.plan
-        facts = self.evaluation.facts_about(rows, contest.own.output)
+        facts = self.evaluation.facts_about(rows, contest.own.output, contest.matches)
         drafted: dict[int, Fitting] = {}
         left = list(trials)
         try:
@@ -91,7 +90,7 @@ class Screening:
         best = list({entry.candidate.directive: entry for entry in reversed(better)}.values())[::-1]
         for base, other in permutations(best[:MOST_CROSSED], 2):
             plan = base.candidate.plan
-            facts = self.evaluation.facts_about(rows, base.outputs[count])
+            facts = self.evaluation.facts_about(rows, base.outputs[count], contest.matches)
             there = [found for place in contest.region.places(plan) for found in self.matching(plan, place, facts)]
             for one, match in there:
                 if one.name == other.candidate.directive:
@@ -131,7 +130,7 @@ class Screening:
     ) -> Candidate | None:
         """Let a directive rewrite a plan; None where no sound plan comes of it (the reason is told), or a known one."""
         one, match = found
-        facts = self.evaluation.facts_about(rows, contest.own.output)
+        facts = self.evaluation.facts_about(rows, contest.own.output, contest.matches)
         after, words = own.plan, ""
         try:
             if proposal is None:
@@ -165,9 +164,7 @@ class Screening:
             self.dropped.append((made, reason))
             self.evaluation.drop(made, reason)
             return None
-        self.evaluation.emit(
-            CandidateFound(made.id, own.id, one.name, words, match.step, contest.depth, proposal.by_model)
-        )
+        self.evaluation.tell_found(made)
         return made
 
     def _unsound(self, plan: Plan) -> str:

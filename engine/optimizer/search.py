@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from engine.directives.base import Place, node_at, step_of
 from engine.directives.registry import matching
 from engine.operators.blocking import ComparingNode
+from engine.operators.equijoin import Equijoin
 from engine.optimizer.budget import Budget, OutOfTime
 from engine.optimizer.candidates import Candidate, Contest, Entry, Region
 from engine.optimizer.evaluating import CHARACTERS_PER_TOKEN, Evaluation
@@ -37,7 +38,7 @@ LEAST_SHARE = 1 / 3
 """An operator gets this part of the time that is left at least: in a thin slice of it no plan could even be rated."""
 
 COMPARING_WEIGHT = 1 / 3
-"""What an operator that compares pairs weighs when the time is shared out: its prompts are short."""
+"""What an operator that compares pairs of values weighs when the time is shared out: its prompts are short."""
 
 INSIDE_SHARE = 0.2
 """Of the time that is left for rating, what the new operators of a candidate may take."""
@@ -136,7 +137,8 @@ class Search:
         contest.criteria = self._own_criteria(contest)
         if await self._is_satisfactory(contest, counts, rows, budget):
             return
-        facts = self.evaluation.facts_about(rows, contest.own.output)
+        contest.matches = await self.evaluation.matches(contest, place, counts[0], budget)
+        facts = self.evaluation.facts_about(rows, contest.own.output, contest.matches)
         fitting = [(d, m) for d, m in matching(own.plan, place, facts) if d.name not in seen]
         left: Sequence[Trial] = in_turn(promising(fitting, own.plan, facts, self._gains), own.plan, facts)
 
@@ -165,9 +167,11 @@ class Search:
         most = self.evaluation.sample.most()
         count = min(most, enlarged(self.rows, kept))
         counts = tuple(dict.fromkeys(min(most, -(-one * count // self.rows)) for one in rungs(self.rows)))
-        if _compares(plan, region):
+        if self.evaluation.sample.books and _joins(plan, region):
+            pass  # each document is matched by itself
+        elif _compares(plan, region):
             return counts[-1:], before.rows
-        if len(counts) > SHORT_CLIMB and _groups(plan, region):
+        elif len(counts) > SHORT_CLIMB and _groups(plan, region):
             counts = counts[-SHORT_CLIMB:]
         while counts[0] > 1 and self._reading_seconds(counts[0]) > budget.left * FIRST_SHARE:
             counts = (-(-counts[0] // 2), *counts[-MOST_RUNGS + 1 :])
@@ -256,6 +260,11 @@ def _groups(plan: Plan, region: Region) -> bool:
     return any(not plan.operator(name).traits().row_local for name in region.operators(plan))
 
 
+def _joins(plan: Plan, region: Region) -> bool:
+    """Say whether a run ends with a join."""
+    return isinstance(plan.operator(region.operators(plan)[-1]), Equijoin)
+
+
 def _compares(plan: Plan, region: Region) -> bool:
     """Say whether all that is asked of a run is which values are the same: of a few rows hardly any are."""
     nodes = [plan.operator(name) for name in region.operators(plan)]
@@ -264,7 +273,7 @@ def _compares(plan: Plan, region: Region) -> bool:
 
 
 def _weight(node: Node) -> float:
-    return COMPARING_WEIGHT if isinstance(node, ComparingNode) else 1.0
+    return COMPARING_WEIGHT if isinstance(node, ComparingNode) and not isinstance(node, Equijoin) else 1.0
 
 
 def _is_selective(plan: Plan, name: str) -> bool:

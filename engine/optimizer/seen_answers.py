@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from engine.directives.base import AnswersSeen
@@ -11,6 +11,10 @@ from engine.evidence.items import leaves
 from engine.optimizer.outputs import PlanOutput, folded
 from engine.optimizer.packing import shown
 from engine.optimizer.signals import distinct
+from engine.rows import Row
+
+IDENTIFIER = re.compile(r"(?=\S*\d)\S{3,}")
+"""One word of three characters or more with a digit in it."""
 
 _INDEX = re.compile(r"\[\d+\]")
 
@@ -44,3 +48,18 @@ def seen_repeats(output: PlanOutput | None) -> Mapping[str, float]:
             if isinstance(cell.value, list | tuple) and cell.value:
                 found.setdefault(cell.field, []).append(cell.value)
     return {field: 1 - sum(map(distinct, lists)) / sum(map(len, lists)) for field, lists in found.items()}
+
+
+def identifiers(rows: Sequence[Row]) -> frozenset[str]:
+    """Return the fields that hold an identifier in every row which has a text there, different ones."""
+    texts: dict[str, set[str]] = {}
+    for row in rows:
+        for name, value in row.values.items():
+            if isinstance(value, str) and value.strip():
+                texts.setdefault(name, set()).add(value.strip())
+    return frozenset(name for name, said in texts.items() if len(said) > 1 and all_identifiers(said))
+
+
+def all_identifiers(values: Iterable[str]) -> bool:
+    """Say whether every value is an identifier."""
+    return all(IDENTIFIER.fullmatch(value.strip()) for value in values)

@@ -12,11 +12,16 @@ from engine.evidence.items import leaves
 from engine.evidence.normalise import plain, words
 from engine.optimizer.outputs import OutputRow, PlanOutput
 from engine.optimizer.values import NOTHING, output_values, overlap_by_field
+from engine.plan.frozen import FrozenMap
 from engine.rows import RowId
 from models.protocol import canonical_json
 
-WEIGHTS: Mapping[str, float] = {"located": 0.5, "verbatim": 0.2, "filled": 0.15, "unrepeated": 0.15}
+COUNTED = "counted"
+
+WEIGHTS: Mapping[str, float] = {"located": 0.5, "verbatim": 0.2, "filled": 0.15, "unrepeated": 0.15, COUNTED: 0.3}
 """How much each signal counts among those that there are of an output."""
+
+NO_COUNTS: Mapping[str, int] = FrozenMap({})
 
 COMPLETED = "completed"
 """The share of sample rows that came to an end. It multiplies the mean of all others: what is lost is not read."""
@@ -28,12 +33,13 @@ WEIGHED = "weighed"
 """How good its lists are by how sure a model is of each item (engine.optimizer.weighing); then there is no POOLED."""
 
 
-def signals(rows: Sequence[OutputRow]) -> dict[str, float]:
+def signals(rows: Sequence[OutputRow], counts: Mapping[str, int] = NO_COUNTS) -> dict[str, float]:
     """Return the signals of rows, those of `WEIGHTS` that can be said of them.
 
     `located`: of the values that have a place in a source, those that were found. `verbatim`: of those that are asked
     for as quotes, the ones that stand word for word. `filled`: of the cells, those that hold something. `unrepeated`:
-    of list items and rows, those that are not said twice.
+    of list items and rows, those that are not said twice. `counted`: of the items that `counts` asks for in lists, by
+    their fields, those that are there, what is said twice counting once.
     """
     cells = [cell for row in rows for cell in row.cells]
     found = {
@@ -41,6 +47,7 @@ def signals(rows: Sequence[OutputRow]) -> dict[str, float]:
         "verbatim": _mean([cell.verbatim for cell in cells]),
         "filled": _mean([float(_holds_something(cell.value)) for cell in cells]),
         "unrepeated": unrepeated(rows),
+        COUNTED: _mean([_counted(cell.value, counts[cell.field]) for cell in cells if cell.field in counts]),
     }
     return {name: share for name, share in found.items() if share is not None}
 
@@ -61,6 +68,10 @@ def completed(output: PlanOutput) -> float:
     broken = len(output.failed) / (len(output.failed) + ended) if output.failed else 0.0
     too_long = sum(_is_too_long(row, output.limits) for row in output.rows) / max(1, len(output.rows))
     return 1.0 - max(lost, broken, too_long)
+
+
+def _counted(value: Any, count: int) -> float | None:
+    return min(distinct(value), count) / count if isinstance(value, list | tuple) else None
 
 
 def _is_too_long(row: OutputRow, limits: Mapping[str, int]) -> bool:

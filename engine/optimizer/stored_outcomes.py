@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from engine.operators.base import Outcome, Rejected
+from engine.optimizer.prefixes import Blocks
 from engine.plan.frozen import digest_of
 from engine.rows import DocumentId, Row, RowId, Span
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What model calls took: `read_tokens` are those of prompts that the model had not just read for another call."""
+    """What model calls took: `read_tokens` are those of prompts that the model had not just read for another call.
+
+    Which call that was depends on what ran before; of a whole plan it is counted anew (`engine.optimizer.prefixes`).
+    """
 
     calls: int = 0
     prompt_tokens: int = 0
@@ -39,10 +43,11 @@ class Cost:
 
 @dataclass(frozen=True)
 class Made:
-    """An outcome, with what it took to make it."""
+    """An outcome, with what it took to make it; `blocks` are those of its prompts."""
 
     outcome: Outcome
     cost: Cost
+    blocks: Blocks = field(default_factory=dict)
 
 
 def row_digest(row: Row) -> str:
@@ -58,6 +63,7 @@ def made_to_json(made: Made, given: Sequence[Row]) -> dict[str, Any]:
         "rows": [_row_to(row, given, at) for row in made.outcome.rows],
         "rejected": [[at[item.row.id], item.reason] for item in made.outcome.rejected],
         "cost": [cost.calls, cost.prompt_tokens, cost.read_tokens, cost.sampled_tokens, cost.forced_tokens],
+        "blocks": {digest: round(tokens, 2) for digest, tokens in made.blocks.items()},
     }
 
 
@@ -65,7 +71,7 @@ def made_from_json(body: dict[str, Any], given: Sequence[Row]) -> Made:
     """Read what `made_to_json` wrote of the same given rows."""
     rows = [_row_from(item, given) for item in body["rows"]]
     rejected = [Rejected(given[number], reason) for number, reason in body["rejected"]]
-    return Made(Outcome(rows, rejected), Cost(*body["cost"]))
+    return Made(Outcome(rows, rejected), Cost(*body["cost"]), body["blocks"])
 
 
 def _row_to(row: Row, given: Sequence[Row], at: dict[RowId, int]) -> dict[str, Any]:

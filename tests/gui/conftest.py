@@ -154,17 +154,29 @@ class EventLoopBlocked(AssertionError):
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if "watchdog" in getattr(item, "fixturenames", ()):
+        if "watch" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.flaky(reruns=2, only_rerun=[EventLoopBlocked.__name__]))
 
 
 @pytest.fixture
-def watchdog(qtbot: QtBot, window: MainWindow) -> Iterator[Watchdog]:
-    """Fails the test when the event loop was held up, in three runs of it, while the window could be seen."""
-    dog = Watchdog()
-    window.closing.connect(dog.stop)
-    dog.start()
-    yield dog
-    dog.stop()
-    if dog.blocks:
-        raise EventLoopBlocked(f"for {', '.join(f'{block:.0f}' for block in dog.blocks)} ms")
+def watch() -> Iterator[Callable[[MainWindow], Watchdog]]:
+    """Fails the test when the event loop was held up, in three runs of it, while the watched window could be seen."""
+    dogs: list[Watchdog] = []
+
+    def start(window: MainWindow) -> Watchdog:
+        dog = Watchdog()
+        window.closing.connect(dog.stop)
+        dog.start()
+        dogs.append(dog)
+        return dog
+
+    yield start
+    for dog in dogs:
+        dog.stop()
+    if blocks := [block for dog in dogs for block in dog.blocks]:
+        raise EventLoopBlocked(f"for {', '.join(f'{block:.0f}' for block in blocks)} ms")
+
+
+@pytest.fixture
+def watchdog(watch: Callable[[MainWindow], Watchdog], window: MainWindow) -> Watchdog:
+    return watch(window)

@@ -61,11 +61,14 @@ def add(qtbot: QtBot, place: RunPlace, pipeline: Path, count: int = 1) -> None:
 
 
 def test_a_queue_runs_to_its_end_and_shows_rows(
-    qtbot: QtBot, start_window: Callable[[float], MainWindow], case: Path, pipeline: Path
+    qtbot: QtBot,
+    start_window: Callable[[float], MainWindow],
+    watch: Callable[[MainWindow], Watchdog],
+    case: Path,
+    pipeline: Path,
 ) -> None:
     window = start_window(0.0)
-    dog = Watchdog()
-    dog.start()
+    watch(window)
     place = open_run(qtbot, window, case)
     assert not place.go.isEnabled()
     with qtbot.waitSignal(window.workspace.place_wanted, timeout=WAIT):
@@ -84,8 +87,6 @@ def test_a_queue_runs_to_its_end_and_shows_rows(
     qtbot.waitUntil(place.results.isVisible, timeout=WAIT)
     with qtbot.waitSignal(window.workspace.results_wanted, timeout=WAIT):
         place.show_results()
-    dog.stop()
-    assert dog.blocks == []
 
 
 def test_waiting_runs_are_moved_changed_and_removed(

@@ -179,13 +179,13 @@ def _grounds(
         yield "rows the judge could rate", len(verdicts) / len(judged)
     if agreed:
         yield agreement, sum(agreed.values()) / len(agreed)
-    yield from signals(output.rows).items()
+    yield from signals(output.rows, output.counts).items()
     yield COMPLETED, completed(output)
 
 
 def _grounded(output: PlanOutput, source: RowId, agreed: Mapping[RowId, float]) -> float | None:
     """Join what code sees of one sample row, 0 to 1; None where it sees nothing."""
-    own = joined_signals(signals(output.rows_of(source)))
+    own = joined_signals(signals(output.rows_of(source), output.counts))
     both = agreed.get(source)
     if own is None or both is None:
         return own if both is None else both

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from cancelling import cancelled_twice
 
 from engine.code.pool import CodePool
 from engine.code.process import CodeProcess
@@ -290,13 +291,7 @@ async def test_calls_cancelled_twice_while_processes_start_leave_none_behind(pau
     pool = CodePool()
     before = set(psutil.Process().children())
     program = dataclasses.replace(PROGRAM, source=body("while True: pass"), timeout_seconds=600)
-    calls = [asyncio.create_task(pool.call(program, {})) for _ in range(4)]
-    await asyncio.sleep(pause)
-    for _ in range(2):
-        for task in calls:
-            task.cancel()
-        await asyncio.sleep(0)
-    await asyncio.gather(*calls, return_exceptions=True)
+    await cancelled_twice((pool.call(program, {}) for _ in range(4)), pause)
     await pool.close()
     assert set(psutil.Process().children()) <= before
 
@@ -322,6 +317,29 @@ async def test_a_call_cancelled_as_its_process_is_ready_leaves_none_behind(monke
     await pool.close()
     assert set(psutil.Process().children()) <= before
     await asyncio.gather(call, return_exceptions=True)
+
+
+async def test_a_call_cancelled_while_its_unreadable_code_is_ended_leaves_no_pipe_open(monkeypatch):
+    """Cut short, `close` would leave a transport that complains of itself when the loop is gone."""
+    pool = CodePool()
+    closing, processes = asyncio.Event(), []
+    close = CodeProcess.close
+
+    async def noted(process):
+        processes.append(process)
+        closing.set()
+        await close(process)
+
+    monkeypatch.setattr(CodeProcess, "close", noted)
+    call = asyncio.create_task(pool.call(dataclasses.replace(PROGRAM, source="import numpy"), {}))
+    await closing.wait()
+    call.cancel()
+    await asyncio.gather(call, return_exceptions=True)
+    await pool.close()
+    [process] = processes
+    assert process._process.returncode is not None
+    assert process._process.stdout.at_eof()
+    assert process._reading_errors.done()
 
 
 async def test_no_more_processes_than_workers():

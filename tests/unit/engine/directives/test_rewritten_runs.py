@@ -167,6 +167,18 @@ def test_items_that_a_list_says_again_are_left_out(tmp_path):
     assert rows["a.txt"]["officers"] == ["Varrick", "Tullock", "Var rick"]
 
 
+def test_records_that_a_list_says_again_are_left_out(tmp_path):
+    said = [
+        {"name": "Varrick", "acts": ["struck", "lied"], "badge": 12},
+        {"name": "Varrick", "acts": ["struck"], "badge": 12},
+        {"name": " varrick", "acts": ["struck", "lied"], "badge": 12},
+        {"name": "Varrick", "acts": ["struck", "lied"], "badge": 21},
+    ]
+    find = FIND.replace("list[string]", "list[{name: string, acts: list[string], badge: integer}]")
+    _, rows = run_rewritten(tmp_path, find, "distinct_items", lambda request: {"officers": said})
+    assert rows["a.txt"]["officers"] == [said[0], said[1], said[3]]
+
+
 def test_lists_that_say_nothing_again_are_left_alone(tmp_path):
     loaded = pipeline(write_texts(tmp_path / "records", TEXTS), FIND)
     one, place = directive("distinct_items"), Place("all", 0)

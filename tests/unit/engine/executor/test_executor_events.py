@@ -147,6 +147,33 @@ def test_warnings_of_the_pipeline_are_told(bench, tmp_path) -> None:
     assert any("max_threads" in e.message for e in desk.of(Warned))
 
 
+RESOLVE = (
+    '  - {name: same_town, type: resolve, comparison_prompt: "{{ input1.town }} {{ input2.town }}",'
+    " output: {schema: {town: string}}}"
+)
+
+
+def test_what_an_operator_finds_doubtful_is_told_and_kept(bench, tmp_path) -> None:
+    towns = ["Avon", "Bath", "Cowes", "Deal", "Ely", "Frome", "Goole", "Hythe", "Ilkley", "Jarrow", "Kendal", "Leeds"]
+    desk = bench(lambda request: True)
+    rows = write_jsonl(tmp_path / "in.jsonl", [{"town": town} for town in towns])
+    result = asyncio.run(desk.run(pipeline(rows, RESOLVE)))
+    (warning,) = desk.of(Warned)
+    assert warning.message.startswith("same_town: 12 of 12 different values were joined into one")
+    kept = [stored.event for stored in desk.case.events(result.run_id)]
+    assert sum(event["event"] == "Warned" for event in kept) == 1
+
+
+def test_questions_about_several_rows_that_fail_are_told(bench, tmp_path) -> None:
+    desk = bench(lambda request: "neither yes nor no")
+    rows = write_jsonl(tmp_path / "in.jsonl", [{"town": "Avon"}, {"town": "Bath"}, {"town": "Ely"}])
+    result = asyncio.run(desk.run(pipeline(rows, RESOLVE)))
+    (warning,) = desk.of(Warned)
+    assert warning.message.startswith("same_town: 3 questions about several rows failed, undecided in")
+    assert 'reply is "neither yes nor no"' in warning.message
+    assert len(desk.values(result)) == 3
+
+
 def test_tokens_of_a_call_are_those_of_the_reply(bench, tmp_path) -> None:
     file = write_jsonl(tmp_path / "in.jsonl", [{"text": "alpha x"}])
     desk = bench(answer)

@@ -84,6 +84,8 @@ def test_comparison_variables_are_kept_apart() -> None:
         ("a\nb {{ input.x", "not a valid template", 2, 3),
         ("a\n{% include 'x' %}", "{% include %} is not available", 2, 1),
         ("{{ x | nofilter }}", "No filter named 'nofilter'", 1, 1),
+        ("a\n{% if input.x | wordz %}b{% endif %}", "there is no filter 'wordz'", 2, 1),
+        ("{{ 1 if input.x is frobnicated }}", "there is no test 'frobnicated'", 1, 1),
     ],
 )
 def test_errors_have_their_place_in_the_file(text: str, message: str, row: int, column: int) -> None:

@@ -186,6 +186,14 @@ async def test_limit_comparisons_asks_the_most_similar_and_says_so():
     assert len((await join(equijoin(limit_comparisons=0), DRUGS, TERMS, tools())).rejected) == 5
 
 
+@pytest.mark.parametrize("limit", [{"limit_comparisons": 2}, {"most_left": 1}])
+async def test_of_pairs_that_a_condition_proposes_the_most_similar_are_asked_about(limit):
+    asked = tools()
+    node = equijoin(blocking_conditions=("left.drug and right.term",), **limit)
+    await join(node, DRUGS, TERMS, asked)
+    assert sorted(pair_of(r) for r in asked.requests) == [("aspirin", "Aspirin 100"), ("ibuprofen", "Advil")]
+
+
 async def test_the_threshold_is_found_on_a_sample():
     import numpy as np
 
@@ -265,6 +273,7 @@ async def test_rows_of_one_text_have_names_of_their_own_in_the_ledger():
         ({"most_left": 0}, "limits.left must be at least 1, not 0"),
         ({"most_right": -1}, "limits.right must be at least 1"),
         ({"blocking_conditions": ("left.x ==",)}, "not a valid template"),
+        ({"blocking_conditions": ("left.x | wordz == right.x",)}, "there is no filter 'wordz'"),
         ({"blocking_threshold": 3.0}, "is a cosine"),
     ],
 )

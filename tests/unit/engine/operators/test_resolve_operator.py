@@ -119,6 +119,31 @@ async def test_limit_comparisons_leaves_the_rest_undecided_and_says_so():
     assert [r["name"] for r in values_of(outcome)] == ["Cat", "Dog", "Katze", "Dog"]
 
 
+@pytest.mark.parametrize(
+    ("same_of", "count", "warned"),
+    [
+        (
+            lambda pair: True,
+            12,
+            "12 of 12 different values were joined into one, because the model called 11 of 11 pairs",
+        ),
+        (lambda pair: True, 10, ""),  # nine pairs are too few
+        (  # each is the same as the next one only
+            lambda pair: abs(int(pair[0][1:]) - int(pair[1].split()[0][1:])) == 1,
+            12,
+            "12 of 12 different values were joined into one, though of ",
+        ),
+        (lambda pair: pair[0][0] == pair[1][0], 12, ""),  # two groups, told apart
+    ],
+)
+async def test_a_model_that_calls_all_pairs_the_same_is_doubted(same_of, count, warned):
+    words = [f"{'ab'[n % 2]}{n}" for n in range(count)]
+    model = lambda request: {"same": same_of(prompt_of(request).split("|"))}  # noqa: E731
+    tools = ScriptedTools(model, vectors={word: [1.0, 0.0] for word in words})
+    outcome = await run(resolve(), names(*words), tools)
+    assert [warned in warning for warning in outcome.warnings] == ([True] if warned else [])
+
+
 async def test_a_comparison_that_fails_merges_nothing_and_is_recorded():
     def reply(_request):
         raise ModelCrashed("the runtime stopped")

@@ -67,6 +67,28 @@ def test_a_long_text_is_located_by_its_words_and_numbers():
     }
 
 
+@pytest.mark.parametrize(
+    ("asks", "count"),
+    [
+        ("List 10 officers", {"officers": 10}),
+        ("List the ten officers who stand out", {"officers": 10}),
+        ("Two lists:\\n      - officers: List of 10 officers", {"officers": 10}),
+        ("List the officers", {}),
+        ("List at most 10 officers", {}),
+        ("List up to ten officers", {}),
+        ("List 3 to 10 officers", {}),
+        ("List 10 officers or fewer", {}),
+        ("List 10 officers at most", {}),
+        ("List the officers of 10.5 hours, 2010 or 10-12", {}),
+        ("List 12 officers", {}),  # the schema allows ten
+    ],
+)
+def test_a_number_of_items_is_asked_for_where_prompt_and_schema_say_the_same(asks, count):
+    text = PIPELINE.replace("List the officers", asks).replace("list[string]", "list[string, 10]")
+    run = Observed(inputs=[A], rows=[], ancestors=lambda row: [])
+    assert plan_output(the_plan(text), run).counts == count
+
+
 def test_choices_of_the_schema_have_no_place():
     plan = the_plan(PIPELINE.replace('date: "string?"', 'gravity: "enum[grave, slight]"'))
     [row] = observed([A.derive("find", {**A.values, "gravity": "grave"})], plan=plan).rows

@@ -8,6 +8,7 @@ import pytest
 from plan_outputs import cell, output_of
 
 from engine.optimizer.signals import (
+    COUNTED,
     WEIGHTS,
     agreement,
     completed,
@@ -21,7 +22,8 @@ TEXTS = {"a": "Officer Roe slept.", "b": "Officer Diaz hit a man."}
 
 
 def test_the_weights_are_those_of_one_whole():
-    assert sum(WEIGHTS.values()) == pytest.approx(1.0)
+    # A number of items is hardly ever asked for.
+    assert sum(WEIGHTS.values()) - WEIGHTS[COUNTED] == pytest.approx(1.0)
 
 
 def test_each_signal_is_a_share():
@@ -51,6 +53,17 @@ def test_what_two_documents_say_alike_is_no_repetition_and_what_one_says_twice_i
     two = [("a", [cell("officer", "Roe", 1.0)]), ("b", [cell("officer", "Roe", 1.0)])]
     assert unrepeated(output_of(TEXTS, two).rows) == 1.0
     assert unrepeated(output_of(TEXTS, [*two, two[0]]).rows) == pytest.approx(2 / 3)
+
+
+def test_of_lists_of_a_number_that_is_asked_for_the_share_that_is_there_counts():
+    rows = [
+        ("a", [cell("officers", ["Roe", "Vega"])]),
+        ("b", [cell("officers", ["Diaz", "diaz", "Roe", "Lane", "Ode"])]),
+    ]
+    found = signals(output_of(TEXTS, rows).rows, {"officers": 4})
+    assert found[COUNTED] == pytest.approx((2 / 4 + 4 / 4) / 2)
+    assert COUNTED not in signals(output_of(TEXTS, rows).rows, {"acts": 4})
+    assert COUNTED not in signals(output_of(TEXTS, [("a", [cell("officers", "Roe")])]).rows, {"officers": 4})
 
 
 def test_rows_of_nothing_give_no_signal():

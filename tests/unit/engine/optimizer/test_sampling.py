@@ -6,8 +6,9 @@ from collections import Counter
 
 import pytest
 
+from engine.language.loader import parse_pipeline
 from engine.optimizer.file_draw import FileDraw
-from engine.optimizer.sampling import Sample, drawn, enlarged, row_characters, rungs
+from engine.optimizer.sampling import Sample, code_books, drawn, enlarged, joined_terms, row_characters, rungs
 from engine.rows import Row
 
 
@@ -104,3 +105,45 @@ def test_of_short_rows_more_are_tried(size, expected):
 
 def test_no_more_rows_are_tried_than_there_are():
     assert Sample.draw({"d": [row(f"r{n}", 10) for n in range(5)]}, 0, count=8).enough(8) == 5
+
+
+JOIN = """
+datasets: {{papers: {{type: folder, path: papers}}, terms: {{type: folder, path: terms}}}}
+operations:
+  - {{name: join, type: equijoin, comparison_prompt: "{{{{ left.text }}}} {{{{ right.text }}}}?"{more}}}
+pipeline: {{steps: [{{name: all, operations: [join: {{left: papers, right: terms}}]}}{steps}]}}
+"""
+LIMIT = ", limit_comparisons: 9"
+
+
+@pytest.mark.parametrize(
+    ("more", "steps", "size", "expected"),
+    [
+        (LIMIT, "", 20, {"terms"}),
+        (", blocking_threshold: 0.5", "", 20, {"terms"}),
+        (", blocking_conditions: ['left.text == right.text']", "", 20, {"terms"}),
+        ("", "", 20, set()),  # nothing bounds what a model is asked
+        (LIMIT, "", 300, set()),  # no terms: they are nearly as long as the papers
+        (LIMIT, ", {name: again, input: terms, operations: []}", 20, set()),
+    ],
+)
+def test_terms_that_a_join_looks_up_are_all_there(more, steps, size, expected):
+    plan = parse_pipeline(JOIN.format(more=more, steps=steps)).plan
+    rows = {"papers": [row(f"p{n}", 1000) for n in range(9)], "terms": [row(f"t{n}", size) for n in range(70)]}
+    books = code_books(plan, rows)
+    assert books == expected
+    assert joined_terms(plan, rows) == ({} if more or steps else {"terms": "papers"})
+    sample = Sample.draw(rows, 1, books=books)
+    assert [len(sample.first(4)[name]) for name in ("papers", "terms")] == [4, 70 if books else 20]
+    assert sample.size == (9 if books else 79)
+    assert sample.book_rows == ({one.id for one in rows["terms"]} if books else set())
+
+
+def test_of_terms_that_are_all_compared_every_second_stands_in_the_documents():
+    text = "Patient {} had an acute failure of the kidney. " * 20
+    papers = [Row.source("p", f"p{n}", {"text": text.format(*[n] * 20)}) for n in range(3)]
+    said = [Row.source("t", f"n{n}", {"term": f"Kidney FAILURE, acute {n % 3}"}) for n in range(10)]
+    others = [Row.source("t", f"o{n}", {"term": f"nausea {n}"}) for n in range(200)]
+    sample = Sample.draw({"papers": papers, "terms": [*others, *said]}, 1, count=3, terms={"terms": "papers"})
+    first = [row.values["term"].startswith("Kidney") for row in sample.first(3)["terms"]]
+    assert first == [True, False] * 7 + [True]

@@ -9,8 +9,11 @@ import pytest
 from scripted_build import FunctionJudge, Site, Toy, saying, toys
 from scripted_run import pipeline, prompt_of, write_jsonl, write_texts
 
+import engine.optimizer.sample_runs
 from engine.directives.base import Place
+from engine.directives.synthesised_blocking import SynthesisedBlocking
 from engine.errors import UsageError
+from engine.language.loader import parse_pipeline
 from engine.optimizer.events import (
     BuildFinished,
     BuildProgress,
@@ -23,6 +26,7 @@ from engine.optimizer.events import (
     PlaceStarted,
 )
 from engine.optimizer.frontier import Policy
+from engine.optimizer.judging import Comparison
 from engine.optimizer.sampling import drawn
 from engine.rows import Row
 
@@ -78,6 +82,8 @@ def test_nothing_is_tried_where_the_judge_is_satisfied(site, records, monkeypatc
     assert site.of(CandidateFound) == []
     assert [(e.reason, e.chosen) for e in site.of(PlaceFinished)] == [("nothing was found to improve", 1)]
     assert result.chosen is result.user
+    (end,) = site.of(BuildFinished)
+    assert (end.score, end.own_score) == (4.0, 4.0)
     # Code finds nothing in four rows, the judge neither, and then in all eight of the sample.
     assert [e.rows for e in site.of(CandidateRated)] == [4, 4, 8]
 
@@ -137,6 +143,20 @@ def test_a_plan_that_does_not_beat_the_users_own_is_not_chosen(site, records, mo
         result = site.build(pipeline(records, FIND.replace("bad", "good")))
     assert result.chosen is result.user
     assert result.choice.reason == "no other plan did better"
+
+
+@pytest.mark.parametrize(("rated", "chosen"), [(3.04, "bad"), (3.06, "good")])
+def test_of_plans_that_draw_a_difference_in_their_ratings_must_be_more_than_chance(
+    site, records, monkeypatch, rated, chosen
+):
+    async def draw(judge, left, right, criteria, others=()):
+        return Comparison(left=0.5, reason="a draw")
+
+    monkeypatch.setattr(FunctionJudge, "compare", draw)
+    site.score = lambda rows: {"bad": 3.0, "good": rated}[str(list(rows[0].values())[-1])]
+    with toys(monkeypatch, better("one", "good")):
+        result = site.build(pipeline(records, FIND), depth=0)
+    assert prompts(result) == [chosen]
 
 
 def test_a_run_of_operators_is_matched_by_its_suffix(site, records, monkeypatch):
@@ -261,6 +281,61 @@ def test_comparing_pairs_gets_less_of_the_time_than_reading_texts(site, records,
     assert shares == pytest.approx([0.75, 1.0])  # 1 of 1 + 1/3, then all that is left
 
 
+JOIN = """
+datasets:
+  papers: {{type: file, path: {papers}}}
+  terms: {{type: file, path: {terms}}}
+operations:
+  - name: join
+    type: equijoin
+    limit_comparisons: 16
+    comparison_prompt: "{{{{ left.text }}}} {{{{ right.term }}}}"
+pipeline: {{steps: [{{name: all, operations: [join: {{left: papers, right: terms}}]}}]}}
+"""
+
+
+def test_of_a_join_with_many_terms_code_proposes_the_pairs_and_the_limit_is_that_of_the_documents(
+    site, tmp_path, monkeypatch
+):
+    words = [f"{'abcdefgh'[n]}{n}" for n in range(8)]
+    padding = " of a long report" * 20
+    papers = write_jsonl(tmp_path / "papers.jsonl", [{"text": f"Pains {one}{padding} Acute"} for one in words])
+    others = [{"term": f"Acute report of {n} long pains"} for n in range(80)]
+    terms = write_jsonl(tmp_path / "terms.jsonl", [*({"term": f"Acute {one.upper()} pains"} for one in words), *others])
+    asked = []
+
+    def match(request):
+        asked.append(prompt_of(request))
+        text, term = asked[-1].split(" Acute ")
+        return term.split()[1].casefold() == text.split()[1]
+
+    site.answer = match
+    site.score = lambda rows: 1.0 + 3.0 * len(rows) / 8
+    loaded = parse_pipeline(JOIN.format(papers=papers, terms=terms))
+    with toys(monkeypatch, SynthesisedBlocking()):
+        result = site.build(loaded, depth=0)
+    [join] = result.chosen.plan.operators
+    assert join.blocking_conditions == ("(left.text | words) | overlap(right.term | words) == 1",)
+    assert join.limit_comparisons == 16
+    (start,) = site.of(BuildStarted)
+    assert (start.documents, start.rows) == (8, 8)
+    # Four of eight papers first: the user's plan asks about half of its pairs, the other about the one of each paper.
+    assert len(asked) >= 8
+    assert {e.rows for e in site.of(CandidateRated)} == {4, 8}
+    entry = next(one for one in result.finals.everyone() if one.candidate is result.chosen)
+    assert len(entry.outputs[8].rows) == 8
+
+
+def test_a_join_with_nothing_on_one_side_is_an_error(site, tmp_path):
+    papers = write_texts(tmp_path / "papers", {})
+    terms = write_jsonl(tmp_path / "terms.jsonl", [{"term": "acute pains"}])
+    join = JOIN.replace("papers: {{type: file", "papers: {{type: folder")
+    with pytest.raises(UsageError, match="'papers' has no rows") as caught:
+        site.build(parse_pipeline(join.format(papers=papers, terms=terms)))
+    assert "--input papers=PATH" in caught.value.advice
+    assert site.backend.requests == []
+
+
 def test_a_rewrite_that_cannot_be_made_is_told_and_the_others_go_on(site, records, monkeypatch):
     wrong = Toy("wrong", "find", lambda nodes: [saying(nodes[-1], "good {{ input.nothing }}")])
     with toys(monkeypatch, wrong, better("right", "good")):
@@ -332,6 +407,33 @@ def test_the_fastest_plan_that_is_as_good_may_be_wanted(site, records, monkeypat
     with toys(monkeypatch, better("short", "good")):
         result = site.build(pipeline(records, long), policy=Policy("fastest"))
     assert result.chosen.directive == "short"
+
+
+def test_a_plan_is_not_faster_for_what_a_plan_before_it_has_read(site, records, monkeypatch):
+    site.answer = lambda request: {"found": prompt_of(request).split()[-1]}
+    later = Toy("later", "find", lambda nodes: [saying(nodes[-1], "{{ input.text }} well, just good")])
+    with toys(monkeypatch, later):
+        result = site.build(
+            pipeline(records, FIND.replace("bad {{ input.text }}", "{{ input.text }} good")), policy=Policy("fastest")
+        )
+    own, other = (entry.outputs[8].seconds for entry in result.finals.everyone())
+    assert other > own  # it asks the same, in more words
+    assert result.chosen is result.user
+
+
+def test_outputs_of_an_earlier_version_are_made_again_from_its_replies(site, records, monkeypatch):
+    written = engine.optimizer.sample_runs.made_to_json
+    with monkeypatch.context() as earlier:
+        old = lambda made, given: {key: value for key, value in written(made, given).items() if key != "blocks"}  # noqa: E731
+        earlier.setattr(engine.optimizer.sample_runs, "made_to_json", old)
+        before = site.build(pipeline(records, FIND.replace("bad", "right")))
+    seconds = [event.seconds for event in site.of(CandidateRated)]
+    after = site.build(pipeline(records, FIND.replace("bad", "right")))
+    again = site.build(pipeline(records, FIND.replace("bad", "right")))
+    assert (before.reuse.calls_made, after.reuse.calls_made, again.reuse.calls_made) == (8, 0, 0)
+    assert (after.reuse.outputs_made, after.reuse.outputs_reused) == (8, 0)
+    assert (again.reuse.outputs_made, again.reuse.outputs_reused) == (0, 8)
+    assert [event.seconds for event in site.of(CandidateRated)] == seconds
 
 
 def test_a_pipeline_that_cannot_run_is_an_error(site, tmp_path, monkeypatch):

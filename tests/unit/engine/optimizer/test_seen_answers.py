@@ -6,7 +6,8 @@ from plan_outputs import the_plan
 
 from engine.directives.base import AnswersSeen
 from engine.optimizer.outputs import OutputCell, OutputRow, PlanOutput
-from engine.optimizer.seen_answers import seen_answers, seen_repeats
+from engine.optimizer.seen_answers import identifiers, seen_answers, seen_repeats
+from engine.rows import Row
 
 
 def test_texts_are_looked_up_as_whole_words_in_what_they_were_made_of():
@@ -32,3 +33,13 @@ def test_the_share_of_items_that_say_one_before_again_is_that_of_all_lists_of_a_
     rows = tuple(OutputRow(id=str(n), cells=pair, sources=(str(n),)) for n, pair in enumerate(cells))
     assert seen_repeats(PlanOutput(plan=the_plan(), inputs={}, rows=rows)) == {"found": 0.25}
     assert seen_repeats(None) == {}
+
+
+def test_a_field_that_holds_one_word_with_a_digit_in_every_row_is_an_identifier():
+    rows = [
+        Row.source("d", f"r{n}", {"id": f"ade-{n}", "name": f"Harmon {n}", "badge": "" if n else "A12", "n": n})
+        for n in range(3)
+    ]
+    assert identifiers(rows) == {"id"}
+    assert identifiers(rows[:1]) == frozenset()  # of one row nobody knows
+    assert identifiers([*rows, Row.source("d", "x", {"id": "none", "name": "x"})]) == frozenset()

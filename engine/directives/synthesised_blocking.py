@@ -1,0 +1,167 @@
+"""Let code propose the pairs of a join that a model is asked about (paper section 4.2.1; the join of section 5.4)."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, cast
+
+from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
+from engine.directives.proposals import a_list, an_object, one_of
+from engine.directives.splicing import spliced
+from engine.operators.equijoin import Equijoin
+from engine.optimizer.blocking_rules import RULES, BlockingRule, JudgedPair, chosen_rules, conditions, score
+from engine.plan.plan import Plan
+
+MOST_RULES = 3
+"""Rules that propose or forbid pairs, at most."""
+
+FEWEST_MATCHES = 5
+"""From fewer matched pairs nothing is learned."""
+
+MOST_MATCHES = 300
+"""Matched pairs that rules are learned from."""
+
+CROSSED = 3
+"""So many other right rows stand beside each matched left row, as pairs that are not the same."""
+
+MUCH_LONGER = 5
+"""From so many times the length on, one side holds the words of the other among many more."""
+
+WITHIN = ("has_all_words",)
+ALIKE = ("has_all_words", "spelt_alike", "has_initials_of")
+
+BY_NAME = {rule.name: rule for rule in RULES}
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlockingParams(Params):
+    """The field of either side that is looked at, and the rules (engine.optimizer.blocking_rules) by their names."""
+
+    left_field: str
+    right_field: str
+    rules: tuple[str, ...]
+
+
+class SynthesisedBlocking(Directive[BlockingParams]):
+    """Equijoin => Equijoin: a model is only asked about pairs that a rule proposes, such as all words of a term.
+
+    Without it pairs are proposed by embeddings of whole rows; a term of two words is hardly like the article that holds
+    it. Rules are learned where the join has matched rows of the sample: those that together let 95 % of them through,
+    and the fewest others.
+
+    before: report: fits
+    after:  report: fits
+    """
+
+    name: ClassVar[str] = "synthesised_blocking"
+    purpose: ClassVar[str] = "asks only about pairs whose words have to do with each other"
+    needs: ClassVar[frozenset[str]] = frozenset({"equijoin"})
+    params_type = BlockingParams
+
+    def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
+        match = Match.at(place)
+        node = _join(plan, match)
+        if node.blocking_conditions or node.blocking_threshold is not None:
+            return Blocked(f"{node.name} says itself which pairs are compared")
+        if node.comparison_prompt.reads_unknown:
+            return Blocked(f"the prompt of {node.name} shows whole rows, not fields by name")
+        if not (_fields(node, "left", facts) and _fields(node, "right", facts)):
+            return Blocked(f"the prompt of {node.name} reads no field of one side")
+        return match
+
+    def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
+        """Return the JSON Schema of the parameters."""
+        node = _join(plan, match)
+        return an_object(
+            left_field=one_of(_fields(node, "left", facts)),
+            right_field=one_of(_fields(node, "right", facts)),
+            rules=a_list(one_of(BY_NAME), 1, MOST_RULES),
+        )
+
+    def default_params(self, match: Match, plan: Plan, facts: Facts) -> BlockingParams:
+        """Learn the rules from what was matched; where too little was, go by how long the fields are."""
+        return self.variants(match, plan, facts)[0]
+
+    def variants(self, match: Match, plan: Plan, facts: Facts) -> Sequence[BlockingParams]:
+        """Try what was learned, the usual (all words of the shorter; of short ones spelling, initials), and both."""
+        node = _join(plan, match)
+        left, right = _fields(node, "left", facts), _fields(node, "right", facts)
+        tokens = [facts.field_tokens.get(names[0], 0) for names in (left, right)]
+        # Of the longer side the longest field, of the other the shortest: a term rather than what is told of it.
+        pair = (left[0], right[-1]) if tokens[0] >= tokens[1] else (left[-1], right[0])
+        long, short = max(tokens), min(facts.field_tokens.get(name, 0) for name in pair)
+        usual = WITHIN if long >= MUCH_LONGER * max(1, short) else ALIKE
+        found = [BlockingParams(left_field=pair[0], right_field=pair[1], rules=usual)]
+        if learned := _learned(facts.matches, left, right):
+            found = [learned, *found]
+            if learned.rules != usual and (learned.left_field, learned.right_field) == pair:
+                both = tuple(dict.fromkeys([*usual, *learned.rules]))[:MOST_RULES]
+                found.append(replace(learned, rules=both))
+        return tuple(dict.fromkeys(found))
+
+    def complaints(self, match: Match, plan: Plan, params: BlockingParams, facts: Facts) -> Sequence[str]:
+        """Refuse rules that propose nothing, and fields that the prompt does not read."""
+        node = _join(plan, match)
+        if unknown := [name for name in params.rules if name not in BY_NAME]:
+            return [f"rules: there is no {unknown[0]!r}. There are: {', '.join(BY_NAME)}."]
+        found = []
+        if all(BY_NAME[name].forbids for name in params.rules):
+            found.append("rules: one must propose pairs; numbers_differ only refuses some that others propose.")
+        for side, name in (("left", params.left_field), ("right", params.right_field)):
+            if name not in (there := _fields(node, side, facts)):
+                found.append(f"{side}_field: the prompt reads {', '.join(there)} of the {side} rows, not {name!r}.")
+        return found
+
+    def apply(self, plan: Plan, match: Match, params: BlockingParams) -> Plan:
+        """Return the plan whose join asks about pairs that rules propose."""
+        rules = [BY_NAME[name] for name in dict.fromkeys(params.rules)]
+        new = conditions(rules, params.left_field, params.right_field)
+        return spliced(plan, match, [replace(_join(plan, match), blocking_conditions=new)])
+
+
+def _join(plan: Plan, match: Match) -> Equijoin:
+    return cast("Equijoin", match.nodes(plan)[-1])
+
+
+def _fields(node: Equijoin, side: str, facts: Facts) -> list[str]:
+    """Return the fields of a side that the comparison reads, the longest first as far as it is known."""
+    found = node.comparison_prompt.mentions(side)
+    return sorted(found, key=lambda name: (-facts.field_tokens.get(name, 0), name))
+
+
+def _learned(
+    matches: Sequence[Mapping[str, Any]], lefts: Sequence[str], rights: Sequence[str]
+) -> BlockingParams | None:
+    """Choose the fields and rules that let nearly all matched pairs through, and the fewest others; None for none."""
+    best: tuple[float, BlockingParams] | None = None
+    for left, right in itertools.product(lefts, rights):
+        pairs = judged_pairs(matches, left, right)
+        rules = chosen_rules(pairs)[:MOST_RULES] if sum(pair.same for pair in pairs) >= FEWEST_MATCHES else ()
+        if not rules or all(rule.forbids for rule in rules):
+            continue
+        others = score(rules, pairs).others
+        if best is None or others < best[0]:
+            names = tuple(rule.name for rule in cast("Sequence[BlockingRule]", rules))
+            best = others, BlockingParams(left_field=left, right_field=right, rules=names)
+    return best[1] if best else None
+
+
+def judged_pairs(matches: Sequence[Mapping[str, Any]], left: str, right: str) -> list[JudgedPair]:
+    """Return the pairs of two fields that were matched, and of each left value some pairs that were not.
+
+    `matches` are values of merged rows; a field that both sides have is called `x_left` and `x_right` there.
+    """
+    there = [
+        (str(one.get(left, one.get(f"{left}_left", ""))), str(one.get(right, one.get(f"{right}_right", ""))))
+        for one in matches[:MOST_MATCHES]
+    ]
+    same = dict.fromkeys(pair for pair in there if all(pair))
+    values = list(dict.fromkeys(value for _, value in same))
+    found = [JudgedPair(one, other, True) for one, other in same]
+    for number, one in enumerate(dict.fromkeys(one for one, _ in same)):
+        crossed = (values[(number * CROSSED + step) % len(values)] for step in range(len(values)))
+        others = itertools.islice((value for value in crossed if (one, value) not in same), CROSSED)
+        found += [JudgedPair(one, other, False) for other in others]
+    return found
