@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
+import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,8 +22,8 @@ STARTING_MILLISECONDS = 1000
 """How long `flush` waits at most for the system to start the worker; that takes a few of them."""
 
 CLOSING_MILLISECONDS = 3000
-EVENTS_AT_ONCE = 200
-"""Lines taken in one turn of the event loop, so that a burst of them does not hold up the window."""
+TURN_SECONDS = 0.01
+"""How long lines are taken in one turn of the event loop, so that a burst of them does not hold up the window."""
 
 Then = Callable[[Any], None]
 Failed = Callable[[str, str], None]
@@ -66,7 +68,7 @@ class WorkerClient(QObject):
         self._count = 0
         self._losses = 0
         self._is_closing = False
-        self._lines: list[bytes] = []
+        self._lines: deque[bytes] = deque()
         self._rest = b""
         self._log: list[str] = []
         self._taking = QTimer(self, interval=0, singleShot=True)
@@ -157,7 +159,7 @@ class WorkerClient(QObject):
             self._leaving = [other for other in self._leaving if other.state() != QProcess.ProcessState.NotRunning]
             self._leaving.append(process)
             process.closeWriteChannel()
-        self._lines, self._rest = [], b""
+        self._lines, self._rest = deque(), b""
         self._fail_edits()
         self.start()
 
@@ -208,12 +210,14 @@ class WorkerClient(QObject):
             self._log = [*self._log[-50:], bytes(self._process.readAllStandardError().data()).decode(errors="replace")]
 
     def _take_lines(self) -> None:
-        lines, self._lines = self._lines[:EVENTS_AT_ONCE], self._lines[EVENTS_AT_ONCE:]
-        if self._lines:
-            self._taking.start()
-        for line in lines:
-            if line.strip():
-                self._take(json.loads(line))
+        until = time.monotonic() + TURN_SECONDS
+        try:
+            while self._lines and time.monotonic() < until:
+                if line := self._lines.popleft().strip():
+                    self._take(json.loads(line))
+        finally:
+            if self._lines:
+                self._taking.start()
 
     def _take(self, event: dict[str, Any]) -> None:
         question = self._questions.pop(event.get("id", ""), None)

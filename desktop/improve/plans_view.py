@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPersistentModelIndex, QSize, QTimer, Signal
+from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, QPersistentModelIndex, QSize, QTimer, Signal
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -25,6 +25,8 @@ from desktop.improve.plan_tree import PLAN_ROLE
 _ROW_SPACE = 8
 _NO_PLAN = "Choose a plan: what it changes is shown here."
 _FOLLOW_MILLISECONDS = 150
+_FIT_MILLISECONDS = 100
+"""How long the tree's columns wait to be fitted: every event of a build changes a line, and fitting reads them all."""
 
 
 class _Roomy(QStyledItemDelegate):
@@ -54,7 +56,6 @@ class PlansView(QWidget):
         self.tree.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         header = self.tree.header()
         header.setStretchLastSection(False)
-        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         self.change, self.outputs = ChangeView(), OutputsView(improvement)
         self.change.clear(_NO_PLAN)
@@ -72,6 +73,11 @@ class PlansView(QWidget):
         layout.addWidget(split)
         self._following = QTimer(self, interval=_FOLLOW_MILLISECONDS, singleShot=True)
         self._following.timeout.connect(self.refresh)
+        self._fitting = QTimer(self, interval=_FIT_MILLISECONDS, singleShot=True)
+        self._fitting.timeout.connect(self._fit)
+        for changed in (improvement.tree.rowsInserted, improvement.tree.modelReset, improvement.tree.dataChanged):
+            changed.connect(self._fit_soon)
+        self._fit()
         self.tree.selectionModel().currentRowChanged.connect(lambda now, before: self._choose())
         improvement.tree.rowsInserted.connect(self._inserted)
         improvement.tree.rowsMoved.connect(lambda *moved: self.tree.expandAll())
@@ -110,6 +116,21 @@ class PlansView(QWidget):
                 self.change.show_plan(found, model.purpose(line), is_own=plan == model.lines.own)
 
         self._improvement.ask_plan(plan, show, lambda message, advice: self.change.clear(f"{message}. {advice}"))
+
+    def _fit_soon(self) -> None:
+        if not self._fitting.isActive():
+            self._fitting.start()
+
+    def _fit(self) -> None:
+        """Give each column but the first, which gets the rest, the room that its cells need."""
+        for column in range(1, self._improvement.tree.columnCount()):
+            self.tree.resizeColumnToContents(column)
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Fit the columns to letters of another size."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self._fit_soon()
 
     def _begin(self) -> None:
         self.tree.expandAll()

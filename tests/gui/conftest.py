@@ -14,7 +14,7 @@ from pathlib import Path
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
 
 import pytest
-from gui_waiting import WAIT
+from gui_waiting import WAIT, breathe
 from PySide6.QtCore import QSettings, QThreadPool
 from pytestqt.qtbot import QtBot
 
@@ -159,13 +159,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture
-def watch() -> Iterator[Callable[[MainWindow], Watchdog]]:
-    """Fails the test when the event loop was held up, in three runs of it, while the watched window could be seen."""
+def watch(qtbot: QtBot) -> Iterator[Callable[[MainWindow], Watchdog]]:
+    """Fails the test when the event loop was held up, in three runs of it, from when the watched window is painted."""
     dogs: list[Watchdog] = []
 
     def start(window: MainWindow) -> Watchdog:
         dog = Watchdog()
         window.closing.connect(dog.stop)
+        with qtbot.waitExposed(window):
+            pass
+        breathe(qtbot)
         dog.start()
         dogs.append(dog)
         return dog

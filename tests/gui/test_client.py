@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
 from gui_waiting import WAIT
+from PySide6.QtCore import QTimer
 from pytestqt.qtbot import QtBot
 
-from desktop.client import WorkerClient
+from desktop.client import TURN_SECONDS, WorkerClient
 
 
 def test_answers_and_failures_come_to_who_asked(qtbot: QtBot, client: WorkerClient, case: Path) -> None:
@@ -61,6 +64,29 @@ def test_after_a_crash_questions_are_asked_again_and_edits_are_not(
     assert answers[0]["documents"] == 5
     assert len(failed) == 1
     assert "may not have been kept" in failed[0]
+
+
+def test_a_burst_of_events_leaves_turns_to_the_event_loop(qtbot: QtBot) -> None:
+    """However long each event takes the window: a person's clicks come in between."""
+    burst = 'for n in range(20): print(\'{"event": "Told", "n": %d}\' % n)'
+    client = WorkerClient(command=(sys.executable, "-c", f"{burst}\ninput()"))
+    told: list[int] = []
+    turns: list[int] = []
+    turning = QTimer(interval=0)
+    turning.timeout.connect(lambda: turns.append(len(told)))
+
+    def take(event: dict[str, Any]) -> None:
+        turning.start()
+        time.sleep(TURN_SECONDS)
+        told.append(event["n"])
+
+    client.told.connect(take)
+    client.start()
+    qtbot.waitUntil(lambda: len(told) == 20, timeout=WAIT)
+    turning.stop()
+    client.close()
+    assert told == list(range(20))
+    assert len({turn for turn in turns if 0 < turn < 20}) == 19  # one event a turn
 
 
 def test_a_program_that_does_not_start_is_tried_again(qtbot: QtBot) -> None:

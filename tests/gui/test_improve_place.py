@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from cut_off import cut_off_when_laid_out
-from gui_waiting import WAIT
+from gui_waiting import WAIT, breathe
 from PySide6.QtCore import QSettings, Qt
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtTest import QTest
@@ -23,6 +23,8 @@ from desktop.app import make_window
 from desktop.client import WorkerClient
 from desktop.improve.build_form import MINUTES
 from desktop.improve.change_view import GROUNDS
+from desktop.improve.plan_lines import PlanLine, PlanLines
+from desktop.improve.plan_tree import COLUMNS
 from desktop.improve.told import folder_text, gold_text, verdict_text
 from desktop.places.improve import ImprovePlace
 from desktop.places.question import QuestionPlace
@@ -113,7 +115,7 @@ def names(place: ImprovePlace) -> dict[int, str]:
     return {line.id: tree.name(line) for line in tree.lines.lines.values()}
 
 
-def choose_in_the_chart(place: ImprovePlace) -> None:
+def choose_in_the_chart(qtbot: QtBot, place: ImprovePlace) -> None:
     """Walk over the chart with the keyboard."""
     assert place.tabs.currentWidget() is place.choice
     assert "was chosen" in place.choice.verdict.text()
@@ -124,13 +126,16 @@ def choose_in_the_chart(place: ImprovePlace) -> None:
     chart = place.choice.chart
     chart.setFocus()
     QTest.keyClick(chart, Qt.Key.Key_Home)
+    breathe(qtbot)
     first = place.choice.current
     QTest.keyClick(chart, Qt.Key.Key_End)
     assert place.choice.current != first
     row = place.choice.table.currentIndex().row()
     assert place.choice.model.rows[row]["plan"] == place.choice.current
     assert chart.accessibleDescription().startswith(f"{names(place)[place.choice.current]}: rated")
+    breathe(qtbot)
     chart.go_to(last["chosen"])
+    breathe(qtbot)
 
 
 def look_at_the_plan(qtbot: QtBot, place: ImprovePlace) -> None:
@@ -202,13 +207,14 @@ def test_a_question_is_improved_and_the_chosen_plan_is_used(
         QTest.mouseClick(place.go, Qt.MouseButton.LeftButton)
         qtbot.waitUntil(place.halt.isVisible, timeout=WAIT)
         assert place.tabs.currentWidget() is place.plans
+    breathe(qtbot)
+    choose_in_the_chart(qtbot, place)
+    look_at_the_plan(qtbot, place)
+    watchdog.stop()
     files = sorted(path.name for path in (short_case.with_name("short questions") / "improved").iterdir())
     assert files == ["acts criteria.yaml", "acts.html", "acts.json", "acts.yaml"]
     criteria = read_criteria(short_case.with_name("short questions") / "improved" / "acts criteria.yaml")
     assert "No act is missing." in [test.text for test in criteria["find"].tests]
-    choose_in_the_chart(place)
-    look_at_the_plan(qtbot, place)
-    watchdog.stop()
     see_all_of_it(qtbot, window, place)  # other letters draw the whole window anew, which takes its time
     use_the_plan(qtbot, window, place, monkeypatch)
 
@@ -340,6 +346,45 @@ def test_every_control_has_a_name(qtbot: QtBot, start_window: Callable[[], MainW
             assert named, widget
         if isinstance(widget, QLabel):
             assert widget.textFormat() != Qt.TextFormat.RichText
+
+
+def test_an_event_of_a_long_build_does_not_read_the_whole_tree(
+    qtbot: QtBot, start_window: Callable[[], MainWindow], short_case: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = opened(qtbot, start_window(), short_case)
+    place.tabs.setCurrentWidget(place.plans)
+    model = place.improvement.tree
+    model.take({"event": "BuildStarted", "plan": 1, "minutes": 20})
+    for plan in range(2, 101):
+        model.take(found_event(plan))
+    columns = range(1, len(COLUMNS))
+    header = place.plans.tree.header()
+    narrow = [header.sectionSize(column) for column in columns]
+    read: list[int] = []
+    line = PlanLines.line
+
+    def counted(self: PlanLines, plan: int) -> PlanLine | None:
+        read.append(plan)
+        return line(self, plan)
+
+    qtbot.wait(200)
+    monkeypatch.setattr(PlanLines, "line", counted)
+    for plan in range(2, 52):
+        model.take(rated_event(plan))
+    assert len(read) <= 50 * len(COLUMNS)  # of fifty lines, not fifty times of a hundred
+    fits = lambda: all(header.sectionSize(c) >= place.plans.tree.sizeHintForColumn(c) for c in columns)  # noqa: E731
+    qtbot.waitUntil(fits, timeout=WAIT)
+    assert [header.sectionSize(column) for column in columns] != narrow
+
+
+def found_event(plan: int) -> dict[str, object]:
+    told = {"directive": "chaining", "words": "w", "step": "s", "depth": 0, "by_model": False}
+    return {"event": "CandidateFound", "plan": plan, "parent": 1, **told}
+
+
+def rated_event(plan: int) -> dict[str, object]:
+    told = {"seconds": 7203.0, "failures": 0, "tokens": 9, "is_satisfied": False}
+    return {"event": "CandidateRated", "plan": plan, "rows": 1234, "score": 3.25, **told}
 
 
 def test_gold_time_and_verdict_are_said_in_words() -> None:

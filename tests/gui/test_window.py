@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from gui_dropping import drop
 from gui_waiting import WAIT
 from PySide6.QtCore import Qt
@@ -24,17 +25,22 @@ def documents(window: MainWindow) -> DocumentsPlace:
     return next(place for place in window.places if isinstance(place, DocumentsPlace))
 
 
+@pytest.fixture
+def leaks(records: Path, tmp_path: Path) -> Path:
+    """A folder of records that is nobody else's, copied before a watchdog looks on."""
+    return Path(shutil.copytree(records, tmp_path / "leaks"))
+
+
 def test_a_dropped_folder_becomes_a_case_and_is_read(
-    qtbot: QtBot, window: MainWindow, records: Path, tmp_path: Path, watchdog: Watchdog
+    qtbot: QtBot, window: MainWindow, leaks: Path, watchdog: Watchdog
 ) -> None:
-    folder = Path(shutil.copytree(records, tmp_path / "leaks"))
     place = documents(window)
     with qtbot.waitSignal(place.ingest.estimated, timeout=WAIT) as estimated:
-        drop(window, folder)
+        drop(window, leaks)
     assert estimated.args[0]["files"] == 5
     assert "5 files" in place.ingest.text
     assert window.current is place
-    assert Path(window.workspace.case) == tmp_path / "leaks.redwell"
+    assert Path(window.workspace.case) == leaks.with_name("leaks.redwell")
     with qtbot.waitSignal(window.workspace.job.finished, timeout=WAIT):
         QTest.mouseClick(place.ingest.start, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: place.model.rowCount() == 5, timeout=WAIT)
