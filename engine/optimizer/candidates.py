@@ -8,7 +8,7 @@ from typing import Any
 
 from engine.directives.base import Place, step_of
 from engine.operators.reduce import Reduce
-from engine.optimizer.frontier import DIGITS
+from engine.optimizer.frontier import DIGITS, MARGIN
 from engine.optimizer.judging import Comparison, Criteria, Failure, Rating
 from engine.optimizer.outputs import PlanOutput
 from engine.optimizer.pooling import companions
@@ -19,9 +19,6 @@ TOP = 6
 """The paper's k: so many of the best rated plans are compared in pairs."""
 
 TIE = 0.5
-
-MARGIN = 0.05
-"""Ratings of plans that draw, 1 to 4, must differ by so much: less is chance, and the user's plan stands."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,12 @@ PolicyName = Literal["best", "fastest", "within-minutes"]
 
 WITHIN = "within-minutes"
 
+MARGIN = 0.05
+"""Ratings, 1 to 4, and shares of the win that differ by less are chance: the plans draw, and the faster is chosen."""
+
+NOTABLY = 0.9
+"""A plan that takes no more than this share of another's time is notably faster."""
+
 DIGITS = 6
 """Of wins that count: sums of the same shares in another order differ behind them, and are no better."""
 
@@ -103,7 +109,18 @@ def _best(points: Sequence[Point], own: Point) -> Choice:
     if not better:
         return Choice(own.plan, "no other plan did better")
     best = max(better, key=lambda p: (round(p.wins, DIGITS), p.score, -p.seconds))
-    return Choice(best.plan, f"it did better than your own: rated {best.score:.2f}, yours {own.score:.2f}")
+    quick = min((p for p in better if _draw(p, best, len(points))), key=lambda p: p.seconds)
+    is_faster = quick.seconds <= NOTABLY * best.seconds
+    chosen, times = (quick, quick.seconds / best.seconds) if is_faster and best.seconds else (best, 1.0)
+    told = f"it did better than your own: rated {chosen.score:.2f}, yours {own.score:.2f}"
+    if chosen is best:
+        return Choice(best.plan, told)
+    return Choice(chosen.plan, f"{told}; it draws with the plan of the most wins, in {times:.0%} of its time")
+
+
+def _draw(point: Point, best: Point, compared: int) -> bool:
+    """Say whether two plans, each of which was compared with so many, are as good by rating and by wins."""
+    return point.score > best.score - MARGIN and point.wins > best.wins - MARGIN * compared
 
 
 def _fastest(points: Sequence[Point], own: Point) -> Choice:

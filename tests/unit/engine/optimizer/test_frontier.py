@@ -41,6 +41,27 @@ def test_of_equal_wins_summed_in_another_order_the_better_rated_is_chosen():
     assert choose([fine, slow], OWN, Policy("within-minutes", 60)).plan == 7
 
 
+@pytest.mark.parametrize(
+    ("score", "wins", "seconds", "chosen"),
+    [
+        (3.46, 2.9, 1000.0, 7),  # a draw by both, in less time
+        (3.46, 2.9, 2300.0, 6),  # hardly any faster
+        (3.45, 2.9, 1000.0, 6),  # rated lower by the margin
+        (3.46, 2.8, 1000.0, 6),  # of four comparisons, one in twenty parts of the win fewer each
+    ],
+)
+def test_of_plans_that_draw_the_notably_faster_is_chosen(score, wins, seconds, chosen):
+    points = [GOOD, SLOW, Point(6, 3.5, 2400.0, wins=3.0, beats=True), Point(7, score, seconds, wins=wins, beats=True)]
+    found = choose(points, OWN, Policy())
+    assert found.plan == chosen
+    assert ("it draws with the plan of the most wins, in 42% of its time" in found.reason) is (chosen == 7)
+
+
+def test_a_fast_plan_that_does_not_beat_the_users_own_draws_with_none():
+    points = [BEST, Point(7, 3.5, 10.0, wins=3.0)]
+    assert choose(points, OWN, Policy()).plan == BEST.plan
+
+
 def test_without_a_better_plan_the_users_own_stays():
     for policy in ("best", "fastest", "within-minutes 60"):
         assert choose([SLOW], OWN, read_policy(policy)).plan == 1
