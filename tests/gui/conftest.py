@@ -97,42 +97,50 @@ def client(qtbot: QtBot) -> Iterator[WorkerClient]:
 
 
 @pytest.fixture
-def new_window(qtbot: QtBot, settings: QSettings) -> Iterator[Callable[[], MainWindow]]:
+def show_window(qtbot: QtBot, settings: QSettings) -> Iterator[Callable[[WorkerClient | None], MainWindow]]:
+    """Shows windows with a client of their own or the usual one, and closes them."""
     made: list[MainWindow] = []
 
-    def make() -> MainWindow:
-        window = make_window(settings)
+    def show(client: WorkerClient | None = None) -> MainWindow:
+        window = make_window(settings, client)
         qtbot.addWidget(window)
         window.resize(1280, 720)
         window.show()
         made.append(window)
         return window
 
-    yield make
+    yield show
     for window in made:
         window.close()
 
 
 @pytest.fixture
-def start_window(qtbot: QtBot, settings: QSettings) -> Iterator[Callable[[float], MainWindow]]:
-    """Makes windows whose worker has a scripted model; its n-th reply takes n times so many seconds."""
-    made: list[MainWindow] = []
+def new_window(show_window: Callable[[], MainWindow]) -> Callable[[], MainWindow]:
+    """Shows windows with a real worker."""
+    return show_window
 
-    def start(seconds: float) -> MainWindow:
+
+@pytest.fixture
+def scripted_program() -> Path:
+    """The program whose worker has a scripted model; a file of tests may name another."""
+    return SCRIPTED
+
+
+@pytest.fixture
+def start_window(
+    show_window: Callable[[WorkerClient], MainWindow], scripted_program: Path
+) -> Callable[[float], MainWindow]:
+    """Shows windows whose worker has a scripted model; its n-th reply takes n times so many seconds."""
+
+    def start(seconds: float = 0.0) -> MainWindow:
+        client = WorkerClient(command=(sys.executable, str(scripted_program), "worker"))
         os.environ["REDWELL_TEST_SECONDS"] = str(seconds)
         try:
-            window = make_window(settings, WorkerClient(command=(sys.executable, str(SCRIPTED), "worker")))
+            return show_window(client)
         finally:
             del os.environ["REDWELL_TEST_SECONDS"]
-        qtbot.addWidget(window)
-        window.resize(1280, 720)
-        window.show()
-        made.append(window)
-        return window
 
-    yield start
-    for window in made:
-        window.close()
+    return start
 
 
 @pytest.fixture

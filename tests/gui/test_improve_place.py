@@ -5,22 +5,19 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from cut_off import cut_off_when_laid_out
 from gui_waiting import WAIT, breathe
-from PySide6.QtCore import QSettings, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 from scripted_cases import make_folder
 
-from desktop.app import make_window
-from desktop.client import WorkerClient
 from desktop.improve.build_form import MINUTES
 from desktop.improve.change_view import GROUNDS
 from desktop.improve.plan_lines import PlanLine, PlanLines
@@ -64,25 +61,8 @@ def short_case(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def start_window(qtbot: QtBot, settings: QSettings) -> Iterator[Callable[[float], MainWindow]]:
-    made: list[MainWindow] = []
-
-    def start(seconds: float = 0.0) -> MainWindow:
-        client = WorkerClient(command=(sys.executable, str(PROGRAM), "worker"))
-        os.environ["REDWELL_TEST_SECONDS"] = str(seconds)
-        try:
-            window = make_window(settings, client)
-        finally:
-            del os.environ["REDWELL_TEST_SECONDS"]
-        qtbot.addWidget(window)
-        window.resize(1280, 720)
-        window.show()
-        made.append(window)
-        return window
-
-    yield start
-    for window in made:
-        window.close()
+def scripted_program() -> Path:
+    return PROGRAM
 
 
 @pytest.fixture
