@@ -25,7 +25,7 @@ from engine.optimizer.expecting import may_overlook, promising
 from engine.optimizer.judging import Criteria
 from engine.optimizer.sampling import MOST_RUNGS, enlarged, rungs
 from engine.optimizer.screening import Screening, Trial, in_turn
-from engine.optimizer.selection import select
+from engine.optimizer.selection import look_again, select
 from engine.optimizer.stored_outcomes import Cost
 from engine.plan.node import Node
 from engine.plan.plan import Plan
@@ -154,6 +154,8 @@ class Search:
             await select(contest, counts, self.evaluation, budget, deepen)
             if len(left) == tried:
                 break
+        if contest.depth == 0:
+            await look_again(contest, counts, self.evaluation, budget)
         self._learn(contest, counts[0])
 
     async def _counts(self, contest: Contest, budget: Budget) -> tuple[tuple[int, ...], Sequence[Row]]:

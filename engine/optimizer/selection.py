@@ -16,6 +16,7 @@ from engine.operators.deciding import DecidingNode
 from engine.optimizer.budget import Budget, OutOfTime
 from engine.optimizer.candidates import TOP, Contest, Entry
 from engine.optimizer.evaluating import Evaluation
+from engine.optimizer.frontier import MARGIN
 from engine.plan.node import Node
 
 COMPARING_SHARE = 0.35
@@ -26,6 +27,9 @@ MOST_DEEPENED = 2
 
 DEEPENING_SHARE = 0.1
 """Of the time that is left, what running the plan to beat took at most for new operators to be looked into at all."""
+
+AGAIN_SHARE = 0.5
+"""Of the time that is left at the end of a place, what plans that were left behind on few rows may take."""
 
 Deepen = Callable[[Entry, Budget], Awaitable[Entry]]
 """Optimises the new operators of an entry at once; returns it, or one with a better plan."""
@@ -65,6 +69,36 @@ async def _climb(
         evaluation.screen(contest, count)
         await evaluation.judge_all(contest, chosen, count, budget)
         alive = kept_half(contest, count)
+
+
+async def look_again(contest: Contest, counts: Sequence[int], evaluation: Evaluation, budget: Budget) -> None:
+    """Rate on all rows what drew on few with plans that went on, where there is time; compare the best in pairs anew.
+
+    Successive halving is for want of time: on three rows, .03 of a rating part a plan that goes on from one that does
+    not. Raises OutOfTime, as `select`.
+    """
+    few, most, own = counts[0], counts[-1], contest.own
+    behind = left_behind(contest, few, most)
+    rated = [entry for entry in contest.everyone() if most in entry.ratings]  # all of them are judged beside the others
+    seconds = budget.left * AGAIN_SHARE - len(rated) * own.judging_seconds
+    if not behind or seconds < behind[0].about_seconds(most) + own.judging_seconds:
+        return
+    chosen = affordable(behind, most, seconds, own)
+    for entry in chosen:
+        await evaluation.run_on(contest, entry, most, budget)
+    await evaluation.weigh(contest, most, budget)
+    evaluation.screen(contest, most)
+    await evaluation.judge_all(contest, [own, *rated, *chosen], most, budget)
+    await compare_pairs(contest, evaluation, budget)
+
+
+def left_behind(contest: Contest, few: int, most: int) -> list[Entry]:
+    """Return the entries that were rated on few rows alone though they draw there with the better half, best first."""
+    half = kept_half(contest, few)
+    if contest.level != most or few == most or not half:
+        return []
+    least = half[-1].ratings[few].score - MARGIN
+    return [entry for entry in contest.ranked(few) if most not in entry.ratings and entry.ratings[few].score > least]
 
 
 def kept_half(contest: Contest, count: int) -> list[Entry]:
