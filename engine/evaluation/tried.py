@@ -133,7 +133,7 @@ def _ratings(contest: Contest, entry: Entry, result: BuildResult) -> dict[str, f
     }
     found |= {name: share for name, share in rating.grounds if name == JUDGE}
     met = any(entry.candidate.id in pair for pair in contest.comparisons)
-    return found | ({"wins": entry.wins} if met else {})
+    return found | ({"wins": contest.wins(entry)} if met else {})
 
 
 def _results(output: PlanOutput, names: Mapping[str, str]) -> list[Result]:

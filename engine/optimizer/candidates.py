@@ -83,7 +83,6 @@ class Entry:
     outputs: dict[int, PlanOutput] = field(default_factory=dict)
     seconds: float = 0.0
     judging_seconds: float = 0.0
-    wins: float = 0.0
     trouble: str = ""
 
     @property
@@ -172,21 +171,27 @@ class Contest:
     def note(self, left: Entry, right: Entry, found: Comparison) -> None:
         """Take in a comparison."""
         self.comparisons[left.candidate.id, right.candidate.id] = found
-        left.wins += found.left
-        right.wins += 1 - found.left
 
     def has_met(self, left: Entry, right: Entry) -> bool:
         """Say whether two were compared."""
         pair = (left.candidate.id, right.candidate.id)
         return pair in self.comparisons or pair[::-1] in self.comparisons
 
-    def share(self, entry: Entry) -> float | None:
-        """Return the share of the win over the plan to beat, None where the two were not compared."""
-        one, other = entry.candidate.id, self.own.candidate.id
-        if (one, other) in self.comparisons:
-            return self.comparisons[one, other].left
-        if (other, one) in self.comparisons:
-            return 1 - self.comparisons[other, one].left
+    def wins(self, entry: Entry) -> float:
+        """Sum up the shares of the wins over the top plans.
+
+        Who stood at the top in an earlier round met plans that others never met: those count for nobody.
+        """
+        shares = (self.share(entry, other) for other in self.top() if other is not entry)
+        return sum(share for share in shares if share is not None)
+
+    def share(self, entry: Entry, other: Entry | None = None) -> float | None:
+        """Return the share of the win over another, by default the plan to beat; None where they were not compared."""
+        one, two = entry.candidate.id, (other or self.own).candidate.id
+        if (one, two) in self.comparisons:
+            return self.comparisons[one, two].left
+        if (two, one) in self.comparisons:
+            return 1 - self.comparisons[two, one].left
         return None
 
     def beats(self, entry: Entry) -> bool:
@@ -222,7 +227,7 @@ class Contest:
     def best(self) -> Entry:
         """Return the plan with the most wins of those that beat the plan to beat; else that plan."""
         better = [entry for entry in self.ranked(self.level) if self.beats(entry)]
-        return max(better, key=lambda entry: round(entry.wins, DIGITS), default=self.own)
+        return max(better, key=lambda entry: round(self.wins(entry), DIGITS), default=self.own)
 
     def settle(self) -> Entry:
         """Choose, and say why."""

@@ -80,7 +80,7 @@ def _point(contest: Contest, entry: Entry, folder: Folder) -> Point:
         plan=entry.candidate.id,
         score=rating.score if rating else 0.0,
         seconds=output.seconds * folder(contest.level) if output else 0.0,
-        wins=entry.wins,
+        wins=contest.wins(entry),
         beats=contest.beats(entry),
         loses=share is not None and share < TIE,
     )

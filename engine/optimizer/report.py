@@ -107,7 +107,7 @@ def contest_body(contest: Contest) -> dict[str, Any]:
         "reason": contest.reason,
         "criteria": _criteria(contest.criteria),
         "rated_on": contest.level,
-        "entries": [_entry(entry) for entry in contest.everyone()],
+        "entries": [_entry(contest, entry) for entry in contest.everyone()],
         "comparisons": [
             {"left": left, "right": right, "share": round(found.left, 3), "reason": found.reason}
             for (left, right), found in contest.comparisons.items()
@@ -122,7 +122,7 @@ def _criteria(criteria: Criteria | None) -> dict[str, Any] | None:
     return {"task": criteria.task, "tests": [{"aim": test.aim.value, "text": test.text} for test in criteria.tests]}
 
 
-def _entry(entry: Entry) -> dict[str, Any]:
+def _entry(contest: Contest, entry: Entry) -> dict[str, Any]:
     output = entry.output
     return {
         "plan": entry.candidate.id,
@@ -130,7 +130,7 @@ def _entry(entry: Entry) -> dict[str, Any]:
         "seconds": round(output.seconds, 1) if output else None,
         "tokens": output.tokens if output else None,
         "failed_rows": list(output.failed) if output else [],
-        "wins": round(entry.wins, 3),
+        "wins": round(contest.wins(entry), 3),
         "trouble": entry.trouble,
     }
 

@@ -113,10 +113,26 @@ def test_wins_add_up_and_the_most_win():
     found.note(own, a, win(0.0))
     found.note(own, b, win(0.25))
     found.note(a, b, win(1.0))
-    assert [one.wins for one in (own, a, b)] == [0.25, 2.0, 0.75]
+    assert [found.wins(one) for one in (own, a, b)] == [0.25, 2.0, 0.75]
     assert found.best() is a
     assert found.share(a) == 1.0
     assert found.share(b) == 0.75
+
+
+def test_wins_over_plans_of_an_earlier_round_do_not_count():
+    own, early, late = entry(1, 2.0), entry(2, 3.0), entry(9, 3.1)
+    weak = [entry(number, 2.5) for number in range(3, 8)]
+    found = contest(own, early, *weak)
+    for one in (own, *weak[:4]):
+        found.note(early, one, win(1.0))
+    for number, one in enumerate(weak):  # rated otherwise since then
+        one.ratings[4] = entry(0, 1.0 if number < 4 else 2.6).ratings[4]
+    found.entries += [late, *(entry(number, 2.7) for number in (10, 11))]
+    for one in found.top():
+        if one is not late:
+            found.note(late, one, win(0.6))
+    assert found.best() is late  # it wins against all of the five others, the early one against the user's own alone
+    assert found.wins(early) == 1.0 + 0.4
 
 
 def test_the_top_six_are_the_plan_to_beat_and_the_best_five():
