@@ -7,22 +7,35 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
+from engine.directives.broadening import broadened
 from engine.directives.division import renamed_field
 from engine.directives.fitting import row_node
 from engine.directives.item_by_item import LEANS, ItemNames, belonging, item_by_item, not_by_item
-from engine.directives.proposals import an_object, one_of
-from engine.language.schema import ListOf, Quote, Scalar, Schema, Text, Type
+from engine.directives.person_fields import holds_persons
+from engine.directives.proposals import a_flag, an_object, one_of
+from engine.language.schema import Field, ListOf, Quote, Scalar, Schema, Text, Type
+from engine.language.template_text import field_expression
+from engine.language.templates import Template
 from engine.operators.deciding import LeanMethod
+from engine.operators.filter import Filter
 from engine.operators.map import Map
+from engine.plan.node import Node
 from engine.plan.plan import Plan
+
+MOST_LISTED = 30
+"""Items that a broad list may have at least, where the user's own is bounded."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class VerifiedParams(Params):
-    """The list whose items are asked about, and `correct_lean` of the filter that decides."""
+    """The list whose items are asked about, and `correct_lean` of the filter that decides.
+
+    `broad`: the list is of all things of the kind, whether or not they meet the condition that the question sets.
+    """
 
     field: str
     correct_lean: LeanMethod
+    broad: bool
 
 
 class VerifiedItems(Directive[VerifiedParams]):
@@ -30,7 +43,9 @@ class VerifiedItems(Directive[VerifiedParams]):
 
     The text and the question are read once for the list and all of its items. A small model says yes to nearly every
     item, but with less conviction to those that are wrong: with `batch` the items stay of which it is surer than on
-    average (batch calibration: Zhou et al. 2023). Why, and how far: docs/decisions/0028.
+    average (batch calibration: Zhou et al. 2023). Where the question sets a condition ("every officer who lied"), all
+    that it could be about are listed and the condition is left to the second question, which then has more to weigh
+    each item against. Why, and how far: docs/decisions/0028, 0033.
 
     before: report: find -> keep
     after:  report_listed: find_row -> find
@@ -56,37 +71,62 @@ class VerifiedItems(Directive[VerifiedParams]):
 
     def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
-        return an_object(field=one_of(_lists(plan, match)), correct_lean=one_of(LEANS))
+        return an_object(field=one_of(_lists(plan, match)), correct_lean=one_of(LEANS), broad=a_flag())
 
     def default_params(self, match: Match, plan: Plan, facts: Facts) -> VerifiedParams:
-        """Ask about the items of the first list, and weigh them against each other."""
-        return VerifiedParams(field=_lists(plan, match)[0], correct_lean=LEANS[0])
+        """Ask about the items of the first list, all there could be, and weigh them against each other."""
+        broad = _broad_prompt(plan, match) is not None
+        return VerifiedParams(field=_lists(plan, match)[0], correct_lean=LEANS[0], broad=broad)
 
     def variants(self, match: Match, plan: Plan, facts: Facts) -> Sequence[VerifiedParams]:
-        """Weigh the answers, and take them as they are."""
+        """Weigh the answers about all there could be, then those about the user's own list; take these as they are."""
         default = self.default_params(match, plan, facts)
-        return tuple(replace(default, correct_lean=lean) for lean in LEANS)
+        narrow = [replace(default, correct_lean=lean, broad=False) for lean in LEANS]
+        return tuple(dict.fromkeys([default, *narrow]))
 
     def complaints(self, match: Match, plan: Plan, params: VerifiedParams, facts: Facts) -> Sequence[str]:
         """Refuse a field that is no list of the operator."""
         lists = _lists(plan, match)
-        return [] if params.field in lists else [f"field: {params.field!r} is none of {', '.join(lists)}."]
+        found = [] if params.field in lists else [f"field: {params.field!r} is none of {', '.join(lists)}."]
+        if params.broad and _broad_prompt(plan, match) is None:
+            found.append("broad: the question sets no condition to leave out, or asks for more than a list.")
+        return found
 
     def apply(self, plan: Plan, match: Match, params: VerifiedParams) -> Plan:
         """Return the plan that asks about each item."""
         node, names = row_node(plan, match), ItemNames.of(plan, match, params.field)
         assert isinstance(node, Map) and node.schema is not None and node.prompt is not None  # needs, undividable
         own = set(node.schema.names)
+        fields = [renamed_field(f, names.candidate) if f.name == params.field else f for f in node.schema.fields]
         listing = replace(
             node,
-            schema=Schema(
-                tuple(renamed_field(f, names.candidate) if f.name == params.field else f for f in node.schema.fields)
-            ),
+            schema=Schema(tuple(fields)),
             drop_keys=tuple(key for key in node.drop_keys if key in own),
         )
+        checking: list[Node] = [belonging(node, names, params.correct_lean)]
+        if params.broad and (broad := _broad_prompt(plan, match)) is not None:
+            listing = replace(listing, prompt=Template(broad), schema=Schema((_longer(fields[0]),)))
+            if holds_persons(params.field, [node.prompt]):
+                condition = f"{field_expression(names.candidate)} | is_person"
+                checking.insert(0, Filter(name=names.quoted, condition=condition))
         later = [key for key in node.drop_keys if key not in own]
-        verifying = belonging(node, names, params.correct_lean)
-        return item_by_item(plan, match, names, [listing], [verifying], [*later, names.candidate])
+        return item_by_item(plan, match, names, [listing], checking, [*later, names.candidate])
+
+
+def _broad_prompt(plan: Plan, match: Match) -> str | None:
+    """Return the prompt that lists all there could be; None where the user's sets no condition or asks for more."""
+    node = row_node(plan, match)
+    if node.prompt is None or node.schema is None or len(node.schema.fields) > 1:
+        return None
+    return broadened(node.prompt)
+
+
+def _longer(field: Field) -> Field:
+    """Give a list room for more: of what could be meant there is more than of what is."""
+    kind = field.type
+    if isinstance(kind, ListOf) and kind.most is not None:
+        return replace(field, type=replace(kind, most=max(kind.most, MOST_LISTED)))
+    return field
 
 
 def _lists(plan: Plan, match: Match) -> list[str]:
