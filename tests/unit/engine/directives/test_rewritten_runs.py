@@ -121,6 +121,32 @@ def test_items_of_which_the_model_is_surer_than_on_average_stay(tmp_path):
     assert sum(one.startswith(head) for one in asked) == 1 + 6
 
 
+def test_a_condition_is_asked_about_each_person_and_not_in_the_list(tmp_path):
+    asked = "{{ input.text }}\\n\\nList every officer who lied. A lie is false."
+    guilty = f"""\
+  - {{name: find, type: map, prompt: "{asked}", output: {{schema: {{officers: "list[string, 2]"}}}}}}
+"""
+    others = ["Hale", "Cole", "Finch", "Marsh", "Quill"]
+
+    def answer(request):
+        if "officers_candidate" in request.schema["properties"]:
+            return {"officers_candidate": [*named_in(prompt_of(request)), "the sergeants", *others]}
+        return {"officers_holds": True}
+
+    desk, rows = run_rewritten(tmp_path, guilty, "verified_items", answer, backend=Sure)
+    # 0.95, 0.9 and eleven times 0.6: the mean log-odds is 0.74 (0.68).
+    assert rows["a.txt"]["officers"] == ["Varrick", "Ashgrove"]
+    assert rows["b.txt"]["officers"] == []
+    told = [prompt_of(request) for request in desk.calls]
+    lists = [one for one in told if "Does this belong" not in one]
+    assert ["\n\nList every officer named in it, each once, as it is written there.\n" in one for one in lists] == [
+        True
+    ] * 2
+    assert not any("lied." in one.partition("List every")[2] for one in lists)
+    about = [found[1] for one in told if (found := re.search(r"A lie is false.\s+Does this belong .*: (.+)", one))]
+    assert sorted(about) == sorted([*NAMES, *others, *others])  # the sergeants are no person
+
+
 def test_lists_of_separate_kinds_are_joined(tmp_path):
     def answer(request):
         [field] = request.schema["properties"]
