@@ -9,8 +9,8 @@ from engine.directives.base import Facts, Match, Place, step_of
 from engine.directives.fitting import long_texts, undividable
 from engine.directives.splicing import free_field, free_name, with_steps, without_fields
 from engine.directives.wording import worded
-from engine.language.schema import Field, Scalar, Schema
-from engine.language.template_text import field_place
+from engine.language.schema import Enum, Field, Schema
+from engine.language.template_text import field_expression, field_place
 from engine.language.templates import Template
 from engine.operators.add_uuid import AddUuid
 from engine.operators.deciding import LeanMethod
@@ -32,6 +32,7 @@ class ItemNames:
     each: str
     read: str
     quoted: str
+    ask: str
     keep: str
     join: str
     tidy: str
@@ -42,19 +43,22 @@ class ItemNames:
     candidate: str
     quote: str
     holds: str
+    sure: str
     field: str
 
     @classmethod
     def of(cls, plan: Plan, match: Match, field: str) -> ItemNames:
         """Choose names that are free, after the last operator of the run and the list."""
         stem = match.nodes(plan)[-1].name
-        parts = ("row", "found", "each", "again", "quoted", "held", "joined", "tidy")
+        parts = ("row", "found", "each", "again", "quoted", "asked", "held", "joined", "tidy")
         operators = [free_name(plan, f"{stem}_{part}") for part in parts]
         steps = [free_name(plan, f"{match.step}_{part}", operators) for part in ("listed", "documents", "items")]
         fields = [free_field(plan, name) for name in (f"{stem}_row_id", f"{field}_candidate")]
-        fields += [free_field(plan, f"{field}_{part}") for part in ("evidence", "holds")]
+        fields += [free_field(plan, f"{field}_{part}") for part in ("evidence", "holds", "sure")]
         return cls(*[*operators, *steps, *fields, field])
 
+
+YES_NO = ("Yes", "No")
 
 LEANS: tuple[LeanMethod, ...] = ("batch", "none")
 """What an answer is weighed against: those about all items of the run, or nothing. The likelier to help comes first."""
@@ -69,18 +73,25 @@ def not_by_item(plan: Plan, place: Place, node: Map | Filter, facts: Facts, list
     return "" if long_texts(plan, place, node, facts) else f"the prompt of {node.name} shows no text to read again"
 
 
-def belonging(node: Map, names: ItemNames, correct_lean: LeanMethod) -> Filter:
-    """Ask, behind the user's own question, whether a candidate belongs into the answer; keep it if so."""
+def belonging(node: Map, names: ItemNames, correct_lean: LeanMethod) -> list[Node]:
+    """Ask, behind the user's own question, whether a candidate belongs into the answer; keep it if so.
+
+    The answer is Yes or No: of true and false small models tell less (docs/decisions/0033).
+    """
     assert node.prompt is not None  # undividable
-    asked = worded("item_verified", prompt=node.prompt.text.rstrip(), item=field_place(names.candidate))
-    return Filter(
-        name=names.keep,
+    by_odds = correct_lean == "batch"
+    asking = Map(
+        name=names.ask,
         model=node.model,
         too_long=node.too_long,
-        prompt=Template(asked),
-        schema=Schema((Field(names.holds, Scalar("boolean")),)),
-        correct_lean=correct_lean,
+        prompt=Template(worded("item_verified", prompt=node.prompt.text.rstrip(), item=field_place(names.candidate))),
+        schema=Schema((Field(names.holds, Enum(YES_NO)),)),
+        probabilities=FrozenMap({names.sure: names.holds} if by_odds else {}),
     )
+    if by_odds:
+        return [asking, Filter(name=names.keep, readings=(names.sure,), drop_keys=(names.holds, names.sure))]
+    says_yes = f'{field_expression(names.holds)} == "{YES_NO[0]}"'
+    return [asking, Filter(name=names.keep, condition=says_yes, drop_keys=(names.holds,))]
 
 
 def item_by_item(  # noqa: PLR0913, PLR0917 - the parts of the plan

@@ -49,7 +49,7 @@ class SecondReading(Directive[SecondReadingParams]):
     before: report: find -> keep
     after:  report_listed: find_row -> find
             report_documents: find_found
-            report_items: find_each -> find_again -> find_quoted -> find_held
+            report_items: find_each -> find_again -> find_quoted -> find_asked -> find_held
             report: find_joined -> find_tidy -> keep
     """
 
@@ -151,7 +151,7 @@ def _checking(plan: Plan, node: Map, names: ItemNames, params: SecondReadingPara
             schema=Schema((quote,)),
         ),
         Filter(name=names.quoted, condition=f"{field_expression(names.quote)} is not none"),
-        belonging(node, names, params.correct_lean),
+        *belonging(node, names, params.correct_lean),
     ]
 
 

@@ -19,7 +19,6 @@ from engine.language.templates import Template
 from engine.operators.deciding import LeanMethod
 from engine.operators.filter import Filter
 from engine.operators.map import Map
-from engine.plan.node import Node
 from engine.plan.plan import Plan
 
 MOST_LISTED = 30
@@ -50,7 +49,7 @@ class VerifiedItems(Directive[VerifiedParams]):
     before: report: find -> keep
     after:  report_listed: find_row -> find
             report_documents: find_found
-            report_items: find_each -> find_held
+            report_items: find_each -> find_asked -> find_held
             report: find_joined -> find_tidy -> keep
     """
 
@@ -103,7 +102,7 @@ class VerifiedItems(Directive[VerifiedParams]):
             schema=Schema(tuple(fields)),
             drop_keys=tuple(key for key in node.drop_keys if key in own),
         )
-        checking: list[Node] = [belonging(node, names, params.correct_lean)]
+        checking = belonging(node, names, params.correct_lean)
         if params.broad and (broad := _broad_prompt(plan, match)) is not None:
             listing = replace(listing, prompt=Template(broad), schema=Schema((_longer(fields[0]),)))
             if holds_persons(params.field, [node.prompt]):

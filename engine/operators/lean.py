@@ -65,9 +65,12 @@ class Verdict:
         return cls(log_odds > lean.log_odds, probability, detail)
 
 
-def log_odds_of(reply: Reply, field: str) -> float:
-    """Return ln(p(true) / p(false)) of a boolean in a reply; raises ItemError where the model does not say."""
-    yes, no = _sides(reply, field)
+def log_odds_of(reply: Reply, field: str, sides: tuple[str, str] = ("true", "false")) -> float:
+    """Return ln(p(yes) / p(no)) of a boolean in a reply, or of a choice between two texts, the `sides`.
+
+    Raises ItemError where the model does not say.
+    """
+    yes, no = _sides(reply, field, *sides)
     if not (0 <= yes <= 1 and 0 <= no <= 1 and yes + no > 0):
         raise ItemError(
             f"the model does not say how sure it is of {field!r}, so its lean cannot be corrected",
@@ -78,13 +81,13 @@ def log_odds_of(reply: Reply, field: str) -> float:
     return max(-FARTHEST, min(FARTHEST, math.log(yes) - math.log(no)))
 
 
-def _sides(reply: Reply, field: str) -> tuple[float, float]:
-    """Return the probabilities of true and false: of both as the model says, else by that of the one it chose."""
+def _sides(reply: Reply, field: str, yes: str, no: str) -> tuple[float, float]:
+    """Return the probabilities of yes and no: of both as the model says, else by that of the one it chose."""
     pointer = "/" + field.replace("~", "~0").replace("/", "~1")
     if (told := reply.alternatives.get(pointer)) is not None:
-        return told.get("true", math.nan), told.get("false", math.nan)
+        return told.get(yes, math.nan), told.get(no, math.nan)
     chosen = reply.probabilities.get(pointer, math.nan)
-    return (chosen, 1 - chosen) if reply.value[field] else (1 - chosen, chosen)
+    return (chosen, 1 - chosen) if reply.value[field] in (True, yes) else (1 - chosen, chosen)
 
 
 def of_content_free(answers: Sequence[float]) -> Lean:

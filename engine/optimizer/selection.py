@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from itertools import combinations
 
 from engine.operators.deciding import DecidingNode
+from engine.operators.filter import Filter
 from engine.optimizer.budget import Budget, OutOfTime
 from engine.optimizer.candidates import TOP, Contest, Entry
 from engine.optimizer.evaluating import Evaluation
@@ -117,7 +118,9 @@ def weighing(contest: Contest, count: int) -> list[Entry]:
 
 
 def _weighs(node: Node) -> bool:
-    return isinstance(node, DecidingNode) and node.correct_lean == "batch"
+    return (isinstance(node, DecidingNode) and node.correct_lean == "batch") or (
+        isinstance(node, Filter) and bool(node.readings)
+    )
 
 
 def affordable(entries: Sequence[Entry], count: int, seconds: float, own: Entry) -> list[Entry]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from engine.directives.proposals import a_flag, an_object
+from engine.directives.item_by_item import YES_NO
+from engine.directives.proposals import an_object, one_of
 from engine.operators.accounting import Failure as NoAnswer
 from engine.operators.accounting import attempt_all
 from engine.operators.lean import log_odds_of
@@ -53,13 +54,13 @@ async def item_odds(
         question = AgentQuestion(
             head=item.head,
             told=agent_prompt("weigh", item=item.text),
-            schema=an_object(**{BELONGS: a_flag()}),
+            schema=an_object(**{BELONGS: one_of(YES_NO)}),
             task="weighing an item",
             row_id=item.source,
             most_tokens=REPLY_TOKENS,
             probabilities=True,
         )
-        return log_odds_of(await agent.ask(question), BELONGS)
+        return log_odds_of(await agent.ask(question), BELONGS, YES_NO)
 
     answers = await attempt_all(items, ask, progress)
     found: dict[RowId, dict[str, float]] = {}

@@ -39,13 +39,14 @@ def fitting(schema):
 
 
 class SureBackend(ScriptedBackend):
-    """A model that says how sure it is of each yes or no."""
+    """A model that says how sure it is of each choice."""
 
     async def ask(self, request):
         reply = await super().ask(request)
-        fields = reply.value.items() if isinstance(reply.value, dict) else [("", reply.value)]
-        odds = {f"/{name}" if name else "": {"true": 0.8, "false": 0.2} for name, said in fields if said is True}
-        return replace(reply, alternatives=odds)
+        fields = dict(reply.value.items() if isinstance(reply.value, dict) else [("", reply.value)])
+        at = {name: f"/{name}" if name else "" for name in fields}
+        odds = {at[name]: {"true": 0.8, "false": 0.2} for name, said in fields.items() if said is True}
+        return replace(reply, alternatives=odds, probabilities=dict.fromkeys(at.values(), 0.8))
 
 
 def ran(folder: Path, text: str):

@@ -84,7 +84,7 @@ class Sure(ScriptedBackend):
         if about is None:
             return reply
         share = self.conviction.get(about[1], 0.6)
-        return replace(reply, alternatives={"/officers_holds": {"true": share, "false": 1 - share}})
+        return replace(reply, probabilities={"/officers_holds": share})
 
 
 def answer_of_items(request):
@@ -95,7 +95,7 @@ def answer_of_items(request):
         return {"officers_candidate": [*named_in(told), *more]}
     if "officers_evidence" in asked:
         return {"officers_evidence": None if "candidate: Nobody" in told else told.split(".")[0] + "."}
-    return {"officers_holds": True}
+    return {"officers_holds": "Yes"}
 
 
 def test_a_document_stays_though_none_of_its_candidates_holds(tmp_path):
@@ -131,7 +131,7 @@ def test_a_condition_is_asked_about_each_person_and_not_in_the_list(tmp_path):
     def answer(request):
         if "officers_candidate" in request.schema["properties"]:
             return {"officers_candidate": [*named_in(prompt_of(request)), "the sergeants", *others]}
-        return {"officers_holds": True}
+        return {"officers_holds": "Yes"}
 
     desk, rows = run_rewritten(tmp_path, guilty, "verified_items", answer, backend=Sure)
     # 0.95, 0.9 and eleven times 0.6: the mean log-odds is 0.74 (0.68).

@@ -91,11 +91,11 @@ class Odds(ScriptedBackend):
     async def ask(self, request):
         reply = await super().ask(request)
         yes = 0.9 if any(name in prompt_text(request).rsplit("answer: ", 1)[1] for name in RIGHT) else 0.6
-        return replace(reply, alternatives={"/belongs": {"true": yes, "false": 1 - yes}})
+        return replace(reply, alternatives={"/belongs": {"Yes": yes, "No": 1 - yes}})
 
 
 async def test_each_item_of_all_plans_is_asked_about_once_behind_the_same_text():
-    backend = Odds(lambda request: {"belongs": True})
+    backend = Odds(lambda request: {"belongs": "Yes"})
     outputs = [listing(ALL), listing({"a": ["Roe"], "b": []}, "Name")]
     found = await ValidationAgent(backend).weigh(outputs)
     assert len(backend.requests) == 8
@@ -108,7 +108,7 @@ async def test_each_item_of_all_plans_is_asked_about_once_behind_the_same_text()
 
 
 async def test_of_a_text_that_does_not_fit_whole_nobody_is_asked():
-    backend = Odds(lambda request: {"belongs": True})
+    backend = Odds(lambda request: {"belongs": "Yes"})
     long = {**TEXTS, "a": "They slept. " * 4000}
     outputs = [replace(one, inputs={id: {"text": text} for id, text in long.items()}) for one in (listing(ALL),)]
     found = await ValidationAgent(backend).weigh(outputs)
@@ -116,7 +116,7 @@ async def test_of_a_text_that_does_not_fit_whole_nobody_is_asked():
 
 
 async def test_where_gold_tells_nobody_is_asked():
-    backend = Odds(lambda request: {"belongs": True})
+    backend = Odds(lambda request: {"belongs": "Yes"})
     rows = {id: [cell("officers", ["Roe"])] for id in "abcde"}
     outputs = [replace(output_of(dict.fromkeys(rows, "Roe slept."), list(rows.items())), listing=LISTING)]
     gold = Gold({id: GoldRecord(wanted=({"officers": ["Roe"]},)) for id in rows})
