@@ -84,7 +84,8 @@ def plan_output(plan: Plan, observed: Observed, *, columns: Sequence[str] = (), 
         limits=_limits(task or plan),
         counts=_counts(task or plan),
         asked=folded("\n".join(_prompts(plan) + (_prompts(task) if task else []))),
-        listing=_listing(task or plan),
+        listing={field: task_of(prompt) for field, prompt in _listing(task or plan).items()},
+        prompts=_listing(task or plan),
     )
 
 
@@ -187,11 +188,11 @@ def _prompts(plan: Plan) -> list[str]:
     return [static_text(prompt) for node in plan.operators for _, prompt in parts_of(node, Template)]
 
 
-def _listing(plan: Plan) -> dict[str, str]:
-    """Return what is asked for by the maps of a plan that write a list, by its field."""
+def _listing(plan: Plan) -> dict[str, Template]:
+    """Return the prompts of the maps of a plan that write a list, by its field."""
     maps = [node for node in plan.operators if isinstance(node, Map) and node.prompt and node.schema]
     return {
-        field.name: task_of(node.prompt)
+        field.name: node.prompt
         for node in maps
         if node.prompt and node.schema
         for field in node.schema.fields

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from engine.evidence.normalise import plain, words
+from engine.language.templates import Template
 from engine.plan.plan import Plan
 from engine.rows import RowId
 
@@ -77,6 +78,8 @@ class PlanOutput:
     """The words of the user's prompts and of the plan's (engine.optimizer.outputs.folded)."""
     listing: Mapping[str, str] = field(default_factory=dict)
     """What the user asks for, by the field of the list that it is written to."""
+    prompts: Mapping[str, Template] = field(default_factory=dict)
+    """The user's own prompts of these fields."""
     odds: Mapping[RowId, Mapping[str, float]] = field(default_factory=dict)
     """How sure a model is, as log-odds, that an item of a list belongs there (engine.optimizer.weighing)."""
 

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.directives.item_by_item import YES_NO
-from engine.directives.proposals import an_object, one_of
+from engine.language.schema import Enum, Field, Schema
 from engine.operators.accounting import Failure as NoAnswer
 from engine.operators.accounting import attempt_all
 from engine.operators.lean import log_odds_of
-from engine.optimizer.agent import Agent, AgentQuestion, agent_prompt, as_head
+from engine.operators.question import answer_format
+from engine.optimizer.agent import Agent, AgentQuestion, agent_prompt, as_head, joined
 from engine.optimizer.judging import Progress
 from engine.optimizer.outputs import PlanOutput
 from engine.optimizer.validation.documents import judged
@@ -29,6 +30,7 @@ WEIGHED_TOKENS = 3000
 
 REPLY_TOKENS = 24
 BELONGS = "belongs"
+_ANSWER = Schema((Field(BELONGS, Enum(YES_NO)),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +55,8 @@ async def item_odds(
     async def ask(item: _Item) -> float:
         question = AgentQuestion(
             head=item.head,
-            told=agent_prompt("weigh", item=item.text),
-            schema=an_object(**{BELONGS: one_of(YES_NO)}),
+            told=joined(agent_prompt("weigh", item=item.text), answer_format(_ANSWER.describe())),
+            schema=_ANSWER.json_schema(lambda _: ()),
             task="weighing an item",
             row_id=item.source,
             most_tokens=REPLY_TOKENS,
@@ -83,5 +85,16 @@ def _items(agent: Agent, outputs: Sequence[PlanOutput]) -> list[_Item]:
         for key in sorted(items, key=digest_of)[:MOST_ITEMS]:
             field, text = items[key]
             task = agent_prompt("asked", task=there[0].listing[field])
-            found.append(_Item(id, key, row.head + as_head(task), text))
+            found.append(_Item(id, key, _own_prompt(there[0], field, id) or row.head + as_head(task), text))
     return found
+
+
+def _own_prompt(output: PlanOutput, field: str, source: RowId) -> str:
+    """Return the user's own prompt about a sample row; "" where the row has not all that it shows.
+
+    Behind it the answers tell right from wrong better than behind a record and a task (docs/decisions/0033).
+    """
+    prompt, values = output.prompts.get(field), output.inputs[source]
+    if prompt is None or prompt.reads_unknown or not prompt.mentions("input") <= values.keys():
+        return ""
+    return as_head(prompt.render(input=values).strip())

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from plan_outputs import PIPELINE, cell, output_of, the_plan
 
+from engine.language.templates import Template
 from engine.operators.lean import PRIOR_SLOPE
 from engine.optimizer.gold import Gold, GoldRecord
 from engine.optimizer.validation.agent import ValidationAgent
@@ -105,6 +106,23 @@ async def test_each_item_of_all_plans_is_asked_about_once_behind_the_same_text()
     assert "Who slept?" in first[0]
     assert found[0].odds == found[1].odds
     assert found[0].odds["a"]["officers: roe"] == pytest.approx(math.log(9))
+
+
+@pytest.mark.parametrize(
+    ("prompt", "is_own"),
+    [
+        ("Read:\n{{ input.text }}\n\nWho slept?", True),
+        ("Read:\n{{ input.summary }}\n\nWho slept?", False),  # an operator before it writes that
+    ],
+)
+async def test_items_are_asked_about_behind_the_users_own_prompt_where_the_row_has_what_it_shows(prompt, is_own):
+    backend = Odds(lambda request: {"belongs": "Yes"})
+    output = replace(listing(ALL), prompts={"officers": Template(prompt)})
+    await ValidationAgent(backend).weigh([output])
+    told = [prompt_text(request) for request in backend.requests]
+    assert len(told) == 8
+    assert all((f"Read:\n{TEXTS['a']}\n\nWho slept?" in one) is is_own for one in told if TEXTS["a"] in one)
+    assert all(("the following was asked" in one) is not is_own for one in told)
 
 
 async def test_of_a_text_that_does_not_fit_whole_nobody_is_asked():
