@@ -13,7 +13,7 @@ from engine.operators.accounting import attempt_all
 from engine.optimizer.agent import Agent, AgentModel, agent_prompt
 from engine.optimizer.gold import Gold, GoldScore
 from engine.optimizer.judging import Aim, Comparison, Criteria, Failure, Progress, Rating
-from engine.optimizer.outputs import PlanOutput
+from engine.optimizer.outputs import OutputCell, PlanOutput
 from engine.optimizer.pooling import pooled
 from engine.optimizer.signals import COMPLETED, POOLED, WEIGHED, completed, joined_signals, lost_inputs, signals
 from engine.optimizer.validation.comparing import compare_row
@@ -106,7 +106,11 @@ class ValidationAgent:
     async def compare(
         self, left: PlanOutput, right: PlanOutput, criteria: Criteria, others: Sequence[PlanOutput] = ()
     ) -> Comparison:
-        """Compare two outputs on the sample rows that both have: by gold, else by signals and, of a few, the judge."""
+        """Compare two outputs on the sample rows that both have: by gold, else by signals and, of a few, the judge.
+
+        Of rows in which both say lists whose items were weighed the judge is not asked: where one lists more, it likes
+        that one better, be it right or wrong.
+        """
         gold_left, gold_right = self.gold.score(left), self.gold.score(right)
         if gold_left is not None and gold_right is not None:
             return _gold_comparison(gold_left, gold_right)
@@ -119,7 +123,8 @@ class ValidationAgent:
         async def compare(id: RowId) -> float:
             return await compare_row(self._agent, left, right, id, criteria, self.record_tokens)
 
-        asked = open_rows[:MOST_JUDGED]
+        weights = weighed([left, right, *others])[:2]
+        asked = [id for id in open_rows if not _odds_decide((left, right), id, weights)][:MOST_JUDGED]
         answers = await attempt_all(asked, compare, self.progress)
         told = {id: a for id, a in zip(asked, answers, strict=True) if not isinstance(a, NoAnswer)}
         agreed = _agreement([left, right, *others])[:2]
@@ -185,11 +190,26 @@ def _grounds(
 
 def _grounded(output: PlanOutput, source: RowId, agreed: Mapping[RowId, float]) -> float | None:
     """Join what code sees of one sample row, 0 to 1; None where it sees nothing."""
-    own = joined_signals(signals(output.rows_of(source), output.counts))
     both = agreed.get(source)
+    rows = output.rows_of(source)
+    if both is not None and output.odds.get(source):  # they say of an empty list, too, how good it is
+        rows = tuple(replace(row, cells=tuple(c for c in row.cells if not _is_empty_list(output, c))) for row in rows)
+    own = joined_signals(signals(rows, output.counts))
     if own is None or both is None:
         return own if both is None else both
     return POOLED_WEIGHT * both + (1 - POOLED_WEIGHT) * own
+
+
+def _is_empty_list(output: PlanOutput, cell: OutputCell) -> bool:
+    return cell.field in output.listing and isinstance(cell.value, list | tuple) and not cell.value
+
+
+def _odds_decide(sides: tuple[PlanOutput, PlanOutput], source: RowId, weights: Sequence[Mapping[RowId, float]]) -> bool:
+    """Say whether two outputs say nothing of a sample row but items that were weighed."""
+    return all(
+        source in told and all(cell.field in side.listing for row in side.rows_of(source) for cell in row.cells)
+        for side, told in zip(sides, weights, strict=True)
+    )
 
 
 def _joined(judge: float | None, seen: float | None) -> float:
@@ -222,7 +242,7 @@ def _comparison(
     joined = 0.5 if both == (None, None) else _joined(*both)
     shares = [settled.get(id, joined) for id in common]
     share = sum(shares) / len(shares)
-    judge = f"the judge gives {both[0]:.0%} to the first" if both[0] is not None else "the judge said nothing"
+    judge = f"the judge gives {both[0]:.0%} to the first" if both[0] is not None else "without the judge"
     lost = f"; {len(settled)} rows were lost by one or both" if settled else ""
     reason = f"{len(shares)} rows, in both orders: {judge}; with the signals {share:.0%}{lost}"
     return Comparison(left=0.5 if abs(share - 0.5) < TIE else share, reason=reason)

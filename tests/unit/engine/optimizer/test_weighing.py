@@ -11,6 +11,7 @@ from plan_outputs import PIPELINE, cell, output_of, the_plan
 from engine.language.templates import Template
 from engine.operators.lean import PRIOR_SLOPE
 from engine.optimizer.gold import Gold, GoldRecord
+from engine.optimizer.judging import Criteria
 from engine.optimizer.validation.agent import ValidationAgent
 from engine.optimizer.weighing import NOTHING, SURE, items_of, weighed
 from models.script import prompt_text
@@ -20,6 +21,7 @@ TEXTS = {"a": "Roe slept. Diaz slept. Lee and Fox watched.", "b": "Kim slept. Po
 RIGHT = ("Roe", "Diaz", "Kim", "Poe")
 ALL = {"a": ["Roe", "Diaz", "Lee", "Fox"], "b": ["Kim", "Poe", "May", "Ray"]}
 LISTING = {"officers": "Who slept?"}
+CRITERIA = Criteria(task="who slept", tests=())
 
 
 def listing(names, word="List"):
@@ -84,6 +86,34 @@ def test_records_are_shown_with_their_fields_and_other_columns_are_not_asked_abo
     made = output_of(TEXTS, [("a", [cell("officers", [{"name": "Roe", "rank": 3}]), cell("date", "today")])])
     items = items_of(replace(made, listing=LISTING), "a")
     assert list(items.values()) == [("officers", "name: Roe; rank: 3")]
+
+
+async def test_the_odds_of_lists_decide_between_them_and_no_judge_who_likes_the_longer():
+    odds = told(lambda name: 2.0 if name in RIGHT else -2.0)
+    every, some = listing(ALL), listing({"a": ["Roe", "Diaz"], "b": ["Kim", "Poe"]}, "Name")
+    every, some = replace(every, odds=odds), replace(some, odds=odds)
+    backend = ScriptedBackend(lambda request: {"better": "A"})
+    agent = ValidationAgent(backend)
+    assert (await agent.compare(some, every, CRITERIA)).left > 0.6
+    assert (await agent.compare(every, some, CRITERIA)).left < 0.4
+    assert backend.requests == []
+    # Of what nobody weighed the judge is asked.
+    await agent.compare(replace(some, listing={}), replace(every, listing={}), CRITERIA)
+    assert backend.requests
+
+
+async def test_an_empty_list_is_no_lack_where_all_that_others_list_is_unlikely():
+    right = [f"R{number}" for number in range(8)]
+    odds = {
+        "a": {f"officers: {name.lower()}": 2.0 for name in right},
+        "b": {"officers: may": -2.0, "officers: ray": -2.0},
+    }
+    none, two = ({"a": right, "b": there} for there in ([], ["May", "Ray"]))
+    empty, full = replace(listing(none), odds=odds), replace(listing(two, "Name"), odds=odds)
+    agent = ValidationAgent(ScriptedBackend(lambda request: {"better": "A"}))
+    assert weighed([empty, full])[0]["b"] > weighed([empty, full])[1]["b"]
+    assert (await agent.compare(empty, full, CRITERIA)).left > 0.5
+    assert agent.screen(empty, [full]).score > agent.screen(full, [empty]).score
 
 
 class Odds(ScriptedBackend):
