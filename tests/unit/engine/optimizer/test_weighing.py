@@ -12,7 +12,7 @@ from engine.language.templates import Template
 from engine.operators.lean import PRIOR_SLOPE
 from engine.optimizer.gold import Gold, GoldRecord
 from engine.optimizer.judging import Criteria
-from engine.optimizer.validation.agent import ValidationAgent
+from engine.optimizer.validation.agent import POOLED_WEIGHT, ValidationAgent
 from engine.optimizer.weighing import NOTHING, SURE, items_of, weighed
 from models.script import prompt_text
 from models.scripted import ScriptedBackend
@@ -113,7 +113,10 @@ async def test_an_empty_list_is_no_lack_where_all_that_others_list_is_unlikely()
     agent = ValidationAgent(ScriptedBackend(lambda request: {"better": "A"}))
     assert weighed([empty, full])[0]["b"] > weighed([empty, full])[1]["b"]
     assert (await agent.compare(empty, full, CRITERIA)).left > 0.5
-    assert agent.screen(empty, [full]).score > agent.screen(full, [empty]).score
+    # In the first record the signals see a full list beside the odds; of the empty one the odds alone tell.
+    first, second = (weighed([empty, full])[0][id] for id in "ab")
+    seen = (POOLED_WEIGHT * first + (1 - POOLED_WEIGHT) * 1.0 + second) / 2
+    assert agent.screen(empty, [full]).score == pytest.approx(1 + 3 * seen)
 
 
 class Odds(ScriptedBackend):
