@@ -1,10 +1,12 @@
-"""How to ask for yes or no: accuracy and order (AUC) of three forms of the same questions, on gold answers.
+"""How to ask for yes or no: accuracy and order (AUC) of forms of the same questions, on gold answers.
 
     redwell bench forms
 
     described     the reply's JSON is described behind the prompt, and the object is written around the answer
     undescribed   only the object is written around the answer: `{"keep": ` is there when the model chooses
     bare          "Answer true or false.", and the answer alone
+
+Each with true and false, and with the words Yes and No.
 
 The log-odds are kept beside the models, as those of bench_calibration.py are.
 """
@@ -15,6 +17,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import mean
+from typing import Any
 
 import pytest
 from bench_calibration import MODEL
@@ -25,7 +28,8 @@ from engine.operators.question import Question
 from models.install import models_folder
 from models.llama import LlamaBackend, LlamaSettings
 
-FORMS = ("described", "undescribed", "bare")
+FORMS = ("described", "undescribed", "bare", "described Yes", "undescribed Yes", "bare Yes")
+YES_NO = ("Yes", "No")
 
 
 def test_forms() -> None:
@@ -50,7 +54,8 @@ async def _table() -> list[str]:
             truths = [truth for _, truth in task.items]
             cells = []
             for form in FORMS:
-                answers = await odds.of(_in_form(task, form), [values for values, _ in task.items])
+                sides = YES_NO if form.endswith("Yes") else ("true", "false")
+                answers = await odds.of(_in_form(task, form), [values for values, _ in task.items], sides)
                 cells.append(_scores(answers, truths) + (" *" if form == _used(task) else ""))
             lines.append(f"| {task.name} | {len(truths)} ({sum(truths)}) | {' | '.join(cells)} |")
     finally:
@@ -64,14 +69,20 @@ def _used(task: Task) -> str:
 
 def _in_form(task: Task, form: str) -> Task:
     """Ask the questions of a task in a form."""
-    changes: Mapping[str, Mapping[str, str]] = {
+    choice = {"enum": list(YES_NO)}
+    words = {"type": "object", "properties": {task.field: choice}, "required": [task.field]}
+    changes: Mapping[str, Mapping[str, Any]] = {
         "described": {"form": f'{{"{task.field}": true or false}}', "bare": ""},
         "undescribed": {"form": "", "bare": ""},
         "bare": {"form": "", "bare": task.field},
+        "described Yes": {"form": f'{{"{task.field}": "Yes" or "No"}}', "bare": "", "json_schema": words},
+        "undescribed Yes": {"form": "", "bare": "", "json_schema": words},
+        "bare Yes": {"form": "", "bare": "", "json_schema": choice},
     }
 
     def question(values: Values) -> Question:
-        return replace(task.question(values), **changes[form])
+        asked = replace(task.question(values), **changes[form])
+        return replace(asked, prompt=asked.prompt + "\n\nAnswer Yes or No.") if form == "bare Yes" else asked
 
     return replace(task, question=question)
 

@@ -36,19 +36,24 @@ class LogOdds:
         lines = self.file.read_text(encoding="utf-8").splitlines() if self.file.exists() else []
         self._known: dict[str, list[float]] = dict(map(json.loads, lines))
 
-    async def of(self, task: Task, values: Sequence[Values]) -> list[float]:
-        """Return ln(p(yes) / p(no)) for each; raises LookupError where one is unknown and there is no model."""
+    async def of(self, task: Task, values: Sequence[Values], sides: tuple[str, str] = ("true", "false")) -> list[float]:
+        """Return ln(p(yes) / p(no)) for each; raises LookupError where one is unknown and there is no model.
+
+        `sides` are the words of the answer. A question whose schema is no object is answered by its value alone.
+        """
         questions = [replace(task.question(each), probabilities=True) for each in values]
         requests = [request_for(task.node, question, cast("Tools", _Plain())) for question in questions]
         new = {r.digest: (q, r) for q, r in zip(questions, requests, strict=True) if r.digest not in self._known}
         if new and self.backend is None:
             raise LookupError(f"{len(new)} of {len(requests)} replies are not in {self.file}")
-        await asyncio.gather(*(self._ask(task, *each) for each in new.values()))
+        await asyncio.gather(*(self._ask(task, *each, sides) for each in new.values()))
         return [self._known[r.digest][0] for r in requests]
 
-    async def _ask(self, task: Task, question: Question, request: Request) -> None:
+    async def _ask(self, task: Task, question: Question, request: Request, sides: tuple[str, str]) -> None:
         assert self.backend is not None
-        reply = question.as_object(await self.backend.ask(request))
-        self._known[request.digest] = [log_odds_of(reply, task.field)]
+        alone = "properties" not in question.json_schema
+        asked = replace(question, bare=task.field) if alone else question
+        reply = asked.as_object(await self.backend.ask(request))
+        self._known[request.digest] = [log_odds_of(reply, task.field, sides)]
         with self.file.open("a", encoding="utf-8") as out:
             out.write(json.dumps([request.digest, self._known[request.digest]]) + "\n")
