@@ -22,7 +22,13 @@ from desktop.workspace import Workspace
 
 _DATA = Qt.ItemDataRole.UserRole
 _SIGNS = {"same": "is the same as", "different": "is not", "undecided": "may be"}
-_BY = {"model": "the model", "user": "you", "transitivity": "both are the same as a third", "limit": "not asked"}
+_BY = {
+    "model": "the model",
+    "user": "you",
+    "transitivity": "both are the same as a third",
+    "similarity": "the likeness of their texts",
+    "limit": "not asked",
+}
 
 
 class NamesPanel(QWidget):

@@ -24,6 +24,9 @@ from engine.plan.plan import Plan
 
 Canonical = Literal["most_common", "longest"]
 
+ALIKE_ON_AVERAGE = 0.45
+"""Cosine from which two groups are one, by what their rows say (decision 0034)."""
+
 _PAIR = ("input1", "input2")
 
 
@@ -31,7 +34,8 @@ _PAIR = ("input1", "input2")
 class KeyResolution(Params):
     """A key that is resolved, the question about two of its values, and whether they are names of persons.
 
-    `by_odds`: it is not the model's answer that counts but its odds, less its lean to yes or no.
+    `by_odds`: it is not the model's answer that counts but its odds, less its lean to yes or no. `by_similarity`: no
+    model is asked, and groups become one whose rows are alike.
     """
 
     key: str
@@ -39,6 +43,7 @@ class KeyResolution(Params):
     persons: bool
     canonical: Canonical
     by_odds: bool
+    by_similarity: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,6 +87,7 @@ class DuplicateKeyResolution(Directive[ResolutionParams]):
             persons=a_flag(),
             canonical=one_of(("most_common", "longest")),
             by_odds=a_flag(),
+            by_similarity=a_flag(),
         )
         return an_object(keys=a_list(one, 1, len(keys)))
 
@@ -91,16 +97,18 @@ class DuplicateKeyResolution(Directive[ResolutionParams]):
         return ResolutionParams(keys=tuple(_default(node, key) for key in _keys(plan, match, facts)))
 
     def variants(self, match: Match, plan: Plan, facts: Facts) -> Sequence[ResolutionParams]:
-        """Ask of keys that are no names whether both are of one kind, too, and go by the odds first.
+        """Join keys that are no names by what their rows say; ask whether both are of one kind; go by the odds, too.
 
-        A small model says yes to nearly every pair of short names; what it leans to is taken away from its odds.
+        A small model says yes to nearly every pair of short names, and of two kinds of things hardly knows whether they
+        are one (decision 0034); what it leans to is taken away from its odds.
         """
         default = self.default_params(match, plan, facts)
         if all(key.persons for key in default.keys):
             return (default,)
         odds = tuple(key if key.persons else replace(key, by_odds=True) for key in default.keys)
         kinds = tuple(key if key.persons else _of_kinds(key) for key in odds)
-        return (ResolutionParams(keys=odds), ResolutionParams(keys=kinds), default)
+        alike = tuple(key if key.persons else replace(key, by_similarity=True) for key in default.keys)
+        return (*(ResolutionParams(keys=keys) for keys in (alike, odds, kinds)), default)
 
     def prompts(self, match: Match, plan: Plan, params: ResolutionParams, facts: Facts) -> Sequence[ProposedPrompt]:
         """Return the questions about two values."""
@@ -114,6 +122,7 @@ class DuplicateKeyResolution(Directive[ResolutionParams]):
                 shows=frozenset({one.key}),
             )
             for one in params.keys
+            if not one.by_similarity
         ]
 
     def complaints(self, match: Match, plan: Plan, params: ResolutionParams, facts: Facts) -> Sequence[str]:
@@ -123,6 +132,10 @@ class DuplicateKeyResolution(Directive[ResolutionParams]):
         found += ["keys: name each key once."] if len(set(named)) < len(named) else []
         found += [] if named else ["keys: name at least one."]
         for one in params.keys:
+            if one.by_similarity:
+                found += [f"by_similarity: {one.key} holds names of persons."] if one.persons else []
+                found += [f"by_similarity, by_odds: of {one.key} no model is asked; choose one."] if one.by_odds else []
+                continue
             lacking = [side for side in _PAIR if side not in one.comparison_prompt]
             found += [f"comparison_prompt of {one.key} must show {side}." for side in lacking]
         return found
@@ -158,8 +171,17 @@ def _of_kinds(one: KeyResolution) -> KeyResolution:
 
 
 def _resolving(plan: Plan, node: Reduce, one: KeyResolution) -> Resolve:
+    name = free_name(plan, f"{node.name}_same_{one.key}")
+    if one.by_similarity:
+        return Resolve(
+            name=name,
+            similarity_threshold=ALIKE_ON_AVERAGE,
+            blocking_keys=(one.key, *sorted(_shown(node) - {one.key})),
+            schema=Schema((Field(one.key, Scalar("string")),)),
+            canonical=one.canonical,
+        )
     return Resolve(
-        name=free_name(plan, f"{node.name}_same_{one.key}"),
+        name=name,
         model=node.model,
         comparison_prompt=Template(one.comparison_prompt, frozenset(_PAIR)),
         schema=Schema((Field(one.key, Scalar("string")),)),
@@ -167,6 +189,11 @@ def _resolving(plan: Plan, node: Reduce, one: KeyResolution) -> Resolve:
         canonical=one.canonical,
         correct_lean="content_free" if one.by_odds else "none",
     )
+
+
+def _shown(node: Reduce) -> frozenset[str]:
+    """Return the fields of its rows that the reduce shows a model."""
+    return node.prompt.reads("inputs") if node.prompt else frozenset()
 
 
 def _keys(plan: Plan, match: Match, facts: Facts) -> list[str]:

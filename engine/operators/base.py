@@ -45,9 +45,9 @@ class Decision:
 
     `verdict` is "same", "different", "undecided" (not merged; `detail` says why nobody could tell) or "compared" (which
     pairs were looked at at all).
-    `by` says who decided: "model", "sample" (what the model said of a sample of pairs), "transitivity", "user",
-    "constraint" (joining would bring together what a rule or the user keeps apart), "limit", "error", or a code rule:
-    "identical", "badge", "only_bearer_in_document", ...
+    `by` says who decided: "model", "sample" (what the model said of a sample of pairs), "transitivity",
+    "similarity", "user", "constraint" (joining would bring together what a rule or the user keeps apart), "limit",
+    "error", or a code rule: "identical", "badge", "only_bearer_in_document", ...
 
     A note about one row that went on is a decision too: `subject` is NOTE, `left` the row's id, and `verdict` what
     befell it ("cut", "split", "not refined"), by which key of the operator.

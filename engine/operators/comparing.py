@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
+import numpy as np
+from numpy.typing import NDArray
+
 from engine.operators.accounting import Failure, attempt_all, label
+from engine.operators.average_linkage import average_linkage
 from engine.operators.base import Decision
 from engine.operators.mentions import Mention
 from engine.operators.name_rules import RuleVerdict
@@ -39,6 +43,7 @@ class Comparison:
     decisions: list[Decision] = field(default_factory=list)
     answers: dict[tuple[int, int], bool] = field(default_factory=dict)
     """What the model said of pairs, overruled or not."""
+    warnings: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.clusters = UnionFind(len(self.mentions))
@@ -94,15 +99,27 @@ class Comparison:
         for verdict in same:
             self.join(verdict.left, verdict.right, verdict.by, verdict.detail)
 
-    def settle_without_model(self, pair: Proposal, reason: str = "") -> None:
-        """Record a pair that need not, or may not, be asked about."""
+    def join_similar(self, vectors: NDArray[np.float32], threshold: float) -> str:
+        """Join mentions, given by unit vectors, whose clusters are on average so alike (average linkage).
+
+        Returns what is doubtful about it, "" where nothing is: more than half of many mentions became one.
+        """
+        for joined in list(average_linkage(vectors, self.clusters, threshold)):
+            self.join(joined.left, joined.right, "similarity", f"similarity {joined.cosine:.2f} on average")
+        count, largest = len(self.mentions), max(map(len, self.clusters.clusters()), default=0)
+        if count < FEWEST_ASKED or 2 * largest <= count:
+            return ""
+        return f"{largest} of {count} different values were joined into one, for they are on average so similar"
+
+    def settle_without_model(self, pair: Proposal, reason: str = "", *, by: str = "limit") -> None:
+        """Record a pair that need not, or may not, be asked about: `by` says who leaves an open one undecided."""
         match self.clusters.relation(pair.left, pair.right):
             case "joined":
                 self.record(pair.left, pair.right, "same", "transitivity")
             case "forbidden":
                 self.record(pair.left, pair.right, "different", "constraint", "each is joined to names kept apart")
             case _:
-                self.record(pair.left, pair.right, "undecided", "limit", reason)
+                self.record(pair.left, pair.right, "undecided", by, reason)
 
     def apply_answer(self, pair: Proposal, answer: bool | Failure) -> None:
         """Follow what the model said about a pair."""

@@ -22,6 +22,7 @@ from engine.operators.name_rules import judge_names
 from engine.operators.pairs import Proposal, in_order
 from engine.operators.person_names import completeness
 from engine.operators.same import VERDICT, Comparer, Pair
+from engine.operators.similar_values import join_similar
 from engine.plan.frozen import freeze
 from engine.plan.node import Traits
 from engine.rows import Row
@@ -37,8 +38,11 @@ class Resolve(ComparingNode):
     """Replace the fields of `schema` by a canonical value for all rows that mean the same.
 
     Distinct values are compared, not rows. Who decides, in this order: `keep_apart` and `same_as` (pairs of values),
-    then `rules`, then the model with `comparison_prompt` (`input1`, `input2`) on the pairs that are proposed. What the
-    user or a rule keeps apart never meets through third parties.
+    then `rules`, then `similarity_threshold`, then the model with `comparison_prompt` (`input1`, `input2`) on the pairs
+    that are proposed. What the user or a rule keeps apart never meets through third parties.
+
+    With `similarity_threshold` values are the same whose rows are on average so alike, by the embeddings of their
+    `blocking_keys`: a cosine, inclusive (engine.operators.average_linkage).
 
     Pairs are proposed by `rules`, or as in all operators that compare (ComparingNode): conditions over `left` and
     `right`, embeddings of `blocking_keys` (default: the resolved fields).
@@ -61,6 +65,7 @@ class Resolve(ComparingNode):
     rules: tuple[str, ...] = ()
     same_as: tuple[tuple[str, str], ...] = ()
     keep_apart: tuple[tuple[str, str], ...] = ()
+    similarity_threshold: float | None = None
     canonical: str | None = None
     resolution_model: str | None = None
 
@@ -90,11 +95,15 @@ class Resolve(ComparingNode):
             "canonical: model needs a resolution_prompt",
             "Write resolution_prompt, or canonical: most_common.",
         )
+        similarity = self.similarity_threshold
+        require(
+            self, similarity is None or -1 <= similarity <= 1, f"similarity_threshold is a cosine, not {similarity}"
+        )
         require(
             self,
-            bool(self.comparison_prompt or self.rules or self.same_as),
+            bool(self.comparison_prompt or self.rules or self.same_as or similarity is not None),
             "resolve has no way to compare values",
-            "Write comparison_prompt, or rules: [person_name].",
+            "Write comparison_prompt, similarity_threshold, or rules: [person_name].",
         )
 
     @property
@@ -168,7 +177,7 @@ class Resolve(ComparingNode):
             row_local=False,
             reads_unknown=any(p.reads_unknown for p in (compared, resolved) if p),
             calls_model=compared is not None or self.chooses == "model",
-            embeds=self.uses_embeddings,
+            embeds=self.uses_embeddings or self.similarity_threshold is not None,
         )
 
 
@@ -176,7 +185,7 @@ async def run(node: Resolve, rows: Sequence[Row], tools: Tools) -> Outcome:
     """Cluster the mentions and replace their values; as many rows come out, in order, unless a cluster fails."""
     keys = _keys(node, rows)
     mentions = find_mentions(rows, keys, node.rules)
-    comparison = await _compare(node, mentions, keys, tools)
+    comparison = await _compare(node, rows, mentions, keys, tools)
     clusters = [[mentions[i] for i in members] for members in comparison.clusters.clusters()]
     choose = functools.partial(_canonical, node, keys, tools)
     chosen = await attempt_all(clusters, choose, tools.progress)
@@ -192,6 +201,7 @@ async def run(node: Resolve, rows: Sequence[Row], tools: Tools) -> Outcome:
     lost = {f.row.id for f in failed}
     out = [_replace(node, row, replaced.get(i, {})) for i, row in enumerate(rows) if row.id not in lost]
     warnings = [f"{doubt}. {_advice(node)}"] if (doubt := comparison.doubt()) else []
+    warnings = [*comparison.warnings, *warnings]
     return Outcome(out, failed=failed, decisions=comparison.decisions, warnings=warnings)
 
 
@@ -214,7 +224,9 @@ def _keys(node: Resolve, rows: Sequence[Row]) -> tuple[str, ...]:
     return present or node.blocking_keys or tuple(sorted(read))
 
 
-async def _compare(node: Resolve, mentions: Sequence[Mention], keys: Sequence[str], tools: Tools) -> Comparison:
+async def _compare(
+    node: Resolve, rows: Sequence[Row], mentions: Sequence[Mention], keys: Sequence[str], tools: Tools
+) -> Comparison:
     asking = _Sides(node, mentions)
     comparer = _comparer(node, mentions, asking, tools) if node.comparison_prompt else None
     comparison = Comparison(", ".join(keys), mentions)
@@ -227,11 +239,13 @@ async def _compare(node: Resolve, mentions: Sequence[Mention], keys: Sequence[st
         verdicts = await asyncio.to_thread(judge_names, names, documents)
         comparison.apply_rules(verdicts.same, verdicts.different)
         proposals += verdicts.candidates
-    elif node.comparison_prompt:
+    elif node.comparison_prompt or node.similarity_threshold is not None:
         comparison.join_equal()
+    if node.similarity_threshold is not None:
+        await join_similar(comparison, rows, node.blocking_keys or keys, node.similarity_threshold, tools)
     if comparer is None:
         for pair in in_order(proposals):
-            comparison.record(pair.left, pair.right, "undecided", "rule", f"{pair.reason}; no comparison_prompt to ask")
+            comparison.settle_without_model(pair, f"{pair.reason}; no comparison_prompt to ask", by="rule")
         return comparison
     comparison.reason = comparer.reason
     asking.expect(proposals)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Literal
 
 Relation = Literal["joined", "forbidden", "open"]
@@ -60,6 +60,11 @@ class UnionFind:
             self._apart[other].discard(child)
             self.keep_apart(root, other)
         return True
+
+    def kept_apart(self) -> Iterator[tuple[int, int]]:
+        """Give all clusters that are kept apart, each pair once: the smallest members of both, the smaller first."""
+        for root in sorted(self._apart):
+            yield from ((root, other) for other in sorted(self._apart[root]) if root < other)
 
     def clusters(self) -> list[list[int]]:
         """Return all clusters, in order of their first members."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from engine.directives.base import Blocked, Facts, Match, Place
-from engine.directives.duplicate_key_resolution import DuplicateKeyResolution
+from engine.directives.duplicate_key_resolution import DuplicateKeyResolution, ResolutionParams
 from engine.language.loader import parse_pipeline
+from engine.operators.resolve import Resolve
 
 PIPELINE = """
 datasets: {rows: {type: file, path: rows.jsonl}}
@@ -30,3 +33,40 @@ def test_identifiers_are_one_only_where_they_are_equal():
     assert [key.key for key in ONE.default_params(match, plan, seen).keys] == ["officer"]
     both = Facts(source_fields=facts.source_fields, identifiers=frozenset({"case", "officer"}))
     assert isinstance(ONE.matches(plan, PLACE, both), Blocked)
+
+
+def test_keys_that_are_no_names_are_first_joined_by_what_the_reduce_shows_of_their_rows():
+    plan = parse_pipeline(PIPELINE.replace("[case, officer]", "[offence, officer]")).plan
+    facts = Facts(source_fields={"rows": ("offence", "officer", "text")})
+    match = ONE.matches(plan, PLACE, facts)
+    assert isinstance(match, Match)
+    first, *others = ONE.variants(match, plan, facts)
+    assert [(key.key, key.by_similarity, key.by_odds) for key in first.keys] == [
+        ("offence", True, False),
+        ("officer", False, False),
+    ]
+    assert not any(key.by_similarity for params in others for key in params.keys)
+    offence, officer, _ = ONE.apply(plan, match, first).operators
+    assert isinstance(offence, Resolve)
+    assert offence.similarity_threshold == 0.45
+    assert offence.blocking_keys == ("offence", "text")
+    assert offence.comparison_prompt is None
+    assert isinstance(officer, Resolve)
+    assert officer.rules == ("person_name",)
+    assert [prompt.name for prompt in ONE.prompts(match, plan, first, facts)] == ["comparison_prompt of officer"]
+    assert not ONE.complaints(match, plan, first, facts)
+
+
+def test_names_of_persons_are_not_joined_because_their_rows_are_alike():
+    plan = parse_pipeline(PIPELINE).plan
+    facts = Facts(source_fields={"rows": ("case", "officer", "text")})
+    match = ONE.matches(plan, PLACE, facts)
+    assert isinstance(match, Match)
+    case, officer = ONE.default_params(match, plan, facts).keys
+    params = ResolutionParams(
+        keys=(replace(case, by_similarity=True, by_odds=True), replace(officer, by_similarity=True))
+    )
+    assert ONE.complaints(match, plan, params, facts) == [
+        "by_similarity, by_odds: of case no model is asked; choose one.",
+        "by_similarity: officer holds names of persons.",
+    ]
