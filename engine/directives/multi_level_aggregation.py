@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, cast
 
 from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
 from engine.directives.chunking import REDUCE_VARIABLES
+from engine.directives.computing import computed
 from engine.directives.fields import fields_before, type_of_field
 from engine.directives.fitting import has_key
 from engine.directives.prompt_checks import ProposedPrompt
-from engine.directives.proposals import a_list, a_prompt, an_object, one_of
+from engine.directives.proposals import a_flag, a_list, a_prompt, an_object, one_of
+from engine.directives.reduce_to_code import ASKS_FOR_ORDER
 from engine.directives.splicing import free_name, spliced, without_fields
 from engine.directives.wording import asked_for, task_of, worded
 from engine.language.schema import DictOf, ListOf, Record
-from engine.language.template_text import field_place
+from engine.language.template_text import field_place, static_text
 from engine.language.templates import Template
 from engine.operators.reduce import Reduce
 from engine.plan.frozen import FrozenMap
 from engine.plan.plan import Plan
 
 _MOST_KEYS = 2
+
+_ASKS_FOR_SOME = re.compile(
+    r"\b(?:most|least|main|key|major|top|best|worst|few|some|important|typical|common|overall|up to|exactly|\d+"
+    r"|one|two|three|four|five|six|seven|eight|nine|ten|summari[sz]\w*|themes?|choose|select|pick)\b",
+    re.IGNORECASE,
+)
+"""Words of a prompt that asks for a part of what its rows hold, or for what only all of them together say."""
 
 _ROLLED_UP = {
     "collect": "concat",
@@ -50,11 +60,15 @@ _ABOUT_ROWS = {
 
 @dataclass(frozen=True, kw_only=True)
 class AggregationParams(Params):
-    """The keys K' of the finer groups, and the prompts that aggregate rows (y) and parts (z)."""
+    """The keys K' of the finer groups, and the prompts that aggregate rows (y) and parts (z).
+
+    `by_code`: no model aggregates the parts; the lists of the answer are put together, each item once.
+    """
 
     extra_keys: tuple[str, ...]
     part_prompt: str
     prompt: str
+    by_code: bool
 
 
 class MultiLevelAggregation(Directive[AggregationParams]):
@@ -68,6 +82,7 @@ class MultiLevelAggregation(Directive[AggregationParams]):
     equation: ClassVar[str] = "6"
     purpose: ClassVar[str] = "aggregates smaller groups first, and then their results"
     needs: ClassVar[frozenset[str]] = frozenset({"reduce"})
+    compares_variants: ClassVar[bool] = True
     params_type = AggregationParams
 
     def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
@@ -88,7 +103,7 @@ class MultiLevelAggregation(Directive[AggregationParams]):
     def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
         keys = a_list(one_of(_candidates(plan, match.place, facts)), 1, _MOST_KEYS)
-        return an_object(extra_keys=keys, part_prompt=a_prompt(), prompt=a_prompt())
+        return an_object(extra_keys=keys, part_prompt=a_prompt(), prompt=a_prompt(), by_code=a_flag())
 
     def default_params(self, match: Match, plan: Plan, facts: Facts) -> AggregationParams:
         """Aggregate each document first, or else by the first field that there is, with the user's own prompt."""
@@ -103,7 +118,13 @@ class MultiLevelAggregation(Directive[AggregationParams]):
             answers=[f"{name}: {field_place(name, 'part')}" for name in node.schema.names],
             asked=asked_for(node.schema.fields),
         )
-        return AggregationParams(extra_keys=(extra,), part_prompt=node.prompt.text, prompt=prompt)
+        return AggregationParams(extra_keys=(extra,), part_prompt=node.prompt.text, prompt=prompt, by_code=False)
+
+    def variants(self, match: Match, plan: Plan, facts: Facts) -> Sequence[AggregationParams]:
+        """Put the lists of parts together by code first, where the answer is lists of all there is (decision 0034)."""
+        default = self.default_params(match, plan, facts)
+        by_code = [replace(default, by_code=True)] if _lists_all(_reduce(plan, match)) else []
+        return (*by_code, default)
 
     def prompts(self, match: Match, plan: Plan, params: AggregationParams, facts: Facts) -> Sequence[ProposedPrompt]:
         """Return both prompts."""
@@ -112,14 +133,17 @@ class MultiLevelAggregation(Directive[AggregationParams]):
         fields = fields_before(plan, match.place, facts)
         parts = frozenset({*node.keys, *params.extra_keys, *node.schema.names, *node.aggregate})
         variables = tuple(sorted(REDUCE_VARIABLES))
+        of_parts = ProposedPrompt(
+            name="part_prompt",
+            text=params.part_prompt,
+            variables=variables,
+            fields=fields.closed,
+            uses="inputs",
+        )
+        if params.by_code:
+            return [of_parts]
         return [
-            ProposedPrompt(
-                name="part_prompt",
-                text=params.part_prompt,
-                variables=variables,
-                fields=fields.closed,
-                uses="inputs",
-            ),
+            of_parts,
             ProposedPrompt(
                 name="prompt",
                 text=params.prompt,
@@ -136,8 +160,12 @@ class MultiLevelAggregation(Directive[AggregationParams]):
 
     def complaints(self, match: Match, plan: Plan, params: AggregationParams, facts: Facts) -> Sequence[str]:
         """Refuse keys that make no smaller groups."""
-        used = sorted(set(params.extra_keys) & set(_reduce(plan, match).keys))
-        return [f"extra_keys: {name!r} is a key already; name others." for name in used]
+        node = _reduce(plan, match)
+        used = sorted(set(params.extra_keys) & set(node.keys))
+        found = [f"extra_keys: {name!r} is a key already; name others." for name in used]
+        if params.by_code and not _lists_all(node):
+            found.append(f"by_code: the answer of {node.name} is not only lists of all there is.")
+        return found
 
     def apply(self, plan: Plan, match: Match, params: AggregationParams) -> Plan:
         """Return the plan with two reduces."""
@@ -148,20 +176,28 @@ class MultiLevelAggregation(Directive[AggregationParams]):
             reduce_key=tuple(dict.fromkeys((*node.keys, *params.extra_keys))),
             prompt=Template(params.part_prompt, REDUCE_VARIABLES),
         )
-        whole = replace(
-            node,
-            prompt=Template(params.prompt, REDUCE_VARIABLES),
-            fold_prompt=None,
-            merge_prompt=None,
-            input=(),
-            aggregate=_rolled_up(node),
-        )
+        rolled_up = replace(node, aggregate=_rolled_up(node))
+        if params.by_code:
+            assert node.schema is not None  # _match
+            unions = {name: FrozenMap({"union": name}) for name in node.schema.names}
+            whole = computed(rolled_up, unions, counted=(*node.keys, *params.extra_keys)[0])
+        else:
+            prompt = Template(params.prompt, REDUCE_VARIABLES)
+            whole = replace(rolled_up, prompt=prompt, fold_prompt=None, merge_prompt=None, input=())
         passed = [*part.extra_fields] if node.pass_through else []
         return spliced(plan, match, [part, whole, *without_fields(free_name(plan, f"{node.name}_tidy"), passed)])
 
 
 def _reduce(plan: Plan, match: Match) -> Reduce:
     return cast("Reduce", match.nodes(plan)[-1])
+
+
+def _lists_all(node: Reduce) -> bool:
+    """Say whether the answer is nothing but lists, and the prompt asks for no choice or order of what belongs there."""
+    if node.prompt is None or node.schema is None or not all(isinstance(f.type, ListOf) for f in node.schema.fields):
+        return False
+    asked = static_text(node.prompt)
+    return not (ASKS_FOR_ORDER.search(asked) or _ASKS_FOR_SOME.search(asked))
 
 
 def _rolled_up(node: Reduce) -> Mapping[str, Any]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
 from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
+from engine.directives.computing import computed
 from engine.directives.fields import fields_before, type_of_field
 from engine.directives.fitting import has_key
 from engine.directives.proposals import a_list, an_object, one_of
@@ -21,7 +22,7 @@ from engine.plan.plan import Plan
 _OF_LISTS, _OF_NUMBERS = ("union", "concat", "collect_unique", "collect"), ("count", "sum", "min", "max")
 _OF_ONE = ("most_common", "first", "min", "max")
 
-_ASKS_FOR_ORDER = re.compile(
+ASKS_FOR_ORDER = re.compile(
     r"\b(?:rank\w*|sort(?:ed)?|order(?:ed)? (?:by|from|them)|in (?:\w+ )?order (?:of|by)"
     r"|from (?:the )?(?:most|least|best|worst|highest|lowest|largest|smallest|earliest|latest|oldest|newest)"
     r"|(?:most|least|best|worst|highest|lowest|largest|smallest|earliest|latest|oldest|newest)(?: \w+){0,2}"
@@ -74,7 +75,7 @@ class ReduceToCode(Directive[CodeParams]):
             return Blocked(f"{node.name} asks no model")
         if reason := has_key(node, _ONLY_A_MODEL):
             return Blocked(reason)
-        if _ASKS_FOR_ORDER.search(static_text(node.prompt)):
+        if ASKS_FOR_ORDER.search(static_text(node.prompt)):
             return Blocked(f"the prompt of {node.name} asks for an order, and code keeps that of the rows")
         if not _sources(plan, match, facts):
             return Blocked(f"the prompt of {node.name} reads no field by name")
@@ -116,24 +117,8 @@ class ReduceToCode(Directive[CodeParams]):
     def apply(self, plan: Plan, match: Match, params: CodeParams) -> Plan:
         """Return the plan without the model."""
         node = _reduce(plan, match)
-        computed: dict[str, Any] = {one.field: FrozenMap({one.function: one.source}) for one in params.fields}
-        counted = (*node.keys, params.fields[0].source)[0]
-        counts = {name: FrozenMap({"count": counted}) for name in node.extra_fields if name.startswith("_counts_")}
-        changed = replace(
-            node,
-            prompt=None,
-            schema=None,
-            fold_prompt=None,
-            fold_batch_size=None,
-            merge_prompt=None,
-            merge_batch_size=None,
-            value_sampling=None,
-            validate=(),
-            gleaning=None,
-            retriever=None,
-            input=(),
-            aggregate=FrozenMap({**computed, **node.aggregate, **counts}),
-        )
+        fields = {one.field: FrozenMap({one.function: one.source}) for one in params.fields}
+        changed = computed(node, fields, counted=(*node.keys, params.fields[0].source)[0])
         return spliced(plan, match, [changed])
 
 
