@@ -9,13 +9,16 @@ from typing import Any
 from engine.operators.reduce import Reduce
 from engine.plan.frozen import FrozenMap
 
+COUNTS = "_counts_"
+"""How the field begins that tells of an answer how many rows it was made from."""
 
-def computed(node: Reduce, fields: Mapping[str, Any], counted: str) -> Reduce:
+
+def computed(node: Reduce, fields: Mapping[str, Any], counts: Mapping[str, str]) -> Reduce:
     """Return the reduce without its model: `fields` are computed, each by {function: source}, beside what it computes.
 
-    `counted` is a field of the rows by which the numbers of rows are counted that its schema added.
+    `counts` says in the same form how many rows an answer is made from.
     """
-    counts = {name: FrozenMap({"count": counted}) for name in node.extra_fields if name.startswith("_counts_")}
+    counted = {name: FrozenMap(counts) for name in node.extra_fields if name.startswith(COUNTS)}
     return replace(
         node,
         prompt=None,
@@ -29,5 +32,5 @@ def computed(node: Reduce, fields: Mapping[str, Any], counted: str) -> Reduce:
         gleaning=None,
         retriever=None,
         input=(),
-        aggregate=FrozenMap({**fields, **node.aggregate, **counts}),
+        aggregate=FrozenMap({**fields, **node.aggregate, **counted}),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, cast
 
@@ -24,8 +24,10 @@ from engine.plan.plan import Plan
 
 Canonical = Literal["most_common", "longest"]
 
-ALIKE_ON_AVERAGE = 0.45
-"""Cosine from which two groups are one, by what their rows say (decision 0034)."""
+Similarity = Literal["none", "close", "broad"]
+
+ALIKE_ON_AVERAGE: Mapping[Similarity, float] = {"close": 0.5, "broad": 0.4}
+"""Cosine from which two groups are one, by what their rows say: fewer groups, or about half of them (decision 0034)."""
 
 _PAIR = ("input1", "input2")
 
@@ -34,8 +36,8 @@ _PAIR = ("input1", "input2")
 class KeyResolution(Params):
     """A key that is resolved, the question about two of its values, and whether they are names of persons.
 
-    `by_odds`: it is not the model's answer that counts but its odds, less its lean to yes or no. `by_similarity`: no
-    model is asked, and groups become one whose rows are alike.
+    `by_odds`: it is not the model's answer that counts but its odds, less its lean to yes or no. `similarity`: if it
+    is not "none", no model is asked, and groups become one whose rows are so alike.
     """
 
     key: str
@@ -43,7 +45,7 @@ class KeyResolution(Params):
     persons: bool
     canonical: Canonical
     by_odds: bool
-    by_similarity: bool = False
+    similarity: Similarity
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +89,7 @@ class DuplicateKeyResolution(Directive[ResolutionParams]):
             persons=a_flag(),
             canonical=one_of(("most_common", "longest")),
             by_odds=a_flag(),
-            by_similarity=a_flag(),
+            similarity=one_of(("none", *ALIKE_ON_AVERAGE)),
         )
         return an_object(keys=a_list(one, 1, len(keys)))
 
@@ -107,8 +109,11 @@ class DuplicateKeyResolution(Directive[ResolutionParams]):
             return (default,)
         odds = tuple(key if key.persons else replace(key, by_odds=True) for key in default.keys)
         kinds = tuple(key if key.persons else _of_kinds(key) for key in odds)
-        alike = tuple(key if key.persons else replace(key, by_similarity=True) for key in default.keys)
-        return (*(ResolutionParams(keys=keys) for keys in (alike, odds, kinds)), default)
+        alike = [
+            tuple(key if key.persons else replace(key, similarity=similarity) for key in default.keys)
+            for similarity in ALIKE_ON_AVERAGE
+        ]
+        return (*(ResolutionParams(keys=keys) for keys in (*alike, odds, kinds)), default)
 
     def prompts(self, match: Match, plan: Plan, params: ResolutionParams, facts: Facts) -> Sequence[ProposedPrompt]:
         """Return the questions about two values."""
@@ -122,7 +127,7 @@ class DuplicateKeyResolution(Directive[ResolutionParams]):
                 shows=frozenset({one.key}),
             )
             for one in params.keys
-            if not one.by_similarity
+            if one.similarity == "none"
         ]
 
     def complaints(self, match: Match, plan: Plan, params: ResolutionParams, facts: Facts) -> Sequence[str]:
@@ -132,9 +137,9 @@ class DuplicateKeyResolution(Directive[ResolutionParams]):
         found += ["keys: name each key once."] if len(set(named)) < len(named) else []
         found += [] if named else ["keys: name at least one."]
         for one in params.keys:
-            if one.by_similarity:
-                found += [f"by_similarity: {one.key} holds names of persons."] if one.persons else []
-                found += [f"by_similarity, by_odds: of {one.key} no model is asked; choose one."] if one.by_odds else []
+            if one.similarity != "none":
+                found += [f"similarity: {one.key} holds names of persons."] if one.persons else []
+                found += [f"similarity, by_odds: of {one.key} no model is asked; choose one."] if one.by_odds else []
                 continue
             lacking = [side for side in _PAIR if side not in one.comparison_prompt]
             found += [f"comparison_prompt of {one.key} must show {side}." for side in lacking]
@@ -160,6 +165,7 @@ def _default(node: Reduce, key: str) -> KeyResolution:
         persons=persons,
         canonical="longest" if persons else "most_common",
         by_odds=False,
+        similarity="none",
     )
 
 
@@ -172,10 +178,10 @@ def _of_kinds(one: KeyResolution) -> KeyResolution:
 
 def _resolving(plan: Plan, node: Reduce, one: KeyResolution) -> Resolve:
     name = free_name(plan, f"{node.name}_same_{one.key}")
-    if one.by_similarity:
+    if one.similarity != "none":
         return Resolve(
             name=name,
-            similarity_threshold=ALIKE_ON_AVERAGE,
+            similarity_threshold=ALIKE_ON_AVERAGE[one.similarity],
             blocking_keys=(one.key, *sorted(_shown(node) - {one.key})),
             schema=Schema((Field(one.key, Scalar("string")),)),
             canonical=one.canonical,

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, cast
 
 from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
 from engine.directives.chunking import REDUCE_VARIABLES
-from engine.directives.computing import computed
+from engine.directives.computing import COUNTS, computed
 from engine.directives.fields import fields_before, type_of_field
 from engine.directives.fitting import has_key
 from engine.directives.prompt_checks import ProposedPrompt
@@ -180,7 +180,7 @@ class MultiLevelAggregation(Directive[AggregationParams]):
         if params.by_code:
             assert node.schema is not None  # _match
             unions = {name: FrozenMap({"union": name}) for name in node.schema.names}
-            whole = computed(rolled_up, unions, counted=(*node.keys, *params.extra_keys)[0])
+            whole = computed(rolled_up, unions, {"sum": next(n for n in part.extra_fields if n.startswith(COUNTS))})
         else:
             prompt = Template(params.prompt, REDUCE_VARIABLES)
             whole = replace(rolled_up, prompt=prompt, fold_prompt=None, merge_prompt=None, input=())

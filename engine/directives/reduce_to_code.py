@@ -118,7 +118,7 @@ class ReduceToCode(Directive[CodeParams]):
         """Return the plan without the model."""
         node = _reduce(plan, match)
         fields = {one.field: FrozenMap({one.function: one.source}) for one in params.fields}
-        changed = computed(node, fields, counted=(*node.keys, params.fields[0].source)[0])
+        changed = computed(node, fields, {"count": (*node.keys, params.fields[0].source)[0]})
         return spliced(plan, match, [changed])
 
 

@@ -41,14 +41,14 @@ def test_keys_that_are_no_names_are_first_joined_by_what_the_reduce_shows_of_the
     match = ONE.matches(plan, PLACE, facts)
     assert isinstance(match, Match)
     first, *others = ONE.variants(match, plan, facts)
-    assert [(key.key, key.by_similarity, key.by_odds) for key in first.keys] == [
-        ("offence", True, False),
-        ("officer", False, False),
+    assert [(key.key, key.similarity, key.by_odds) for key in first.keys] == [
+        ("offence", "close", False),
+        ("officer", "none", False),
     ]
-    assert not any(key.by_similarity for params in others for key in params.keys)
+    assert [params.keys[0].similarity for params in others] == ["broad", "none", "none", "none"]
     offence, officer, _ = ONE.apply(plan, match, first).operators
     assert isinstance(offence, Resolve)
-    assert offence.similarity_threshold == 0.45
+    assert offence.similarity_threshold == 0.5
     assert offence.blocking_keys == ("offence", "text")
     assert offence.comparison_prompt is None
     assert isinstance(officer, Resolve)
@@ -64,9 +64,9 @@ def test_names_of_persons_are_not_joined_because_their_rows_are_alike():
     assert isinstance(match, Match)
     case, officer = ONE.default_params(match, plan, facts).keys
     params = ResolutionParams(
-        keys=(replace(case, by_similarity=True, by_odds=True), replace(officer, by_similarity=True))
+        keys=(replace(case, similarity="broad", by_odds=True), replace(officer, similarity="close"))
     )
     assert ONE.complaints(match, plan, params, facts) == [
-        "by_similarity, by_odds: of case no model is asked; choose one.",
-        "by_similarity: officer holds names of persons.",
+        "similarity, by_odds: of case no model is asked; choose one.",
+        "similarity: officer holds names of persons.",
     ]
