@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engine.directives.base import AnyDirective, Blocked, Facts, Match, Place
+from engine.directives.batched_folding import BatchedFolding
 from engine.directives.cascade_filter import CascadeFilter
 from engine.directives.chaining import Chaining
 from engine.directives.chunk_filtering import ChunkFiltering
@@ -61,6 +62,7 @@ DIRECTIVES: tuple[AnyDirective, ...] = (
     SharperComparisons(),
     SynthesisedBlocking(),
     ReduceToCode(),
+    BatchedFolding(),
     DeterministicCompression(),
     HeadTail(),
     TopKChunks(),

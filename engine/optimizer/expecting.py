@@ -42,6 +42,7 @@ USUAL: Mapping[str, float] = {
     "metadata_before_split": 0.3,
     "header_lineage": 0.3,
     "chaining": 0.25,
+    "batched_folding": 0.2,
     "gleaning_map": 0.2,
     "gleaning_reduce": 0.2,
     "cascade_filter": 0.15,

@@ -1,0 +1,89 @@
+"""Show the rows of a large group to the model in batches (paper section 4.2.1, batch sizes)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, cast
+
+from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
+from engine.directives.proposals import a_number, an_object
+from engine.directives.splicing import spliced
+from engine.operators.reduce import Reduce
+from engine.optimizer.heuristics import batch_sizes, most_rows
+from engine.plan.plan import Plan
+
+MOST_AT_ONCE = 25
+"""Rows of which a small model still gives account at once, where more would fit."""
+
+ROOM = 0.75
+"""The part of the context that rows may fill; the rest is for the question and the reply."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FoldingParams(Params):
+    """How many rows are shown at once, at least 1."""
+
+    fold_batch_size: int
+
+
+class BatchedFolding(Directive[FoldingParams]):
+    """Reduce_{K, x} => Reduce_{K, x}, folded: batches of rows are put to the model one after another.
+
+    Which size is best depends on the task: the smallest for distinct names, a middle one for others (section 4.2.1; in
+    section 5.3 it is 41 of the paper's model). Sizes are 20 % to 100 % of what fits, and at most MOST_AT_ONCE.
+
+    before: report: acts -> by_officer
+    after:  report: acts -> by_officer
+    """
+
+    name: ClassVar[str] = "batched_folding"
+    purpose: ClassVar[str] = "shows the rows of a large group in batches, each of which adds to the answer so far"
+    needs: ClassVar[frozenset[str]] = frozenset({"reduce"})
+    is_settled: ClassVar[bool] = True
+    compares_variants: ClassVar[bool] = True
+    params_type = FoldingParams
+
+    def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
+        match = Match.at(place)
+        node = _reduce(plan, match)
+        if node.prompt is None:
+            return Blocked(f"{node.name} asks no model")
+        if node.fold_batch_size is not None or node.merges:
+            return Blocked(f"{node.name} says itself how many rows are shown at once")
+        if len(_sizes(node, facts)) < 2:
+            return Blocked(f"hardly two rows of {node.name} fit the context")
+        return match
+
+    def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
+        """Return the JSON Schema of the parameters."""
+        return an_object(fold_batch_size=a_number(1, _sizes(_reduce(plan, match), facts)[-1]))
+
+    def default_params(self, match: Match, plan: Plan, facts: Facts) -> FoldingParams:
+        """Show the fewest rows at once."""
+        return FoldingParams(fold_batch_size=_sizes(_reduce(plan, match), facts)[0])
+
+    def variants(self, match: Match, plan: Plan, facts: Facts) -> Sequence[FoldingParams]:
+        """Try the smallest size and a middle one; as many as fit are shown at once without this."""
+        sizes = _sizes(_reduce(plan, match), facts)
+        chosen = dict.fromkeys((sizes[0], sizes[len(sizes) // 2]))
+        return tuple(FoldingParams(fold_batch_size=size) for size in chosen)
+
+    def complaints(self, match: Match, plan: Plan, params: FoldingParams, facts: Facts) -> Sequence[str]:
+        """Refuse a size that is none."""
+        return [] if params.fold_batch_size >= 1 else ["fold_batch_size: at least 1."]
+
+    def apply(self, plan: Plan, match: Match, params: FoldingParams) -> Plan:
+        """Return the plan that folds."""
+        return spliced(plan, match, [replace(_reduce(plan, match), fold_batch_size=params.fold_batch_size)])
+
+
+def _reduce(plan: Plan, match: Match) -> Reduce:
+    return cast("Reduce", match.nodes(plan)[-1])
+
+
+def _sizes(node: Reduce, facts: Facts) -> tuple[int, ...]:
+    """Return the sizes that are worth trying, ascending; rows of unknown length count as short."""
+    shown = node.prompt.reads("inputs") if node.prompt else frozenset[str]()
+    fits = most_rows(sum(facts.field_tokens.get(name, 0) for name in shown), int(facts.context_tokens * ROOM))
+    return batch_sizes(min(fits, MOST_AT_ONCE))
