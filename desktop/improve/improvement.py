@@ -171,8 +171,8 @@ class Improvement(QObject):
         pipeline = self.pipeline
 
         def told(last: dict[str, Any] | None) -> None:
-            if pipeline != self.pipeline:
-                return
+            if pipeline != self.pipeline or (is_end and self.is_going):
+                return  # another pipeline is looked at, or its next build began meanwhile
             self.last = last
             if last is not None and not self.is_going:
                 self._lines[pipeline] = lines_of_report(last)

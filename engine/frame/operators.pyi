@@ -320,14 +320,18 @@ class OperatorMethods:
         rules: str | Sequence[str] = (),
         same_as: Sequence[Any] = (),
         keep_apart: Sequence[Any] = (),
+        similarity_threshold: float | None = None,
         canonical: str | None = None,
         resolution_model: str | None = None,
     ) -> Self:
         """Replace the fields of `schema` by a canonical value for all rows that mean the same.
 
         Distinct values are compared, not rows. Who decides, in this order: `keep_apart` and `same_as` (pairs of values),
-        then `rules`, then the model with `comparison_prompt` (`input1`, `input2`) on the pairs that are proposed. What the
-        user or a rule keeps apart never meets through third parties.
+        then `rules`, then `similarity_threshold`, then the model with `comparison_prompt` (`input1`, `input2`) on the pairs
+        that are proposed. What the user or a rule keeps apart never meets through third parties.
+
+        With `similarity_threshold` values are the same whose rows are on average so alike, by the embeddings of their
+        `blocking_keys`: a cosine, inclusive (engine.operators.average_linkage).
 
         Pairs are proposed by `rules`, or as in all operators that compare (ComparingNode): conditions over `left` and
         `right`, embeddings of `blocking_keys` (default: the resolved fields).

@@ -240,7 +240,7 @@ def test_a_worker_that_dies_leaves_what_was_tried(
     place.start()
     tree = place.improvement.tree
     qtbot.waitUntil(lambda: any(line.score for line in tree.lines.lines.values()), timeout=WAIT)
-    with qtbot.waitSignal(window.workspace.client.ready, timeout=WAIT):
+    with qtbot.waitSignals([window.workspace.client.ready, place.improvement.ended], timeout=WAIT):
         os.kill(window.workspace.client.process_id, signal.SIGKILL)
     qtbot.waitUntil(lambda: "interrupted" in place.status.text(), timeout=WAIT)
     assert place.go.text() == "Go on"
@@ -249,6 +249,26 @@ def test_a_worker_that_dies_leaves_what_was_tried(
     assert place.improvement.last is not None
     assert place.improvement.last["reuse"]["outputs_reused"] > 0
     assert "were there from before" in place.choice.verdict.text()
+
+
+def test_what_is_said_late_of_a_build_does_not_end_the_next(
+    qtbot: QtBot, start_window: Callable[[float], MainWindow], short_case: Path
+) -> None:
+    window = start_window(0.2)
+    place = opened(qtbot, window, short_case)
+    choose_small(place)
+    with qtbot.waitSignal(place.improvement.began, timeout=WAIT):
+        place.start()
+    ended: list[None] = []
+    answered: list[object] = []
+    place.improvement.ended.connect(lambda: ended.append(None))
+    place.improvement._look_at_last(is_end=True)  # as when the worker of an earlier build has died
+    window.workspace.ask("build.last", answered.append, pipeline=place.improvement.pipeline)
+    qtbot.waitUntil(lambda: bool(answered), timeout=WAIT)
+    assert place.improvement.is_going
+    assert not ended
+    with qtbot.waitSignal(place.improvement.ended, timeout=WAIT):
+        QTest.mouseClick(place.halt, Qt.MouseButton.LeftButton)
 
 
 def test_a_build_waits_for_the_run_that_goes_on(
