@@ -9,6 +9,7 @@ from typing import Any
 OWN = 1
 """The number of the user's own plan, until a build says another."""
 BEST, CHOSEN = "the best so far", "chosen"
+TRIED, UNTRIED = "being tried", "not finished"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class PlanLine:
         if self.stands:
             return BEST
         if self.score is None:
-            return "being tried"
+            return TRIED
         return "nothing to improve" if self.is_satisfied else "rated"
 
 
@@ -92,8 +93,10 @@ class PlanLines:
         return parent if parent in self.lines and parent != line.id else 0
 
     def state_of(self, line: PlanLine) -> str:
-        """Say how a plan is: when the build is over, one was chosen."""
-        return CHOSEN if line.stands and self.finished else line.state
+        """Say how a plan is: when the build is over, one was chosen, and none is being tried any more."""
+        if not self.finished:
+            return line.state
+        return CHOSEN if line.stands else UNTRIED if line.state == TRIED else line.state
 
     @property
     def folder_times(self) -> float:

@@ -127,3 +127,13 @@ def test_the_report_of_the_last_build_makes_the_same_tree() -> None:
     tree = PlanTree()
     tree.show_lines(lines)
     assert shown(tree) == {1: 0, 2: 1}
+
+
+def test_a_plan_for_which_no_time_was_left_is_not_being_tried_any_more() -> None:
+    tree = PlanTree()
+    for event in (STARTED, found(2, 1)):
+        tree.take(event)
+    assert tree.index_of(2, 4).data() == "being tried"
+    tree.take({"event": "BuildFinished", "chosen": 1})
+    assert tree.index_of(2, 4).data() == "not finished"
+    assert tree.index_of(1, 4).data() == "chosen"
