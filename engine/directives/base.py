@@ -150,6 +150,10 @@ class Directive(ABC, Generic[P]):
         """Return the prompts among the parameters with what they must and may say."""
         return ()
 
+    def is_complete(self, match: Match, plan: Plan, params: P, facts: Facts) -> bool:
+        """Say whether a variant is tried as it is: it has its prompts, or needs none; else a model is asked for it."""
+        return self.is_settled or any(prompt.text for prompt in self.prompts(match, plan, params, facts))
+
     def definitions(self, match: Match, plan: Plan) -> Template | None:
         """Return the user's prompt whose definitions the proposed prompts together must keep; None for none."""
         return None

@@ -130,6 +130,10 @@ class DuplicateKeyResolution(Directive[ResolutionParams]):
             if one.similarity == "none"
         ]
 
+    def is_complete(self, match: Match, plan: Plan, params: ResolutionParams, facts: Facts) -> bool:
+        """Say so where no model is asked about any key, too."""
+        return any(one.similarity != "none" for one in params.keys) or super().is_complete(match, plan, params, facts)
+
     def complaints(self, match: Match, plan: Plan, params: ResolutionParams, facts: Facts) -> Sequence[str]:
         """Refuse a key that is no key, or named twice, and a question that shows one side only."""
         named, valid = [one.key for one in params.keys], _keys(plan, match, facts)

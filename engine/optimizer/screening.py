@@ -63,7 +63,7 @@ class Screening:
             while left and screening.left:
                 (one, match), params = left.pop(0)
                 words = sum(len(prompt.text) for prompt in one.prompts(match, own, params, facts))
-                is_given = words > 0 or one.is_settled
+                is_given = one.is_complete(match, own, params, facts)
                 proposal = Proposal(params=params, by_model=False) if is_given else None
                 entry = await self._tried(contest, contest.own, (one, match), proposal, rows, count, screening)
                 if entry is not None and 0 < words <= MOST_REWRITTEN:
@@ -181,6 +181,7 @@ def in_turn(fitting: Sequence[Fitting], plan: Plan, facts: Facts) -> list[Trial]
     turns: list[tuple[int, Trial]] = []
     for one, match in fitting:
         for number, params in enumerate(one.variants(match, plan, facts)[:MOST_VARIANTS]):
-            if number == 0 or one.is_settled or one.prompts(match, plan, params, facts):
+            is_possible = one.is_complete(match, plan, params, facts) or one.prompts(match, plan, params, facts)
+            if number == 0 or is_possible:
                 turns.append((0 if one.compares_variants else number, ((one, match), params)))
     return [trial for _, trial in sorted(turns, key=lambda turn: turn[0])]

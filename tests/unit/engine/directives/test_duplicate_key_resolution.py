@@ -8,6 +8,7 @@ from engine.directives.base import Blocked, Facts, Match, Place
 from engine.directives.duplicate_key_resolution import DuplicateKeyResolution, ResolutionParams
 from engine.language.loader import parse_pipeline
 from engine.operators.resolve import Resolve
+from engine.optimizer.screening import in_turn
 
 PIPELINE = """
 datasets: {rows: {type: file, path: rows.jsonl}}
@@ -70,3 +71,13 @@ def test_names_of_persons_are_not_joined_because_their_rows_are_alike():
         "similarity, by_odds: of case no model is asked; choose one.",
         "similarity: officer holds names of persons.",
     ]
+
+
+def test_a_search_tries_likeness_as_it_is_and_asks_no_model_for_it():
+    plan = parse_pipeline(PIPELINE.replace("[case, officer]", "[offence]")).plan
+    facts = Facts(source_fields={"rows": ("offence", "officer", "text")})
+    match = ONE.matches(plan, PLACE, facts)
+    assert isinstance(match, Match)
+    tried = in_turn([(ONE, match)], plan, facts)
+    assert [params.keys[0].similarity for _, params in tried] == ["close", "broad", "none"]
+    assert all(one.is_complete(match, plan, params, facts) for (one, match), params in tried)
