@@ -36,10 +36,10 @@ def average_linkage(vectors: NDArray[np.float32], clusters: UnionFind, at_least:
     if len(groups) < 2:
         return
     members = np.array([len(group) for group in groups], np.float64)
-    sums = np.array([vectors[group].sum(axis=0, dtype=np.float64) for group in groups])
-    alike = ((sums @ sums.T) / np.outer(members, members)).astype(np.float32)
+    means = np.array([vectors[group].mean(axis=0) for group in groups], np.float32)
+    alike = means @ means.T  # of means: the mean cosine of all pairs between two groups
     _forbid(alike, groups, clusters)
-    empty = np.flatnonzero(~sums.any(axis=1))
+    empty = np.flatnonzero(~means.any(axis=1))
     alike[empty, :] = alike[:, empty] = _NEVER
     best = alike.argmax(axis=1)
     at = np.arange(len(groups))
@@ -52,8 +52,8 @@ def average_linkage(vectors: NDArray[np.float32], clusters: UnionFind, at_least:
         first, second = sorted((first, second))
         yield Joined(groups[first][0], groups[second][0], cosine)
         _merge(alike, members, first, second)
-        stale = np.flatnonzero((best == first) | (best == second))
-        best[stale] = alike[stale].argmax(axis=1)
+        for stale in np.flatnonzero((best == first) | (best == second)):
+            best[stale] = alike[stale].argmax()
         nearer = alike[:, first] > alike[at, best]
         best[nearer] = first
 

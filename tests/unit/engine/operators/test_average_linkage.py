@@ -51,7 +51,7 @@ def test_the_border_is_inclusive():
 def test_what_is_kept_apart_never_meets_even_through_others():
     clusters = UnionFind(4)
     clusters.keep_apart(0, 3)
-    assert joined(unit(0, 1, 2, 3), 0.5, clusters) == [[0, 1], [2, 3]]
+    assert joined(unit(0, 1, 10, 11), 0.5, clusters) == [[0, 1], [2, 3]]
 
 
 def test_what_is_joined_already_counts_as_one():
