@@ -178,7 +178,9 @@ class ResultsLayout(QWidget):
         row = QHBoxLayout()
         row.setContentsMargins(6, 6, 6, 2)
         self._doubtful = QCheckBox("Most doubtful first")
-        self._doubtful.setToolTip("Rows whose readings disagree, or whose values fail a check, before the others")
+        self._doubtful.setToolTip(
+            "Rows that may lack an entry, whose readings disagree, or whose values fail a check, before the others"
+        )
         for box in (self._missing, self._unreviewed, self._doubtful):
             box.toggled.connect(lambda on: self.choice_changed.emit())
             row.addWidget(box)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from models.errors import ModelMissing
+from models.layouts import DEFAULT_LAYOUT, LayoutName, layout_named
 
 Kind = Literal["language", "embedding"]
 
@@ -42,6 +43,7 @@ class CatalogEntry:
     """A model that can be installed.
 
     A language model is one file, its parts joined in order; an embedding model is a folder of files.
+    `layout` is how its replies are written best (models.layouts).
     `kv_bytes_per_token` is the cost of one token of context in memory, at 16 bits.
     """
 
@@ -56,6 +58,7 @@ class CatalogEntry:
     parts: tuple[Part, ...]
     context_tokens: int
     is_default: bool = False
+    layout: LayoutName = DEFAULT_LAYOUT
     kv_bytes_per_token: int = 0
     vocabulary_size: int = 0
     folder: str = ""
@@ -115,6 +118,7 @@ def _entry(raw: dict[str, Any]) -> CatalogEntry:
         parts=parts,
         context_tokens=raw["context_tokens"],
         is_default=raw.get("default", False),
+        layout=layout_named(raw.get("layout", DEFAULT_LAYOUT)).name,
         kv_bytes_per_token=raw.get("kv_bytes_per_token", 0),
         vocabulary_size=raw.get("vocabulary_size", 0),
         folder=folder,

@@ -1,10 +1,11 @@
-"""How sure a model was of each choice in its reply: enum values, booleans, and whether a nullable value is given.
+"""How sure a model was of each choice in its reply: enum values, booleans, and whether there is a value or an entry.
 
 At every sampled token the scheduler keeps the probabilities of the tokens the schema allowed (`Step`). The probability
 of an enum value or boolean is the product, over the steps inside it, of the mass of all tokens that go on with the
 value chosen: the probability the model gives that value among those the schema allows, not the share of one spelling
 of it in tokens. Whether a nullable value is given is decided where it begins: by the mass of the tokens that write
-null, or the word that stands for it (`{"anyOf": [T, {"type": "string", "enum": ["Nothing"]}]}`).
+null, or the word that stands for it (`{"anyOf": [T, {"type": "string", "enum": ["Nothing"]}]}`). Whether a list that
+may be empty has an entry is decided by the byte behind its bracket.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from models.layouts import FENCE
 
 MOST_ALTERNATIVES = 16
 """Enums of more values (the sentences a quote may be) have no alternatives told."""
@@ -68,7 +71,8 @@ def choice_probabilities(
 ) -> dict[str, float]:
     """Map the JSON pointer of each choice in a complete reply to the probability of what was chosen.
 
-    For an enum or a boolean that is the value; for a nullable value of another type, that it is given or is not.
+    For an enum or a boolean that is the value; for a nullable value of another type, that it is given or is not; for a
+    list that may be empty, that it has entries or has none.
     `bytes_of` gives the bytes of a token; the tokens of `reply` joined are the reply's text.
     """
     text, laid = _lay(reply, steps, bytes_of)
@@ -80,6 +84,8 @@ def choice_probabilities(
             found[place.pointer] = absent if text[place.begin : place.end] == sides[1] else 1 - absent
         elif sides is not None or _closed(place.schema):
             found[place.pointer] = _chosen(place, text, laid)
+        elif _may_be_empty(place.schema) and (empty := _empty(place, text, laid)) is not None:
+            found[place.pointer] = 1 - empty if place.value else empty
     return found
 
 
@@ -138,6 +144,8 @@ def _ways(place: _Place, step: _Laid, text: bytes) -> list[bytes] | None:
     sides = _nullable(place.schema)
     if _closed(place.schema if sides is None else sides[0]):
         return [before + value[len(written) :] for value in _values(place.schema) if value.startswith(written)]
+    if _may_be_empty(place.schema) and not written:
+        return [before + b"["]
     if sides is None or written:
         return None
     return [before + sides[1], *(before + opening for opening in _OPENINGS.get(str(sides[0].get("type")), ()))]
@@ -187,6 +195,10 @@ def _nullable(schema: Mapping[str, Any]) -> tuple[Mapping[str, Any], bytes] | No
         case [inner, {"type": "string", "enum": [str(word)]}]:
             return inner, json.dumps(word, ensure_ascii=False).encode()
     return None
+
+
+def _may_be_empty(schema: Mapping[str, Any]) -> bool:
+    return schema.get("type") == "array" and not schema.get("minItems") and schema.get("maxItems") != 0
 
 
 def _chosen(place: _Place, text: bytes, laid: Sequence[_Laid]) -> float:
@@ -258,6 +270,27 @@ def _absent(place: _Place, null: bytes, text: bytes, laid: Sequence[_Laid]) -> f
     return 0.0
 
 
+def _empty(place: _Place, text: bytes, laid: Sequence[_Laid]) -> float | None:
+    """Return the mass of no entry among what a list may begin with: its bracket and one byte more.
+
+    A token that ends with the bracket leaves it open: the next step decides its share, if it was chosen. None where no
+    step decides it.
+    """
+    decided = place.begin + 1
+    empty = given = 0.0
+    left = 1.0
+    for step in laid:
+        if step.start > decided:
+            break
+        if step.end <= place.begin:
+            continue
+        at = decided - step.start
+        empty += left * sum(p for piece, p in step.pieces if piece[at : at + 1] == b"]")
+        given += left * sum(p for piece, p in step.pieces if piece[at : at + 1] not in (b"", b"]"))
+        left *= sum(p for piece, p in step.pieces if piece == text[step.start : step.end])
+    return empty / (empty + given) if empty + given else None
+
+
 def _agree(one: bytes, other: bytes) -> bool:
     return one.startswith(other) or other.startswith(one)
 
@@ -269,11 +302,11 @@ def _places(text: bytes, schema: Mapping[str, Any]) -> Iterator[_Place]:
 
 
 class _Walker:
-    """Reads JSON with a space after commas and colons or without, giving each value its byte range."""
+    """Reads the JSON of a reply, behind a code fence or not (models.layouts), giving each value its byte range."""
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._at = 0
+        self._at = text.index("\n") if text.startswith(FENCE) else 0
         self._decoder = json.JSONDecoder()
         self._bytes_before = [0]
         for character in text:

@@ -28,7 +28,7 @@ class Task:
     """
 
     prompt: Sequence[int]
-    schema_json: str
+    grammar: str
     guide: Guide
     sampling: Sampling
     seed: int
@@ -111,7 +111,7 @@ class EngineQueue:
         return Order(
             id=id,
             prompt=task.prompt,
-            schema_json=task.schema_json,
+            grammar=task.grammar,
             # One more for the token that ends a reply: our limit does not count it.
             max_tokens=task.sampling.max_tokens + 1,
             temperature=task.sampling.temperature,

@@ -12,6 +12,8 @@ from llguidance import LLMatcher, LLParserLimits, LLTokenizer
 from llguidance.numpy import allocate_token_bitmask, fill_next_token_bitmask
 
 from models.errors import InvalidSchema
+from models.grammar import write_grammar
+from models.layouts import DEFAULT_LAYOUT, Layout, layout_named, unwrap
 from models.token_mask import TokenMask
 
 LARGEST_NUMBER = 2**53 - 1
@@ -56,38 +58,45 @@ class Guide(Protocol):
 class GuideCompiler:
     """Compile schemas for one model's vocabulary.
 
-    JSON in one form only: a space after each comma and colon, none elsewhere; properties in the order written, for
-    generation follows the schema's order.
+    JSON in one layout only, the model's; properties in the order written, for generation follows the schema's order.
     """
 
-    def __init__(self, tokenizer: LLTokenizer) -> None:
+    def __init__(self, tokenizer: LLTokenizer, layout: Layout | None = None) -> None:
+        """Write replies in `layout`, None for the default; it can be changed later, for the replies to come."""
+        self.layout = layout or layout_named(DEFAULT_LAYOUT)
         self._tokenizer = tokenizer
         self._ends = frozenset([tokenizer.eos_token, *tokenizer.eos_tokens])
         self._prototype = lru_cache(maxsize=KEPT_SCHEMAS)(self._compile)
 
     @classmethod
-    def from_llama_vocabulary(cls, vocabulary: Any) -> GuideCompiler:
+    def from_llama_vocabulary(cls, vocabulary: Any, layout: Layout | None = None) -> GuideCompiler:
         """Read the vocabulary from llama.cpp; about a second."""
         from llguidance.llamacpp import lltokenizer_from_vocab  # noqa: PLC0415 - it imports the runtime
 
         with warnings.catch_warnings():  # it calls functions that the runtime has renamed
             warnings.simplefilter("ignore", DeprecationWarning)
-            return cls(lltokenizer_from_vocab(vocabulary))
+            return cls(lltokenizer_from_vocab(vocabulary), layout)
 
     @classmethod
-    def from_tokenizer_json(cls, text: str, *, vocabulary_size: int, eos_token: int | None) -> GuideCompiler:
+    def from_tokenizer_json(
+        cls, text: str, *, vocabulary_size: int, eos_token: int | None, layout: Layout | None = None
+    ) -> GuideCompiler:
         """Read the vocabulary from the text of a tokenizer.json. Raises ValueError if it cannot be used."""
-        return cls(LLTokenizer(text, n_vocab=vocabulary_size, eos_token=eos_token))
+        return cls(LLTokenizer(text, n_vocab=vocabulary_size, eos_token=eos_token), layout)
 
     def compile(self, schema_json: str) -> TokenGuide:
         """Return a fresh guide; raises InvalidSchema naming what the schema language cannot express."""
-        matcher = self._prototype(schema_json).deep_copy()
+        matcher = self._prototype(schema_json, self.layout).deep_copy()
         return TokenGuide(matcher, self._tokenizer)
 
-    def _compile(self, schema_json: str) -> LLMatcher:
+    def grammar(self, schema_json: str) -> str:
+        """Write the grammar of a schema for llguidance within another program (vLLM)."""
+        return write_grammar(_with_bounds(json.loads(schema_json)), self.layout)
+
+    def _compile(self, schema_json: str, layout: Layout) -> LLMatcher:
         try:
-            grammar = _grammar(json.loads(schema_json))
-        except ValueError as error:  # not JSON, or not an object
+            grammar = write_grammar(_with_bounds(_object(json.loads(schema_json))), layout)
+        except ValueError as error:
             raise InvalidSchema(
                 f"the output schema is not a JSON Schema object: {error}",
                 advice="Correct the output schema of this operator.",
@@ -101,12 +110,12 @@ class GuideCompiler:
         return matcher
 
     def decode(self, tokens: list[int]) -> str:
-        """Turn reply tokens into text, without the token that ends the reply.
+        """Turn reply tokens into the text of the value, without a fence and without the token that ends the reply.
 
         A number at the top level, say, is complete only when the model chooses to end it.
         """
         written = [token for token in tokens if token not in self._ends]
-        return self._tokenizer.decode_bytes(written).decode("utf-8", errors="replace")
+        return unwrap(self._tokenizer.decode_bytes(written).decode("utf-8", errors="replace"))
 
     def token_bytes(self, token: int) -> bytes:
         """Return the bytes a token stands for; none for the tokens that end a reply."""
@@ -158,7 +167,8 @@ class TokenGuide:
 
 def find_refusal(schema: Mapping[str, Any]) -> str | None:
     """Say why no token mask can be made of a JSON Schema, in a line; None when one can. No model is needed."""
-    matcher = LLMatcher(_bytes(), _grammar(schema), log_level=0, limits=_LIMITS)
+    grammar = write_grammar(_with_bounds(schema), layout_named(DEFAULT_LAYOUT))
+    matcher = LLMatcher(_bytes(), grammar, log_level=0, limits=_LIMITS)
     if not matcher.is_error():
         matcher.compute_bitmask()  # what is too large for the engine shows when it is first used
     if not matcher.is_error():
@@ -177,17 +187,10 @@ def _bytes() -> LLTokenizer:
     return LLTokenizer("byte")
 
 
-_FORM: Any = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
-
-
-def _grammar(schema: Mapping[str, Any]) -> str:
-    grammar: str = LLMatcher.grammar_from_json_schema(_with_bounds(schema), defaults=_FORM)
-    return grammar
-
-
-def schema_for_guidance(schema_json: str) -> str:
-    """Write a schema so that llguidance within another program gives replies of our form, with our bounds."""
-    return json.dumps({**_with_bounds(json.loads(schema_json)), "x-guidance": _FORM})
+def _object(schema: Any) -> dict[str, Any]:
+    if not isinstance(schema, dict):
+        raise ValueError(f"it is {json.dumps(schema)[:80]}")
+    return schema
 
 
 def _with_bounds(schema: Any) -> Any:

@@ -25,6 +25,7 @@ from models.guides import GuideCompiler
 from models.hardware import usable_cores
 from models.inbox import Inbox
 from models.jobs import Counters, Job
+from models.layouts import DEFAULT_LAYOUT, LayoutName, layout_named
 from models.llama_runtime import LlamaRuntime, RuntimeSettings
 from models.prefix_store import PrefixStore
 from models.protocol import Reply, Request
@@ -51,6 +52,7 @@ class LlamaSettings:
     `running` requests are worked on at once, and the prefixes of `kept` others stay. `draft_batch`: see
     models.scheduler. With `prefix_folder`, prefixes marked as shared are kept there too, up to `prefix_bytes`.
     `gpu_layers` are those that a graphics card holds; None leaves the choice to models.opening, else none are.
+    `layout` None is the default one (models.layouts).
     """
 
     context_tokens: int | None = None
@@ -59,6 +61,7 @@ class LlamaSettings:
     threads: int | None = None
     batch_tokens: int = 512
     gpu_layers: int | None = None
+    layout: LayoutName | None = None
     draft_batch: int = DRAFT_BATCH
     prefix_folder: str = ""
     prefix_bytes: int = 4 * 1024**3
@@ -100,7 +103,8 @@ class LlamaBackend:
         self.name = name
         self._runtime = LlamaRuntime(path, settings.for_runtime())
         self.context_tokens = self._runtime.cells
-        self._guides = GuideCompiler.from_llama_vocabulary(self._runtime.vocabulary)
+        layout = layout_named(settings.layout or DEFAULT_LAYOUT)
+        self._guides = GuideCompiler.from_llama_vocabulary(self._runtime.vocabulary, layout)
         self._template = self._runtime.chat_template
         self._bos, self._eos = self._runtime.special_text("bos"), self._runtime.special_text("eos")
         self._mask_threads = ThreadPoolExecutor(1, thread_name_prefix=f"masks {name}")
@@ -133,6 +137,15 @@ class LlamaBackend:
                 f"what was read cannot be kept in {folder}: {error.strerror or error}",
                 advice="Set REDWELL_PREFIX_FOLDER to a folder that you can write to, or unset it.",
             ) from error
+
+    @property
+    def layout(self) -> LayoutName:
+        """Return how replies are laid out; it can be changed for those to come."""
+        return self._guides.layout.name
+
+    @layout.setter
+    def layout(self, name: LayoutName) -> None:
+        self._guides.layout = layout_named(name)
 
     @property
     def counters(self) -> Counters:
@@ -185,7 +198,8 @@ class LlamaBackend:
 
     def _prompt(self, request: Request) -> tuple[NDArray[np.int32], int]:
         """Return the prompt's tokens, and how many of them end with the last shared piece."""
-        pieces = render_chat(self._template, request.segments, bos=self._bos, eos=self._eos)
+        segments = self._guides.layout.lay_out(request.segments)
+        pieces = render_chat(self._template, segments, bos=self._bos, eos=self._eos)
         tokens = [self._pieces(piece.text, piece.is_template) for piece in pieces]
         last_shared = max((i for i, piece in enumerate(pieces) if piece.shared), default=-1)
         shared_tokens = sum(part.size for part in tokens[: last_shared + 1])

@@ -98,6 +98,7 @@ def _rates(status: ModelStatus, measured: Mapping[str, tuple[ModelStatus, Rates]
         rates,
         prompt_per_second=round(rates.prompt_per_second * factor, 1),
         sampled_per_second=round(rates.sampled_per_second * factor, 1),
+        layout="",
     )
     return scaled, nearest.id
 

@@ -115,6 +115,10 @@ class ModelBackend(Protocol):
         """Return the name a person knows the model by."""
 
     @property
+    def layout(self) -> str:
+        """Name the layout of replies (models.layouts), which decides them as weights do; "" where it is not ours."""
+
+    @property
     def context_tokens(self) -> int:
         """Return how many tokens one request may use: prompt and reply together."""
 

@@ -1,5 +1,7 @@
 """How fast a model reads and writes on this machine: measured in a child process, remembered in the per-user cache.
 
+Of a model that the catalogue does not know, the layout that it answers best in is found on the way.
+
 Run as a program (`python -m models.rates MODEL.gguf`) it is the child: it loads the model, reads some prompts, writes
 some replies at once, and prints one line of JSON.
 """
@@ -21,15 +23,20 @@ from pathlib import Path
 from models.errors import ModelError
 from models.hardware import CPUINFO, read_cpu, usable_cores
 from models.install import InstalledModel, cache_folder, find_model, list_models
+from models.layout_choice import can_lay_out, choose_layout
+from models.layouts import DEFAULT_LAYOUT, LayoutName, layout_named
 from models.protocol import ModelBackend, Reply, Request, Sampling, Segment, canonical_json
 from models.selftest import run_child
 
-TIMEOUT_SECONDS = 900.0
+TIMEOUT_SECONDS = 1800.0
 READING_SECONDS, READINGS = 4.0, 4
 """Prompts are read one behind the other for so long, and no more of them: reading keeps the machine busy by itself."""
 
 REPLIES = (8, 16, 32)
 """How many replies are written at once, as a run writes them: first the number of which the rate is told."""
+
+LAYOUT_OPTION = "--layout"
+"""Tells the child to find the layout too, which the catalogue knows of its own models."""
 
 GAIN = 0.05
 """More replies at once are worth it where so much more is written in sum: each holds cells of the context."""
@@ -47,7 +54,8 @@ TOKENS_READ_PER_NUMBER = 12.0
 class Rates:
     """What one machine does with one model. `sampled_per_second` is that of eight replies together.
 
-    `replies_at_once`: of how many replies at once most is written; 0 where that was not measured.
+    `replies_at_once`: of how many replies at once most is written; 0 where that was not measured. `layout` is the one
+    (models.layouts) in which short questions were answered best, "" where that was not tried.
     """
 
     prompt_per_second: float
@@ -55,6 +63,7 @@ class Rates:
     characters_per_token: float
     measured_at: str
     replies_at_once: int = 0
+    layout: str = ""
 
     def seconds(self, prompt_tokens: float, sampled_tokens: float) -> float:
         """Say how long it takes to read and write so many tokens in many calls."""
@@ -111,9 +120,13 @@ def _writing(number: int, count: int) -> Request:
 
 
 def measure_model(name: str = "", *, timeout_seconds: float = TIMEOUT_SECONDS) -> Rates:
-    """Measure an installed model in a child process and remember it; "" is the default model. Raises ModelError."""
+    """Measure an installed model in a child process and remember it; "" is the default model. Raises ModelError.
+
+    The layout of replies is tried for models that are not of the catalogue.
+    """
     found = find_model(name)
-    answer = run_child("models.rates", found.path, timeout_seconds=timeout_seconds)
+    options = [] if found.entry else [LAYOUT_OPTION]
+    answer = run_child("models.rates", found.path, *options, timeout_seconds=timeout_seconds)
     if answer is None:
         raise ModelError(f"measuring took longer than {timeout_seconds:.0f} s", advice="Close other programs.")
     try:
@@ -137,6 +150,14 @@ def remembered_rates(sha256: str) -> Rates | None:
         return Rates(**body) if isinstance(body, dict) else None
     except TypeError:
         return None
+
+
+def layout_of(model: InstalledModel) -> LayoutName:
+    """Return the layout that a model answers best in: the catalogue's, else what was measured, else the default one."""
+    if model.entry is not None:
+        return model.entry.layout
+    rates = remembered_rates(model.sha256)
+    return layout_named(rates.layout).name if rates and rates.layout else DEFAULT_LAYOUT
 
 
 def remember_rates(model: InstalledModel, rates: Rates) -> None:
@@ -179,13 +200,16 @@ def _load() -> dict[str, object]:
     return body if isinstance(body, dict) else {}
 
 
-async def _measure_file(path: Path) -> Rates:
+async def _measure_file(path: Path, *, with_layout: bool) -> Rates:
     # Imported here: the parent must not load the runtime that may crash.
     from models.opening import ModelSpec, open_here, runtime_of  # noqa: PLC0415
 
     backend = open_here(ModelSpec(runtime_of(path), path.stem, str(path), "rates", {"context_tokens": 8192}))
     try:
-        return await measure(backend)
+        rates = await measure(backend)
+        if with_layout and can_lay_out(backend):
+            rates = dataclasses.replace(rates, layout=await choose_layout(backend))
+        return rates
     finally:
         await backend.close()
 
@@ -193,7 +217,7 @@ async def _measure_file(path: Path) -> Rates:
 def main(arguments: list[str]) -> int:
     """Be the child: print one line of JSON and exit 0, or say why not and exit 1."""
     try:
-        rates = asyncio.run(_measure_file(Path(arguments[0])))
+        rates = asyncio.run(_measure_file(Path(arguments[0]), with_layout=LAYOUT_OPTION in arguments[1:]))
     except (ModelError, ImportError, OSError) as error:
         sys.stderr.write(f"{error}\n")
         return 1

@@ -36,6 +36,7 @@ class ScriptedBackend:
         `requests` lists every request asked, in order.
         """
         self.name = name
+        self.layout = ""
         self.context_tokens = context_tokens
         self.requests: list[Request] = []
         self._delay_seconds = delay_seconds

@@ -47,13 +47,15 @@ def run_selftest(model: Path, *, timeout_seconds: float = TIMEOUT_SECONDS) -> Se
     return judge(answer.returncode, answer.stdout, answer.stderr, time.monotonic() - began)
 
 
-def run_child(module: str, model: Path, *, timeout_seconds: float) -> subprocess.CompletedProcess[str] | None:
+def run_child(
+    module: str, model: Path, *options: str, timeout_seconds: float
+) -> subprocess.CompletedProcess[str] | None:
     """Run a module of ours as a program on a model file; None when it took too long."""
     root = str(Path(__file__).resolve().parent.parent)
     paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
     try:
         return subprocess.run(
-            [sys.executable, "-m", module, str(model)],
+            [sys.executable, "-m", module, str(model), *options],
             capture_output=True,
             text=True,
             stdin=subprocess.DEVNULL,

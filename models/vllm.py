@@ -19,9 +19,10 @@ from models.engine_queue import EngineQueue, Task
 from models.environment import one_of, whole_number
 from models.errors import ModelCrashed, ModelError
 from models.folder_tokens import FolderTokenizer
-from models.guides import GuideCompiler, schema_for_guidance
+from models.guides import GuideCompiler
 from models.hardware import Gpu, find_gpus
 from models.inbox import Inbox
+from models.layouts import DEFAULT_LAYOUT, Layout, LayoutName, layout_named
 from models.model_folder import BadModelFolder, FolderHeader, read_folder, read_texts
 from models.protocol import Reply, Request
 from models.replies import explain_end, hand_over, read_value, reply_limit
@@ -105,7 +106,7 @@ class VllmBackend:
         self.name = name
         self._texts = texts
         self._tokenizer = FolderTokenizer(texts)
-        self._guides = _guides(folder, header, self._tokenizer)
+        self._guides = _guides(folder, header, self._tokenizer, layout_named(settings.layout or DEFAULT_LAYOUT))
         self._pieces: Callable[[str, bool], tuple[int, ...]] = lru_cache(maxsize=KEPT_TEXTS)(self._tokenize)
         self._inbox: Inbox[Task] = Inbox(name)
         opened: Future[int] = Future()
@@ -114,6 +115,15 @@ class VllmBackend:
         self._thread.start()
         # One token less: the one that ends a reply has a place of its own.
         self.context_tokens = opened.result() - 1
+
+    @property
+    def layout(self) -> LayoutName:
+        """Return how replies are laid out; it can be changed for those to come."""
+        return self._guides.layout.name
+
+    @layout.setter
+    def layout(self, name: LayoutName) -> None:
+        self._guides.layout = layout_named(name)
 
     def count_tokens(self, text: str) -> int:
         """Count the tokens of plain text."""
@@ -134,7 +144,7 @@ class VllmBackend:
 
         task = Task(
             prompt=prompt,
-            schema_json=schema_for_guidance(request.schema_json),
+            grammar=self._guides.grammar(request.schema_json),
             guide=self._guides.compile(request.schema_json),
             sampling=replace(request.sampling, max_tokens=reply_limit(request, len(prompt), self.context_tokens)),
             seed=request.seed,
@@ -155,7 +165,8 @@ class VllmBackend:
         await asyncio.to_thread(self._thread.join)
 
     def _prompt(self, request: Request) -> list[int]:
-        pieces = render_chat(self._texts.chat_template, request.segments, bos=self._texts.bos, eos=self._texts.eos)
+        segments = self._guides.layout.lay_out(request.segments)
+        pieces = render_chat(self._texts.chat_template, segments, bos=self._texts.bos, eos=self._texts.eos)
         return [token for piece in pieces for token in self._pieces(piece.text, piece.is_template)]
 
     def _tokenize(self, text: str, special: bool) -> tuple[int, ...]:
@@ -232,7 +243,7 @@ class VllmBackend:
             requests.submit(task)
 
 
-def _guides(folder: Path, header: FolderHeader, tokenizer: FolderTokenizer) -> GuideCompiler:
+def _guides(folder: Path, header: FolderHeader, tokenizer: FolderTokenizer, layout: Layout) -> GuideCompiler:
     if tokenizer.eos_token is None:
         raise BadModelFolder(
             f"{folder} does not say which token ends a reply",
@@ -241,7 +252,7 @@ def _guides(folder: Path, header: FolderHeader, tokenizer: FolderTokenizer) -> G
     size = max(header.vocabulary_size, tokenizer.size)
     try:
         return GuideCompiler.from_tokenizer_json(
-            tokenizer.json_text, vocabulary_size=size, eos_token=tokenizer.eos_token
+            tokenizer.json_text, vocabulary_size=size, eos_token=tokenizer.eos_token, layout=layout
         )
     except ValueError as error:
         raise BadModelFolder(f"{folder}: its tokenizer cannot be used: {error}", advice="Use another model.") from error

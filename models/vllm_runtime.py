@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from models.choices import MOST_TOKENS
 from models.errors import ModelCrashed, ModelError, RuntimeMissing
+from models.layouts import LayoutName
 
 TESTED = "0.32"
 """The vLLM that the contract tests ran with; the extra [vllm] asks for it."""
@@ -58,6 +59,7 @@ Ending = Literal["", "stop", "length", "abort", "error"]
 class EngineSettings:
     """What an engine is loaded with. `context_tokens` None means as many as the model has and the memory allows.
 
+    `layout` None is the default one (models.layouts).
     `memory_share` is the share of each card's memory (of the machine's, without a card) that vLLM takes at once.
     """
 
@@ -66,15 +68,19 @@ class EngineSettings:
     memory_share: float = 0.9
     cards: int = 1
     dtype: str = "auto"
+    layout: LayoutName | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Ask the engine for one reply. `top_tokens` above 0 asks for the probabilities of so many tokens at each step."""
+    """Ask the engine for one reply that follows a grammar (models.grammar).
+
+    `top_tokens` above 0 asks for the probabilities of so many tokens at each step.
+    """
 
     id: str
     prompt: Sequence[int]
-    schema_json: str
+    grammar: str
     max_tokens: int
     temperature: float
     seed: int
@@ -155,7 +161,7 @@ class VllmEngine:
                 logprobs=order.top_tokens or None,
                 detokenize=False,
                 output_kind=self._parameters.RequestOutputKind.DELTA,
-                structured_outputs=self._parameters.StructuredOutputsParams(json=order.schema_json),
+                structured_outputs=self._parameters.StructuredOutputsParams(grammar=order.grammar),
             )
             prompt = self._inputs.tokens_input(list(order.prompt))
             self._engine.add_request(order.id, prompt, sampling)

@@ -23,6 +23,11 @@ class WrappedBackend:
         return self._inner.name
 
     @property
+    def layout(self) -> str:
+        """Name the layout of the inner model's replies."""
+        return self._inner.layout
+
+    @property
     def context_tokens(self) -> int:
         """Return the inner model's context."""
         return self._inner.context_tokens

@@ -126,7 +126,7 @@ class ModelsPlace(Place):
             self.measure_one(row["id"])
 
     def measure_one(self, id: str) -> None:
-        """Measure how fast a model is, by its id; ten seconds or so."""
+        """Measure how fast a model is, by its id; of a user's own also which layout it answers best in."""
         self.workspace.place_wanted.emit(self.name)
         self._wanted = id
         if self.workspace.job.is_going:
@@ -135,9 +135,10 @@ class ModelsPlace(Place):
 
         def measured(rates: dict[str, Any]) -> None:
             read, written = rates["read_tokens_per_second"], rates["written_tokens_per_second"]
-            self._say(f"{id} reads {read:,.0f} tokens a second and writes {written:,.0f}, several at once.")
+            layout = f" It answers best in the layout {rates['layout']}." if rates["layout"] else ""
+            self._say(f"{id} reads {read:,.0f} tokens a second and writes {written:,.0f}, several at once.{layout}")
 
-        self._do(f"Measuring {id}: ten seconds or so", "models.measure", measured, model=id)
+        self._do(f"Measuring {id}: ten seconds to two minutes", "models.measure", measured, model=id)
 
     def choose(self) -> None:
         """Use the chosen model wherever none is named."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from models.isolation.backend import IsolatedBackend
 from models.model_folder import is_model_folder
 from models.opening import ModelSpec, open_here, runtime_of
 from models.protocol import ModelBackend
+from models.rates import layout_of
 from models.servers.remembered import RememberedServer, find_server
 
 if TYPE_CHECKING:
@@ -95,6 +97,7 @@ class LocalModels:
             if found.path not in self._open:
                 title = found.entry.id if found.entry else found.path.name.removesuffix(".gguf")
                 spec = ModelSpec(runtime_of(found.path), title, str(found.path.absolute()), found.sha256)
+                spec = replace(spec, settings={"layout": layout_of(found)})
                 self._open[found.path] = self._open_spec(spec)
             return self._open[found.path]
 

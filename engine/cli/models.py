@@ -77,6 +77,9 @@ def measure(
 ) -> None:
     """Measure how fast models read and write on this machine, ten seconds or so each, and remember it.
 
+    Of a model of your own it is also found, in a minute or two, in which layout of JSON it answers best
+    (docs/models.md).
+
     Without an ID the default model is measured.
     """
     for model_id in ids or [""]:

@@ -40,7 +40,8 @@ def rates_text(rates: Rates) -> str:
     read, written = (
         f"{n:,.0f}" if n >= 10 else f"{n:.1f}" for n in (rates.prompt_per_second, rates.sampled_per_second)
     )
-    return f"reads {read} tokens a second and writes {written}, in several replies at once"
+    layout = f"; answers best in the layout {rates.layout}" if rates.layout else ""
+    return f"reads {read} tokens a second and writes {written}, in several replies at once{layout}"
 
 
 def size_text(count: int) -> str:

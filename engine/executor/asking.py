@@ -150,8 +150,8 @@ NewAsk = Callable[[ReplyStore, str, Emit], CachedAsk]
 
 
 def reply_key(backend: ModelBackend, request: Request) -> str:
-    """Address a reply by what decides it: model file, prompt, schema, sampling, seed. SHA-256, hexadecimal."""
-    return hashlib.sha256(f"{backend.digest}\n{request.digest}".encode()).hexdigest()
+    """Address a reply by what decides it: model file, layout, prompt, schema, sampling, seed. SHA-256, hexadecimal."""
+    return hashlib.sha256(f"{backend.digest} {backend.layout}\n{request.digest}".encode()).hexdigest()
 
 
 def _reply_to(reply: Reply) -> dict[str, Any]:

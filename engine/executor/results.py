@@ -10,6 +10,7 @@ from engine.errors import UsageError
 from engine.evidence.cells import CellEvidence, locate_row
 from engine.evidence.locate import SourceText, TextIndex
 from engine.operators.base import Retrieved
+from engine.operators.emptiness import EMPTINESS
 from engine.plan.node import Node
 from engine.plan.plan import Plan, Step
 from engine.plan.sources import DOCUMENT_FIELDS
@@ -28,7 +29,8 @@ def result_columns(
     """Choose the columns of the results table, in order.
 
     `chosen` if given (raises UsageError for a field that no row has). Else the file name where rows have it, then
-    the fields that operators wrote, in the order in which rows hold them; a document's own text is left out.
+    the fields that operators wrote, in the order in which rows hold them; a document's own text is left out, and so
+    is each other field of documents that no operator has written anew.
     Without any row the operators tell which fields there would be, given `source_fields` of the datasets.
     """
     nodes = _nodes(plan, plan.steps[-1])
@@ -38,7 +40,8 @@ def result_columns(
         if unknown and rows:
             raise UsageError(f"no result has the column {unknown[0]!r}", advice=f"Columns: {', '.join(there)}.")
         return list(chosen)
-    hidden = set(DOCUMENT_FIELDS) - {"filename"} | _scaffolding(nodes)
+    written = {name for node in nodes for name in node.traits().writes}
+    hidden = set(DOCUMENT_FIELDS) - {"filename"} - written | _scaffolding(nodes) | {EMPTINESS}
     shown = [key for key in there if key not in hidden] or there
     return sorted(shown, key=lambda key: key != "filename")
 

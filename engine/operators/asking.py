@@ -10,6 +10,7 @@ from typing import Any
 
 from engine.operators.agreeing import ask_to_agree
 from engine.operators.base import Tools
+from engine.operators.emptiness import asking_for_emptiness, note_emptiness
 from engine.operators.gleaning import glean
 from engine.operators.lengths import fitted
 from engine.operators.long_inputs import answer_in_parts, needs_parts
@@ -55,7 +56,10 @@ async def ask_reply(node: ModelNode, question: Question, tools: Tools) -> Reply:
     """
     if (agree := node.agreement) is not None:
         return await ask_to_agree(node, agree, question, tools, _ask_once)
-    return await _ask_once(node, question, tools)
+    question = asking_for_emptiness(node, question)
+    reply = await _ask_once(node, question, tools)
+    note_emptiness(node, question, reply, tools)
+    return reply
 
 
 async def _ask_once(node: ModelNode, question: Question, tools: Tools) -> Reply:

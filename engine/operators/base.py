@@ -90,11 +90,13 @@ class CallRecord:
     """What the questions of one call of an operator leave behind beside their answers.
 
     `contexts` are the texts shown from a retriever, by the row (a group's first) that was asked about; `passages` the
-    same with their places. `agreements` say how far several readings of a row agree, by field.
+    same with their places. `agreements` say how far several readings of a row agree, by field, and
+    `emptiness` how likely the model held it that a list has no entry.
     """
 
     decisions: list[Decision] = field(default_factory=list)
     agreements: dict[str, dict[str, Any]] = field(default_factory=dict)
+    emptiness: dict[str, dict[str, float]] = field(default_factory=dict)
     contexts: dict[str, str] = field(default_factory=dict)
     passages: dict[str, Sequence[Retrieved]] = field(default_factory=dict)
 

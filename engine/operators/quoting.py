@@ -9,6 +9,7 @@ from engine.evidence.names import about
 from engine.evidence.sentences import sentences
 from engine.language.schema import Quote, QuoteSource, Schema
 from engine.language.templates import Template
+from engine.operators.emptiness import EMPTINESS
 
 
 def texts_of(values: Mapping[str, Any], *prompts: Template | None, variable: str = "input") -> list[str]:
@@ -24,8 +25,10 @@ def texts_of(values: Mapping[str, Any], *prompts: Template | None, variable: str
 
 
 def visible(values: Mapping[str, Any], keys: Collection[str]) -> Mapping[str, Any]:
-    """Return what a prompt may see: the fields `keys`, or all if there are none."""
-    return {k: values[k] for k in keys if k in values} if keys else values
+    """Return what a prompt may see: the fields `keys`, or all if there are none but what is kept for people only."""
+    if keys:
+        return {k: values[k] for k in keys if k in values}
+    return {k: value for k, value in values.items() if k != EMPTINESS}
 
 
 def quote_source(

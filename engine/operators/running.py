@@ -8,6 +8,7 @@ from typing import Any
 
 from engine.errors import RunStopped
 from engine.operators.base import Decision, OperatorInput, Outcome, Rejected, Tools
+from engine.operators.emptiness import EMPTINESS
 from engine.operators.error_keys import OnErrorNode
 from engine.operators.model_node import ModelNode
 from engine.operators.pairs import CONDITIONS
@@ -27,7 +28,8 @@ async def run_operator(node: Node, given: OperatorInput, tools: Tools) -> Outcom
         outcome = await _first_left(node, node.limit, given, tools)
     else:
         outcome = await _first(node, node.limit, given, tools)
-    rows = list(_with_agreements(node, list(_with_contexts(node, outcome.rows, tools)), tools))
+    contexts = list(_with_contexts(node, outcome.rows, tools))
+    rows = list(_with_emptiness(list(_with_agreements(node, contexts, tools)), tools))
     warnings = [*outcome.warnings, *_unanswered(outcome.decisions)]
     return replace(outcome, rows=rows, decisions=[*outcome.decisions, *tools.record.decisions], warnings=warnings)
 
@@ -130,3 +132,12 @@ def _with_agreements(node: Node, rows: Sequence[Row], tools: Tools) -> Iterator[
         else:
             found = next((tools.record.agreements[p] for p in row.parents if p in tools.record.agreements), None)
             yield replace(row, values={**row.values, field: found})
+
+
+def _with_emptiness(rows: Sequence[Row], tools: Tools) -> Iterator[Row]:
+    """Add how likely lists are to be empty to the rows made from what was asked about, where the model says so."""
+    known = tools.record.emptiness
+    for row in rows:
+        found = next((known[parent] for parent in row.parents if parent in known), None)
+        before = row.values.get(EMPTINESS) or {}
+        yield row if found is None else replace(row, values={**row.values, EMPTINESS: {**before, **found}})

@@ -135,10 +135,10 @@ class SampleRunner:
         return await self._pool.model(getattr(node, "model", None) or plan.default_model)
 
     async def weights_of(self, plan: Plan, node: Node) -> list[str]:
-        """Identify the models that an operator may ask."""
+        """Identify the models that an operator may ask, and how their replies are laid out."""
         own = await self.backend_of(plan, node)
         others = [await self._pool.model(name) for name in getattr(node, "other_models", ())]
-        return [backend.digest for backend in (own, *others) if backend is not None]
+        return [f"{backend.digest} {backend.layout}" for backend in (own, *others) if backend is not None]
 
     def find(self, key: str, rows: Sequence[Row]) -> Made | None:
         """Return what is known of an output, in this build or from the case."""

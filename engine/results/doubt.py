@@ -7,11 +7,15 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from engine.operators.emptiness import EMPTINESS
 from engine.results.values import shown
 from engine.values.base import PROBLEM
 from engine.values.cells import is_typed
 
 _AGREEMENT = re.compile(r"_.+_agreement")
+_SURE = 0.9
+"""From such a probability on, that there is an entry or none is not told."""
+
 _STATUS, _ITEMS = "_status", "_items"
 _TO_SEE_TO = ("partial", "conflict", "clarify")
 _LONGEST = 80
@@ -22,7 +26,8 @@ _LONGEST = 80
 class Doubt:
     """What speaks against a row. `cells` say it by column, for people.
 
-    `disagreement` is 1 less the lowest share of agreement among its fields, 0 without several readings; `failed` are
+    `disagreement` is 1 less the lowest share of agreement among its fields, or the lowest probability of there being an
+    entry in a list or none; 0 without several readings and lists. `failed` are
     the checks it fails: typed values that could not be read, answers that are partial or in conflict, and values that
     were looked for in the records and not found.
     """
@@ -45,6 +50,11 @@ def doubt_of(values: Mapping[str, Any], not_located: Collection[str] = ()) -> Do
         shares.append(found["share"])
         if found["share"] < 1:
             told.setdefault(name, []).append(_readings(found))
+    for name, empty in _emptiness(values):
+        is_found = values.get(name) != []
+        shares.append(1 - empty if is_found else empty)
+        if shares[-1] < _SURE:
+            told.setdefault(name, []).append(_of_empty(empty, found=is_found))
     failed = len(not_located)
     for name, value in values.items():
         problems = list(_problems(value))
@@ -63,6 +73,19 @@ def _agreements(values: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, A
     for name, kept in values.items():
         if _AGREEMENT.fullmatch(name) and isinstance(kept, Mapping):
             yield from ((field, found) for field, found in kept.items() if isinstance(found, Mapping))
+
+
+def _emptiness(values: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    """Yield how likely each list of the answer was to be empty (engine.operators.emptiness)."""
+    kept = values.get(EMPTINESS)
+    if isinstance(kept, Mapping):
+        yield from ((field, share) for field, share in kept.items() if isinstance(share, int | float))
+
+
+def _of_empty(probability: float, *, found: bool) -> str:
+    if found:
+        return f"The model might have listed nothing here: {probability:.0%} likely"
+    return f"Nothing was found, but something was {1 - probability:.0%} likely"
 
 
 def _readings(found: Mapping[str, Any]) -> str:

@@ -42,6 +42,7 @@ def rates_json(rates: Rates) -> dict[str, Any]:
         "read_tokens_per_second": rates.prompt_per_second,
         "written_tokens_per_second": rates.sampled_per_second,
         "measured_at": rates.measured_at,
+        "layout": rates.layout,
     }
 
 
@@ -50,6 +51,7 @@ def _speed(prospect: Prospect) -> dict[str, Any] | None:
         return None
     rates = rates_json(prospect.rates)
     measured_at = rates.pop("measured_at")
+    del rates["layout"]
     return {
         **rates,
         "is_estimated": prospect.is_estimated,

@@ -18,6 +18,7 @@ from models.cluster.dispatcher import Dispatcher, DispatchSettings
 from models.cluster.node_model import OpenModel
 from models.cluster.worker import Worker
 from models.errors import ModelCrashed, RuntimeMissing
+from models.layouts import DEFAULT_LAYOUT
 from models.notices import Caution, Notices, Tell
 from models.opening import ModelSpec, open_here
 from models.protocol import Reply, Request
@@ -153,6 +154,7 @@ class ClusterBackend:
         """Take over a dispatcher whose workers are ready."""
         self.digest = spec.digest
         self.name = spec.name
+        self.layout = str(spec.settings.get("layout") or DEFAULT_LAYOUT)
         self.context_tokens = dispatcher.context_tokens
         self._cluster = cluster
         self._dispatcher = dispatcher
@@ -220,7 +222,7 @@ def _settled(spec: ModelSpec) -> ModelSpec:
     from models.llama import LlamaSettings  # noqa: PLC0415 - the runtime
 
     settings = LlamaSettings.from_environment(**spec.settings)
-    alike = {name: getattr(settings, name) for name in ("context_tokens", "running", "threads")}
+    alike = {name: getattr(settings, name) for name in ("context_tokens", "running", "threads", "layout")}
     return replace(spec, settings={**spec.settings, **alike})
 
 

@@ -48,6 +48,7 @@ class IsolatedBackend:
             raise
         self.name = opened.name
         self.digest = opened.digest
+        self.layout = opened.layout
 
     @property
     def context_tokens(self) -> int:

@@ -82,7 +82,8 @@ class _Child:
             return 1
         backend = self._backend
         self._opened.set()
-        self._send({"ready": {"name": backend.name, "digest": backend.digest, "context": backend.context_tokens}})
+        told = {"name": backend.name, "digest": backend.digest, "layout": backend.layout}
+        self._send({"ready": {**told, "context": backend.context_tokens}})
         self._loop.run_forever()
         return 0
 

@@ -56,6 +56,7 @@ class Opened:
 
     name: str
     digest: str
+    layout: str
     context_tokens: int
 
 
@@ -199,8 +200,8 @@ class Supervisor:
                 self._counts.settle(number, error_from(body))
             case {"loading": dict(settings), "own_context": int(own)}:
                 self._settings, self._own_context = settings, own
-            case {"ready": {"name": str(name), "digest": str(digest), "context": int(context)}}:
-                self._take_ready(process, Opened(name, digest, context))
+            case {"ready": {"name": str(name), "digest": str(digest), "layout": str(layout), "context": int(context)}}:
+                self._take_ready(process, Opened(name, digest, layout, context))
             case {"failed": body}:
                 error_from(body)
                 self._failure = body

@@ -15,6 +15,7 @@ from typing import Any
 
 from models.errors import ModelCrashed, ModelError, OutOfTokens, PromptTooLong, TimedOut
 from models.fits import schema_of
+from models.layouts import DEFAULT_LAYOUT, layout_named
 from models.notices import Caution, Notices, Tell
 from models.protocol import Reply, Request
 from models.replies import reply_limit
@@ -97,6 +98,7 @@ class ServerBackend:
             raise
         self.name = f"{name or self._facts.title} at {address.place}"
         self.digest = self._facts.digest
+        self.layout = ""
         known = [tokens for tokens in (self._facts.context_tokens, settings.context_tokens) if tokens]
         self.context_tokens = min(known, default=DEFAULT_CONTEXT)
         usual = VLLM_REQUESTS if self._facts.kind == "vLLM" else DEFAULT_REQUESTS
@@ -339,7 +341,7 @@ class ServerBackend:
         )
 
     def _messages(self, request: Request, mode: SchemaMode) -> list[Message]:
-        messages = messages_of(request.segments)
+        messages = messages_of(layout_named(DEFAULT_LAYOUT).lay_out(request.segments))
         if any(_CONTROL.search(message["content"]) for message in messages):
             self._warn_once(
                 "control",

@@ -82,6 +82,27 @@ def test_a_boolean(chosen: str, expected: float) -> None:
     assert reply.probabilities(record(v=BOOLEAN)) == {"/v": pytest.approx(expected)}
 
 
+def test_whether_a_list_has_an_entry_is_decided_behind_its_bracket() -> None:
+    schema = record(v={"type": "array", "items": TEXT})
+    begins = {"[]": 0.3, "[": 0.2, "[\n": 0.5}
+    assert Reply('{"v": ', ("[]", begins), "}").probabilities(schema) == {"/v": pytest.approx(0.3 / 0.8)}
+    some = Reply('{"v": ', ("[\n", begins), '"a"\n]}')
+    assert some.probabilities(schema) == {"/v": pytest.approx(0.5 / 0.8)}
+    behind = Reply('{"v": ', ("[", begins), ("]", {"]": 0.25, "\n": 0.75}), "}")
+    assert behind.probabilities(schema) == {"/v": pytest.approx(0.3 + 0.2 * 0.25)}
+    forced = Reply('{"v": [', ("\n", {"]": 0.1, "\n": 0.9}), '"a"\n]}')
+    assert forced.probabilities(schema) == {"/v": pytest.approx(0.9)}
+    spaced = Reply('{"v":', (" []", {" []": 0.6, " [": 0.4}), "}")
+    assert spaced.probabilities(schema) == {"/v": pytest.approx(1.0)}
+
+
+@pytest.mark.parametrize("more", [{"minItems": 1}, {"maxItems": 0}])
+def test_a_list_that_must_or_cannot_have_entries_is_no_choice(more: dict[str, Any]) -> None:
+    written = '["a"]' if "minItems" in more else "[]"
+    reply = Reply('{"v": ', (written, {written: 1.0}), "}")
+    assert reply.probabilities(record(v={"type": "array", "items": TEXT, **more})) == {}
+
+
 def test_null_or_not_is_decided_where_the_value_begins() -> None:
     begins = {"null": 0.3, "n": 0.1, '"': 0.4, '"He': 0.2}
     free = Reply('{"v": ', ('"', begins), ("lied", {"lied": 0.5, "hit": 0.5}), '"}')

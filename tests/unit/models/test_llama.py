@@ -86,7 +86,7 @@ class FakeRuntime:
 def backend(monkeypatch: pytest.MonkeyPatch) -> Iterator[LlamaBackend]:
     compiler = GuideCompiler(LLTokenizer(TokenizerWrapper(Bytes())))
     monkeypatch.setattr(models.llama, "LlamaRuntime", FakeRuntime)
-    monkeypatch.setattr(GuideCompiler, "from_llama_vocabulary", lambda vocabulary: compiler)
+    monkeypatch.setattr(GuideCompiler, "from_llama_vocabulary", lambda vocabulary, layout: compiler)
     made = LlamaBackend(Path("none.gguf"), digest="d", name="fake", settings=LlamaSettings(running=4, kept=4))
     yield made
     runtime(made).gate.set()

@@ -29,8 +29,8 @@ LETTERS = {letter: number for letter, number in byte_tokenizer()["model"]["vocab
 
 
 def tokens_of(text: str) -> list[int]:
-    """Spell ASCII text in the tokens of byte_tokenizer (GPT-2 writes a space as its 33rd unprintable letter)."""
-    return [LETTERS["\u0120" if letter == " " else letter] for letter in text]
+    """Spell ASCII text in the tokens of byte_tokenizer (GPT-2 writes what is not printed as letters of its own)."""
+    return [LETTERS[{" ": "\u0120", "\n": "\u010a"}.get(letter, letter)] for letter in text]
 
 
 class FakeEngine:
@@ -118,6 +118,9 @@ CHOICE = {
 }
 
 
+LEFT = '{\n  "x": "left",\n  "n": 7\n}'
+
+
 def request(schema: Any = CHOICE, text: str = "Which?", *, max_tokens: int = 200, **more: Any) -> Request:
     segments = (Segment("system", "Be brief."), Segment("user", text))
     return Request(segments, json.dumps(schema), Sampling(max_tokens=max_tokens), **more)
@@ -125,15 +128,16 @@ def request(schema: Any = CHOICE, text: str = "Which?", *, max_tokens: int = 200
 
 async def test_a_request_becomes_tokens_and_a_schema_of_our_form(backend: VllmBackend, engine: FakeEngine) -> None:
     assert isinstance(backend, ModelBackend)
-    engine.answer = lambda order: '{"x": "left", "n": 7}'
+    engine.answer = lambda order: LEFT
     reply = await backend.ask(request(seed=3))
     assert reply.value == {"x": "left", "n": 7}
     (order,) = engine.orders.values()
     assert len(order.prompt) == reply.prompt_tokens == backend.count_prompt_tokens(request())
     assert (order.seed, order.temperature, order.max_tokens, order.top_tokens) == (3, 0.0, 201, 0)
-    asked = json.loads(order.schema_json)
-    assert asked["x-guidance"] == {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
-    assert asked["properties"]["n"] == {"type": "integer", "minimum": -(2**53 - 1), "maximum": 2**53 - 1}
+    assert order.grammar == backend._guides.grammar(json.dumps(CHOICE))
+    assert "::=" not in order.grammar  # or vLLM would read it as another kind of grammar
+    assert all(layout_text in order.grammar for layout_text in (r'"{\n  \"x\": "', r'",\n  \"n\": "', r'"\n}"'))
+    assert f'"minimum": {-(2**53 - 1)}, "maximum": {2**53 - 1}' in order.grammar
     assert (reply.sampled_tokens, reply.forced_tokens, reply.reused_tokens) == (len(reply.text), 0, 16)
     assert len(engine.threads) == 1
     assert threading.get_ident() not in engine.threads
@@ -154,7 +158,7 @@ async def prompt_of(backend: VllmBackend, engine: FakeEngine, text: str) -> Sequ
 
 
 async def test_a_reply_ends_with_its_last_brace(backend: VllmBackend, engine: FakeEngine) -> None:
-    engine.answer = lambda order: '{"x": "left", "n": 7}'
+    engine.answer = lambda order: LEFT
     await backend.ask(request())
     assert len(engine.aborted) == 1  # without the step that would write the end token
 
@@ -166,7 +170,7 @@ async def test_a_number_at_the_top_ends_with_the_end_token(backend: VllmBackend,
 
 
 async def test_as_many_run_as_are_set_and_all_are_answered(backend: VllmBackend, engine: FakeEngine) -> None:
-    engine.answer = lambda order: f'{{"x": "left", "n": {order.seed}}}'
+    engine.answer = lambda order: LEFT.replace("7", str(order.seed))
     engine.gate.clear()
     tasks = [asyncio.create_task(backend.ask(request(seed=n))) for n in range(30)]
     await asyncio.sleep(0)  # all are asked before the first step ends
@@ -179,7 +183,7 @@ async def test_as_many_run_as_are_set_and_all_are_answered(backend: VllmBackend,
 async def test_probabilities_are_those_of_the_first_letter_that_differs(
     backend: VllmBackend, engine: FakeEngine
 ) -> None:
-    engine.answer = lambda order: '{"x": "right"}'
+    engine.answer = lambda order: '{\n  "x": "right"\n}'
     engine.odds = {"l": 0.25, "r": 0.75}
     schema = {**CHOICE, "properties": {"x": {"enum": ["left", "right"]}}, "required": ["x"]}
     # "r" comes once more in none of the forced letters: "right" has one.
@@ -190,11 +194,11 @@ async def test_probabilities_are_those_of_the_first_letter_that_differs(
 
 
 async def test_a_reply_cut_by_its_limit_keeps_what_was_written(backend: VllmBackend, engine: FakeEngine) -> None:
-    engine.answer = lambda order: '{"x": "left", "n": 7}'
+    engine.answer = lambda order: LEFT
     with pytest.raises(OutOfTokens) as caught:
-        await backend.ask(request(max_tokens=20))
-    assert caught.value.partial == '{"x": "left", "n": 7'
-    assert (await backend.ask(request(max_tokens=21))).value["n"] == 7
+        await backend.ask(request(max_tokens=len(LEFT) - 1))
+    assert caught.value.partial == LEFT[:-1]
+    assert (await backend.ask(request(max_tokens=len(LEFT)))).value["n"] == 7
 
 
 async def test_a_prompt_that_leaves_no_room_is_refused_before_it_is_sent(

@@ -63,6 +63,11 @@ def test_what_split_and_gather_write_is_no_result_unless_an_operator_wrote_it_ag
     assert set(result_columns(plan(again), [row(**values)])) == {"filename", "found", "text_chunk"}
 
 
+def test_a_field_of_documents_is_a_result_where_an_operator_wrote_it_anew(plan) -> None:
+    again = '  - {name: see, type: map, prompt: "{{ input.text }}", output: {schema: {kind: string}}}\n'
+    assert result_columns(plan(again), [row(**DOCUMENT)]) == ["filename", "kind"]
+
+
 def test_split_in_an_earlier_step_is_scaffolding_too(plan) -> None:
     steps = "[{name: one, input: records, operations: [cut]}, {name: two, input: one, operations: [see]}]"
     shown = result_columns(plan(SPLIT, steps=steps), [row(filename="a", text_chunk="x", found="y")])

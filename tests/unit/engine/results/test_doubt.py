@@ -23,6 +23,17 @@ def test_the_field_that_agrees_least_counts() -> None:
     assert found.cells == {"name": "Readings agree by 50%: a (1), b (1)"}
 
 
+def test_how_likely_a_list_was_to_be_empty_counts_and_is_told_where_it_is_not_sure() -> None:
+    missed = doubt_of({"acts": [], "_empty": {"acts": 0.6}})
+    assert missed.disagreement == 0.4
+    assert missed.cells == {"acts": "Nothing was found, but something was 40% likely"}
+    listed = doubt_of({"acts": ["hit"], "_empty": {"acts": 0.25}})
+    assert listed.disagreement == 0.25
+    assert listed.cells == {"acts": "The model might have listed nothing here: 25% likely"}
+    sure = doubt_of({"acts": "hit", "_empty": {"acts": 0.04}})  # a row of its own, of a list that was unnested
+    assert (sure.disagreement, sure.cells) == (0.04, {})
+
+
 def test_values_that_could_not_be_read_and_cells_not_located_are_failed_checks() -> None:
     found = doubt_of({"signed": OPEN, "paid": READ, "days": [{"on": OPEN}]}, {"name"})
     assert found.failed == 3

@@ -1,0 +1,43 @@
+"""That there is nothing to list is a finding too: how likely the model held it, kept beside the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from engine.operators.base import Tools
+from engine.operators.model_node import ModelNode
+from engine.operators.question import Question, answer_fields
+from models.protocol import Reply
+
+EMPTINESS = "_empty"
+"""The field that keeps it, for each list that operators wrote; no prompt shows it unless it is named."""
+
+
+def asking_for_emptiness(node: ModelNode, question: Question) -> Question:
+    """Ask how sure the model is where its answer may be an empty list."""
+    return replace(question, probabilities=True) if any(_lists(node, question)) else question
+
+
+def note_emptiness(node: ModelNode, question: Question, reply: Reply, tools: Tools) -> None:
+    """Note in `tools.record`, by field, the probability that the model gave an empty list; none where it does not say.
+
+    The probability is among what the schema allows there: an entry, or none (models.choices).
+    """
+    for name in _lists(node, question):
+        chosen = reply.probabilities.get(f"/{name.replace('~', '~0').replace('/', '~1')}")
+        if chosen is not None and isinstance(reply.value, Mapping):
+            probability = 1 - chosen if reply.value.get(name) else chosen
+            tools.record.emptiness.setdefault(question.row_id, {})[name] = round(probability, 4)
+
+
+def _lists(node: ModelNode, question: Question) -> Iterator[str]:
+    """Give the fields of the operator's own answer about one row that are lists and may be empty."""
+    if not node.agrees or question.answer_at:
+        return
+    properties: Mapping[str, Any] = question.json_schema.get("properties", {})
+    for name in answer_fields(node, question):
+        schema = properties[name]
+        if schema.get("type") == "array" and not schema.get("minItems"):
+            yield name
