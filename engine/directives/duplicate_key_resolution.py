@@ -36,15 +36,13 @@ _PAIR = ("input1", "input2")
 class KeyResolution(Params):
     """A key that is resolved, the question about two of its values, and whether they are names of persons.
 
-    `by_odds`: it is not the model's answer that counts but its odds, less its lean to yes or no. `similarity`: if it
-    is not "none", no model is asked, and groups become one whose rows are so alike.
+    `similarity`: if it is not "none", no model is asked, and groups become one whose rows are so alike.
     """
 
     key: str
     comparison_prompt: str
     persons: bool
     canonical: Canonical
-    by_odds: bool
     similarity: Similarity
 
 
@@ -88,7 +86,6 @@ class DuplicateKeyResolution(Directive[ResolutionParams]):
             comparison_prompt=a_prompt(),
             persons=a_flag(),
             canonical=one_of(("most_common", "longest")),
-            by_odds=a_flag(),
             similarity=one_of(("none", *ALIKE_ON_AVERAGE)),
         )
         return an_object(keys=a_list(one, 1, len(keys)))
@@ -99,21 +96,19 @@ class DuplicateKeyResolution(Directive[ResolutionParams]):
         return ResolutionParams(keys=tuple(_default(node, key) for key in _keys(plan, match, facts)))
 
     def variants(self, match: Match, plan: Plan, facts: Facts) -> Sequence[ResolutionParams]:
-        """Join keys that are no names by what their rows say; ask whether both are of one kind; go by the odds, too.
+        """Join keys that are no names by what their rows say; ask whether both are of one kind, too.
 
-        A small model says yes to nearly every pair of short names, and of two kinds of things hardly knows whether they
-        are one (decision 0034); what it leans to is taken away from its odds.
+        Of two kinds of things a small model hardly knows whether they are one (decision 0034).
         """
         default = self.default_params(match, plan, facts)
         if all(key.persons for key in default.keys):
             return (default,)
-        odds = tuple(key if key.persons else replace(key, by_odds=True) for key in default.keys)
-        kinds = tuple(key if key.persons else _of_kinds(key) for key in odds)
+        kinds = tuple(key if key.persons else _of_kinds(key) for key in default.keys)
         alike = [
             tuple(key if key.persons else replace(key, similarity=similarity) for key in default.keys)
             for similarity in ALIKE_ON_AVERAGE
         ]
-        return (*(ResolutionParams(keys=keys) for keys in (*alike, odds, kinds)), default)
+        return (*(ResolutionParams(keys=keys) for keys in (*alike, kinds)), default)
 
     def prompts(self, match: Match, plan: Plan, params: ResolutionParams, facts: Facts) -> Sequence[ProposedPrompt]:
         """Return the questions about two values."""
@@ -143,7 +138,6 @@ class DuplicateKeyResolution(Directive[ResolutionParams]):
         for one in params.keys:
             if one.similarity != "none":
                 found += [f"similarity: {one.key} holds names of persons."] if one.persons else []
-                found += [f"similarity, by_odds: of {one.key} no model is asked; choose one."] if one.by_odds else []
                 continue
             lacking = [side for side in _PAIR if side not in one.comparison_prompt]
             found += [f"comparison_prompt of {one.key} must show {side}." for side in lacking]
@@ -168,7 +162,6 @@ def _default(node: Reduce, key: str) -> KeyResolution:
         comparison_prompt=worded("compare_keys", key=key.replace("_", " "), first=first, second=second),
         persons=persons,
         canonical="longest" if persons else "most_common",
-        by_odds=False,
         similarity="none",
     )
 
@@ -197,7 +190,6 @@ def _resolving(plan: Plan, node: Reduce, one: KeyResolution) -> Resolve:
         schema=Schema((Field(one.key, Scalar("string")),)),
         rules=("person_name",) if one.persons else (),
         canonical=one.canonical,
-        correct_lean="content_free" if one.by_odds else "none",
     )
 
 

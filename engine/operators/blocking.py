@@ -14,8 +14,7 @@ from engine.language.conditions import condition
 from engine.operators.accounting import Failure, attempt_all, require
 from engine.operators.asking import ModelNode
 from engine.operators.base import Decision, Tools
-from engine.operators.content_free import Values, blank
-from engine.operators.deciding import DecidingNode
+from engine.operators.deciding import DecidingNode, LeanMethod
 from engine.operators.mentions import shown
 from engine.operators.pairs import (
     MOST_PAIRS,
@@ -57,11 +56,15 @@ class ComparingNode(DecidingNode):
     neither, the threshold is found out: by a sample that the model is asked about, the part `blocking_target_recall`
     of the pairs that are the same is at least so alike. At most `limit_comparisons` pairs are asked, the most alike
     first, and at most `compare_batch_size` at once before it is looked at which others have become superfluous.
+    A pair is the same where the model's odds are above its border (engine.operators.anchors), unless `correct_lean` is
+    `none`; those of a model that does not say how sure it is are as it answers.
     `comparison_model` is asked about pairs; without `model`, it is the operator's model.
     """
 
     lays_out: ClassVar[bool] = True
+    lean_methods: ClassVar[tuple[LeanMethod, ...]] = ("none", "anchors", "reviewed")
 
+    correct_lean: LeanMethod = "anchors"
     blocking_threshold: float | None = None
     blocking_target_recall: float = 0.95
     blocking_conditions: tuple[str, ...] = ()
@@ -86,10 +89,6 @@ class ComparingNode(DecidingNode):
     def decision(self) -> str:
         """Return the boolean that is the answer about a pair."""
         return "same"
-
-    def without_content(self, rows: Sequence[Values], seed: int) -> list[Values]:
-        """Make a pair that says nothing from a real one: two lots of random words would plainly not be the same."""
-        return blank(rows[0]) if rows else []
 
     def sampling(self, tools: Tools) -> Sampling:
         """Decide greedily where the operator names no temperature of its own.

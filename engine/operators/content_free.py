@@ -1,37 +1,20 @@
 """Rows that say nothing, in the form of real ones: what a model answers to them is its lean.
 
-Of a question about one row, texts are replaced by random words of the rows' own, as many as a row has (Fei et al. 2023,
-domain-context calibration, https://arxiv.org/abs/2305.19148): to "N/A" the right answer mostly is no. Of a question
-about two, all texts become "N/A" and the like (Zhao et al. 2021, contextual calibration,
-https://arxiv.org/abs/2102.09690): two lots of random words plainly are not the same. See docs/decisions/0012.
+Texts are replaced by random words of the rows' own, as many as a row has (Fei et al. 2023, domain-context calibration,
+https://arxiv.org/abs/2305.19148): to "N/A" the right answer mostly is no. See docs/decisions/0012.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 MOST_WORDS = 200
 """Words of a random text: what comes after so many adds to the cost and not to the lean."""
 
-BLANKS = ("N/A", "", "[MASK]")
-"""The texts without content that Zhao et al. average over."""
-
 Values = Mapping[str, Any]
 Path = tuple[str, ...]
-Left = TypeVar("Left")
-Right = TypeVar("Right")
-
-
-def blank(values: Values) -> list[Values]:
-    """Return copies of a row's values with all texts replaced by each of BLANKS; numbers stay."""
-    return [_blanked(values, text) for text in BLANKS]
-
-
-def _blanked(values: Values, blank: str) -> Values:
-    blanked: Values = _mapped(values, lambda _path, _text: blank)
-    return blanked
 
 
 def shuffled(rows: Sequence[Values], count: int, seed: int) -> list[Values]:
@@ -49,12 +32,6 @@ def shuffled(rows: Sequence[Values], count: int, seed: int) -> list[Values]:
         return " ".join(draw.choice(words[path]) for _ in text.split()[:MOST_WORDS])
 
     return [_mapped(draw.choice(rows), scrambled) for _ in range(count)] if rows else []
-
-
-def cycled(lefts: Sequence[Left], rights: Sequence[Right]) -> list[tuple[Left, Right]]:
-    """Put all of two lists into pairs, the shorter one going round; none if one is empty."""
-    count = max(len(lefts), len(rights)) if lefts and rights else 0
-    return [(lefts[i % len(lefts)], rights[i % len(rights)]) for i in range(count)]
 
 
 def _texts(value: Any, path: Path) -> Iterator[tuple[Path, str]]:

@@ -16,7 +16,7 @@ from engine.operators.model_node import ModelNode
 from engine.operators.vote import FEWEST
 from engine.plan.frozen import freeze
 
-LeanMethod = Literal["none", "content_free", "batch", "reviewed"]
+LeanMethod = Literal["none", "anchors", "content_free", "batch", "reviewed"]
 
 RANDOM_ROWS = 10
 """Rows of random words that are asked about: their mean is then known to about a third of their spread."""
@@ -29,9 +29,10 @@ Read = Callable[[Values, str], Awaitable[float]]
 class DecidingNode(ModelNode, ABC):
     """An operator whose questions are answered by one boolean, `decision`.
 
-    `correct_lean` says what the model's lean to yes or no is found by: `content_free`, rows that say nothing; `batch`,
-    the mean of all rows; `reviewed`, rows written out with their right answer, in the form of `examples`. The decision
-    is then read from the probabilities of both answers (engine.operators.lean).
+    `correct_lean` says what the model's lean to yes or no is found by: `anchors`, pairs whose answer is known;
+    `content_free`, rows that say nothing; `batch`, the mean of all rows; `reviewed`, rows written out with their right
+    answer, in the form of `examples`. The decision is then read from the probabilities of both answers
+    (engine.operators.lean).
     """
 
     lean_methods: ClassVar[tuple[LeanMethod, ...]] = ("none", "content_free", "reviewed")
@@ -78,10 +79,6 @@ class DecidingNode(ModelNode, ABC):
     def decision(self) -> str:
         """Return the boolean that is the answer."""
 
-    def without_content(self, rows: Sequence[Values], seed: int) -> list[Values]:
-        """Make rows that say nothing from real ones: of random words, so none from fewer than FEWEST."""
-        return shuffled(rows, RANDOM_ROWS, seed) if len(rows) >= FEWEST else []
-
     @property
     def corrects_lean(self) -> bool:
         """Say whether decisions are read from probabilities."""
@@ -97,12 +94,21 @@ async def find_lean(node: DecidingNode, rows: Sequence[Values], read: Read, seed
     """
     reviewed = [{key: value for key, value in row.items() if key != "output"} for row in node.reviewed]
     known = [*rows, *reviewed]
-    asked = node.without_content(known, seed)
-    nothing = [answer for answer in await _read_all(asked, read, "row without content") if isinstance(answer, float)]
-    if node.correct_lean != "reviewed":
-        few = f"not corrected: {len(known)} rows are fewer than {FEWEST}"
-        return of_content_free(nothing) if nothing else Lean(detail=few)
-    answers = await _read_all(reviewed, read, "reviewed row")
+    asked = shuffled(known, RANDOM_ROWS, seed) if len(known) >= FEWEST else []
+    nothing = [answer for answer in await read_all(asked, read, "row without content") if isinstance(answer, float)]
+    if node.correct_lean == "reviewed":
+        return await fit_to_reviewed(node, nothing, read)
+    few = f"not corrected: {len(known)} rows are fewer than {FEWEST}"
+    return of_content_free(nothing) if nothing else Lean(detail=few)
+
+
+async def fit_to_reviewed(node: DecidingNode, nothing: Sequence[float], read: Read) -> Lean:
+    """Ask about the reviewed rows and fit the border to them; `nothing` are the log-odds it is commonly the mean of.
+
+    Raises ItemError where a question cannot be answered.
+    """
+    reviewed = [{key: value for key, value in row.items() if key != "output"} for row in node.reviewed]
+    answers = await read_all(reviewed, read, "reviewed row")
     first = next((answer for answer in answers if isinstance(answer, Failure)), None)
     if first is not None:
         raise _unknown(first)
@@ -110,8 +116,8 @@ async def find_lean(node: DecidingNode, rows: Sequence[Values], read: Read, seed
     return of_reviewed([answer for answer in answers if isinstance(answer, float)], truths, nothing)
 
 
-async def _read_all(asked: Sequence[Values], read: Read, what: str) -> list[float | Failure]:
-    """Ask about all rows; raises ItemError where no answer can be had."""
+async def read_all(asked: Sequence[Values], read: Read, what: str) -> list[float | Failure]:
+    """Ask about all rows, `what` each is; raises ItemError where no answer can be had."""
     numbered = [(values, f"lean: {what} {number} of {len(asked)}") for number, values in enumerate(asked, 1)]
     answers = await attempt_all(numbered, lambda item: read(*item), lambda done, total: None)
     failures = [answer for answer in answers if isinstance(answer, Failure)]

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 
 from engine.language.templates import Template
 from engine.operators.accounting import Failure, label, require
+from engine.operators.anchors import Anchors, find_anchors
 from engine.operators.base import Operator, Outcome, Tools
 from engine.operators.blocking import Candidates, ComparingNode, Side, block, blocking_text
-from engine.operators.content_free import Values, cycled
 from engine.operators.matching import Matching, Verdict
 from engine.operators.merging import How, Join, Match, Merge
 from engine.operators.pairs import Proposal
@@ -133,10 +133,18 @@ def _comparer(node: Equijoin, lefts: Sequence[Row], rights: Sequence[Row], tools
         left, right = lefts[proposal.left], rights[proposal.right]
         return Pair(left.id, {"left": left.values, "right": right.values})
 
-    def rows() -> Sequence[Values]:
-        return [{"left": left.values, "right": right.values} for left, right in cycled(lefts, rights)]
+    def anchors() -> Anchors:
+        prompt = node.comparison_prompt
+        both = [{"left": row.values, "right": row.values} for row in lefts] if _shows_alike(prompt) else []
+        left, right = _texts(node.left_keys, prompt, "left", lefts), _texts(node.right_keys, prompt, "right", rights)
+        return find_anchors(both, left, right, lambda i, j: {"left": lefts[i].values, "right": rights[j].values})
 
-    return Comparer(node, node.comparison_prompt, pair_of, rows, tools)
+    return Comparer(node, node.comparison_prompt, pair_of, anchors, tools)
+
+
+def _shows_alike(prompt: Template) -> bool:
+    """Say whether a prompt shows the same fields of both sides, so that a row can stand on either."""
+    return not prompt.reads_unknown and prompt.reads("left") == prompt.reads("right")
 
 
 def _texts(keys: Sequence[str], prompt: Template, variable: str, rows: Sequence[Row]) -> list[str]:

@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 from engine.errors import ItemError
 from engine.language.templates import Template
 from engine.operators.accounting import kind_of, process_rows, require, value_of
+from engine.operators.anchors import Anchors, find_anchors
 from engine.operators.base import Operator, Outcome, Tools
 from engine.operators.blocking import Candidates, ComparingNode, Side, block
-from engine.operators.content_free import Values, cycled
+from engine.operators.content_free import Values
 from engine.operators.matching import Matching
 from engine.operators.mentions import shown
 from engine.operators.pairs import Proposal
@@ -123,10 +124,12 @@ def _comparer(node: LinkResolve, links: Sequence[str], items: Sequence[Row], too
         item = items[proposal.right]
         return Pair(item.id, given(links[proposal.left], item))
 
-    def rows() -> Sequence[Values]:
-        return [given(link, item) for link, item in cycled(links, items)]
+    def anchors() -> Anchors:
+        ids = [shown(item.values[node.id_key]) for item in items]
+        same = [given(id, item) for id, item in zip(ids, items, strict=True)]
+        return find_anchors(same, links, ids, lambda i, j: given(links[i], items[j]))
 
-    return Comparer(node, node.comparison_prompt, pair_of, rows, tools)
+    return Comparer(node, node.comparison_prompt, pair_of, anchors, tools)
 
 
 OPERATOR = Operator(LinkResolve, run)

@@ -12,11 +12,11 @@ from typing import Any, ClassVar
 from engine.language.schema import Schema
 from engine.language.templates import Template
 from engine.operators.accounting import Failure, attempt_all, fail, label, require
+from engine.operators.anchors import Anchors, find_anchors
 from engine.operators.asking import Question, ask, quote_source, visible
 from engine.operators.base import Failed, Operator, Outcome, Tools
 from engine.operators.blocking import Candidates, ComparingNode, Side, asking_model, block, blocking_text
 from engine.operators.comparing import Comparison, ModelRounds
-from engine.operators.content_free import Values
 from engine.operators.mentions import Mention, find_mentions, shown
 from engine.operators.name_rules import judge_names
 from engine.operators.pairs import Proposal, in_order
@@ -321,11 +321,12 @@ class _Sides:
 def _comparer(node: Resolve, mentions: Sequence[Mention], asking: _Sides, tools: Tools) -> Comparer:
     assert node.comparison_prompt is not None  # else no pair is asked about
 
-    def rows() -> Sequence[Values]:
-        values = [mention.row.values for mention in mentions]
-        return [{"input1": left, "input2": right} for left, right in zip(values, reversed(values), strict=True)]
+    def anchors() -> Anchors:
+        values, texts = [mention.row.values for mention in mentions], [mention.text for mention in mentions]
+        same = [{"input1": value, "input2": value} for value in values]
+        return find_anchors(same, texts, texts, lambda i, j: {"input1": values[i], "input2": values[j]})
 
-    return Comparer(node, node.comparison_prompt, asking.pair, rows, tools)
+    return Comparer(node, node.comparison_prompt, asking.pair, anchors, tools)
 
 
 async def _canonical(node: Resolve, keys: Sequence[str], tools: Tools, cluster: Sequence[Mention]) -> dict[str, Any]:

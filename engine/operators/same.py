@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,14 +12,16 @@ from engine.language.layout import lay_out, shows_document
 from engine.language.schema import Schema
 from engine.language.templates import Template
 from engine.operators.accounting import Failure, attempt
+from engine.operators.anchors import Anchors, find_border
 from engine.operators.asking import Question, ask_reply, texts_of
 from engine.operators.base import Decision, Tools
 from engine.operators.blocking import ComparingNode
 from engine.operators.content_free import Values
-from engine.operators.deciding import find_lean, told_lean
+from engine.operators.deciding import fit_to_reviewed, read_all, told_lean
 from engine.operators.lean import Lean, Verdict, log_odds_of
 from engine.operators.matching import Verdict as PairVerdict
 from engine.operators.pairs import Order, Proposal, by_left, by_right
+from models.protocol import Reply
 
 VERDICT = Schema.parse({"same": "boolean"})
 
@@ -36,14 +38,13 @@ class Pair:
 class Comparer:
     """Ask a prompt about pairs: `pair_of` says what it is filled in with for a proposal.
 
-    Where the node corrects its model's lean, that is found before the first pair is asked about; `rows` gives values
-    from which rows without content are drawn.
+    `anchors` gives pairs whose answer is known: by them the border is found, once a first answer says how sure it is.
     """
 
     node: ComparingNode
     prompt: Template
     pair_of: Callable[[Proposal], Pair]
-    rows: Callable[[], Sequence[Values]]
+    anchors: Callable[[], Anchors]
     tools: Tools
     _verdicts: dict[tuple[int, int], Verdict] = field(default_factory=dict)
     _changed: int = 0
@@ -56,8 +57,10 @@ class Comparer:
         question = same_question(self.node, self.prompt, pair.row_id, pair.values)
         if not self.node.reads_probabilities:
             return bool((await ask_reply(self.node, question, self.node.comparing(self.tools))).value["same"])
-        lean = await self._found_lean()
         said, log_odds = await self._ask(self.node, question)
+        if log_odds is None:
+            return said
+        lean = await self._found_lean()
         verdict = Verdict.of(log_odds, lean)
         self._verdicts[proposal.left, proposal.right] = verdict
         if not self.node.corrects_lean:
@@ -100,13 +103,23 @@ class Comparer:
 
         async def read(values: Values, task: str) -> float:
             question = replace(same_question(node, self.prompt, "", values), task=task)
-            return (await self._ask(asking, question))[1]
+            return log_odds_of(await self._reply(asking, question), "same")
 
-        return await find_lean(node, self.rows(), read, self.tools.seed)
+        anchors = self.anchors()
+        if node.correct_lean == "anchors":
+            return await find_border(anchors, read)
+        about = [*anchors.same, *anchors.different]
+        known = [odds for odds in await read_all(about, read, "pair whose answer is known") if isinstance(odds, float)]
+        return await fit_to_reviewed(node, known, read)
 
-    async def _ask(self, node: ComparingNode, question: Question) -> tuple[bool, float]:
-        reply = await ask_reply(node, replace(question, probabilities=True), node.comparing(self.tools))
-        return bool(reply.value["same"]), log_odds_of(reply, "same")
+    async def _ask(self, node: ComparingNode, question: Question) -> tuple[bool, float | None]:
+        """Return the answer and its log-odds; None where a model that may leave it open does not say."""
+        reply = await self._reply(node, question)
+        is_known = bool(reply.alternatives or reply.probabilities) or node.correct_lean == "reviewed"
+        return bool(reply.value["same"]), log_odds_of(reply, "same") if is_known else None
+
+    async def _reply(self, node: ComparingNode, question: Question) -> Reply:
+        return await ask_reply(node, replace(question, probabilities=True), node.comparing(self.tools))
 
 
 def same_question(node: ComparingNode, prompt: Template, row_id: str, values: Mapping[str, Any]) -> Question:

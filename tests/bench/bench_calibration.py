@@ -20,7 +20,8 @@ import pytest
 from calibration_tasks import DATA, Task, tasks
 from log_odds import LogOdds
 
-from engine.operators.content_free import blank, shuffled
+from engine.operators.anchors import find_anchors, midway
+from engine.operators.content_free import shuffled
 from engine.operators.deciding import RANDOM_ROWS
 from engine.operators.lean import Lean, of_batch, of_content_free, of_reviewed
 from models.install import models_folder
@@ -41,13 +42,13 @@ class Measured:
     task: Task
     answers: Sequence[float]
     shuffled: Sequence[float]
-    blank: Sequence[float]
+    anchors: tuple[Sequence[float], Sequence[float]]
     known: Sequence[float]
 
     @property
     def nothing(self) -> Sequence[float]:
-        """Return what `correct_lean: content_free` asks for."""
-        return self.blank if self.task.is_of_pairs else self.shuffled
+        """Return what `correct_lean` asks for by which the answer of no row is told."""
+        return [*self.anchors[0], *self.anchors[1]] if self.task.is_of_pairs else self.shuffled
 
     @property
     def truths(self) -> list[bool]:
@@ -81,7 +82,7 @@ Method = Callable[[Measured, Sequence[float], Sequence[bool]], Lean]
 
 METHODS: Mapping[str, Method] = {
     "none": lambda measured, answers, truths: Lean(),
-    "N/A texts": lambda measured, answers, truths: of_content_free(measured.blank),
+    "anchors": lambda measured, answers, truths: midway(*measured.anchors) if measured.task.is_of_pairs else Lean(),
     "random words": lambda measured, answers, truths: of_content_free(measured.shuffled),
     "batch": lambda measured, answers, truths: of_batch(answers),
 }
@@ -175,6 +176,17 @@ async def measure(odds: LogOdds, task: Task) -> Measured:
         task,
         answers=await odds.of(task, items),
         shuffled=await odds.of(task, shuffled(items, RANDOM_ROWS, seed=0)),
-        blank=await odds.of(task, blank(items[0])),
+        anchors=await _anchors(odds, task),
         known=await odds.of(task, [values for values, _ in task.known]),
     )
+
+
+async def _anchors(odds: LogOdds, task: Task) -> tuple[Sequence[float], Sequence[float]]:
+    """Ask about left values beside themselves and about pairs that are unlike; nothing of a task that has no pairs."""
+    if not task.is_of_pairs:
+        return (), ()
+    items = [values for values, _ in task.items]
+    lefts, rights = ([str(dict(values[side])) for values in items] for side in ("left", "right"))
+    same = [{"left": values["left"], "right": values["left"]} for values in items]
+    found = find_anchors(same, lefts, rights, lambda i, j: {"left": items[i]["left"], "right": items[j]["right"]})
+    return await odds.of(task, found.same), await odds.of(task, found.different)

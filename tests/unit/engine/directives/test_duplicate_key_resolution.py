@@ -42,11 +42,11 @@ def test_keys_that_are_no_names_are_first_joined_by_what_the_reduce_shows_of_the
     match = ONE.matches(plan, PLACE, facts)
     assert isinstance(match, Match)
     first, *others = ONE.variants(match, plan, facts)
-    assert [(key.key, key.similarity, key.by_odds) for key in first.keys] == [
-        ("offence", "close", False),
-        ("officer", "none", False),
+    assert [(key.key, key.similarity) for key in first.keys] == [
+        ("offence", "close"),
+        ("officer", "none"),
     ]
-    assert [params.keys[0].similarity for params in others] == ["broad", "none", "none", "none"]
+    assert [params.keys[0].similarity for params in others] == ["broad", "none", "none"]
     offence, officer, _ = ONE.apply(plan, match, first).operators
     assert isinstance(offence, Resolve)
     assert offence.similarity_threshold == 0.5
@@ -64,11 +64,8 @@ def test_names_of_persons_are_not_joined_because_their_rows_are_alike():
     match = ONE.matches(plan, PLACE, facts)
     assert isinstance(match, Match)
     case, officer = ONE.default_params(match, plan, facts).keys
-    params = ResolutionParams(
-        keys=(replace(case, similarity="broad", by_odds=True), replace(officer, similarity="close"))
-    )
+    params = ResolutionParams(keys=(replace(case, similarity="broad"), replace(officer, similarity="close")))
     assert ONE.complaints(match, plan, params, facts) == [
-        "similarity, by_odds: of case no model is asked; choose one.",
         "similarity: officer holds names of persons.",
     ]
 

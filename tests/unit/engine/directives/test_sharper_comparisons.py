@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from engine.directives.base import Facts, Match, Place
+import pytest
+
+from engine.directives.base import Blocked, Facts, Match, Place
 from engine.directives.sharper_comparisons import ALIKE, SharperComparisons, SharperParams
 from engine.language.loader import parse_pipeline
 from engine.operators.resolve import Resolve
@@ -20,7 +22,6 @@ pipeline: {{steps: [{{name: report, input: rows, operations: [same]}}]}}
 """
 
 ONE = SharperComparisons()
-ODDS = SharperParams(persons=False, by_odds=True, alike=False)
 
 
 def matched(asked: str, more: str = "") -> tuple[Plan, Match]:
@@ -32,30 +33,28 @@ def matched(asked: str, more: str = "") -> tuple[Plan, Match]:
 
 def test_restaurants_are_compared_where_they_are_alike() -> None:
     plan, match = matched("Two restaurants:")
-    alike, odds = ONE.variants(match, plan, Facts())
-    assert (alike.persons, alike.alike, odds) == (False, True, ODDS)
-    resolve = ONE.apply(plan, match, alike).operator("same")
+    params = ONE.default_params(match, plan, Facts())
+    assert params == SharperParams(persons=False)
+    resolve = ONE.apply(plan, match, params).operator("same")
     assert isinstance(resolve, Resolve)
-    assert (resolve.blocking_threshold, resolve.rules, resolve.correct_lean) == (ALIKE, (), "none")
+    assert (resolve.blocking_threshold, resolve.rules) == (ALIKE, ())
 
 
-def test_a_threshold_or_conditions_of_the_user_stay() -> None:
-    for more in ("blocking_threshold: 0.4", "blocking_conditions: ['left.name[:1] == right.name[:1]']"):
-        plan, match = matched("Two restaurants:", more)
-        assert tuple(ONE.variants(match, plan, Facts())) == (ODDS,)
-        [said] = ONE.complaints(match, plan, SharperParams(persons=False, by_odds=False, alike=True), Facts())
-        assert "says itself which pairs are compared" in said
+@pytest.mark.parametrize(
+    "more", ["blocking_threshold: 0.4", "blocking_conditions: ['left.name[:1] == right.name[:1]']"]
+)
+def test_a_threshold_or_conditions_of_the_user_stay(more: str) -> None:
+    plan = parse_pipeline(PIPELINE.format(asked="Two restaurants:", more=more)).plan
+    assert isinstance(ONE.matches(plan, Place("report", 0), Facts()), Blocked)
+    plan, match = matched("Two police officers:", more)
+    [said] = ONE.complaints(match, plan, SharperParams(persons=False), Facts())
+    assert "says itself which pairs are compared" in said
 
 
 def test_persons_are_told_apart_by_rules() -> None:
     plan, match = matched("Two police officers:")
-    rules, odds, both = ONE.variants(match, plan, Facts())
-    assert (rules.persons, rules.by_odds, rules.alike) == (True, False, False)
-    assert (odds, both.persons, both.by_odds) == (ODDS, True, True)
-    [said] = ONE.complaints(match, plan, SharperParams(persons=True, by_odds=False, alike=True), Facts())
-    assert "choose one" in said
-
-
-def test_parameters_that_change_nothing_are_refused() -> None:
-    plan, match = matched("Two restaurants:")
-    assert ONE.complaints(match, plan, SharperParams(persons=False, by_odds=False, alike=False), Facts())
+    params = ONE.default_params(match, plan, Facts())
+    assert params == SharperParams(persons=True)
+    resolve = ONE.apply(plan, match, params).operator("same")
+    assert isinstance(resolve, Resolve)
+    assert (resolve.rules, resolve.canonical, resolve.blocking_threshold) == (("person_name",), "longest", None)

@@ -12,7 +12,8 @@ from scripted_tools import ScriptedTools, prompt_of, rows_of, run, schema, templ
 
 from engine.errors import ItemError, PipelineError
 from engine.language.checks import check
-from engine.operators.content_free import BLANKS, blank, shuffled
+from engine.operators.anchors import MOST
+from engine.operators.content_free import shuffled
 from engine.operators.deciding import RANDOM_ROWS
 from engine.operators.equijoin import Equijoin
 from engine.operators.filter import Filter
@@ -320,9 +321,13 @@ NAMES = [name for pair in SAME for name in sorted(pair)] + ["Cy Orr", "Di Poe"]
 
 
 def denying(prompt):
-    """Log-odds of pairs: +1 or -1 around a lean of -1.5, at which pairs without content are."""
-    pair = frozenset(prompt.split("|"))
-    return -1.5 + (1.0 if pair in SAME else -1.0 if pair <= set(NAMES) else 0.0)
+    """Log-odds of pairs around a border of -1.5: same +1, different -1; of values beside themselves +3, unlike -3."""
+    left, right = prompt.split("|")
+    if left == right:
+        return 1.5
+    if frozenset((left, right)) in SAME:
+        return -0.5
+    return -2.5 if left.split()[1] == right.split()[1] else -4.5
 
 
 def resolving(**settings):
@@ -335,31 +340,68 @@ def resolving(**settings):
     )
 
 
-async def test_a_model_that_denies_all_pairs_is_corrected():
+async def test_the_border_lies_midway_between_values_beside_themselves_and_unlike_ones():
     rows = rows_of(*({"name": name} for name in NAMES))
-    plain = await run(resolving(), rows, Sure(denying, name="same"))
+    plain = await run(resolving(correct_lean="none"), rows, Sure(denying, name="same"))
     assert not [d for d in plain.decisions if d.verdict == "same"]
-    tools = Nothing(-1.5, denying, name="same")
-    outcome = await run(resolving(correct_lean="content_free"), rows, tools)
+    tools = Sure(denying, name="same")
+    outcome = await run(resolving(), rows, tools)
     joined = {frozenset((d.left, d.right)) for d in outcome.decisions if d.verdict == "same" and d.by == "model"}
     assert joined == SAME
-    assert sum("lean" in task for task in tools.tasks) == len(BLANKS)
+    assert sum("value beside itself" in task for task in tools.tasks) == MOST
+    assert sum("pair of unlike values" in task for task in tools.tasks) == MOST
     asked = next(d for d in outcome.decisions if d.verdict == "same")
-    assert asked.detail.endswith("probability 0.73, log-odds -0.50 where the lean is -1.50")
+    # 9 to 1 at either anchor, 3 from the border: at 1 from it the odds are 9 ** (1 / 3)
+    assert asked.detail.endswith(f"probability {sigmoid(math.log(9) / 3):.2f}, log-odds -0.50 where the lean is -1.50")
     told = [d for d in outcome.decisions if d.verdict == "corrected"]
-    assert [d.by for d in told] == ["content_free"]
-    assert told[0].detail.startswith("log-odds -1.50, the mean of 3 rows without content; 3 of ")
+    assert [d.by for d in told] == ["anchors"]
+    assert told[0].detail.startswith("log-odds -1.50, midway between 6 values beside themselves (+1.50) and 6 pairs")
+
+
+async def test_a_model_that_leans_to_yes_joins_no_more_than_one_that_denies():
+    rows = rows_of(*({"name": name} for name in NAMES))
+    outcome = await run(resolving(), rows, Sure(lambda prompt: denying(prompt) + 9, name="same"))
+    joined = {frozenset((d.left, d.right)) for d in outcome.decisions if d.verdict == "same" and d.by == "model"}
+    assert joined == SAME
+
+
+async def test_a_model_that_says_the_same_of_all_pairs_joins_nothing_and_the_run_says_so():
+    rows = rows_of(*({"name": name} for name in NAMES))
+    tools = Sure(lambda prompt: 2.0, name="same")
+    outcome = await run(resolving(), rows, tools)
+    assert not [d for d in outcome.decisions if d.verdict == "same"]
+    assert [v["name"] for v in values_of(outcome)] == NAMES
+    [said] = outcome.warnings
+    assert "undecided" in said
+    assert "the model says of values beside themselves what it says of the values least alike" in said
+    assert sum("lean" in task for task in tools.tasks) == 2 * MOST  # looked for once
+
+
+async def test_a_model_that_does_not_say_how_sure_it_is_is_taken_at_its_word():
+    rows = rows_of({"name": "Ann Roe"}, {"name": "A. Roe"}, {"name": "Cy Orr"})
+    tools = ScriptedTools(lambda request: frozenset(prompt_of(request).split("\n")[0].split("|")) in SAME)
+    outcome = await run(resolving(canonical="longest"), rows, tools)
+    assert [v["name"] for v in values_of(outcome)] == ["Ann Roe", "Ann Roe", "Cy Orr"]
+    assert len(tools.requests) == 3
+
+
+async def test_of_few_values_the_model_is_taken_at_its_word():
+    rows = rows_of({"name": "Ann Roe"}, {"name": "A. Roe"})
+    tools = Sure(lambda prompt: 0.5, name="same")
+    outcome = await run(resolving(), rows, tools)
+    assert [d.verdict for d in outcome.decisions if d.by == "model"] == ["same"]
+    assert len(tools.requests) == 1
+    assert "fewer than 4" in next(d.detail for d in outcome.decisions if d.verdict == "corrected")
 
 
 async def test_pairs_that_nobody_asks_about_need_no_lean():
-    tools = Nothing(-1.5, denying, name="same")
+    tools = Sure(denying, name="same")
     outcome = await run(
         Resolve(
             name="r",
             schema=schema(name="string"),
             comparison_prompt=COMPARE,
             blocking_conditions=("left['name'] == right['name']",),
-            correct_lean="content_free",
         ),
         rows_of(*({"name": name} for name in NAMES)),
         tools,
@@ -374,7 +416,7 @@ async def test_reviewed_pairs_set_the_border_of_comparisons():
 
     reviewed = [pair(sorted(names), True) for names in SAME] + [pair(("Cy Orr", "Di Poe"), False)] * 3
     rows = rows_of(*({"name": name} for name in NAMES))
-    tools = Nothing(-1.5, denying, name="same")
+    tools = Sure(denying, name="same")
     outcome = await run(resolving(correct_lean="reviewed", reviewed=reviewed * 5), rows, tools)
     joined = {frozenset((d.left, d.right)) for d in outcome.decisions if d.verdict == "same" and d.by == "model"}
     assert joined == SAME
@@ -383,15 +425,18 @@ async def test_reviewed_pairs_set_the_border_of_comparisons():
 async def test_a_lean_that_cannot_be_found_leaves_all_pairs_undecided_and_is_looked_for_once():
     class Fails(Sure):
         async def ask(self, request, *, model=None):
+            if "lean" not in request.purpose.task:
+                return await super().ask(request, model=model)
             self.requests.append(request)
             raise ItemError("no", advice="later")
 
     tools = Fails(denying, name="same")
     rows = rows_of(*({"name": name} for name in NAMES))
-    outcome = await run(resolving(correct_lean="content_free"), rows, tools)
-    assert {(d.verdict, d.by) for d in outcome.decisions} == {("undecided", "error")}
-    assert all("lean could not be found: no" in d.detail for d in outcome.decisions)
-    assert len(tools.requests) == len(BLANKS)
+    outcome = await run(resolving(), rows, tools)
+    by_model = [d for d in outcome.decisions if d.verdict != "corrected"]
+    assert {(d.verdict, d.by) for d in by_model} == {("undecided", "error")}
+    assert all("lean could not be found: no" in d.detail for d in by_model)
+    assert sum("lean" in task for task in tools.tasks) == MOST
 
 
 def joining(**settings):
@@ -404,13 +449,19 @@ def joining(**settings):
 
 
 async def test_a_join_tells_how_likely_a_match_is():
-    sides_of = [rows_of(*({key: name} for name in sorted(NAMES))) for key in ("name", "alias")]
-    tools = Nothing(-1.5, denying, name="same")
-    node = joining(how="left", correct_lean="content_free", probabilities={"p_same": "same"})
-    outcome = await run_operator(node, tuple(sides_of), tools)
-    matched = {(v["name"], v["alias"]): v["p_same"] for v in values_of(outcome)}
+    rows = rows_of(*({"name": name} for name in sorted(NAMES)))
+    tools = Sure(denying, name="same")
+    node = Equijoin(
+        name="j",
+        comparison_prompt=template("{{ left.name }}|{{ right.name }}", "left", "right"),
+        blocking_conditions=("left['name'] != right['name']",),
+        how="left",
+        probabilities={"p_same": "same"},
+    )
+    outcome = await run_operator(node, (rows, rows_of(*(dict(row.values) for row in rows))), tools)
+    matched = {(v["name_left"], v["name_right"]): v["p_same"] for v in values_of(outcome)}
     assert {frozenset(pair) for pair, p in matched.items() if p is not None} == SAME
-    assert matched["Ann Roe", "A. Roe"] == pytest.approx(sigmoid(1.0))
+    assert matched["Ann Roe", "A. Roe"] == pytest.approx(sigmoid(math.log(9) / 3))
     assert matched["Cy Orr", None] is None
     assert "p_same" in node.traits().writes
 
@@ -431,12 +482,11 @@ async def test_links_are_corrected_too():
         id_key="name",
         link_key="link",
         blocking_conditions=("left['link_value'] != right['name']",),
-        correct_lean="content_free",
     )
     ids = [sorted(pair)[0] for pair in SAME] + ["Cy Orr", "Di Poe", "Ed Ray", "Flo Sun", "Gus Tee"]
     links = [sorted(pair)[1] for pair in SAME]
     rows = rows_of(*({"name": id, "link": link} for id, link in zip(ids, [*links, *[None] * 5], strict=True)))
-    outcome = await run(node, rows, Nothing(-1.5, denying, name="same"))
+    outcome = await run(node, rows, Sure(denying, name="same"))
     assert [v["link"] for v in values_of(outcome)][:3] == ids[:3]
 
 
@@ -455,11 +505,6 @@ def test_random_words_come_from_the_same_field_and_lengths_from_the_rows():
         assert set(given["b"][0].split()) <= {"p", "q"}
         assert given["b"][1] == {"c": "r"}
         assert (given["n"], given["none"]) == (3, None)
-
-
-def test_blank_rows_have_the_form_of_a_row_and_say_nothing():
-    made = blank({"left": {"a": "x y", "n": 3, "list": ["b", None]}, "link": "z"})
-    assert made == [{"left": {"a": t, "n": 3, "list": [t, None]}, "link": t} for t in ("N/A", "", "[MASK]")]
 
 
 def test_empty_texts_and_no_rows_have_no_words():
