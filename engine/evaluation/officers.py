@@ -25,7 +25,7 @@ from storage.rows import RowRecord
 Pair = tuple[str, str]
 """(file name of the record, officer id); the id of an officer whom gold does not know is his name with a `?`."""
 
-NAME_COLUMNS = ("officer", "officers")
+NAME_COLUMNS = ("officer", "officers", "officer_name")
 """Columns that may hold the officer's name, the likelier first."""
 
 ALIKE = 85
