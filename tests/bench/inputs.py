@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import invented as words
+from inputs_sets import entity_set, file_set
 from questions import QUESTIONS, facts_of
 
 Rows = list[dict[str, Any]]
@@ -24,8 +25,10 @@ DRAW_APART = 10_000
 def make(job: str, *, documents: int = 1, prompts: int = 1, quick: bool = False, draw: int = 0) -> Inputs:
     """Make the rows and the gold of a job; `documents` multiplies the rows. `quick` makes a few rows only.
 
-    Each `draw`, from 0, has other rows of the same kind.
+    Each `draw`, from 0, has other rows of the same kind; F and G have a set for each (inputs_sets.py).
     """
+    if job in "FG":
+        return (file_set if job == "F" else entity_set)(draw, quick=quick)
     seed, asked = DRAW_APART * draw, min(len(QUESTIONS), 8 * prompts)
     makers: dict[str, Callable[[int], Inputs]] = {
         "A": lambda count: short_records(count, seed),

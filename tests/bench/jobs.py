@@ -1,4 +1,4 @@
-"""The five jobs: which inputs, which pipeline, which settings of each contestant."""
+"""The jobs: which inputs, which pipeline, which settings of each contestant."""
 
 from __future__ import annotations
 
@@ -48,6 +48,8 @@ JOBS = (
     Job("C", "60 yes/no filters", Shape(150, 16), (8, 16), {"docetl": 1.8, "lotus": 1.2}),
     Job("D", "reduce by folding over 200 rows", Shape(600, 1), (1,), {}),
     Job("E", "resolve over 500 name mentions", Shape(110, 16), (8,), {}),
+    Job("F", "one plain map over police files, a set for each draw", Shape(900, 16), (4,), {}),
+    Job("G", "resolve over 30 records, a set for each draw", Shape(110, 16), (8,), {}),
 )
 
 

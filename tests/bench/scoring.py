@@ -6,7 +6,10 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
+
+from engine.evaluation.officers import Gold
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -18,7 +21,9 @@ def score(job: str, rows: Rows, gold: Mapping[str, Any]) -> dict[str, float]:
         "B": _answers,
         "C": _kept,
         "D": _places,
-        "E": _clusters,
+        "E": partial(_clusters, field="name"),
+        "F": _guilty,
+        "G": partial(_clusters, field="record"),
     }
     return {name: round(value, 4) for name, value in scorers[job](rows, gold).items()}
 
@@ -114,14 +119,26 @@ def _places(rows: Rows, gold: Mapping[str, Any]) -> dict[str, float]:
     return f1((_plain(place) for place in told), (_plain(place) for place in gold["places"]))
 
 
-def _clusters(rows: Rows, gold: Mapping[str, Any]) -> dict[str, float]:
-    """Pairs of mentions that have one name in the end, against pairs of one person."""
+def _guilty(rows: Rows, gold: Mapping[str, Any]) -> dict[str, float]:
+    """Pairs (file, officer) that are told, against those that are found guilty (engine.evaluation.officers)."""
+    case: Gold = gold["case"]
+    told = {
+        pair
+        for row in rows
+        if row.get("officer_name")
+        for pair in case.claimed(row["officer_name"], [str(row["file"])])
+    }
+    return f1(told, case.pairs)
+
+
+def _clusters(rows: Rows, gold: Mapping[str, Any], field: str) -> dict[str, float]:
+    """Pairs of mentions whose `field` is one value in the end, against pairs of one thing."""
     true = gold["clusters"]
     named: dict[Any, list[str]] = defaultdict(list)
     for row in rows:
         # Two groups may be given one name by chance: then they are one, as a later `reduce` sees it.
-        named[_plain(row.get("name"))].append(str(row.get("mention")))
-    both: Counter[tuple[Any, int]] = Counter()
+        named[_plain(row.get(field))].append(str(row.get("mention")))
+    both: Counter[tuple[Any, Any]] = Counter()
     for name, mentions in named.items():
         both.update((name, true[m]) for m in mentions if m in true)
     found_pairs = sum(len(m) * (len(m) - 1) // 2 for m in named.values())
