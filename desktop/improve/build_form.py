@@ -1,4 +1,4 @@
-"""What a build is asked of: how long, which plan is chosen, on which documents, and who judges."""
+"""What a build is asked of: how long, which plan is chosen, on which documents, and who writes prompts."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class BuildForm(QWidget):
         self.within.setSuffix(" min")
         self.documents = _narrow("Documents that plans are tried on")
         self.sample = _number("Documents of the sample", LEAST_SAMPLE, MOST_SAMPLE, USUAL_SAMPLE)
-        self.agent = _narrow("Model that proposes and judges")
+        self.agent = _narrow("Model that proposes prompts")
         self._offer_documents([])
         self._offer_models([])
         self._lay_out()
@@ -106,7 +106,7 @@ class BuildForm(QWidget):
         form = QFormLayout(self)
         form.setContentsMargins(0, 0, 0, 0)
         form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
-        rows = (("Work for", minutes), ("Choose", policy), ("Try plans on", sample), ("Judged by", self.agent))
+        rows = (("Work for", minutes), ("Choose", policy), ("Try plans on", sample), ("Prompts by", self.agent))
         for label, field in rows:
             form.addRow(label, field)
 

@@ -11,15 +11,10 @@ from PySide6.QtWidgets import QLabel, QSplitter, QTreeWidget, QTreeWidgetItem, Q
 from desktop.improve.diff_view import DiffView
 from desktop.words import counted, duration_text
 
-MOST_FAILURES: Final = 50
-"""Shown of one rating; the report has all of them."""
-
 GOLD: Final = "gold of "
 GROUNDS: Final = {
-    "judge": "the judge",
     "weighed": "what is listed, by how sure the model is of each item",
     "pooled": "agreement with other plans",
-    "rows the judge could rate": "documents that the judge could rate",
     "located": "values that stand in the documents",
     "verbatim": "quotes that stand there word for word",
     "filled": "cells that hold something",
@@ -84,8 +79,6 @@ class ChangeView(QWidget):
             item = QTreeWidgetItem([rating_text(entry, rating)])
             item.setToolTip(0, item.text(0))
             item.addChildren([_leaf(text) for text in grounds_text(rating["grounds"])])
-            failures = rating["failures"]
-            item.addChildren([_leaf(failure_text(failure)) for failure in failures[:MOST_FAILURES]])
             self.ratings.addTopLevelItem(item)
             item.setExpanded(True)
         if entry["trouble"]:
@@ -110,24 +103,17 @@ def change_text(plan: Mapping[str, Any], does: str) -> str:
 def rating_text(entry: Mapping[str, Any], rating: Mapping[str, Any]) -> str:
     """Write a rating in a line."""
     took = f", {duration_text(entry['seconds'])}" if entry["seconds"] else ""
-    found = f", {counted(len(rating['failures']), 'failure')} found" if rating["failures"] else ""
     part = "as a whole" if entry["is_whole"] else ", ".join(entry["operators"])
-    return f"{rating['score']:.2f} of 4 on {counted(rating['rows'], 'row')}{took}{found} ({part})"
+    return f"{rating['score']:.2f} of 4 on {counted(rating['rows'], 'row')}{took} ({part})"
 
 
 def grounds_text(grounds: list[Any]) -> Iterator[str]:
-    """Write what a rating was made of; gold is not judged."""
+    """Write what a rating was made of."""
     for name, share in grounds:
         if str(name).startswith(GOLD):
-            yield f"{share:.0%} by {str(name).removeprefix(GOLD)} that you reviewed; the judge was not asked"
+            yield f"{share:.0%} by {str(name).removeprefix(GOLD)} that you reviewed"
         else:
             yield f"{share:.0%} {GROUNDS.get(name, name)}"
-
-
-def failure_text(failure: Mapping[str, Any]) -> str:
-    """Write a failure: what is wrong, and the words that show it."""
-    quote = f": “{failure['quote']}”" if failure["quote"] else ""
-    return f"{failure['text']}{quote}"
 
 
 def _leaf(text: str) -> QTreeWidgetItem:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -91,15 +91,15 @@ class Improvement(QObject):
         self._look_at_last()
         self._look_at_queue()
 
-    def start(self, given: str, criteria: Sequence[Mapping[str, Any]], options: Mapping[str, Any]) -> None:
+    def start(self, given: str, options: Mapping[str, Any]) -> None:
         """Build, or put a build into the queue; `given` are the documents as `--input`, `options` keys of `build`."""
         pipeline = self.pipeline
 
         def prepared(files: dict[str, Any]) -> None:
-            paths = {key: files[key] for key in ("out", "report", "validator") if files[key]}
+            paths = {key: files[key] for key in ("out", "report")}
             self._space.build_wanted.emit(pipeline, given, {**options, **paths})
 
-        self._space.ask("build.prepare", prepared, pipeline=pipeline, criteria=list(criteria))
+        self._space.ask("build.prepare", prepared, pipeline=pipeline)
 
     def stop(self) -> None:
         """Stop the build; the best plan so far is kept."""
@@ -227,7 +227,7 @@ class Improvement(QObject):
             return
         if self.is_going:
             self.tree.take(event)
-            if event["event"] in ("BuildStarted", "BuildProgress", "BuildFinished", "PlaceStarted", "CriteriaWritten"):
+            if event["event"] in ("BuildStarted", "BuildProgress", "BuildFinished", "PlaceStarted"):
                 self.state_changed.emit()
         else:
             self._lines[self._going].take(event)

@@ -29,9 +29,7 @@ class PlanLine:
     score: float | None = None
     rows: int = 0
     seconds: float | None = None
-    failures: int = 0
     tokens: int | None = None
-    is_satisfied: bool = False
     dropped: str = ""
     stands: bool = False
 
@@ -42,9 +40,7 @@ class PlanLine:
             return "dropped"
         if self.stands:
             return BEST
-        if self.score is None:
-            return TRIED
-        return "nothing to improve" if self.is_satisfied else "rated"
+        return TRIED if self.score is None else "rated"
 
 
 @dataclass(slots=True)
@@ -56,7 +52,6 @@ class PlanLines:
     started: Mapping[str, Any] = field(default_factory=dict)
     finished: Mapping[str, Any] = field(default_factory=dict)
     progress: Mapping[str, Any] = field(default_factory=dict)
-    criteria: Mapping[str, Any] = field(default_factory=dict)
 
     def take(self, event: Mapping[str, Any]) -> int:
         """Take in an event; return the number of the plan that it is about, 0 for none."""
@@ -74,8 +69,6 @@ class PlanLines:
                 return self._rate(event)
             case "PlaceFinished" if event["depth"] == 0:
                 self._settle(event["plan"], event["chosen"])
-            case "CriteriaWritten":
-                self.criteria = event
             case "BuildProgress":
                 self.progress = event
             case "BuildFinished":
@@ -121,7 +114,7 @@ class PlanLines:
         known = self.lines.get(event["plan"])
         if known is not None and known.rows > event["rows"]:
             return int(event["plan"])
-        keys = ("rows", "score", "seconds", "failures", "tokens", "is_satisfied")
+        keys = ("rows", "score", "seconds", "tokens")
         return self._change(event["plan"], **{key: event[key] for key in keys})
 
     def _settle(self, before: int, chosen: int) -> None:

@@ -17,15 +17,15 @@ ENDINGS: Final = {
 
 
 def gold_text(reviewed: int, least: int) -> str:
-    """Say whether reviewed rows outrank the judge."""
+    """Say whether plans are rated by reviewed rows."""
     if reviewed >= least:
-        return f"{reviewed:,} reviewed rows are used as gold: plans are scored against them, the judge is not asked."
+        return f"{reviewed:,} rows are reviewed: plans are rated by them."
     if reviewed:
         some = counted(reviewed, "row is", "rows are")
-        return f"{some} reviewed. From {least} on they are used as gold in place of the judge."
+        return f"{some} reviewed. From {least} on plans are rated by them."
     return (
-        f"No row is reviewed yet. Accept, correct or reject {least} rows in Results, and they are used as gold in "
-        "place of the judge."
+        f"No row is reviewed yet. Accept, correct or reject {least} rows in Results, and plans are rated by them. "
+        "Until then only what can be checked without an opinion tells plans apart, and often it does not."
     )
 
 

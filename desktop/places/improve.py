@@ -85,9 +85,7 @@ class ImprovePlace(Place):
         elif model.is_going or (model.is_waiting and space.job.is_going):
             space.said.emit("This question is being improved already.", "Stop it first, or wait for its end.")
         else:
-            criteria = self.before.criteria.criteria
-            self.before.criteria.kept()
-            model.start(self.before.form.given, criteria, self.before.form.options)
+            model.start(self.before.form.given, self.before.form.options)
 
     def stop(self) -> None:
         """Stop the build; the best plan so far is kept."""
@@ -226,8 +224,7 @@ class ImprovePlace(Place):
         is_cancelling = job.state == "cancelling"
         told = going_text(lines, is_cancelling=is_cancelling) if going else state_text(model.entry, is_going=False)
         self.status.setText(told)
-        judged = f"\nJudged by: {lines.criteria['task']}" if going and lines.criteria else ""
-        self.status.setToolTip(told + judged)
+        self.status.setToolTip(told)
         self._show_options()
         self._show_points()
 

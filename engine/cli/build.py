@@ -17,7 +17,6 @@ from engine.cli.build_options import (
     ReportOption,
     SampleOption,
     SeedOption,
-    ValidatorOption,
 )
 from engine.cli.build_watch import BuildWatch, choose_build_watch
 from engine.cli.console import counted, messages, output, span_text, styled, visible
@@ -51,7 +50,7 @@ new_models: NewModels = LocalModels
 """Makes the models of a build; tests put scripted ones here."""
 
 new_agents: NewAgents = agents_over
-"""Makes who proposes and judges; tests put scripted ones here."""
+"""Makes who proposes and rates; tests put scripted ones here."""
 
 
 @app.command()
@@ -63,7 +62,6 @@ def build(  # noqa: PLR0913, PLR0917 - one parameter per option
     minutes: MinutesOption = MINUTES,
     sample: SampleOption = USUAL_ROWS,
     policy: PolicyOption = "best",
-    validator: ValidatorOption = None,
     report: ReportOption = None,
     model: ModelOption = "",
     agent_model: AgentModelOption = "",
@@ -90,7 +88,6 @@ def build(  # noqa: PLR0913, PLR0917 - one parameter per option
         minutes=minutes,
         rows=sample,
         policy=read_policy(policy),
-        validator=validator,
         report=report,
         model=model,
         agent_model=agent_model,
@@ -150,7 +147,7 @@ def _say(result: BuildResult, job: BuildJob) -> None:
 
 
 def _table(result: BuildResult) -> Table:
-    table = Table("plan", "directive", "rating", "wins", "all rows, about", "")
+    table = Table("plan", "directive", "rating", "all rows, about", "")
     for point in (result.own, *sorted(result.points, key=lambda p: -p.score)):
         table.add_row(*_cells(point, result))
     return table
@@ -165,7 +162,6 @@ def _cells(point: Point, result: BuildResult) -> list[str]:
         "your own" if point.plan == result.user.id else str(point.plan),
         candidate.directive,
         f"{point.score:.2f}" if point.score else "not rated",
-        f"{point.wins:.2f}",
         span_text(point.seconds) if point.score else "",
         ", ".join(notes),
     ]

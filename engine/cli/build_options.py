@@ -30,10 +30,6 @@ PolicyOption = Annotated[
         "over all documents.",
     ),
 ]
-ValidatorOption = Annotated[
-    Path | None,
-    typer.Option("--validator", metavar="FILE", help="Criteria of your own, by operator (see docs/optimizer.md)."),
-]
 ReportOption = Annotated[
     Path | None,
     typer.Option("--report", metavar="FILE", help="Write what was tried and why (.html, and .json beside it)."),
@@ -42,7 +38,7 @@ ModelOption = Annotated[
     str, typer.Option("--model", metavar="NAME", help="A model in place of those that the pipeline names.")
 ]
 AgentModelOption = Annotated[
-    str, typer.Option("--agent-model", metavar="NAME", help="Who proposes and judges; the pipeline's if not given.")
+    str, typer.Option("--agent-model", metavar="NAME", help="Who proposes prompts; the pipeline's if not given.")
 ]
 SeedOption = Annotated[int, typer.Option("--seed", min=0, metavar="N", help="Another draw of documents.")]
 JsonEventsOption = Annotated[

@@ -14,7 +14,6 @@ from rich.text import Text
 from engine.cli.console import messages, one_line, span_text, styled
 from engine.cli.failure import show_problem
 from engine.executor.events import DocumentFailed, DocumentRead, Event, FilesFound, ModelLoading, ModelReady, Warned
-from engine.optimizer.candidates import TIE
 from engine.optimizer.events import (
     BuildFinished,
     BuildProgress,
@@ -22,8 +21,6 @@ from engine.optimizer.events import (
     CandidateDropped,
     CandidateFound,
     CandidateRated,
-    Compared,
-    CriteriaWritten,
     PlaceFinished,
     PlaceStarted,
 )
@@ -95,17 +92,12 @@ class LineWatch(BuildWatch):
         match event:
             case PlaceStarted():
                 text = f"{INDENT * event.depth}{one_line(' -> '.join(event.operators))}: on {event.rows} rows"
-            case CriteriaWritten():
-                text = f"{INDENT}is judged by: {one_line(event.task)}"
             case CandidateFound():
                 text = f"{INDENT * (event.depth + 1)}plan {event.plan}: {event.directive}"
             case CandidateDropped():
                 text = f"{INDENT}plan {event.plan} ({event.directive}) dropped: {one_line(event.reason)}"
             case CandidateRated():
                 text = f"{INDENT}{self._name(event.plan)} rated {event.score:.2f} on {event.rows} rows"
-            case Compared():
-                share = "a draw" if event.share == TIE else f"{event.share:.0%} of the win to the first"
-                text = f"{INDENT}{self._name(event.left)} and {self._name(event.right)} compared: {share}"
             case PlaceFinished() if event.depth == 0 or event.chosen != event.plan:
                 text = f"{INDENT * event.depth}{self._name(event.chosen)} stands: {one_line(event.reason)}"
         return text

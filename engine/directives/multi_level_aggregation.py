@@ -9,12 +9,10 @@ from typing import Any, ClassVar, cast
 
 from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
 from engine.directives.chunking import REDUCE_VARIABLES
-from engine.directives.computing import COUNTS, computed
 from engine.directives.fields import fields_before, type_of_field
 from engine.directives.fitting import has_key
 from engine.directives.prompt_checks import ProposedPrompt
 from engine.directives.proposals import a_flag, a_list, a_prompt, an_object, one_of
-from engine.directives.reduce_to_code import ASKS_FOR_ORDER
 from engine.directives.splicing import free_name, spliced, without_fields
 from engine.directives.wording import asked_for, task_of, worded
 from engine.language.schema import DictOf, ListOf, Record
@@ -25,6 +23,17 @@ from engine.plan.frozen import FrozenMap
 from engine.plan.plan import Plan
 
 _MOST_KEYS = 2
+
+_ASKS_FOR_ORDER = re.compile(
+    r"\b(?:rank\w*|sort(?:ed)?|order(?:ed)? (?:by|from|them)|in (?:\w+ )?order (?:of|by)"
+    r"|from (?:the )?(?:most|least|best|worst|highest|lowest|largest|smallest|earliest|latest|oldest|newest)"
+    r"|(?:most|least|best|worst|highest|lowest|largest|smallest|earliest|latest|oldest|newest)(?: \w+){0,2}"
+    r"(?: (?:come|comes|go|goes))? first)\b",
+    re.IGNORECASE,
+)
+
+COUNTS = "_counts_"
+"""How the field begins that tells of an answer how many rows it was made from."""
 
 _ASKS_FOR_SOME = re.compile(
     r"\b(?:most|least|main|key|major|top|best|worst|few|some|important|typical|common|overall|up to|exactly|\d+"
@@ -180,7 +189,7 @@ class MultiLevelAggregation(Directive[AggregationParams]):
         if params.by_code:
             assert node.schema is not None  # _match
             unions = {name: FrozenMap({"union": name}) for name in node.schema.names}
-            whole = computed(rolled_up, unions, {"sum": next(n for n in part.extra_fields if n.startswith(COUNTS))})
+            whole = _computed(rolled_up, unions, {"sum": next(n for n in part.extra_fields if n.startswith(COUNTS))})
         else:
             prompt = Template(params.prompt, REDUCE_VARIABLES)
             whole = replace(rolled_up, prompt=prompt, fold_prompt=None, merge_prompt=None, input=())
@@ -197,7 +206,7 @@ def _lists_all(node: Reduce) -> bool:
     if node.prompt is None or node.schema is None or not all(isinstance(f.type, ListOf) for f in node.schema.fields):
         return False
     asked = static_text(node.prompt)
-    return not (ASKS_FOR_ORDER.search(asked) or _ASKS_FOR_SOME.search(asked))
+    return not (_ASKS_FOR_ORDER.search(asked) or _ASKS_FOR_SOME.search(asked))
 
 
 def _rolled_up(node: Reduce) -> Mapping[str, Any]:
@@ -219,3 +228,26 @@ def _candidates(plan: Plan, place: Place, facts: Facts) -> list[str]:
 
 _LONG = frozenset({"text", "pages", "path", "kind"})
 """Fields of documents that say nothing by which to group, or are the document."""
+
+
+def _computed(node: Reduce, fields: Mapping[str, Any], counts: Mapping[str, str]) -> Reduce:
+    """Return the reduce without its model: `fields` are computed, each by {function: source}, beside what it computes.
+
+    `counts` says in the same form how many rows an answer is made from.
+    """
+    counted = {name: FrozenMap(counts) for name in node.extra_fields if name.startswith(COUNTS)}
+    return replace(
+        node,
+        prompt=None,
+        schema=None,
+        fold_prompt=None,
+        fold_batch_size=None,
+        merge_prompt=None,
+        merge_batch_size=None,
+        value_sampling=None,
+        validate=(),
+        gleaning=None,
+        retriever=None,
+        input=(),
+        aggregate=FrozenMap({**fields, **node.aggregate, **counted}),
+    )

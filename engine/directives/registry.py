@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from engine.directives.base import AnyDirective, Blocked, Facts, Match, Place
 from engine.directives.batched_folding import BatchedFolding
-from engine.directives.cascade_filter import CascadeFilter
 from engine.directives.chaining import Chaining
 from engine.directives.chunk_filtering import ChunkFiltering
 from engine.directives.clarify_instructions import ClarifyInstructions
@@ -12,11 +11,9 @@ from engine.directives.deterministic_compression import DeterministicCompression
 from engine.directives.distinct_items import DistinctItems
 from engine.directives.document_chunking import DocumentChunking
 from engine.directives.duplicate_key_resolution import DuplicateKeyResolution
-from engine.directives.evidence_first import EvidenceFirst
 from engine.directives.flattening import Flattening
 from engine.directives.gleaning_map import GleaningMap
 from engine.directives.gleaning_reduce import GleaningReduce
-from engine.directives.head_tail import HeadTail
 from engine.directives.header_lineage import HeaderLineage
 from engine.directives.held_types import HeldTypes
 from engine.directives.isolating import Isolating
@@ -24,10 +21,8 @@ from engine.directives.kind_by_kind import KindByKind
 from engine.directives.located_items import LocatedItems
 from engine.directives.metadata_before_split import MetadataBeforeSplit
 from engine.directives.multi_level_aggregation import MultiLevelAggregation
-from engine.directives.operator_fusion import OperatorFusion
 from engine.directives.pre_aggregation import PreAggregation
 from engine.directives.pre_joining import PreJoining
-from engine.directives.reduce_to_code import ReduceToCode
 from engine.directives.second_reading import SecondReading
 from engine.directives.sharper_comparisons import SharperComparisons
 from engine.directives.switch_model import SwitchModel
@@ -52,7 +47,6 @@ DIRECTIVES: tuple[AnyDirective, ...] = (
     Isolating(),
     PreAggregation(),
     PreJoining(),
-    EvidenceFirst(),
     SecondReading(),
     VerifiedItems(),
     HeldTypes(),
@@ -61,13 +55,9 @@ DIRECTIVES: tuple[AnyDirective, ...] = (
     DistinctItems(),
     SharperComparisons(),
     SynthesisedBlocking(),
-    ReduceToCode(),
     BatchedFolding(),
     DeterministicCompression(),
-    HeadTail(),
     TopKChunks(),
-    CascadeFilter(),
-    OperatorFusion(),
     ClarifyInstructions(),
     SwitchModel(),
 )

@@ -12,9 +12,6 @@ from engine.optimizer.build import BuildResult
 from engine.optimizer.candidates import Contest, Entry
 from engine.optimizer.outputs import PlanOutput
 
-JUDGE = "judge"
-"""What the judge alone says, by the name under which a rating has it (engine.optimizer.judging.Rating.grounds)."""
-
 ROUNDED = 9
 """Digits of ratings that count: sums of the same shares in another order are one rating."""
 
@@ -23,8 +20,7 @@ ROUNDED = 9
 class TriedPlan:
     """A plan as it was rated on rows of the sample, beside what gold says of the same rows.
 
-    `ratings` are by what they come from: `rating` (1 to 4, what the build went by), `signals` (1 to 4, what code sees,
-    without a judge), `judge` (0 to 1, where one was asked), `wins` (of the comparisons in pairs, where there were any).
+    `ratings` are by what they come from: `rating` (1 to 4, what the build went by), and what it was made of, 0 to 1.
     `figures` are those of the task. `seconds` is what the output takes with nothing cached.
     """
 
@@ -97,7 +93,7 @@ def tried_plans(
                 parent=entry.candidate.parent,
                 directive=entry.candidate.directive,
                 chosen=entry.candidate is result.chosen,
-                ratings=_ratings(contest, entry, result),
+                ratings=_ratings(contest, entry),
                 figures=dict(task.score(_results(entry.outputs[level], names), scored)),
                 seconds=entry.outputs[level].seconds,
             )
@@ -123,17 +119,10 @@ def _rated(contest: Contest) -> list[Entry]:
     return [entry for entry in able if level in entry.ratings and level in entry.outputs]
 
 
-def _ratings(contest: Contest, entry: Entry, result: BuildResult) -> dict[str, float]:
+def _ratings(contest: Contest, entry: Entry) -> dict[str, float]:
     level = contest.level
     rating = entry.ratings[level]
-    judge = result.search.evaluation.judge
-    found = {
-        "rating": rating.score,
-        "signals": judge.screen(entry.outputs[level], contest.others(entry, level)).score,
-    }
-    found |= {name: share for name, share in rating.grounds if name == JUDGE}
-    met = any(entry.candidate.id in pair for pair in contest.comparisons)
-    return found | ({"wins": contest.wins(entry)} if met else {})
+    return {"rating": rating.score, **dict(rating.grounds)}
 
 
 def _results(output: PlanOutput, names: Mapping[str, str]) -> list[Result]:

@@ -20,14 +20,13 @@ from engine.optimizer.build_options import BuildOptions
 from engine.optimizer.build_reading import read_datasets, reviewed, reviewed_files
 from engine.optimizer.candidates import Candidate, Contest, Entry, Region
 from engine.optimizer.counting import Reuse
-from engine.optimizer.evaluating import Evaluation, Ids, Observe, source_fields
+from engine.optimizer.evaluating import Evaluation, Ids, Observe, Rates, source_fields
 from engine.optimizer.events import BuildFinished, BuildStarted
 from engine.optimizer.file_draw import FileDraw
 from engine.optimizer.finals import compare_wholes, points_of
 from engine.optimizer.frontier import Choice, Point, choose, frontier
 from engine.optimizer.gold import Gold
 from engine.optimizer.guarding import SECONDS, guarding, guards
-from engine.optimizer.judging import Judge
 from engine.optimizer.proposing import Proposer
 from engine.optimizer.sample_runs import SampleRunner
 from engine.optimizer.sampling import Sample, code_books, joined_terms
@@ -43,10 +42,10 @@ SEARCH_SHARE = 0.8
 
 @dataclass(frozen=True)
 class Agents:
-    """Who proposes, who judges, and who makes what judges look at."""
+    """Who proposes, who rates, and who makes what is rated."""
 
     proposer: Proposer
-    judge: Judge
+    rater: Rates
     observe: Observe
 
 
@@ -186,7 +185,7 @@ class _Build:
         agents = new_agents(CountingModel(backend, self._asking, self._runner.reuse), gold)
         evaluation = Evaluation(
             runner=self._runner,
-            judge=agents.judge,
+            rater=agents.rater,
             proposer=agents.proposer,
             observe=agents.observe,
             speed=self._speed,
@@ -199,7 +198,7 @@ class _Build:
             clock=self._clock,
             ids=Ids(own.id),
         )
-        search = Search(evaluation, own, count, options.criteria, options.depth)
+        search = Search(evaluation, own, count, options.depth)
         watch(search)
         self._tell_start(own, count, round(draw.times * sample.size), backend.name, gold)
         outcome = _Outcome(Contest(Region(plan.steps[-1].name, 0, 0), Entry(own)), draw.times)

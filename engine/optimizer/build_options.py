@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from engine.documents.options import ParseOptions
 from engine.errors import UsageError
 from engine.optimizer.frontier import Policy
-from engine.optimizer.judging import Criteria
 from engine.optimizer.sampling import LEAST_ROWS, USUAL_ROWS
 from engine.optimizer.search import DEPTH
 
@@ -21,8 +19,8 @@ MINUTES = 20.0
 class BuildOptions:
     """What a caller may choose. `minutes` bound the whole build, reading included; `rows` is the size of the sample.
 
-    `model` replaces the models that the pipeline names, `agent_model` is who proposes and judges ("": the same).
-    `criteria` are the user's own, by operator; `other_models` may be tried in place of the pipeline's, the best first.
+    `model` replaces the models that the pipeline names, `agent_model` is who proposes ("": the same).
+    `other_models` may be tried in place of the pipeline's, the best first.
     """
 
     minutes: float = MINUTES
@@ -31,7 +29,6 @@ class BuildOptions:
     policy: Policy = field(default=Policy())
     model: str = ""
     agent_model: str = ""
-    criteria: Mapping[str, Criteria] = field(default_factory=dict)
     other_models: tuple[str, ...] = ()
     parse: ParseOptions = field(default=ParseOptions())
     workers: int = max(1, (os.cpu_count() or 2) // 2)

@@ -8,17 +8,15 @@ from typing import Any
 
 from engine.directives.base import Place, step_of
 from engine.operators.reduce import Reduce
-from engine.optimizer.frontier import DIGITS, MARGIN
-from engine.optimizer.judging import Comparison, Criteria, Failure, Rating
+from engine.optimizer.frontier import UNDECIDED
 from engine.optimizer.outputs import PlanOutput
 from engine.optimizer.pooling import companions
+from engine.optimizer.rating import HIGHEST, MARGIN, Rating
 from engine.optimizer.signals import POOLED, WEIGHED, WEIGHTS
 from engine.plan.plan import Plan
 
 TOP = 6
-"""The paper's k: so many of the best rated plans are compared in pairs."""
-
-TIE = 0.5
+"""The paper's k: so many of the best rated plans, the user's own among them, are looked at to the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,24 +68,18 @@ class Candidate:
 class Entry:
     """A candidate in a contest: what it made of so many rows of the sample, and how that was rated.
 
-    `judged` are the numbers of rows of which a judge was asked; of others the signals alone tell (screening);
-    `screened` are such ratings that count no more, since others were judged on the same rows.
-    `seconds` is how long running and rating it took so far, `judging_seconds` what the judge took the last time;
-    `trouble` says why it can go on no further, empty if it can.
+    `seconds` is how long running it took so far; `trouble` says why it can go on no further, empty if it can.
     """
 
     candidate: Candidate
     ratings: dict[int, Rating] = field(default_factory=dict)
-    judged: set[int] = field(default_factory=set)
-    screened: dict[int, Rating] = field(default_factory=dict)
     outputs: dict[int, PlanOutput] = field(default_factory=dict)
     seconds: float = 0.0
-    judging_seconds: float = 0.0
     trouble: str = ""
 
     @property
     def rows(self) -> int:
-        """Return the most rows on which it was rated (by a judge or not), 0 for none."""
+        """Return the most rows on which it was rated, 0 for none."""
         return max(self.ratings, default=0)
 
     @property
@@ -101,7 +93,7 @@ class Entry:
         return self.rating.score if self.rating else 0.0
 
     def about_seconds(self, count: int) -> float:
-        """Estimate what rating it on so many rows takes, from what it took until now; 0 where nothing is known."""
+        """Estimate what running it on so many rows takes, from what it took until now; 0 where nothing is known."""
         if not self.rows:
             return 0.0
         return self.seconds / self.rows * max(0, count - self.rows)
@@ -119,22 +111,18 @@ class Entry:
 
 @dataclass(eq=False)
 class Contest:
-    """Plans that do the same part of the task, `own` being the one to beat; `failures` are what is wrong with it.
+    """Plans that do the same part of the task, `own` being the one to beat.
 
     `matches` are values of the rows that the plan to beat merges, where it joins (Facts.matches).
-    `deepened` are the candidates whose new operators were looked into; `is_told`: its criteria were told as an event.
+    `deepened` are the candidates whose new operators were looked into.
     """
 
     region: Region
     own: Entry
     depth: int = 0
-    criteria: Criteria | None = None
     entries: list[Entry] = field(default_factory=list)
-    comparisons: dict[tuple[int, int], Comparison] = field(default_factory=dict)
-    failures: tuple[Failure, ...] = ()
     matches: Sequence[Mapping[str, Any]] = ()
     deepened: set[int] = field(default_factory=set)
-    is_told: bool = False
     chosen: Entry | None = None
     reason: str = ""
 
@@ -164,51 +152,12 @@ class Contest:
         rated = [entry for entry in self._able() if count in entry.ratings]
         return sorted(rated, key=lambda entry: (-entry.ratings[count].score, entry.output_seconds))
 
-    def top(self) -> list[Entry]:
-        """Return the plan to beat, and the best rated of those that were rated on the same rows: TOP together."""
-        return [self.own, *self.ranked(self.level)[: TOP - 1]]
-
-    def note(self, left: Entry, right: Entry, found: Comparison) -> None:
-        """Take in a comparison."""
-        self.comparisons[left.candidate.id, right.candidate.id] = found
-
-    def has_met(self, left: Entry, right: Entry) -> bool:
-        """Say whether two were compared."""
-        pair = (left.candidate.id, right.candidate.id)
-        return pair in self.comparisons or pair[::-1] in self.comparisons
-
-    def wins(self, entry: Entry) -> float:
-        """Sum up the shares of the wins over the top plans.
-
-        Who stood at the top in an earlier round met plans that others never met: those count for nobody.
-        """
-        shares = (self.share(entry, other) for other in self.top() if other is not entry)
-        return sum(share for share in shares if share is not None)
-
-    def share(self, entry: Entry, other: Entry | None = None) -> float | None:
-        """Return the share of the win over another, by default the plan to beat; None where they were not compared."""
-        one, two = entry.candidate.id, (other or self.own).candidate.id
-        if (one, two) in self.comparisons:
-            return self.comparisons[one, two].left
-        if (two, one) in self.comparisons:
-            return 1 - self.comparisons[two, one].left
-        return None
-
     def beats(self, entry: Entry) -> bool:
-        """Say whether an entry does better than the plan to beat, on the same rows.
-
-        It must win the comparison of the two and be rated no lower; or draw it and be rated higher by MARGIN; or, where
-        they were not compared, be rated higher.
-        """
+        """Say whether an entry is rated higher than the plan to beat by MARGIN, on the same rows."""
         mine, theirs = entry.ratings.get(self.level), self.own.ratings.get(self.level)
         if entry.trouble or mine is None or theirs is None or self._is_guess(entry):
             return False
-        share = self.share(entry)
-        if share is None:
-            return mine.score > theirs.score
-        if share == TIE:
-            return mine.score >= theirs.score + MARGIN
-        return share > TIE and mine.score >= theirs.score
+        return mine.score >= theirs.score + MARGIN
 
     def _is_guess(self, entry: Entry) -> bool:
         """Say whether an entry puts other rows together than the plan to beat, and nothing tells which is right.
@@ -225,9 +174,8 @@ class Contest:
         return is_grouped and not tells and any(name in WEIGHTS for name in told)
 
     def best(self) -> Entry:
-        """Return the plan with the most wins of those that beat the plan to beat; else that plan."""
-        better = [entry for entry in self.ranked(self.level) if self.beats(entry)]
-        return max(better, key=lambda entry: round(self.wins(entry), DIGITS), default=self.own)
+        """Return the best rated plan of those that beat the plan to beat; else that plan."""
+        return next((entry for entry in self.ranked(self.level) if self.beats(entry)), self.own)
 
     def settle(self) -> Entry:
         """Choose, and say why."""
@@ -239,22 +187,22 @@ class Contest:
         if best is self.own:
             return self._why_own()
         rows = self.level
-        told = (
-            f"rated {best.ratings[rows].score:.2f} on {rows} rows, the plan before {self.own.ratings[rows].score:.2f}"
-        )
-        share = self.share(best)
-        return told if share is None else f"{told}; {share:.0%} of the win when the two are compared"
+        mine, theirs = best.ratings[rows].score, self.own.ratings[rows].score
+        return f"rated {mine:.2f} on {rows} rows, the plan before {theirs:.2f}"
 
     def _why_own(self) -> str:
         if self.own.rating is None:
             return "there was no time to rate it"
-        if self.own.rating.satisfied and not self.entries:
+        if self.own.score > HIGHEST - MARGIN and not self.entries:
             return "nothing was found to improve"
         if not self.entries:
             return "no rewrite could be made of it"
         if self._able() and not self.ranked(self.level):
             return "there was no time to rate another"
-        return "no other plan did better"
+        best = next(iter(self.ranked(self.level)), None)
+        if best is None or best.score < self.own.score:
+            return "no other plan did better"
+        return UNDECIDED.format(best=best.score, own=self.own.score)
 
 
 def _group_keys(plan: Plan) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""Run a candidate on sample rows, rate what comes out, compare two outputs: within a budget, and told as events."""
+"""Run candidates on sample rows and rate what comes out: within a budget, and told as events."""
 
 from __future__ import annotations
 
@@ -19,12 +19,10 @@ from engine.optimizer.events import (
     CandidateDropped,
     CandidateFound,
     CandidateRated,
-    Compared,
-    CriteriaWritten,
 )
-from engine.optimizer.judging import Criteria, Judge
 from engine.optimizer.outputs import PlanOutput
 from engine.optimizer.proposing import Proposer
+from engine.optimizer.rating import Rating
 from engine.optimizer.sample_runs import SampledRun, SampleRunner
 from engine.optimizer.sampling import Sample
 from engine.optimizer.seen_answers import identifiers, seen_answers, seen_repeats
@@ -36,13 +34,23 @@ from models.errors import ModelError
 CHARACTERS_PER_TOKEN = 4
 
 
+class Rates(Protocol):
+    """Rates what plans wrote (engine.optimizer.rating.Rater)."""
+
+    def rate(self, output: PlanOutput, others: Sequence[PlanOutput] = ()) -> Rating:
+        """Rate an output beside what other plans made of the same rows, without asking a model."""
+
+    async def weigh(self, outputs: Sequence[PlanOutput]) -> Sequence[PlanOutput]:
+        """Return the outputs with the odds of their items, where these can be told; may ask a model."""
+
+
 class Observe(Protocol):
-    """Makes what judges look at (engine.optimizer.observe) of a run on the sample."""
+    """Makes what is rated (engine.optimizer.observe) of a run on the sample."""
 
     def __call__(
         self, run: SampledRun, inputs: Sequence[Row], *, seconds: float, columns: Sequence[str], task: Plan
     ) -> PlanOutput:
-        """Return the output of a plan: `inputs` are the rows that came into the part that is judged."""
+        """Return the output of a plan: `inputs` are the rows that came into the part that is rated."""
 
 
 @dataclass
@@ -65,7 +73,7 @@ class Evaluation:
     """
 
     runner: SampleRunner
-    judge: Judge
+    rater: Rates
     proposer: Proposer
     observe: Observe
     speed: Speed
@@ -76,7 +84,7 @@ class Evaluation:
     clock: Callable[[], float] = time.monotonic
     ids: Ids = field(default_factory=Ids)
     spent: dict[str, float] = field(default_factory=dict)
-    """Seconds by what they went into: proposing, running, judging, comparing."""
+    """Seconds by what they went into: proposing, running, weighing."""
 
     @contextmanager
     def spending(self, what: str) -> Iterator[None]:
@@ -91,16 +99,20 @@ class Evaluation:
         """Run a plan on the first rows of the sample up to a region."""
         return await self.runner.run(plan, region.step, region.first, self.sample.first(count), budget)
 
-    async def try_on(self, contest: Contest, entry: Entry, count: int, budget: Budget) -> None:
-        """Run an entry on the first `count` rows of the sample and let it be judged; what goes wrong is its `trouble`.
+    async def run_all(self, contest: Contest, entries: Sequence[Entry], count: int, budget: Budget) -> None:
+        """Run entries on the first `count` rows of the sample, and rate all that were run on these."""
+        try:
+            for entry in entries:
+                await self.run_on(contest, entry, count, budget)
+            await self.weigh(contest, count, budget)
+        finally:
+            self.rate(contest, count)
+
+    async def run_on(self, contest: Contest, entry: Entry, count: int, budget: Budget) -> None:
+        """Run an entry on the first `count` rows of the sample; what goes wrong is its `trouble`.
 
         The plan to beat must work: its errors are raised.
         """
-        await self.run_on(contest, entry, count, budget)
-        await self.judge_on(contest, entry, count, budget)
-
-    async def run_on(self, contest: Contest, entry: Entry, count: int, budget: Budget) -> None:
-        """Run an entry on the first `count` rows of the sample."""
         if count in entry.outputs or entry.trouble:
             return
         self.tell(f"running {_name(entry)} on {_rows(count)}", budget, entry.about_seconds(count))
@@ -108,58 +120,24 @@ class Evaluation:
             with self.spending("running"):
                 entry.outputs[count] = await self.output(contest, entry, count, budget)
 
-    async def judge_on(self, contest: Contest, entry: Entry, count: int, budget: Budget) -> None:
-        """Let a judge rate what an entry made of so many rows, beside what the others made of them."""
-        if count in entry.judged or count not in entry.outputs or entry.trouble:
-            return
-        output = entry.outputs[count]
-        async with self._attempt(contest, entry):
-            if contest.criteria is None:
-                self.tell("writing what it is judged by", budget)
-                with self.spending("criteria"):
-                    contest.criteria = await self._criteria(contest, output, budget)
-            self._tell_criteria(contest)
-            self.tell(f"rating {_name(entry)} on {_rows(count)}", budget)
-            began = self.clock()
-            with self.spending("judging"):
-                async with budget.limit():
-                    entry.ratings[count] = await self.judge.rate(output, contest.criteria, contest.others(entry, count))
-            entry.judging_seconds = self.clock() - began
-            entry.judged.add(count)
-            self.tell_rated(entry, count)
-
-    async def judge_all(self, contest: Contest, entries: Sequence[Entry], count: int, budget: Budget) -> None:
-        """Let a judge rate entries, the plan to beat first; where time runs out, the ratings left are of one kind."""
-        try:
-            for entry in entries:
-                await self.judge_on(contest, entry, count, budget)
-        finally:
-            if any(count in entry.judged for entry in contest.entries):
-                for entry in contest.entries:
-                    if count not in entry.judged and count in entry.ratings:
-                        entry.screened[count] = entry.ratings.pop(count)
-            else:
-                self.screen(contest, count)
-
     async def weigh(self, contest: Contest, count: int, budget: Budget) -> None:
-        """Let a judge say of each item that entries list on so many rows how likely it is; what was asked is kept."""
+        """Ask of each item that entries list on so many rows how likely it is; what was asked is kept."""
         there = [entry for entry in contest.everyone() if count in entry.outputs and not entry.trouble]
         if len(there) < 2 or not any(entry.outputs[count].listing for entry in there):
             return
         self.tell(f"weighing what {len(there)} plans list on {_rows(count)}", budget)
         with self.spending("weighing"):
             async with budget.limit():
-                found = await self.judge.weigh([entry.outputs[count] for entry in there])
+                found = await self.rater.weigh([entry.outputs[count] for entry in there])
         for entry, output in zip(there, found, strict=True):
             entry.outputs[count] = output
 
-    def screen(self, contest: Contest, count: int) -> None:
-        """Rate all that were run on so many rows by what code can see: no model is asked."""
+    def rate(self, contest: Contest, count: int) -> None:
+        """Rate all that were run on so many rows, beside each other."""
         for entry in contest.everyone():
             if count in entry.outputs and not entry.trouble:
                 before = entry.ratings.get(count)
-                entry.ratings[count] = self.judge.screen(entry.outputs[count], contest.others(entry, count))
-                entry.judged.discard(count)
+                entry.ratings[count] = self.rater.rate(entry.outputs[count], contest.others(entry, count))
                 if before is None or before.score != entry.ratings[count].score:
                     self.tell_rated(entry, count)
 
@@ -195,24 +173,6 @@ class Evaluation:
         run = await self.runner.run(plan, place.step, place.index + 1, self.sample.first(count), budget)
         return tuple(row.values for row in run.rows)
 
-    async def _criteria(self, contest: Contest, output: PlanOutput, budget: Budget) -> Criteria:
-        async with budget.limit():
-            plan = contest.own.candidate.plan
-            return await self.judge.criteria(plan, contest.region.operators(plan), output)
-
-    async def compare(self, contest: Contest, left: Entry, right: Entry, budget: Budget) -> None:
-        """Compare the outputs of two entries on the rows that both were rated on; a failure to judge is no win."""
-        both = left.outputs.keys() & right.outputs.keys()
-        if not both or contest.criteria is None:
-            return
-        count = max(both)
-        others = [one for one in contest.others(left, count) if one is not right.outputs[count]]
-        with self.spending("comparing"):
-            async with budget.limit():
-                found = await self.judge.compare(left.outputs[count], right.outputs[count], contest.criteria, others)
-        contest.note(left, right, found)
-        self.emit(Compared(left.candidate.id, right.candidate.id, found.left, found.reason))
-
     def facts_about(
         self, rows: Sequence[Row], output: PlanOutput | None = None, matches: Sequence[Mapping[str, Any]] = ()
     ) -> Facts:
@@ -240,13 +200,6 @@ class Evaluation:
         whole = budget.whole
         self.emit(BuildProgress(whole.spent, whole.left, doing, about_seconds))
 
-    def _tell_criteria(self, contest: Contest) -> None:
-        if contest.criteria is None or contest.is_told:
-            return
-        contest.is_told = True
-        tests = tuple(f"{test.aim.value}: {test.text}" for test in contest.criteria.tests)
-        self.emit(CriteriaWritten(contest.own.candidate.id, contest.criteria.task, tests))
-
     def tell_found(self, candidate: Candidate) -> None:
         """Tell of a plan that was made."""
         one = candidate
@@ -268,8 +221,6 @@ class Evaluation:
                 plan=entry.candidate.id,
                 rows=count,
                 score=rating.score,
-                is_satisfied=rating.satisfied,
-                failures=len(rating.failures),
                 seconds=output.seconds,
                 tokens=output.tokens,
             )

@@ -11,7 +11,7 @@ from engine.executor.events import Event
 class BuildStarted(Event):
     """A build begins. `plan` is the id of the user's own plan; `documents` the rows of the sample, of all `rows`.
 
-    `reviewed` counts the rows of these documents that people judged: from five on they outrank the judge.
+    `reviewed` counts the rows of these documents that people judged: from five on plans are rated by them alone.
     """
 
     case: str
@@ -40,15 +40,6 @@ class PlaceStarted(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class CriteriaWritten(Event):
-    """What a good output of that part is like: a sentence, and tests as `recall: ...`."""
-
-    plan: int
-    task: str
-    tests: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class CandidateFound(Event):
     """A directive made another plan of `parent`; `words` say what it changed. `by_model`: no template filled it in."""
 
@@ -63,7 +54,7 @@ class CandidateFound(Event):
 
 @dataclass(frozen=True, slots=True)
 class CandidateDropped(Event):
-    """A plan could not be run or judged, or a directive made none (`plan` 0)."""
+    """A plan could not be run, or a directive made none (`plan` 0)."""
 
     plan: int
     parent: int
@@ -78,20 +69,8 @@ class CandidateRated(Event):
     plan: int
     rows: int
     score: float
-    is_satisfied: bool
-    failures: int
     seconds: float
     tokens: int
-
-
-@dataclass(frozen=True, slots=True)
-class Compared(Event):
-    """Two outputs side by side: the share of the win that goes to the left one, 0 to 1."""
-
-    left: int
-    right: int
-    share: float
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +96,7 @@ class BuildProgress(Event):
 
 @dataclass(frozen=True, slots=True)
 class BuildFinished(Event):
-    """The build ended. `status`: finished, out of time, stopped. Scores are those of the last comparison, 1 to 4.
+    """The build ended. `status`: finished, out of time, stopped. Scores are those of the last rating, 1 to 4.
 
     `folder_seconds` is what the chosen plan is estimated to take for all rows. `own_score` is that of the user's plan.
     """

@@ -28,10 +28,8 @@ USUAL: Mapping[str, float] = {
     "duplicate_key_resolution": 0.85,
     "sharper_comparisons": 0.85,
     "synthesised_blocking": 0.9,
-    "reduce_to_code": 0.8,
     "isolating": 0.7,
     "verified_items": 0.75,
-    "evidence_first": 0.65,
     "second_reading": 0.6,
     "flattening": 0.55,
     "document_chunking": 0.5,
@@ -45,11 +43,8 @@ USUAL: Mapping[str, float] = {
     "batched_folding": 0.2,
     "gleaning_map": 0.2,
     "gleaning_reduce": 0.2,
-    "cascade_filter": 0.15,
-    "operator_fusion": 0.15,
     "top_k_chunks": 0.15,
     "deterministic_compression": 0.1,
-    "head_tail": 0.1,
     "switch_model": 0.05,
 }
 """How likely a directive helps a small model, 0 to 1, by its name; those that only save time come last."""
@@ -83,6 +78,10 @@ def promising(
 
 def may_overlook(nodes: Iterable[Node], facts: Facts) -> bool:
     """Say whether lists are asked for of a long text: much is overlooked then, and what is written looks right."""
+    return max(facts.field_tokens.values(), default=0) >= LONG_TOKENS and lists_are_asked(nodes)
+
+
+def lists_are_asked(nodes: Iterable[Node]) -> bool:
+    """Say whether some operator writes a list."""
     schemas = (schema for node in nodes for _, schema in parts_of(node, Schema))
-    is_long = max(facts.field_tokens.values(), default=0) >= LONG_TOKENS
-    return is_long and any(isinstance(field.type, ListOf) for schema in schemas for field in schema.fields)
+    return any(isinstance(field.type, ListOf) for schema in schemas for field in schema.fields)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from engine.optimizer.budget import Budget, OutOfTime
-from engine.optimizer.candidates import TIE, TOP, Candidate, Contest, Entry, Region
+from engine.optimizer.candidates import TOP, Candidate, Contest, Entry, Region
 from engine.optimizer.evaluating import Evaluation
 from engine.optimizer.frontier import Point
-from engine.optimizer.judging import Criteria
 from engine.optimizer.search import Search
-from engine.optimizer.selection import compare_pairs
 from engine.plan.plan import Plan
 
 Folder = Callable[[int], float]
@@ -30,26 +29,16 @@ def finalists(search: Search, own: Candidate) -> list[Candidate]:
 
 
 async def compare_wholes(search: Search, own: Candidate, count: int, evaluation: Evaluation, budget: Budget) -> Contest:
-    """Rate whole plans on the first `count` rows, and compare them in pairs, as far as the time goes.
+    """Rate whole plans on the first `count` rows, as far as the time goes.
 
     Where the pipeline is one part, the contest about that part was this one already.
     """
     if (same := _same(search, own, count)) is not None:
         return same
-    contest = Contest(_whole(own.plan), Entry(own), criteria=_criteria(search, own))
+    contest = Contest(_whole(own.plan), Entry(own))
     contest.entries = [Entry(candidate) for candidate in finalists(search, own)]
-    try:
-        everyone = contest.everyone() if contest.entries else []
-        try:
-            for entry in everyone:
-                await evaluation.run_on(contest, entry, count, budget)
-            await evaluation.weigh(contest, count, budget)
-        finally:
-            evaluation.screen(contest, count)
-        await evaluation.judge_all(contest, everyone, count, budget)
-        await compare_pairs(contest, evaluation, budget)
-    except OutOfTime:
-        pass  # the search's own comparisons decide what was not compared here
+    with suppress(OutOfTime):  # the search's own ratings decide about what was not run here
+        await evaluation.run_all(contest, contest.everyone() if contest.entries else [], count, budget)
     contest.settle()
     return contest
 
@@ -75,14 +64,11 @@ def points_of(contest: Contest, folder: Folder, searched: Sequence[Contest]) -> 
 
 def _point(contest: Contest, entry: Entry, folder: Folder) -> Point:
     rating, output = entry.ratings.get(contest.level), entry.outputs.get(contest.level)
-    share = contest.share(entry)
     return Point(
         plan=entry.candidate.id,
         score=rating.score if rating else 0.0,
         seconds=output.seconds * folder(contest.level) if output else 0.0,
-        wins=contest.wins(entry),
         beats=contest.beats(entry),
-        loses=share is not None and share < TIE,
     )
 
 
@@ -91,22 +77,10 @@ def _whole(plan: Plan) -> Region:
     return Region(last.name, 0, 0)
 
 
-def _criteria(search: Search, own: Candidate) -> Criteria | None:
-    """Return the user's criteria for the last operator, or those of a part in which all is asked; else None."""
-    asked = [name for name in own.plan.steps[-1].operators if own.plan.operator(name).traits().calls_model]
-    if asked and asked[-1] in search.criteria:
-        return search.criteria[asked[-1]]
-    if len(own.plan.steps) > 1:
-        return None
-    parts = [contest for contest in search.contests if contest.own.candidate is own and contest.depth == 0]
-    found = (part.criteria for part in parts if set(asked) <= set(part.region.operators(own.plan)))
-    return next(found, None)
-
-
 def _same(search: Search, own: Candidate, count: int) -> Contest | None:
     """Return the contest about the only part of a pipeline, where it came to its end on the whole sample."""
     part = _part(search, own)
-    is_done = part is not None and part.level == count and len(part.top()) > 1 and part.comparisons
+    is_done = part is not None and part.level == count and bool(part.ranked(count))
     return part if is_done else None
 
 

@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine.errors import UsageError
+from engine.optimizer.rating import MARGIN
 
 PolicyName = Literal["best", "fastest", "within-minutes"]
 
 WITHIN = "within-minutes"
 
-MARGIN = 0.05
-"""Ratings, 1 to 4, and shares of the win that differ by less are chance: the plans draw, and the faster is chosen."""
+UNDECIDED = (
+    "what can be checked without an opinion does not tell the plans apart (rated {best:.2f}, your own {own:.2f})"
+)
+"""Why the user's own plan stands where another is rated no worse."""
 
 NOTABLY = 0.9
 """A plan that takes no more than this share of another's time is notably faster."""
-
-DIGITS = 6
-"""Of wins that count: sums of the same shares in another order differ behind them, and are no better."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +64,13 @@ def read_policy(text: str) -> Policy:
 class Point:
     """A plan by its accuracy and time: `score` from 1 to 4, `seconds` estimated for all rows.
 
-    `beats`: it does better than the user's own plan (engine.optimizer.candidates.Contest.beats); `loses`: it lost the
-    comparison with it. `wins` are those over all plans it was compared with.
+    `beats`: it does better than the user's own plan (engine.optimizer.candidates.Contest.beats).
     """
 
     plan: int
     score: float
     seconds: float
-    wins: float = 0.0
     beats: bool = False
-    loses: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,24 +104,27 @@ def choose(points: Sequence[Point], own: Point, policy: Policy) -> Choice:
 def _best(points: Sequence[Point], own: Point) -> Choice:
     better = [point for point in points if point.beats]
     if not better:
-        return Choice(own.plan, "no other plan did better")
-    best = max(better, key=lambda p: (round(p.wins, DIGITS), p.score, -p.seconds))
-    quick = min((p for p in better if _draw(p, best, len(points))), key=lambda p: p.seconds)
+        return Choice(own.plan, why_none(points, own))
+    best = max(better, key=lambda p: (p.score, -p.seconds))
+    quick = min((p for p in better if p.score > best.score - MARGIN), key=lambda p: p.seconds)
     is_faster = quick.seconds <= NOTABLY * best.seconds
     chosen, times = (quick, quick.seconds / best.seconds) if is_faster and best.seconds else (best, 1.0)
     told = f"it did better than your own: rated {chosen.score:.2f}, yours {own.score:.2f}"
     if chosen is best:
         return Choice(best.plan, told)
-    return Choice(chosen.plan, f"{told}; it draws with the plan of the most wins, in {times:.0%} of its time")
+    return Choice(chosen.plan, f"{told}; it draws with the plan that is rated highest, in {times:.0%} of its time")
 
 
-def _draw(point: Point, best: Point, compared: int) -> bool:
-    """Say whether two plans, each of which was compared with so many, are as good by rating and by wins."""
-    return point.score > best.score - MARGIN and point.wins > best.wins - MARGIN * compared
+def why_none(points: Sequence[Point], own: Point) -> str:
+    """Say why no plan is chosen in place of the user's own."""
+    best = max(points, key=lambda p: p.score, default=None)
+    if best is None or best.score < own.score:
+        return "no other plan did better"
+    return UNDECIDED.format(best=best.score, own=own.score)
 
 
 def _fastest(points: Sequence[Point], own: Point) -> Choice:
-    as_good = [p for p in points if p.score >= own.score and not p.loses and p.seconds < own.seconds]
+    as_good = [p for p in points if p.score >= own.score and p.seconds < own.seconds]
     if not as_good:
         return Choice(own.plan, "no other plan that is as good is faster")
     best = min(as_good, key=lambda p: (p.seconds, -p.score))
@@ -142,7 +142,7 @@ def _within(points: Sequence[Point], own: Point, minutes: float) -> Choice:
         fastest = min([own, *points], key=lambda p: p.seconds)
         told = f"no plan reads all rows within {minutes:g} minutes; this is the fastest, {fastest.seconds / 60:.0f}"
         return Choice(fastest.plan, f"{told} minutes")
-    best = max(fitting, key=lambda p: (p.beats, p.score, round(p.wins, DIGITS), -p.seconds))
+    best = max(fitting, key=lambda p: (p.beats, p.score, -p.seconds))
     worse = "" if best.beats else f", though it does not do better than yours ({best.score:.2f}, yours {own.score:.2f})"
     needed = f"your own takes {own.seconds / 60:.0f} minutes"
     return Choice(best.plan, f"it is the best that reads all rows within {minutes:g} minutes{worse}; {needed}")

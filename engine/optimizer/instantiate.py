@@ -19,7 +19,6 @@ from engine.language.template_text import field_place
 from engine.language.writer import operators_yaml
 from engine.operators.question import Turn
 from engine.optimizer.agent import Agent, AgentModel, AgentQuestion, agent_prompt, as_head, texts_of_turns
-from engine.optimizer.judging import Failure
 from engine.optimizer.packing import Part, input_parts, pack
 from engine.optimizer.proposing import Proposal
 from engine.plan.plan import Plan
@@ -37,7 +36,6 @@ EXAMPLE_TOKENS = 1000
 MOST_SHOWN = 3
 """Fields in the example of a loop."""
 
-MOST_FAILURES = 6
 MOST_COMPLAINTS = 6
 
 
@@ -48,7 +46,7 @@ class GenerationAgent:
     model: AgentModel
     seed: int = 0
 
-    async def propose(  # noqa: PLR0913 - the interface of proposers
+    async def propose(
         self,
         directive: AnyDirective,
         match: Match,
@@ -56,17 +54,16 @@ class GenerationAgent:
         facts: Facts,
         *,
         examples: Sequence[dict[str, Any]] = (),
-        failures: Sequence[Failure] = (),
     ) -> Proposal:
-        """Propose parameters, given rows that come into the match and what is wrong with its output now.
+        """Propose parameters, given rows that come into the match.
 
         Raises models.errors.ModelError only for what is wrong with the machine.
         """
         draft = directive.default_params(match, plan, facts)
         agent = Agent(self.model, "generation agent", self.seed)
-        rounds = _Rounds(agent, directive, match, plan, facts, draft, examples, failures)
+        rounds = _Rounds(agent, directive, match, plan, facts, draft, examples)
         head = rounds.head()
-        told, history = rounds.told(bool(failures)), list[Turn]()
+        told, history = rounds.told(), list[Turn]()
         complaints: list[tuple[str, ...]] = []
         for number in range(1, ROUNDS + 1):
             asked = rounds.question(head, told, tuple(history), number)
@@ -78,7 +75,7 @@ class GenerationAgent:
             if isinstance(reply, Reply):
                 history.append(Turn(reply.text, rounds.again(found)))
             else:
-                told = rounds.told(bool(failures), found)
+                told = rounds.told(found)
         return Proposal(params=draft, by_model=False, complaints=tuple(complaints))
 
 
@@ -93,22 +90,21 @@ class _Rounds:
     facts: Facts
     draft: Params
     examples: Sequence[dict[str, Any]]
-    failures: Sequence[Failure]
 
     def head(self) -> str:
-        """Write what all directives at a place are told: the operators as the user wrote them, rows, what is wrong."""
+        """Write what all directives at a place are told: the operators as the user wrote them, and rows."""
         nodes = self.match.nodes(self.plan)
-        told = {"operators": operators_yaml(nodes).strip(), "failures": self.failures[:MOST_FAILURES]}
-        bare = as_head(agent_prompt("operators", rows=(), **told))
+        operators = operators_yaml(nodes).strip()
+        bare = as_head(agent_prompt("operators", rows=(), operators=operators))
         reads = frozenset().union(*(node.traits().reads for node in nodes))
         rows = [input_parts(row, reads) for row in self.examples[:MOST_EXAMPLES]]
         count = self.agent.model.count_tokens
-        room = min(EXAMPLE_TOKENS, self.agent.room(self._reply_tokens(), bare, self.told(False)))
+        room = min(EXAMPLE_TOKENS, self.agent.room(self._reply_tokens(), bare, self.told()))
         packed = iter(pack([part for row in rows for part in row], room, count))
         shown: list[list[Part]] = [[next(packed) for _ in row] for row in rows]
-        return as_head(agent_prompt("operators", rows=shown, **told)) if room > 0 else bare
+        return as_head(agent_prompt("operators", rows=shown, operators=operators)) if room > 0 else bare
 
-    def told(self, has_failures: bool, complaints: Sequence[str] = ()) -> str:
+    def told(self, complaints: Sequence[str] = ()) -> str:
         """Say what the directive does and what it must keep to; what the templates propose only after complaints.
 
         A small model that is shown a draft copies it, and nothing new is tried.
@@ -124,7 +120,6 @@ class _Rounds:
             draft=self._drafted,
             prompts=[_rules(prompt) for prompt in asked],
             terms=definitions_of(user) if user else (),
-            failures=has_failures,
             complaints=complaints[:MOST_COMPLAINTS],
         )
 
@@ -171,7 +166,6 @@ class _Rounds:
     def _copied(self, params: Params) -> list[str]:
         """Say what of the example records the proposed texts repeat: a small model answers where it is to ask."""
         records = [str(value) for row in self.examples[:MOST_EXAMPLES] for value in row.values()]
-        records += [failure.quote for failure in self.failures[:MOST_FAILURES]]
         given = operators_yaml(self.match.nodes(self.plan))
         asked = self.directive.prompts(self.match, self.plan, params, self.facts)
         return copied_from(records, [prompt.text for prompt in asked], given)

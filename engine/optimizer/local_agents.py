@@ -12,21 +12,21 @@ from engine.optimizer.gold import Gold
 from engine.optimizer.instantiate import GenerationAgent
 from engine.optimizer.observe import Observed, plan_output
 from engine.optimizer.outputs import PlanOutput
+from engine.optimizer.rating import Rater
 from engine.optimizer.sample_runs import SampledRun
-from engine.optimizer.validation.agent import ValidationAgent
 from engine.plan.plan import Plan
 from engine.rows import DocumentId, Row
 
 
 def agents_over(model: CountingModel, gold: Gold) -> Agents:
-    """Return a generation agent and a validation agent that ask one model; gold outranks what the latter thinks."""
-    return Agents(GenerationAgent(model), ValidationAgent(model, gold), observed)
+    """Return a generation agent and a rater that ask one model; where gold tells, the rater asks nothing."""
+    return Agents(GenerationAgent(model), Rater(model, gold), observed)
 
 
 def observed(
     run: SampledRun, inputs: Sequence[Row], *, seconds: float, columns: Sequence[str], task: Plan
 ) -> PlanOutput:
-    """Make what judges look at (engine.optimizer.evaluating.Observe) of a run on the sample."""
+    """Make what is rated (engine.optimizer.evaluating.Observe) of a run on the sample."""
     rejected = {row.id: run.rejected[row.id] for row in inputs if row.id in run.rejected}
     finder = EvidenceFinder(run.every, _no_lines)
     ended = Observed(

@@ -16,7 +16,7 @@ from engine.evidence.normalise import plain, words
 from engine.executor.results import result_columns
 from engine.language.binding import parts_of
 from engine.language.schema import Enum, ListOf, Schema
-from engine.language.schema_types import quotes_in
+from engine.language.schema_types import Nullable, quotes_in
 from engine.language.template_text import static_text
 from engine.language.templates import Template
 from engine.operators.map import Map
@@ -83,6 +83,7 @@ def plan_output(plan: Plan, observed: Observed, *, columns: Sequence[str] = (), 
         rejected=dict(observed.rejected or {}),
         limits=_limits(task or plan),
         counts=_counts(task or plan),
+        optional=_optional(task or plan),
         asked=folded("\n".join(_prompts(plan) + (_prompts(task) if task else []))),
         listing={field: task_of(prompt) for field, prompt in _listing(task or plan).items()},
         prompts=_listing(task or plan),
@@ -204,6 +205,11 @@ def _limits(plan: Plan) -> dict[str, int]:
     """Return how many items each list may have, by its field."""
     fields = (field for _, schema in _schemas(plan) for field in schema.fields)
     return {f.name: f.type.most for f in fields if isinstance(f.type, ListOf) and f.type.most is not None}
+
+
+def _optional(plan: Plan) -> frozenset[str]:
+    """Return the fields that may be null."""
+    return frozenset(f.name for _, schema in _schemas(plan) for f in schema.fields if isinstance(f.type, Nullable))
 
 
 def _counts(plan: Plan) -> dict[str, int]:

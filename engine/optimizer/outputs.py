@@ -74,6 +74,8 @@ class PlanOutput:
     """How many items the user allows in the list of a field."""
     counts: Mapping[str, int] = field(default_factory=dict)
     """How many items the user asks for there, where that is a number."""
+    optional: frozenset[str] = frozenset()
+    """Fields that the user allows to be null: nothing may be the right answer there."""
     asked: str = ""
     """The words of the user's prompts and of the plan's (engine.optimizer.outputs.folded)."""
     listing: Mapping[str, str] = field(default_factory=dict)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from engine.directives.base import AnyDirective, Facts, Match, Params
-from engine.optimizer.judging import Failure
 from engine.plan.plan import Plan
 
 
@@ -35,6 +34,5 @@ class Proposer(Protocol):
         facts: Facts,
         *,
         examples: Sequence[dict[str, Any]] = (),
-        failures: Sequence[Failure] = (),
     ) -> Proposal:
-        """Propose parameters, given rows that come into the match and what is wrong with its output now."""
+        """Propose parameters, given rows that come into the match."""

@@ -14,9 +14,9 @@ from engine.language.loader import Loaded
 from engine.optimizer.build import BuildResult
 from engine.optimizer.candidates import Candidate, Contest, Entry
 from engine.optimizer.frontier import Point
-from engine.optimizer.judging import Criteria, Failure, Rating
 from engine.optimizer.output_bodies import outputs_body
 from engine.optimizer.plan_files import as_file, unified_diff
+from engine.optimizer.rating import Rating
 from engine.optimizer.search import Search
 from models.protocol import canonical_json
 from storage.export.atomic import replacing
@@ -105,32 +105,20 @@ def contest_body(contest: Contest) -> dict[str, Any]:
         "own": contest.own.candidate.id,
         "chosen": contest.chosen.candidate.id if contest.chosen else contest.own.candidate.id,
         "reason": contest.reason,
-        "criteria": _criteria(contest.criteria),
         "rated_on": contest.level,
-        "entries": [_entry(contest, entry) for entry in contest.everyone()],
-        "comparisons": [
-            {"left": left, "right": right, "share": round(found.left, 3), "reason": found.reason}
-            for (left, right), found in contest.comparisons.items()
-        ],
+        "entries": [_entry(entry) for entry in contest.everyone()],
         "outputs": outputs_body(contest),
     }
 
 
-def _criteria(criteria: Criteria | None) -> dict[str, Any] | None:
-    if criteria is None:
-        return None
-    return {"task": criteria.task, "tests": [{"aim": test.aim.value, "text": test.text} for test in criteria.tests]}
-
-
-def _entry(contest: Contest, entry: Entry) -> dict[str, Any]:
+def _entry(entry: Entry) -> dict[str, Any]:
     output = entry.output
     return {
         "plan": entry.candidate.id,
-        "ratings": [_rating(rows, rating) for rows, rating in sorted({**entry.screened, **entry.ratings}.items())],
+        "ratings": [_rating(rows, rating) for rows, rating in sorted(entry.ratings.items())],
         "seconds": round(output.seconds, 1) if output else None,
         "tokens": output.tokens if output else None,
         "failed_rows": list(output.failed) if output else [],
-        "wins": round(contest.wins(entry), 3),
         "trouble": entry.trouble,
     }
 
@@ -139,14 +127,8 @@ def _rating(rows: int, rating: Rating) -> dict[str, Any]:
     return {
         "rows": rows,
         "score": round(rating.score, 3),
-        "satisfied": rating.satisfied,
         "grounds": [[name, round(share, 3)] for name, share in rating.grounds],
-        "failures": [_failure(failure) for failure in rating.failures],
     }
-
-
-def _failure(failure: Failure) -> dict[str, Any]:
-    return {"row": failure.source, "aim": failure.aim.value, "quote": failure.quote, "text": failure.text}
 
 
 def _point(point: Point, result: BuildResult) -> dict[str, Any]:
@@ -154,7 +136,6 @@ def _point(point: Point, result: BuildResult) -> dict[str, Any]:
         "plan": point.plan,
         "score": round(point.score, 3),
         "seconds": round(point.seconds, 1),
-        "wins": round(point.wins, 3),
         "beats_own": point.beats,
         "on_frontier": point in result.front,
     }

@@ -71,7 +71,7 @@ class Screening:
             await self.evaluation.weigh(contest, count, screening)
         except OutOfTime:
             budget.check()  # only the share is spent
-        self.evaluation.screen(contest, count)
+        self.evaluation.rate(contest, count)
         crossing = budget.share(budget.left * CROSSING_SHARE)
         try:
             await self._cross(contest, rows, count, crossing)
@@ -84,7 +84,7 @@ class Screening:
 
     async def _cross(self, contest: Contest, rows: Sequence[Row], count: int, budget: Budget) -> None:
         """Put the best two rewrites together, one on top of the other, where it can be done in some order."""
-        self.evaluation.screen(contest, count)
+        self.evaluation.rate(contest, count)
         own = contest.own.ratings[count].score if count in contest.own.ratings else 0.0
         better = [entry for entry in contest.ranked(count) if entry.ratings[count].score > own]
         best = list({entry.candidate.directive: entry for entry in reversed(better)}.values())[::-1]
@@ -138,7 +138,7 @@ class Screening:
                 with self.evaluation.spending("proposing"):
                     async with budget.limit():
                         proposal = await self.evaluation.proposer.propose(
-                            one, match, own.plan, facts, examples=examples, failures=contest.failures
+                            one, match, own.plan, facts, examples=examples
                         )
             after = one.apply(own.plan, match, proposal.params)
             words = one.describe(own.plan, after)

@@ -1,7 +1,7 @@
 """The search for better plans (paper section 4.1, algorithms 1 and 2): left to right, top down, opportunistic.
 
 At each operator the directives are asked whether they rewrite a run that ends there: the operator alone, or a suffix of
-what was optimised before it with it. Where the judge has nothing to improve, nothing is tried. Else each directive that
+what was optimised before it with it. Where nothing can be rated higher, nothing is tried. Else each directive that
 fits makes a candidate, and the operators that are new in it are optimised at once, in the same way, to a depth. The
 paper does that before it compares anything; here, where minutes on a small machine are the budget, candidates are first
 rated on a few rows, and only the operators of the better half are looked into (engine.optimizer.selection).
@@ -10,7 +10,7 @@ rated on a few rows, and only the operators of the better half are looked into (
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from engine.directives.base import Place, node_at, step_of
@@ -21,8 +21,8 @@ from engine.optimizer.budget import Budget, OutOfTime
 from engine.optimizer.candidates import Candidate, Contest, Entry, Region
 from engine.optimizer.evaluating import CHARACTERS_PER_TOKEN, Evaluation
 from engine.optimizer.events import PlaceFinished, PlaceStarted
-from engine.optimizer.expecting import may_overlook, promising
-from engine.optimizer.judging import Criteria
+from engine.optimizer.expecting import lists_are_asked, promising
+from engine.optimizer.rating import HIGHEST, MARGIN
 from engine.optimizer.sampling import MOST_RUNGS, enlarged, rungs
 from engine.optimizer.screening import Screening, Trial, in_turn
 from engine.optimizer.selection import look_again, select
@@ -54,14 +54,12 @@ SHORT_CLIMB = 2
 class Search:
     """One search over a plan. `contests` are all parts that were looked at, in order; `best` is the plan so far.
 
-    `rows` is the size of the sample. `criteria` are the user's own, by the operator that they are about; where there
-    are none, the judge writes them.
+    `rows` is the size of the sample.
     """
 
     evaluation: Evaluation
     best: Candidate
     rows: int
-    criteria: Mapping[str, Criteria] = field(default_factory=dict)
     depth: int = DEPTH
     contests: list[Contest] = field(default_factory=list)
     candidates: dict[int, Candidate] = field(default_factory=dict)
@@ -117,7 +115,7 @@ class Search:
         if not fitting:
             return own
         first = min(match.first for _, match in fitting)
-        contest = Contest(Region.of(own.plan, place.step, first, _judged_stop(own.plan, place)), Entry(own), depth)
+        contest = Contest(Region.of(own.plan, place.step, first, _rated_stop(own.plan, place)), Entry(own), depth)
         self.contests.append(contest)
         try:
             await self._contend(contest, place, seen, budget)
@@ -134,8 +132,7 @@ class Search:
         own, region = contest.own.candidate, contest.region
         names = region.operators(own.plan)
         self.evaluation.emit(PlaceStarted(own.id, place.step, names, contest.depth, counts[-1]))
-        contest.criteria = self._own_criteria(contest)
-        if await self._is_satisfactory(contest, counts, rows, budget):
+        if await self._is_satisfactory(contest, counts[0], budget):
             return
         contest.matches = await self.evaluation.matches(contest, place, counts[0], budget)
         facts = self.evaluation.facts_about(rows, contest.own.output, contest.matches)
@@ -150,7 +147,7 @@ class Search:
             try:
                 left = await self._screening.screen(contest, left, counts[0], rows, budget)
             finally:
-                self.evaluation.screen(contest, counts[0])
+                self.evaluation.rate(contest, counts[0])
             await select(contest, counts, self.evaluation, budget, deepen)
             if len(left) == tried:
                 break
@@ -184,30 +181,16 @@ class Search:
         tokens = self.evaluation.sample.characters(count) // CHARACTERS_PER_TOKEN
         return self.evaluation.speed.seconds({self.best.plan.default_model: Cost(1, tokens, tokens)})
 
-    def _own_criteria(self, contest: Contest) -> Criteria | None:
-        """Return the user's criteria for the operator that a contest ends with."""
-        return self.criteria.get(contest.region.operators(contest.own.candidate.plan)[-1])
+    async def _is_satisfactory(self, contest: Contest, count: int, budget: Budget) -> bool:
+        """Run the plan to beat on few rows; say whether none could be rated notably higher.
 
-    async def _is_satisfactory(
-        self, contest: Contest, counts: Sequence[int], rows: Sequence[Row], budget: Budget
-    ) -> bool:
-        """Run the plan to beat on few rows; where code finds next to nothing to improve, ask the judge, too.
-
-        Not where lists are asked for of long texts: two right items of forty leave nothing to improve in themselves.
+        Not where lists are asked for: two right items of forty leave nothing to improve in themselves.
         """
         own = contest.own
-        await self.evaluation.run_on(contest, own, counts[0], budget)
-        self.evaluation.screen(contest, counts[0])
-        if own.rating is None or not (own.rating.satisfied or own.rating.could_satisfy):
-            return False
+        await self.evaluation.run_on(contest, own, count, budget)
+        self.evaluation.rate(contest, count)
         nodes = map(own.candidate.plan.operator, contest.region.operators(own.candidate.plan))
-        if not own.rating.satisfied and may_overlook(nodes, self.evaluation.facts_about(rows)):
-            return False
-        await self.evaluation.judge_on(contest, own, counts[0], budget)
-        contest.failures = own.rating.failures
-        if own.rating.satisfied:
-            await self.evaluation.try_on(contest, own, counts[-1], budget)
-        return own.rating.satisfied
+        return own.score > HIGHEST - MARGIN and not lists_are_asked(nodes)
 
     # -- candidates ----------------------------------------------------------------------------------------------
 
@@ -235,8 +218,8 @@ class Search:
         return entry if found is entry.candidate else Entry(found)
 
 
-def _judged_stop(plan: Plan, place: Place) -> int:
-    """Return the index behind the next operator that asks a model: its output can be judged, chunks say nothing."""
+def _rated_stop(plan: Plan, place: Place) -> int:
+    """Return the index behind the next operator that asks a model: its output can be rated, chunks say nothing."""
     names = step_of(plan, place.step).operators
     asking = [index for index, name in enumerate(names) if plan.operator(name).traits().calls_model]
     return next((index for index in asking if index >= place.index), place.index) + 1

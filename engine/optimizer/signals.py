@@ -5,7 +5,7 @@ Why these, and why they weigh what they weigh: docs/decisions/0020.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from engine.evidence.items import leaves
@@ -33,11 +33,14 @@ WEIGHED = "weighed"
 """How good its lists are by how sure a model is of each item (engine.optimizer.weighing); then there is no POOLED."""
 
 
-def signals(rows: Sequence[OutputRow], counts: Mapping[str, int] = NO_COUNTS) -> dict[str, float]:
+def signals(
+    rows: Sequence[OutputRow], counts: Mapping[str, int] = NO_COUNTS, optional: Collection[str] = ()
+) -> dict[str, float]:
     """Return the signals of rows, those of `WEIGHTS` that can be said of them.
 
     `located`: of the values that have a place in a source, those that were found. `verbatim`: of those that are asked
-    for as quotes, the ones that stand word for word. `filled`: of the cells, those that hold something. `unrepeated`:
+    for as quotes, the ones that stand word for word. `filled`: of the cells that are not `optional`, those that hold
+    something. `unrepeated`:
     of list items and rows, those that are not said twice. `counted`: of the items that `counts` asks for in lists, by
     their fields, those that are there, what is said twice counting once.
     """
@@ -45,7 +48,7 @@ def signals(rows: Sequence[OutputRow], counts: Mapping[str, int] = NO_COUNTS) ->
     found = {
         "located": _mean([cell.located for cell in cells]),
         "verbatim": _mean([cell.verbatim for cell in cells]),
-        "filled": _mean([float(_holds_something(cell.value)) for cell in cells]),
+        "filled": _mean([float(_holds_something(cell.value)) for cell in cells if cell.field not in optional]),
         "unrepeated": unrepeated(rows),
         COUNTED: _mean([_counted(cell.value, counts[cell.field]) for cell in cells if cell.field in counts]),
     }

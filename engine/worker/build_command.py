@@ -29,7 +29,6 @@ def build_job(given: Mapping[str, Any]) -> BuildJob:
         minutes=float(given.get("minutes", MINUTES)),
         rows=given.get("sample", USUAL_ROWS),
         policy=read_policy(given.get("policy", "best")),
-        validator=_path(given, "validator"),
         report=_path(given, "report"),
         model=given.get("model", ""),
         agent_model=given.get("agent_model", ""),

@@ -16,11 +16,10 @@ FOLDER = "improved"
 
 @dataclass(frozen=True, slots=True)
 class BuildFiles:
-    """Paths for the command `build`: the chosen plan, the report (its JSON beside it), criteria that were edited."""
+    """Paths for the command `build`: the chosen plan, the report (its JSON beside it)."""
 
     out: str
     report: str
-    validator: str
 
     @property
     def report_json(self) -> Path:
@@ -38,7 +37,7 @@ def build_files(case: Path, pipeline: Path) -> BuildFiles:
     if pipeline.parent.resolve() != questions.resolve():
         stem += f" {hashlib.sha256(str(pipeline.resolve()).encode()).hexdigest()[:8]}"
     folder = questions / FOLDER
-    names = (f"{stem}.yaml", f"{stem}.html", f"{stem} criteria.yaml")
+    names = (f"{stem}.yaml", f"{stem}.html")
     return BuildFiles(*(str(folder / name) for name in names))
 
 

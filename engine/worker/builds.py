@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,12 +13,10 @@ from engine.language.loader import Loaded, load_pipeline
 from engine.optimizer.build import BuildResult, NewAgents, build_pipeline
 from engine.optimizer.build_options import MINUTES, BuildOptions
 from engine.optimizer.frontier import Policy
-from engine.optimizer.judging import Criteria
 from engine.optimizer.local_agents import agents_over
 from engine.optimizer.plan_files import as_file
 from engine.optimizer.report import report_body, write_report
 from engine.optimizer.sampling import USUAL_ROWS
-from engine.optimizer.validation.criteria_file import read_criteria
 from engine.worker.jobs import RunJob, load_checked
 from engine.worker.live_build import LiveBuild
 from engine.worker.model_choice import Models
@@ -35,8 +33,8 @@ REPORT_SUFFIXES = (".html", ".htm")
 class BuildJob:
     """One build as ordered. `out` is the file for the chosen plan, `report` the page (its JSON lies beside it).
 
-    `validator` is a file of criteria that the user wrote or edited. `model` replaces those of the pipeline,
-    `agent_model` is who proposes and judges, "" for the same. The others as in engine.worker.jobs.RunJob.
+    `model` replaces those of the pipeline, `agent_model` is who proposes, "" for the same. The others as in
+    engine.worker.jobs.RunJob.
     """
 
     pipeline: Path
@@ -46,7 +44,6 @@ class BuildJob:
     minutes: float = MINUTES
     rows: int = USUAL_ROWS
     policy: Policy = field(default=Policy())
-    validator: Path | None = None
     report: Path | None = None
     model: str = ""
     agent_model: str = ""
@@ -77,7 +74,7 @@ class PlanWritten(Event):
 
 
 def make_ready_build(job: BuildJob, models: Models) -> ReadyBuild:
-    """Load and check the pipeline, the files to write, the criteria and the models; no model is loaded.
+    """Load and check the pipeline, the files to write and the models; no model is loaded.
 
     Raises PipelineError, UsageError or EnvironmentMissing.
     """
@@ -101,7 +98,6 @@ def make_ready_build(job: BuildJob, models: Models) -> ReadyBuild:
         policy=job.policy,
         model=job.model,
         agent_model=job.agent_model,
-        criteria=_criteria(job, loaded),
         other_models=() if job.model else other_models(loaded, job.policy),
         parse=job.parse,
         trust_code=job.trust_code,
@@ -169,9 +165,3 @@ def _check_files(job: BuildJob) -> None:
             raise UsageError(f"{what} {path}: there is no folder {path.parent}", advice="Make the folder first.")
         if path.resolve() in (job.pipeline.resolve(), job.case.resolve()):
             raise UsageError(f"{what} {path} would overwrite what the build reads", advice="Name another file.")
-
-
-def _criteria(job: BuildJob, loaded: Loaded) -> Mapping[str, Criteria]:
-    if job.validator is None:
-        return {}
-    return read_criteria(job.validator, [node.name for node in loaded.plan.operators])

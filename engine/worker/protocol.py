@@ -69,7 +69,6 @@ _KEYS: Mapping[str, tuple[str, ...]] = {
         "minutes",
         "sample",
         "policy",
-        "validator",
         "report",
         "model",
         "agent_model",

@@ -1,8 +1,8 @@
 """Inputs of the jobs F and G: sets with gold, one for each draw, the same rows in every run.
 
-F asks one plain question about police files: the thirty invented records, the sample case, and two sets that are made here
-from invented words (findings letters as a form, and accounts in sentences). G joins the records of one thing: officers,
-restaurants, persons and products, of `../shared/data`.
+F asks one plain question about police files: the thirty invented records, the sample case, and two sets that are made
+here from invented words (findings letters as a form, and accounts in sentences). G joins the records of one thing:
+officers, restaurants, persons and products, of `../shared/data`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ENTITIES = ROOT.parent / "shared" / "data" / "entity_resolution"
 FILE_SETS = ("thirty records", "sample case", "findings letters", "accounts")
 ENTITY_SETS = ("officers", "restaurants", "febrl_persons", "abt_buy")
 INVENTED_FILES = 24
-PAIRS_JOINED = 10
+PAIRS_JOINED = 6
 """Records of one thing that are drawn in twos, each with the record of another thing whose name is most alike."""
 
 CHARGES = (
@@ -45,7 +45,7 @@ Rows = list[dict[str, Any]]
 
 
 def file_set(draw: int, *, quick: bool = False) -> tuple[Rows, dict[str, Any]]:
-    """Make the rows (file, text) of a set of FILE_SETS, and its gold under `case`; attachments stand behind their mail."""
+    """Make the rows (file, text) of a set of FILE_SETS, attachments behind their mail, and its gold under `case`."""
     name = FILE_SETS[draw]
     if name in ("findings letters", "accounts"):
         rows, case = _invented(name, 7100 + draw)
@@ -116,7 +116,8 @@ def _account(draw: random.Random, number: int, accused: Any, guilty: Any, others
     civilian = draw.choice(words.CIVILIANS)
     said = [
         f"MEMORANDUM {number + 1}\nFrom: {_full(investigator)}\nTo: Chief of Police\n",
-        f"I looked into the complaint of {civilian} about what happened on {_day(draw)} near {draw.choice(words.STREETS)}.",
+        f"I looked into the complaint of {civilian} about what happened on {_day(draw)} "
+        f"near {draw.choice(words.STREETS)}.",
     ]
     for officer in accused:
         _, act = draw.choice(CHARGES)
@@ -172,7 +173,7 @@ def entity_set(draw: int, *, quick: bool = False) -> tuple[Rows, dict[str, Any]]
 
 
 def _entities(name: str) -> tuple[dict[str, dict[str, str]], list[list[str]], str, str]:
-    """Return the shown fields of each record by id, the ids of each thing that has several, its kind and its name field."""
+    """Return the shown fields of records by id, the ids of each thing that has several, its kind and its name field."""
     folder = ENTITIES / name
     if name in ("officers", "abt_buy"):
         left, right = ("roster", "complaint_mentions") if name == "officers" else ("abt", "buy")

@@ -49,7 +49,7 @@ JOBS = (
     Job("D", "reduce by folding over 200 rows", Shape(600, 1), (1,), {}),
     Job("E", "resolve over 500 name mentions", Shape(110, 16), (8,), {}),
     Job("F", "one plain map over police files, a set for each draw", Shape(900, 16), (4,), {}),
-    Job("G", "resolve over 30 records, a set for each draw", Shape(110, 16), (8,), {}),
+    Job("G", "resolve over 18 records, a set for each draw", Shape(110, 16), (8,), {}),
 )
 
 

@@ -1,4 +1,4 @@
-"""The place Improve with a real worker on a scripted model: criteria, the growing tree, the choice, stop and go on."""
+"""The place Improve with a real worker on a scripted model: the growing tree, the choice, stop and go on."""
 
 from __future__ import annotations
 
@@ -29,10 +29,8 @@ from desktop.places.run import RunPlace
 from desktop.watchdog import Watchdog
 from desktop.window import MainWindow
 from engine.documents.options import ParseOptions
-from engine.evaluation.tried import JUDGE
 from engine.executor.sources import ingest
 from engine.optimizer.signals import COMPLETED, POOLED, WEIGHED, WEIGHTS
-from engine.optimizer.validation.criteria_file import read_criteria
 from storage.case import Case
 
 PROGRAM = Path(__file__).resolve().parents[1] / "fixtures" / "building_redwell.py"
@@ -175,12 +173,6 @@ def test_a_question_is_improved_and_the_chosen_plan_is_used(
     assert place.questions.currentText() == "acts"
     assert "No row is reviewed yet" in place.before.gold.text()
     assert "3 calls" in place.before.folder.text()
-    (card,) = place.before.criteria.cards
-    assert not card.use.isChecked()
-    recall = card.tests["recall"]
-    QTest.mouseClick(recall.add, Qt.MouseButton.LeftButton)
-    QTest.keyClicks(recall.lines[-1], "No act is missing.")
-    assert card.use.isChecked()
     choose_small(place)
 
     with qtbot.waitSignal(place.improvement.ended, timeout=WAIT):
@@ -192,9 +184,7 @@ def test_a_question_is_improved_and_the_chosen_plan_is_used(
     look_at_the_plan(qtbot, place)
     watchdog.stop()
     files = sorted(path.name for path in (short_case.with_name("short questions") / "improved").iterdir())
-    assert files == ["acts criteria.yaml", "acts.html", "acts.json", "acts.yaml"]
-    criteria = read_criteria(short_case.with_name("short questions") / "improved" / "acts criteria.yaml")
-    assert "No act is missing." in [test.text for test in criteria["find"].tests]
+    assert files == ["acts.html", "acts.json", "acts.yaml"]
     see_all_of_it(qtbot, window, place)  # other letters draw the whole window anew, which takes its time
     use_the_plan(qtbot, window, place, monkeypatch)
 
@@ -205,7 +195,6 @@ def test_a_question_is_improved_and_the_chosen_plan_is_used(
     qtbot.waitUntil(lambda: place.improvement.last is not None, timeout=WAIT)
     assert len(place.improvement.tree.lines.lines) == len(last["plans"] if last else ())
     assert "was chosen" in place.choice.verdict.text()
-    assert place.before.criteria.cards[0].use.isChecked()
 
 
 def test_a_build_that_is_stopped_keeps_its_best_and_goes_on(
@@ -383,15 +372,13 @@ def found_event(plan: int) -> dict[str, object]:
 
 
 def rated_event(plan: int) -> dict[str, object]:
-    told = {"seconds": 7203.0, "failures": 0, "tokens": 9, "is_satisfied": False}
+    told = {"seconds": 7203.0, "tokens": 9}
     return {"event": "CandidateRated", "plan": plan, "rows": 1234, "score": 3.25, **told}
 
 
 def test_gold_time_and_verdict_are_said_in_words() -> None:
-    assert gold_text(7, 5) == (
-        "7 reviewed rows are used as gold: plans are scored against them, the judge is not asked."
-    )
-    assert gold_text(1, 5) == "1 row is reviewed. From 5 on they are used as gold in place of the judge."
+    assert gold_text(7, 5) == "7 rows are reviewed: plans are rated by them."
+    assert gold_text(1, 5) == "1 row is reviewed. From 5 on plans are rated by them."
     assert folder_text({"calls": 120, "seconds": 10_800.0, "model": "m"}) == (
         "Your question takes about 3.0 h for all documents now (120 calls)."
     )
@@ -421,4 +408,4 @@ def test_the_question_that_was_built_is_shown_however_late_the_queue_comes(
 
 
 def test_all_that_a_rating_is_made_of_has_words() -> None:
-    assert {JUDGE, POOLED, WEIGHED, COMPLETED, *WEIGHTS} <= GROUNDS.keys()
+    assert {POOLED, WEIGHED, COMPLETED, *WEIGHTS} <= GROUNDS.keys()

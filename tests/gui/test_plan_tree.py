@@ -21,7 +21,7 @@ def found(plan: int, parent: int) -> dict[str, Any]:
 
 
 def rated(plan: int, rows: int, score: float) -> dict[str, Any]:
-    rest = {"is_satisfied": False, "failures": 1, "seconds": 3.0, "tokens": 9}
+    rest = {"seconds": 3.0, "tokens": 9}
     return {"event": "CandidateRated", "plan": plan, "rows": rows, "score": score, **rest}
 
 
@@ -117,7 +117,7 @@ def test_cells_say_what_is_known() -> None:
 
 def test_the_report_of_the_last_build_makes_the_same_tree() -> None:
     plan = {"parent": 1, "directive": "isolating", "words": "", "step": "s", "depth": 0, "by_model": False}
-    rating = {"score": 3.0, "rows": 5, "seconds": 2.0, "failures": 0, "is_satisfied": False, "tokens": 4}
+    rating = {"score": 3.0, "rows": 5, "seconds": 2.0, "tokens": 4}
     plans = [{"id": 1, **plan, "parent": None, **rating}, {"id": 2, **plan, **rating}]
     last = {"own": 1, "chosen": 2, "plans": plans, "sample": {"rows": 4, "of": 12}, "minutes": 20.0}
     lines = lines_of_report({**last, "plans": [{**one, "dropped": ""} for one in plans]})

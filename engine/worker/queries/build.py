@@ -12,12 +12,9 @@ from engine.directives.registry import DIRECTIVES
 from engine.errors import UsageError
 from engine.estimate.total import forecast
 from engine.executor.run import refuse_problems
-from engine.language.loader import Loaded, load_pipeline, parse_pipeline
+from engine.language.loader import load_pipeline, parse_pipeline
 from engine.optimizer.gold import LEAST_ROWS
-from engine.optimizer.judging import Aim, Criteria, Criterion
 from engine.optimizer.plan_files import as_file
-from engine.optimizer.validation.criteria import template_criteria
-from engine.optimizer.validation.criteria_file import read_criteria, write_criteria
 from engine.results.gold import gold_rows
 from engine.worker.build_files import BuildFiles, build_files, make_folder, read_report
 from engine.worker.pipeline_files import SavedPipeline, questions_folder, write_file
@@ -26,31 +23,14 @@ from engine.worker.queries.registry import query
 
 
 @dataclass(frozen=True, slots=True)
-class OperatorCriteria:
-    """What a good answer of an operator is like, a sentence a test. `source`: yours, judge (the last build), template.
-
-    `is_used`: the next build is to judge by these, and not by criteria that it writes itself.
-    """
-
-    operator: str
-    task: str
-    correctness: tuple[str, ...] = ()
-    precision: tuple[str, ...] = ()
-    recall: tuple[str, ...] = ()
-    source: str = "yours"
-    is_used: bool = True
-
-
-@dataclass(frozen=True, slots=True)
 class BuildSetup:
     """What a person wants to know before a build. `pipeline` is the file as the queue names it.
 
     `seconds` is what the question takes for all documents now, None where the speed of the model is not known;
-    `reviewed` the rows of the last run that were judged: from `least_reviewed` on they outrank the judge.
+    `reviewed` the rows of the last run that were judged: from `least_reviewed` on plans are rated by them alone.
     """
 
     pipeline: str
-    criteria: tuple[OperatorCriteria, ...]
     reviewed: int
     least_reviewed: int
     calls: int
@@ -95,12 +75,10 @@ def setup(desk: Desk, *, case: str, pipeline: str, model: str = "") -> BuildSetu
     """Say what a build of a pipeline file starts from; raises PipelineError for one that cannot run."""
     loaded = load_pipeline(Path(pipeline))
     refuse_problems(loaded)
-    files = build_files(Path(case), Path(pipeline))
     total = forecast(loaded, case=Path(case), model=model)
     seconds = total.seconds if total.seconds is not None and math.isfinite(total.seconds) else None
     return BuildSetup(
         pipeline=str(Path(pipeline).expanduser().resolve()),
-        criteria=tuple(_criteria(loaded, files)),
         reviewed=_reviewed(desk, case),
         least_reviewed=LEAST_ROWS,
         calls=total.calls,
@@ -110,19 +88,11 @@ def setup(desk: Desk, *, case: str, pipeline: str, model: str = "") -> BuildSetu
 
 
 @query("build.prepare")
-def prepare(desk: Desk, *, case: str, pipeline: str, criteria: tuple[OperatorCriteria, ...] = ()) -> BuildFiles:
-    """Keep the criteria that a person wants to be used; return the files that the command `build` is to be given.
-
-    `validator` of the answer is "" where there are none. Raises UsageError.
-    """
+def prepare(desk: Desk, *, case: str, pipeline: str) -> BuildFiles:
+    """Return the files that the command `build` is to be given; their folder is made. Raises UsageError."""
     files = build_files(Path(case), Path(pipeline))
     make_folder(files)
-    used = {one.operator: _as_criteria(one) for one in criteria if one.is_used}
-    if used:
-        write_criteria(Path(files.validator), used)
-        return files
-    Path(files.validator).unlink(missing_ok=True)
-    return BuildFiles(files.out, files.report, "")
+    return files
 
 
 @query("build.last", lane="slow")
@@ -219,50 +189,6 @@ def _parts(desk: Desk, case: str, pipeline: str) -> list[dict[str, Any]]:
     return [*body.get("parts", ()), *([{**body["whole"], "is_whole": True}] if body.get("whole") else ())]
 
 
-# -- criteria --------------------------------------------------------------------------------------------------------
-
-
-def _criteria(loaded: Loaded, files: BuildFiles) -> Iterable[OperatorCriteria]:
-    """Give the criteria of each operator that asks a model: a person's, else those of the last build, else ours."""
-    asking = [node.name for node in loaded.plan.operators if node.traits().calls_model]
-    path = Path(files.validator)
-    mine = read_criteria(path) if path.is_file() else {}
-    judged = _judged(files)
-    for name in asking:
-        if name in mine:
-            yield _shown(name, mine[name], "yours")
-        elif name in judged:
-            yield _shown(name, judged[name], "judge")
-        else:
-            yield _shown(name, template_criteria(loaded.plan, [name]), "template")
-
-
-def _judged(files: BuildFiles) -> Mapping[str, Criteria]:
-    """Return the criteria of the last build by the operator that they are about, those of the user's own plan first."""
-    found: dict[str, Criteria] = {}
-    for part in (read_report(files) or {}).get("parts", ()):
-        if part["criteria"] is not None and part["operators"]:
-            tests = tuple(Criterion(aim=Aim(one["aim"]), text=one["text"]) for one in part["criteria"]["tests"])
-            found.setdefault(part["operators"][-1], Criteria(task=part["criteria"]["task"], tests=tests))
-    return found
-
-
-def _shown(operator: str, criteria: Criteria, source: str) -> OperatorCriteria:
-    tests = {aim.value: tuple(one.text for one in criteria.tests if one.aim is aim) for aim in Aim}
-    return OperatorCriteria(operator, criteria.task, **tests, source=source, is_used=source == "yours")
-
-
-def _as_criteria(one: OperatorCriteria) -> Criteria:
-    texts = [(aim, text.strip()) for aim in Aim for text in getattr(one, aim.value)]
-    tests = tuple(Criterion(aim=aim, text=text) for aim, text in texts if text)
-    if not one.task.strip() or not tests:
-        raise UsageError(
-            f"the criteria of {one.operator} need a task and at least one test",
-            advice="Write a sentence each, or let the judge write them.",
-        )
-    return Criteria(task=one.task.strip(), tests=tests)
-
-
 def _reviewed(desk: Desk, case: str) -> int:
     """Count the rows that people judged of the last run with results."""
     opened = desk.reading(case)
@@ -284,14 +210,12 @@ def _rated(body: Mapping[str, Any], id: int) -> dict[str, Any]:
     entries = [entry for part in parts for entry in part["entries"] if entry["plan"] == id]
     rated = [entry for entry in entries if entry["ratings"]]
     if not rated:
-        return {"score": None, "rows": 0, "seconds": None, "failures": 0, "is_satisfied": False, "tokens": None}
+        return {"score": None, "rows": 0, "seconds": None, "tokens": None}
     best = max(rated, key=lambda entry: entry["ratings"][-1]["rows"])
     last = best["ratings"][-1]
     return {
         "score": last["score"],
         "rows": last["rows"],
         "seconds": best["seconds"],
-        "failures": len(last["failures"]),
-        "is_satisfied": last["satisfied"],
         "tokens": best["tokens"],
     }

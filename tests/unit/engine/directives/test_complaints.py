@@ -43,14 +43,9 @@ def said_of(name, **changes):
         ("pre_aggregation", {"map_prompt": "What matters?"}, "map_prompt must show the field"),
         ("pre_joining", {"comparison_prompt": "Do they fit?"}, "comparison_prompt must show the field"),
         ("second_reading", {"item_prompt": "{{ input.text }} Is it so?"}, "must show the field 'officers_candidate'"),
-        ("reduce_to_code", {"fields": [{"field": "laws", "function": "sum", "source": "laws"}]}, "not by 'sum'"),
         ("deterministic_compression", {"keywords": ['a"b']}, "must be 3 to 40 letters"),
         ("deterministic_compression", {"keywords": []}, "at least one is needed"),
-        ("head_tail", {"head_characters": 0, "tail_characters": 0}, "Show at least some characters"),
         ("top_k_chunks", {"query": "{{ input.text }}"}, "query must be plain words"),
-        ("cascade_filter", {"test": "model", "prompt": TEXT}, "name one of the other models"),
-        ("cascade_filter", {"field": "pages"}, "field: name one of text"),
-        ("operator_fusion", {"prompt": "{{ input.text }} Who, and did he use force?"}, 'the user\'s term "accused"'),
         ("clarify_instructions", {"prompt": 'Who has a "sustained" finding?'}, "must show the field 'text'"),
         ("gleaning_map", {"validation_prompt": "Is anyone missing in {{ officers }}?"}, "Write {{ output.officers }}."),
         (
@@ -75,11 +70,6 @@ def said_of(name, **changes):
         ),
         ("second_reading", {"list_prompt": 'Who has a "sustained" finding?'}, "list_prompt must show the field 'text'"),
         ("second_reading", {"item_prompt": TEXT + "{{ input.officers_candidate }}"}, "item_prompt asks nothing"),
-        (
-            "cascade_filter",
-            {"test": "model", "model": "qwen2.5-coder-0.5b", "prompt": 'Is there "use of force"?'},
-            "prompt shows no field",
-        ),
         ("switch_model", {"model": "gpt"}, "'gpt' is none of qwen2.5-coder-3b"),
     ],
 )

@@ -122,7 +122,7 @@ def test_a_place_has_the_directives_that_match_there():
     plan = CASES[0].before
     names = {one.name for one, _ in matching(plan, place_of(plan, "find"), FACTS)}
     assert {"document_chunking", "gleaning_map", "chaining", "second_reading", "switch_model"} <= names
-    assert not names & {"gleaning_reduce", "pre_joining", "cascade_filter"}
+    assert not names & {"gleaning_reduce", "pre_joining"}
     assert places(plan) == [Place("report", 0)]
 
 

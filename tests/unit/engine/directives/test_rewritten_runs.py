@@ -286,19 +286,6 @@ def test_a_text_that_stands_behind_the_list_of_kinds_is_read_once(tmp_path):
     assert after.operator("find").layout == "document_first"
 
 
-def test_each_text_of_a_list_has_its_sentence_copied_before_it(tmp_path):
-    def answer(request):
-        item = request.schema["properties"]["officers_quoted"]["items"]["properties"]
-        assert list(item) == ["officers_evidence", "officers"]
-        found = [(sentence, name) for sentence in item["officers_evidence"]["enum"] for name in named_in(sentence)]
-        return {"officers_quoted": [{"officers_evidence": sentence, "officers": name} for sentence, name in found]}
-
-    _, rows = run_rewritten(tmp_path, FIND, "evidence_first", answer)
-    assert rows["a.txt"]["officers"] == ["Varrick", "Tullock", "Ashgrove"]
-    assert rows["b.txt"]["officers"] == []
-    assert set(rows["b.txt"]) == {"filename", "path", "text", "pages", "kind", "officers"}
-
-
 LISTED = "- Force: hit\\n- Lie: lied\\n- Theft: stole\\n- Sleep: slept"
 
 

@@ -9,7 +9,7 @@ from engine.directives.registry import DIRECTIVES, directive
 from engine.optimizer.expecting import USUAL, promising
 
 LISTED = [
-    (directive(name), Match.at(Place("report", 0))) for name in ("head_tail", "second_reading", "document_chunking")
+    (directive(name), Match.at(Place("report", 0))) for name in ("switch_model", "second_reading", "document_chunking")
 ]
 
 
@@ -22,10 +22,10 @@ def test_every_directive_has_its_place_but_pre_joining_which_no_other_competes_w
 
 
 def test_a_list_of_a_long_text_is_read_in_chunks_first():
-    assert names() == ["second_reading", "document_chunking", "head_tail"]
-    assert names(Facts(field_tokens={"text": 4000})) == ["document_chunking", "second_reading", "head_tail"]
+    assert names() == ["second_reading", "document_chunking", "switch_model"]
+    assert names(Facts(field_tokens={"text": 4000})) == ["document_chunking", "second_reading", "switch_model"]
 
 
 def test_what_a_directive_gained_elsewhere_in_the_build_says_more():
-    gains = {"head_tail": [0.5], "second_reading": [-0.2]}
-    assert names(gains=gains) == ["head_tail", "document_chunking", "second_reading"]
+    gains = {"switch_model": [0.5], "second_reading": [-0.2]}
+    assert names(gains=gains) == ["switch_model", "document_chunking", "second_reading"]

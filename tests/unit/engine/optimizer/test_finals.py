@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.language.loader import parse_pipeline
 from engine.optimizer.candidates import Candidate, Contest, Entry, Region
 from engine.optimizer.finals import points_of
-from engine.optimizer.judging import Rating
+from engine.optimizer.rating import Rating
 
 PLAN = parse_pipeline(
     """
@@ -21,9 +21,7 @@ OWN, OTHER = Candidate(id=1, plan=PLAN), Candidate(id=2, plan=PLAN, parent=1)
 
 def entry(candidate, **scores):
     """An entry with its scores by rows: `on4=3.7`."""
-    rated = {
-        int(name[2:]): Rating(score=score, failures=(), satisfied=False, grounds=()) for name, score in scores.items()
-    }
+    rated = {int(name[2:]): Rating(score=score, grounds=()) for name, score in scores.items()}
     return Entry(candidate, ratings=rated)
 
 

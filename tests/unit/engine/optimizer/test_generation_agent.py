@@ -8,7 +8,6 @@ from directive_cases import FACTS, rewritten_cases
 from engine.directives.base import Match
 from engine.directives.registry import DIRECTIVES, directive
 from engine.optimizer.instantiate import GenerationAgent
-from engine.optimizer.judging import Aim, Failure
 from models.errors import ModelMissing, OutOfTokens
 from models.script import prompt_text
 from models.scripted import ScriptedBackend
@@ -90,13 +89,6 @@ async def test_a_short_prompt_that_stands_in_a_record_is_refused():
     assert '"the reading was 0 14", which is from an example record' in proposal.complaints[0][0]
 
 
-async def test_a_prompt_that_repeats_a_quoted_failure_is_refused():
-    judge = {"num_rounds": 1, "validation_prompt": "The reading was 0.14."}
-    wrong = Failure(source=None, aim=Aim.RECALL, quote="The reading was 0.14.", text="it is left out")
-    proposal, _ = await propose("gleaning_map", lambda request: judge, examples=EXAMPLES, failures=[wrong])
-    assert not proposal.by_model
-
-
 async def test_what_the_user_says_herself_is_not_copied_from_a_record():
     record = {"text": 'Task: List the officers with a "sustained" finding. A finding is so when confirmed.'}
     proposal, _ = await propose("clarify_instructions", lambda request: GOOD, examples=[record])
@@ -110,13 +102,11 @@ async def test_after_two_rounds_the_templates_are_taken():
     assert (proposal.by_model, len(proposal.complaints), len(prompts)) == (False, 2, 2)
 
 
-async def test_the_prompt_shows_purpose_operator_rows_failures_and_terms():
-    wrong = Failure(source=None, aim=Aim.RECALL, quote="Officer Roe slept on duty.", text="Roe is left out")
-    _, [prompt] = await propose("clarify_instructions", lambda request: GOOD, examples=EXAMPLES, failures=[wrong])
+async def test_the_prompt_shows_purpose_operator_rows_and_terms():
+    _, [prompt] = await propose("clarify_instructions", lambda request: GOOD, examples=EXAMPLES)
     assert "says more exactly what is asked" in prompt
     assert "type: map" in prompt and "List the officers" in prompt
     assert "text: Officer Roe slept on duty." in prompt and "filename: a.txt" in prompt
-    assert '- Roe is left out ("Officer Roe slept on duty.")' in prompt
     assert "shows {{ input.text }}" in prompt
     assert 'Keep the terms "sustained" and' in prompt
 
@@ -128,12 +118,6 @@ async def test_long_rows_are_cut_and_say_so():
     )
     assert "characters skipped" in prompt
     assert "scan" not in prompt  # no prompt names it, and the text takes all the room
-
-
-async def test_the_directives_at_a_place_share_what_they_begin_with():
-    _, [one] = await propose("clarify_instructions", lambda request: GOOD, examples=EXAMPLES)
-    _, [other] = await propose("clarify_instructions", lambda request: GOOD, examples=EXAMPLES, failures=())
-    assert one == other
 
 
 async def test_a_missing_model_ends_the_search_and_not_the_directive():

@@ -8,9 +8,9 @@ import pytest
 from plan_outputs import PIPELINE, the_plan
 
 from engine.optimizer.candidates import Candidate, Contest, Entry, Region
-from engine.optimizer.judging import Rating
 from engine.optimizer.outputs import OutputCell, OutputRow, PlanOutput
 from engine.optimizer.pooling import pooled, reading_of
+from engine.optimizer.rating import Rating
 
 
 def asking(word):
@@ -124,7 +124,7 @@ def grouped(*groups):
 def contest_of(own, other, *names):
     entries = []
     for number, (output, score) in enumerate(((own, 3.0), (other, 4.0)), 1):
-        rating = Rating(score=score, failures=(), satisfied=False, grounds=tuple((name, 1.0) for name in names))
+        rating = Rating(score=score, grounds=tuple((name, 1.0) for name in names))
         candidate = Candidate(id=number, plan=the_plan(), parent=number - 1 or None)
         entries.append(Entry(candidate, ratings={3: rating}, outputs={3: output}))
     return Contest(Region("report", 0, 0), entries[0], entries=entries[1:])

@@ -11,8 +11,7 @@ from plan_outputs import PIPELINE, cell, output_of, the_plan
 from engine.language.templates import Template
 from engine.operators.lean import PRIOR_SLOPE
 from engine.optimizer.gold import Gold, GoldRecord
-from engine.optimizer.judging import Criteria
-from engine.optimizer.validation.agent import POOLED_WEIGHT, ValidationAgent
+from engine.optimizer.rating import POOLED_WEIGHT, Rater
 from engine.optimizer.weighing import NOTHING, SURE, items_of, weighed
 from models.script import prompt_text
 from models.scripted import ScriptedBackend
@@ -21,7 +20,6 @@ TEXTS = {"a": "Roe slept. Diaz slept. Lee and Fox watched.", "b": "Kim slept. Po
 RIGHT = ("Roe", "Diaz", "Kim", "Poe")
 ALL = {"a": ["Roe", "Diaz", "Lee", "Fox"], "b": ["Kim", "Poe", "May", "Ray"]}
 LISTING = {"officers": "Who slept?"}
-CRITERIA = Criteria(task="who slept", tests=())
 
 
 def listing(names, word="List"):
@@ -88,21 +86,15 @@ def test_records_are_shown_with_their_fields_and_other_columns_are_not_asked_abo
     assert list(items.values()) == [("officers", "name: Roe; rank: 3")]
 
 
-async def test_the_odds_of_lists_decide_between_them_and_no_judge_who_likes_the_longer():
+def test_the_odds_of_lists_decide_between_them_and_not_their_length():
     odds = told(lambda name: 2.0 if name in RIGHT else -2.0)
     every, some = listing(ALL), listing({"a": ["Roe", "Diaz"], "b": ["Kim", "Poe"]}, "Name")
     every, some = replace(every, odds=odds), replace(some, odds=odds)
-    backend = ScriptedBackend(lambda request: {"better": "A"})
-    agent = ValidationAgent(backend)
-    assert (await agent.compare(some, every, CRITERIA)).left > 0.6
-    assert (await agent.compare(every, some, CRITERIA)).left < 0.4
-    assert backend.requests == []
-    # Of what nobody weighed the judge is asked.
-    await agent.compare(replace(some, listing={}), replace(every, listing={}), CRITERIA)
-    assert backend.requests
+    rater = Rater(ScriptedBackend(lambda request: pytest.fail("a model was asked")))
+    assert rater.rate(some, [every]).score > rater.rate(every, [some]).score
 
 
-async def test_an_empty_list_is_no_lack_where_all_that_others_list_is_unlikely():
+def test_an_empty_list_is_no_lack_where_all_that_others_list_is_unlikely():
     right = [f"R{number}" for number in range(8)]
     odds = {
         "a": {f"officers: {name.lower()}": 2.0 for name in right},
@@ -110,13 +102,13 @@ async def test_an_empty_list_is_no_lack_where_all_that_others_list_is_unlikely()
     }
     none, two = ({"a": right, "b": there} for there in ([], ["May", "Ray"]))
     empty, full = replace(listing(none), odds=odds), replace(listing(two, "Name"), odds=odds)
-    agent = ValidationAgent(ScriptedBackend(lambda request: {"better": "A"}))
+    agent = Rater(ScriptedBackend(lambda request: pytest.fail("a model was asked")))
     assert weighed([empty, full])[0]["b"] > weighed([empty, full])[1]["b"]
-    assert (await agent.compare(empty, full, CRITERIA)).left > 0.5
+    assert agent.rate(empty, [full]).score > agent.rate(full, [empty]).score
     # In the first record the signals see a full list beside the odds; of the empty one the odds alone tell.
     first, second = (weighed([empty, full])[0][id] for id in "ab")
     seen = (POOLED_WEIGHT * first + (1 - POOLED_WEIGHT) * 1.0 + second) / 2
-    assert agent.screen(empty, [full]).score == pytest.approx(1 + 3 * seen)
+    assert agent.rate(empty, [full]).score == pytest.approx(1 + 3 * seen)
 
 
 class Odds(ScriptedBackend):
@@ -131,7 +123,7 @@ class Odds(ScriptedBackend):
 async def test_each_item_of_all_plans_is_asked_about_once_behind_the_same_text():
     backend = Odds(lambda request: {"belongs": "Yes"})
     outputs = [listing(ALL), listing({"a": ["Roe"], "b": []}, "Name")]
-    found = await ValidationAgent(backend).weigh(outputs)
+    found = await Rater(backend).weigh(outputs)
     assert len(backend.requests) == 8
     first = [prompt_text(request) for request in backend.requests if TEXTS["a"] in prompt_text(request)]
     assert len(first) == 4
@@ -151,7 +143,7 @@ async def test_each_item_of_all_plans_is_asked_about_once_behind_the_same_text()
 async def test_items_are_asked_about_behind_the_users_own_prompt_where_the_row_has_what_it_shows(prompt, is_own):
     backend = Odds(lambda request: {"belongs": "Yes"})
     output = replace(listing(ALL), prompts={"officers": Template(prompt)})
-    await ValidationAgent(backend).weigh([output])
+    await Rater(backend).weigh([output])
     told = [prompt_text(request) for request in backend.requests]
     assert len(told) == 8
     assert all((f"Read:\n{TEXTS['a']}\n\nWho slept?" in one) is is_own for one in told if TEXTS["a"] in one)
@@ -162,7 +154,7 @@ async def test_of_a_text_that_does_not_fit_whole_nobody_is_asked():
     backend = Odds(lambda request: {"belongs": "Yes"})
     long = {**TEXTS, "a": "They slept. " * 4000}
     outputs = [replace(one, inputs={id: {"text": text} for id, text in long.items()}) for one in (listing(ALL),)]
-    found = await ValidationAgent(backend).weigh(outputs)
+    found = await Rater(backend).weigh(outputs)
     assert list(found[0].odds) == ["b"]
 
 
@@ -171,6 +163,6 @@ async def test_where_gold_tells_nobody_is_asked():
     rows = {id: [cell("officers", ["Roe"])] for id in "abcde"}
     outputs = [replace(output_of(dict.fromkeys(rows, "Roe slept."), list(rows.items())), listing=LISTING)]
     gold = Gold({id: GoldRecord(wanted=({"officers": ["Roe"]},)) for id in rows})
-    assert await ValidationAgent(backend, gold).weigh(outputs) == outputs
+    assert await Rater(backend, gold).weigh(outputs) == outputs
     assert backend.requests == []
-    assert len((await ValidationAgent(backend).weigh(outputs))[0].odds) == len(rows)
+    assert len((await Rater(backend).weigh(outputs))[0].odds) == len(rows)

@@ -9,20 +9,19 @@ import pytest
 from asking_worker import Window, play
 from building_redwell import PIPELINE, models
 from killable_build import score
-from scripted_build import Clock, FunctionJudge, TemplateProposer, observe
+from scripted_build import FunctionRater, TemplateProposer, observe
 from scripted_cases import RECORDS, make_folder
 
 from engine.errors import UsageError
 from engine.language.loader import load_pipeline
 from engine.optimizer.build import Agents
-from engine.optimizer.validation.criteria_file import read_criteria
 from engine.worker.build_files import build_files, read_report
 from engine.worker.queue_file import add_entry
 
 
 @pytest.fixture
 def case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    agents = Agents(TemplateProposer(), FunctionJudge(score, Clock()), observe)
+    agents = Agents(TemplateProposer(), FunctionRater(score), observe)
     monkeypatch.setattr("engine.worker.work.new_agents", lambda model, gold: agents)
     monkeypatch.setattr("engine.worker.builds.other_models", lambda loaded, policy: ())
     make_folder(tmp_path)
@@ -52,17 +51,8 @@ def test_a_build_from_the_first_look_to_the_use_of_a_plan(case: Path, question: 
 
         assert await ask("last") is None
         before = await ask("setup")
-        (criteria,) = before["criteria"]
-        assert (criteria["operator"], criteria["source"], criteria["is_used"]) == ("find", "template", False)
-        assert criteria["recall"]
         assert (before["reviewed"], before["least_reviewed"], before["calls"]) == (0, 5, len(RECORDS))
-        files = await ask("prepare", criteria=[criteria])
-        assert files["validator"] == ""
-        mine = {**criteria, "is_used": True, "recall": ["No act is missing.", " "]}
-        files = await ask("prepare", criteria=[mine])
-        (test,) = [t.text for t in read_criteria(Path(files["validator"]))["find"].tests if t.aim.value == "recall"]
-        assert test == "No act is missing."
-        assert (await ask("setup"))["criteria"][0]["source"] == "yours"
+        files = await ask("prepare")
 
         given = {"pipeline": str(question), "case": str(case), "sample": 3, "minutes": 2}
         window.send(command="build", id="b", **given, **files)
@@ -101,20 +91,6 @@ def test_a_build_from_the_first_look_to_the_use_of_a_plan(case: Path, question: 
     play(script, models)
 
 
-def test_the_judges_criteria_of_the_last_build_are_shown_for_the_next(case: Path, question: Path) -> None:
-    async def script(window: Window) -> None:
-        await read_documents(window, case)
-        given = {"case": str(case), "pipeline": str(question)}
-        files = await window.ask("build.prepare", **given)
-        window.send(command="build", id="b", sample=3, minutes=2, **given, **{k: v for k, v in files.items() if v})
-        await window.until(lambda e: e["event"] in ("CommandFinished", "CommandFailed") and e["id"] == "b")
-        (criteria,) = (await window.ask("build.setup", **given))["criteria"]
-        assert (criteria["source"], criteria["task"]) == ("judge", "does find")
-        assert criteria["recall"] == ["Is all there?"]
-
-    play(script, models)
-
-
 def test_what_cannot_be_improved_says_why(case: Path, question: Path) -> None:
     question.write_text(PIPELINE.replace("input.text", "input.txt"))
 
@@ -122,8 +98,6 @@ def test_what_cannot_be_improved_says_why(case: Path, question: Path) -> None:
         await read_documents(window, case)
         given = {"case": str(case), "pipeline": str(question)}
         assert "txt" in await window.ask("build.setup", **given)
-        broken = {"operator": "find", "task": " ", "recall": ["All?"]}
-        assert "need a task" in await window.ask("build.prepare", criteria=[broken], **given)
         assert "knows no plan 3" in await window.ask("build.plan", plan=3, **given)
         words = await window.ask("build.directives")
         assert words[0]["title"] == "Document chunking"

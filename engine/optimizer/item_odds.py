@@ -12,9 +12,8 @@ from engine.operators.accounting import attempt_all
 from engine.operators.lean import log_odds_of
 from engine.operators.question import answer_format
 from engine.optimizer.agent import Agent, AgentQuestion, agent_prompt, as_head, joined
-from engine.optimizer.judging import Progress
 from engine.optimizer.outputs import PlanOutput
-from engine.optimizer.validation.documents import judged
+from engine.optimizer.packing import input_parts, pack
 from engine.optimizer.weighing import items_of
 from engine.plan.frozen import digest_of
 from engine.rows import RowId
@@ -43,9 +42,7 @@ class _Item:
     text: str
 
 
-async def item_odds(
-    agent: Agent, outputs: Sequence[PlanOutput], progress: Progress
-) -> Mapping[RowId, Mapping[str, float]]:
+async def item_odds(agent: Agent, outputs: Sequence[PlanOutput]) -> Mapping[RowId, Mapping[str, float]]:
     """Return the log-odds of each item that outputs list, by sample row; rows that do not fit whole are left out.
 
     Raises models.errors.ModelError for what is wrong with the machine; an item without an answer is left out.
@@ -64,7 +61,7 @@ async def item_odds(
         )
         return log_odds_of(await agent.ask(question), BELONGS, YES_NO)
 
-    answers = await attempt_all(items, ask, progress)
+    answers = await attempt_all(items, ask, lambda done, total: None)
     found: dict[RowId, dict[str, float]] = {}
     for item, answer in zip(items, answers, strict=True):
         if not isinstance(answer, NoAnswer):
@@ -79,14 +76,25 @@ def _items(agent: Agent, outputs: Sequence[PlanOutput]) -> list[_Item]:
     for id in list(rows)[:MOST_WEIGHED]:
         there = [output for output in outputs if id in output.inputs]
         items = {key: item for output in there for key, item in items_of(output, id).items()}
-        row = judged(agent, there[0], id, REPLY_TOKENS, WEIGHED_TOKENS)
-        if row.is_cut:
+        head = _whole_record(agent, there[0], id)
+        if head is None:
             continue
         for key in sorted(items, key=digest_of)[:MOST_ITEMS]:
             field, text = items[key]
             task = agent_prompt("asked", task=there[0].listing[field])
-            found.append(_Item(id, key, _own_prompt(there[0], field, id) or row.head + as_head(task), text))
+            found.append(_Item(id, key, _own_prompt(there[0], field, id) or head + as_head(task), text))
     return found
+
+
+def _whole_record(agent: Agent, output: PlanOutput, source: RowId) -> str | None:
+    """Show a sample row, what prompts of the plan name first; None where it does not fit whole."""
+    referenced = frozenset().union(*(node.traits().reads for node in output.plan.operators))
+    frame = agent_prompt("record", record=())
+    room = min(WEIGHED_TOKENS, agent.room(REPLY_TOKENS, frame))
+    packed = pack(input_parts(output.inputs[source], referenced), max(0, room), agent.model.count_tokens)
+    if any(part.left_out for part in packed):
+        return None
+    return as_head(agent_prompt("record", record=packed))
 
 
 def _own_prompt(output: PlanOutput, field: str, source: RowId) -> str:
