@@ -13,10 +13,9 @@ from desktop.improve.told import folder_text, gold_text
 from desktop.workspace import Workspace
 
 _INTRO = (
-    "Other ways to ask the same are tried on some of your documents, rated and compared. Your question is not changed; "
+    "Other ways to ask the same are tried on some of your documents and rated. Your question is not changed; "
     "a plan that does better becomes a question of its own."
 )
-
 
 MOST_WIDTH: Final = 720
 """Pixels: a wider form is harder to read."""

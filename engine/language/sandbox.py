@@ -20,7 +20,7 @@ from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.visitor import NodeTransformer
 
-from engine.evidence.names import NameFinder, parse_name
+from engine.evidence.names import NameFinder, about, parse_name
 from engine.evidence.normalise import plain
 from engine.evidence.sentences import sentences
 from engine.language import likeness
@@ -82,6 +82,14 @@ def is_person(value: Any) -> bool:
     return isinstance(value, str) and parse_name(value) is not None
 
 
+def sentences_about(text: Any, person: Any) -> str:
+    """Return the sentences of a text that name a person, under any form, and the one after each; a line for each.
+
+    The filter of that name in templates: `text | sentences_about(officer)`. All sentences where none names the person.
+    """
+    return "\n".join(about(person, [s.text for s in sentences(str(text).split("\n"))]))
+
+
 def around(text: Any, passage: Any, sentences_each_side: int = 1) -> str:
     """Return the sentences of a text that a passage stands in, with their neighbours, a space between.
 
@@ -129,6 +137,7 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
         self.filters["names_person"] = names_person
         self.filters["is_person"] = is_person
         self.filters["around"] = around
+        self.filters["sentences_about"] = sentences_about
         self.filters |= likeness.FILTERS
 
     def getattr(self, obj: Any, attribute: str) -> Any:

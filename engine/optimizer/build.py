@@ -66,6 +66,7 @@ class BuildResult:
     """How a build ended. `status`: finished, out of time, stopped; `folder` is how many times the sample all rows are.
 
     `points` are the finalists by score and time, `own` that of the user's plan; `front` those that none dominates.
+    `sample` counts the rows that the choice rests on, of all `rows`.
     """
 
     status: str
@@ -279,7 +280,7 @@ class _Build:
             choice=choice,
             reuse=self._runner.reuse,
             seconds=self._budget.spent,
-            sample=count,
+            sample=_rated_rows(search, finals) or count,
             rows=round(outcome.times * sample.size),
             folder=folder(count),
             options=self._options,
@@ -327,6 +328,12 @@ def _tried(search: Search, finals: Contest, plan: int) -> tuple[Contest, Entry]:
         if entry.candidate.id == plan
     ]
     return next((found for found in there if found[1].outputs), there[0])
+
+
+def _rated_rows(search: Search, finals: Contest) -> int:
+    """Return the most rows on which another plan was rated beside the user's own, as a whole if it was; else 0."""
+    wholes = [finals] if finals.ranked(finals.level) else search.contests
+    return max((one.level for one in wholes if one.depth == 0 and one.ranked(one.level)), default=0)
 
 
 def _front(points: Sequence[Point], own: Point, choice: Choice) -> tuple[Point, ...]:

@@ -1,6 +1,6 @@
 """Score outputs against what people know: gold answers, or rows that a reviewer accepted, corrected or rejected.
 
-From LEAST_ROWS on such rows outrank every judge (docs/decisions/0020).
+From LEAST_ROWS on such rows plans are rated by them alone (docs/decisions/0020).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Make of a finished run on sample rows what judges and signals look at: cells, their sources, where they stand."""
+"""Make of a finished run on sample rows what is rated: cells, their sources, where they stand."""
 
 from __future__ import annotations
 

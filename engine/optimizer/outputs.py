@@ -1,4 +1,4 @@
-"""What a plan wrote on sample documents, as judges and signals look at it."""
+"""What a plan wrote on sample documents, as it is rated."""
 
 from __future__ import annotations
 

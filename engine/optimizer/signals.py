@@ -1,4 +1,4 @@
-"""What can be said of an output without a label and without a judge: shares from 0 (bad) to 1 (good).
+"""What can be said of an output without a label and without an opinion: shares from 0 (bad) to 1 (good).
 
 Why these, and why they weigh what they weigh: docs/decisions/0020.
 """

@@ -36,7 +36,7 @@ from engine.worker.trials import TrialJob, try_pipeline
 from storage.case import Case
 
 new_agents: NewAgents = agents_over
-"""Makes who proposes and judges in a build; tests put scripted ones here."""
+"""Makes who proposes and rates in a build; tests put scripted ones here."""
 
 TELL_SECONDS = 0.1
 """An export tells how far it is at most so often."""

@@ -113,6 +113,19 @@ def test_around_gives_the_sentences_of_a_passage_with_neighbours(template: str, 
     assert Template.parse(template).render(input=row) == expected
 
 
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("Sgt. Ana Diaz", "Officer Diaz fell.\nShe got up.\nDIAZ, ANA left."),
+        ("Roe", "It rained.\nOfficer Diaz fell.\nShe got up.\nDIAZ, ANA left."),
+        (None, "It rained.\nOfficer Diaz fell.\nShe got up.\nDIAZ, ANA left."),
+    ],
+)
+def test_sentences_about_a_person_are_those_that_name_it_and_the_next(name: str | None, expected: str) -> None:
+    row = {"text": "It rained. Officer Diaz fell.\nShe got up. DIAZ, ANA left.", "name": name}
+    assert Template.parse("{{ input.text | sentences_about(input.name) }}").render(input=row) == expected
+
+
 @pytest.mark.parametrize("value", [None, 7, ["Ana Diaz"]])
 def test_what_is_no_text_is_no_person_and_no_sentence(value: object) -> None:
     row = {"value": value, "text": "None came. 7 left."}

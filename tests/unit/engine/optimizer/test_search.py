@@ -341,6 +341,15 @@ def test_when_the_time_is_over_the_best_so_far_stands(site, records, monkeypatch
     assert site.clock.now <= 60 + 8
 
 
+def test_the_rows_that_are_told_are_those_that_plans_were_rated_on(site, records, monkeypatch):
+    """Seen: a choice that rested on a single row was told as one of 3 of 91 rows."""
+    site.call_seconds = 1.0
+    with toys(monkeypatch, *(better(f"t{n}", "good " + "x " * n) for n in range(20))):
+        result = site.build(pipeline(records, FIND), minutes=0.3)
+    rated = [event.rows for event in site.of(CandidateRated) if event.plan == result.choice.plan]
+    assert result.sample == max(rated) < 8
+
+
 def test_a_build_of_no_time_at_all_keeps_the_users_plan(site, records, monkeypatch):
     site.call_seconds = 10.0
     with toys(monkeypatch, better("one", "good")):
