@@ -9,6 +9,7 @@ The names below are imported when they are first used, so `import engine` itself
 from __future__ import annotations
 
 import importlib
+import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from engine.frame.running import RunReport
     from engine.language.checks import check
     from engine.language.loader import Loaded, load_pipeline, parse_pipeline
+
+# onnxruntime reports to its maker by default, from native code: it must be told before its library is loaded.
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 
 default_model: str = ""
 """The model of pipelines that are begun from now on; "" is the machine's default."""

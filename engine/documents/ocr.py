@@ -53,7 +53,10 @@ class Ocr:
     """The loaded models. Load once per process: it takes about a second and 200 MB."""
 
     def __init__(self, threads: int) -> None:
-        from rapidocr import RapidOCR  # noqa: PLC0415 - heavy, and only pages that need OCR pay for it
+        import onnxruntime  # noqa: PLC0415 - heavy, and only pages that need OCR pay for it
+        from rapidocr import RapidOCR  # noqa: PLC0415 - the same
+
+        onnxruntime.disable_telemetry_events()  # beside ORT_DISABLE_TELEMETRY (engine/__init__.py)
 
         engine = "EngineConfig.onnxruntime"
         parameters = {
