@@ -184,10 +184,6 @@ class Workspace(QObject):
             return [value]
         return [str(path) for path in value] if isinstance(value, list) else []
 
-    def forget_recent(self, path: str) -> None:
-        """Take a case off the list of recent ones."""
-        self.settings.setValue(RECENT, [other for other in self.recent() if other != path])
-
     def _remember(self, path: str) -> None:
         self.settings.setValue(RECENT, [path, *(other for other in self.recent() if other != path)][:MOST_RECENT])
 

@@ -13,7 +13,6 @@ from desktop.improve.plan_lines import PlanLines, lines_of_report
 from desktop.improve.plan_tree import PlanTree
 from desktop.workspace import Workspace
 
-STOPPED: Final = 130
 INTERRUPTED: Final = ("running", "cancelled", "failed")
 """States of the queue's entry from which a build goes on, when it does not go on already."""
 

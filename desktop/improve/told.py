@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Final
 
 from desktop.improve.plan_lines import PlanLines
@@ -83,8 +82,3 @@ def state_text(entry: Mapping[str, Any] | None, *, is_going: bool) -> str:
         case "failed":
             return str(entry["told"])
     return ""
-
-
-def name_of_question(path: str) -> str:
-    """Return what a question is called."""
-    return Path(path).stem

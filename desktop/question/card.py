@@ -133,10 +133,6 @@ class OperatorCard(QFrame):
         if self._body is not None:
             self._body.flush()
 
-    def focus_form(self) -> None:
-        """Take the keyboard into the form, or to the arrow where there is none."""
-        (self._body or self._arrow).setFocus()
-
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Unfold and fold by a click on the head."""
         if self._head.geometry().contains(event.position().toPoint()):

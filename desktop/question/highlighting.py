@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent
-from PySide6.QtGui import QColor, QFont, QGuiApplication, QPalette, QSyntaxHighlighter, QTextCharFormat, QTextDocument
+from PySide6.QtGui import QColor, QFont, QGuiApplication, QPalette, QSyntaxHighlighter, QTextCharFormat
 
 VARIABLE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}")
 _KEY = re.compile(r"^\s*(?:- +)?([\w.\"' -]+?)\s*:(?=\s|$)")
@@ -53,11 +53,6 @@ def follow_theme(event: QEvent, highlighters: Sequence[QSyntaxHighlighter]) -> N
     if event.type() == QEvent.Type.PaletteChange:
         for one in highlighters:
             one.rehighlight()
-
-
-def highlighted(document: QTextDocument, kind: type[QSyntaxHighlighter]) -> QSyntaxHighlighter:
-    """Attach a highlighter to a document, which owns it."""
-    return kind(document)
 
 
 def _format(role: QPalette.ColorRole) -> QTextCharFormat:

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any
 
 from engine.answers.contract import Shape
 from engine.answers.specs import closed_object
 from engine.answers.values import answer_type
 from engine.values.base import ValueType
 
-SHAPES: tuple[str, ...] = get_args(Shape)
 PARSED_SHAPES = ("single", "list", "table")
 """Shapes that a model may choose: the others need names that only the pipeline can give."""
 

@@ -42,10 +42,6 @@ class Passages:
         pieces = self.text.pieces
         return [self.text.text[pieces[one.start].start : pieces[one.stop - 1].stop].strip() for one in self.ranges]
 
-    def of_pieces(self, pieces: frozenset[int]) -> list[int]:
-        """Return the passages that hold any of these pieces, by their place."""
-        return [place for place, one in enumerate(self.ranges) if any(piece in pieces for piece in one)]
-
     def in_sections(self, named: Sequence[str]) -> list[int]:
         """Return the passages of the sections that a question names by title or number, in order."""
         sections = [section for section in self._sections() if any(_is_named(section[0], name) for name in named)]

@@ -42,10 +42,6 @@ class OpenList:
     closed_on: int | None = None
     """The line with which it was seen to be over; that line is not part of it."""
 
-    def item_of(self, line: int) -> Item | None:
-        """Return the last item that begins on or before a line."""
-        return next((item for item in reversed(self.items) if item.line <= line), None)
-
 
 @dataclass(frozen=True, slots=True)
 class Event:

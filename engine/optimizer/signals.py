@@ -11,7 +11,6 @@ from typing import Any
 from engine.evidence.items import leaves
 from engine.evidence.normalise import plain, words
 from engine.optimizer.outputs import OutputRow, PlanOutput
-from engine.optimizer.values import NOTHING, output_values, overlap_by_field
 from engine.plan.frozen import FrozenMap
 from engine.rows import RowId
 from models.protocol import canonical_json
@@ -93,19 +92,6 @@ def lost_inputs(output: PlanOutput) -> list[RowId]:
     return [id for id in output.inputs if id not in there and id not in output.rejected]
 
 
-def agreement(left: PlanOutput, right: PlanOutput) -> float | None:
-    """Return how far two readings of the same rows say the same: the F1 of their values, row by row, in the mean.
-
-    For one plan run twice with another seed or temperature: what a model says only sometimes, it does not know. None
-    where the two have no sample row in common.
-    """
-    common = [id for id in left.inputs if id in right.inputs]
-    if not common:
-        return None
-    shares = [_agreement(left.rows_of(id), right.rows_of(id)) for id in common]
-    return sum(shares) / len(shares)
-
-
 def unrepeated(rows: Sequence[OutputRow]) -> float | None:
     """Return the share of rows, and of the items of their lists, that do not repeat one before; None without any.
 
@@ -124,11 +110,6 @@ def unrepeated(rows: Sequence[OutputRow]) -> float | None:
 def distinct(items: Sequence[Any]) -> int:
     """Count the items that do not repeat one before, but for case, white space and punctuation."""
     return len({_key(item) for item in items})
-
-
-def _agreement(left: Sequence[OutputRow], right: Sequence[OutputRow]) -> float:
-    both = overlap_by_field(output_values(left), output_values(right))
-    return 1.0 if both == NOTHING else both.f1
 
 
 def _mean(shares: Sequence[float | None]) -> float | None:

@@ -71,11 +71,6 @@ def names() -> tuple[str, ...]:
     return (*_BUILT_IN, *_registered)
 
 
-def is_registered(name: str) -> bool:
-    """Say whether a program has added the type."""
-    return name in _registered
-
-
 def register(model: type[BaseModel], name: str = "") -> ValueType:
     """Add the type that a Pydantic class describes, under `name` or its own in lower case, for this process.
 

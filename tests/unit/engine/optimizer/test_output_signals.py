@@ -10,7 +10,6 @@ from plan_outputs import cell, output_of
 from engine.optimizer.signals import (
     COUNTED,
     WEIGHTS,
-    agreement,
     completed,
     joined_signals,
     lost_inputs,
@@ -98,18 +97,6 @@ def test_rows_that_fail_on_the_way_count_though_their_document_goes_on():
 def test_without_a_failure_nothing_is_lost():
     output = output_of(TEXTS, [])  # an unnest of empty lists
     assert lost_inputs(output) == [] and completed(output) == 1.0
-
-
-def test_agreement_is_the_f1_of_the_values_row_by_row():
-    left = output_of(TEXTS, [("a", [cell("officers", ["Roe", "Vega"])]), ("b", [cell("officers", ["Diaz"])])])
-    right = output_of(TEXTS, [("a", [cell("officers", ["Officer Roe"])]), ("b", [cell("officers", ["Diaz"])])])
-    assert agreement(left, right) == pytest.approx((2 / 3 + 1) / 2)
-    assert agreement(left, left) == 1.0
-
-
-def test_two_readings_that_find_nothing_agree():
-    assert agreement(output_of(TEXTS, []), output_of(TEXTS, [])) == 1.0
-    assert agreement(output_of({"a": "x"}, []), output_of({"b": "x"}, [])) is None
 
 
 def test_a_list_that_is_longer_than_the_user_allows_counts_as_lost():
