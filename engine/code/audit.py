@@ -1,7 +1,7 @@
 """The guard that works everywhere: an audit hook that refuses what is not computing. Standard library only.
 
 It stops honest and careless code and says why. On its own it does not stop code written to break out of Python, which
-is why Linux adds engine.code.seccomp and engine.code.landlock.
+is why Linux adds models.fence.
 """
 
 from __future__ import annotations

@@ -59,8 +59,8 @@ def confine(bounds: Bounds) -> list[str]:
 def _confine_linux(readable: list[str]) -> list[str]:
     import ctypes  # noqa: PLC0415 - no other system needs it
 
-    from engine.code.landlock import landlock_version, read_only_below  # noqa: PLC0415
-    from engine.code.seccomp import allow_only_computing, seccomp_is_known  # noqa: PLC0415
+    from models.fence.landlock import allow_only, landlock_version  # noqa: PLC0415
+    from models.fence.seccomp import allow_only_computing, seccomp_is_known  # noqa: PLC0415
 
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(_DIE_WITH_PARENT, _KILL, 0, 0, 0)
@@ -69,7 +69,7 @@ def _confine_linux(readable: list[str]) -> list[str]:
         raise OSError(ctypes.get_errno(), "the kernel does not let this process give up privileges")
     guards = []
     if landlock_version():
-        read_only_below(readable)
+        allow_only(readable)
         guards.append("landlock")
     if seccomp_is_known():
         _import(() if guards else _COMMON)

@@ -6,20 +6,20 @@ import os
 import sys
 from pathlib import Path
 
-_PACKAGE = Path(__file__).resolve().parents[1]
+_ROOT = Path(__file__).resolve().parents[2]
 _KEPT_VARIABLES = ("SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 
 _START = """
 import sys, types
-for name, folder in (("engine", sys.argv[1]), ("engine.code", sys.argv[2])):
+for name in ("engine", "engine.code", "models", "models.fence"):
     module = types.ModuleType(name)
-    module.__path__ = [folder]
+    module.__path__ = ["/".join((sys.argv[1], *name.split(".")))]
     sys.modules[name] = module
 del sys.argv[1:]
 from engine.code.child import main
 main()
 """
-"""Makes the two packages by hand: their own `__init__` may import what is not there without site-packages."""
+"""Makes the packages by hand: their own `__init__` may import what is not there without site-packages."""
 
 
 def code_command() -> list[str]:
@@ -28,7 +28,7 @@ def code_command() -> list[str]:
     In place of `-I`, its parts: that would also ignore PYTHONHASHSEED, and the order of sets would differ in each run.
     """
     flags = ["-P", "-s", "-S", "-B", "-X", "utf8"]
-    return [sys.executable, *flags, "-c", _START, str(_PACKAGE), str(_PACKAGE / "code")]
+    return [sys.executable, *flags, "-c", _START, str(_ROOT)]
 
 
 def code_environment() -> dict[str, str]:

@@ -1,18 +1,16 @@
 """The process in which files are parsed: `python -m engine.documents.child`.
 
-It reads one JSON command a line on stdin and answers with JSON lines on stdout: `{"pages": n}` when a file is open,
-`{"page": i}` after each page, then `{"done": true}` (the result is in `result.json` in the scratch folder) or
-`{"error": {...}}`. It ends when stdin closes or the parent dies. Nothing it runs may open a socket.
+The first line on stdin names the only folder it may write to and what it may read; on Linux the kernel holds it to that
+from then on (models.fence). Then it reads one JSON command a line and answers with JSON lines on stdout: `{"pages": n}`
+when a file is open, `{"page": i}` after each page, then `{"done": true}` (the result is in `result.json` in the scratch
+folder) or `{"error": {...}}`. It ends when stdin closes or the parent dies.
 """
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import json
 import os
 import queue
-import signal
 import sys
 import threading
 import traceback
@@ -28,16 +26,18 @@ from engine.documents.parse import parse_file, unreadable
 from engine.documents.parsers import call_parser
 from engine.documents.tables import table_rows
 from engine.errors import DocumentError
+from models.fence.process import cage, die_with_parent, harden
 
-_PR_SET_PDEATHSIG = 1
 _RESERVED_BYTES = 4 * 2**30  # what libraries reserve without using it: 1.5 GiB measured with OCR
 
 
 def main() -> None:
     """Serve commands until stdin closes."""
     answers = _take_stdout()
-    _die_with_parent()
+    die_with_parent()
+    harden()
     sys.addaudithook(_forbid_sockets)
+    _enter_cage(json.loads(sys.stdin.readline()), answers)
     commands: queue.SimpleQueue[str] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(commands,), daemon=True).start()
     while True:
@@ -94,7 +94,7 @@ def _parse(command: dict[str, Any], options: ParseOptions, progress: Any) -> Non
     result = {
         "kind": parsed.kind,
         "document": document_to_json(parsed.document) if parsed.document else None,
-        "children": [[child.name, str(child.path)] for child in parsed.children],
+        "children": [[child.name, child.path.relative_to(scratch).as_posix()] for child in parsed.children],
         "failures": [asdict(failure) for failure in parsed.failures],
         "skipped": parsed.skipped,
     }
@@ -143,12 +143,14 @@ def _take_stdout() -> TextIO:
     return answers
 
 
-def _die_with_parent() -> None:
-    """Ask Linux to kill this process with its parent; elsewhere the closed stdin does it."""
-    if sys.platform != "linux":
-        return
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+def _enter_cage(allowed: dict[str, Any], answers: TextIO) -> None:
+    try:
+        cage(allowed["reads"], [allowed["folder"]])
+    except OSError as error:
+        told = {"reason": "crashed", "message": f"the process that reads files could not be confined: {error}"}
+        answers.write(json.dumps({"error": told}) + "\n")
+        answers.flush()
+        os._exit(1)
 
 
 def _limit_memory(memory_bytes: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import tempfile
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -17,7 +18,9 @@ import psutil
 
 from engine.documents.codec import document_from_json
 from engine.documents.drafts import ChildFailure, ChildFile, ParsedFile
-from engine.documents.launch import RESULT, ROWS, child_command, child_environment
+from engine.documents.job import Job, clear_folder
+from engine.documents.launch import RESULT, ROWS, cage_line, child_command, child_environment
+from engine.documents.leftovers import scratch_folder
 from engine.documents.options import ParseOptions
 from engine.errors import DocumentError
 from engine.finishing import to_the_end
@@ -26,6 +29,7 @@ _WATCH_SECONDS = 0.2
 _GOODBYE_SECONDS = 2.0
 _JOBS_PER_CHILD = 200
 _PATIENCE = 4
+_LONGEST_PATH = 4096
 _RETRIED = frozenset(("crashed", "out_of_memory"))
 
 
@@ -43,6 +47,8 @@ class ParserPool:
         self._options = replace(options, threads=max(1, options.threads // workers))
         self._idle: asyncio.LifoQueue[_Child | None] = asyncio.LifoQueue()
         self._children: set[_Child] = set()
+        self._stack = contextlib.ExitStack()
+        self._root: Path | None = None
         for _ in range(workers):
             self._idle.put_nowait(None)
 
@@ -54,28 +60,24 @@ class ParserPool:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """End all children."""
-        await to_the_end(asyncio.gather(*(child.close() for child in list(self._children))))
+        try:
+            await to_the_end(asyncio.gather(*(child.close() for child in list(self._children))))
+        finally:
+            self._stack.close()
+            self._root = None
 
     async def parse(self, path: Path, *, name: str, scratch: Path) -> ParsedFile:
         """Parse one file; children found in it are written below `scratch`, an existing folder.
 
         Raise DocumentError with the reason; `timeout`, `out_of_memory` and `crashed` are this pool's own.
         """
-        command = {
-            "do": "parse",
-            "path": str(path.absolute()),
-            "name": name,
-            "scratch": str(scratch),
-            "options": self._options.to_json(),
-        }
-        seconds = await self._run_twice(command)
+        seconds = await self._run_twice(Job({"do": "parse", "name": name}, scratch, path))
         text = await asyncio.to_thread((scratch / RESULT).read_text, encoding="utf-8")
-        return _parsed_file(json.loads(text), seconds)
+        return _parsed_file(json.loads(text), scratch, seconds)
 
     async def rows(self, path: Path, *, sheet: str | None, scratch: Path) -> Path:
         """Read a data file (see engine.documents.tables); return the JSONL file of its rows, below `scratch`."""
-        command = {"do": "rows", "path": str(path.absolute()), "sheet": sheet}
-        await self._run_twice({**command, "scratch": str(scratch), "options": self._options.to_json()})
+        await self._run_twice(Job({"do": "rows", "sheet": sheet}, scratch, path))
         return scratch / ROWS
 
     async def call(  # noqa: PLR0913 - what a call needs
@@ -88,46 +90,53 @@ class ParserPool:
         folder: Path,
         scratch: Path,
     ) -> list[dict[str, Any]]:
-        """Call a parsing function (see engine.documents.parsers) in a child, with `folder` as the current one."""
+        """Call a parsing function (see engine.documents.parsers) in a child, with `folder` as the current one.
+
+        It can read what is below `folder`, and files that a value of the item names by their whole path.
+        """
         command = {"do": "call", "function": function, "item": item, "arguments": arguments, "code": code}
-        more = {"folder": str(folder), "scratch": str(scratch), "options": self._options.to_json()}
-        await self._run_twice({**command, **more})
+        reads = (folder.absolute(), *_named_files(item))
+        await self._run_twice(Job({**command, "folder": str(folder.absolute())}, scratch, reads=reads))
         found: list[dict[str, Any]] = json.loads((scratch / RESULT).read_text(encoding="utf-8"))
         return found
 
-    async def _run_twice(self, command: dict[str, Any]) -> float:
-        """Run a command, again in a fresh child if a used one was lost; return its seconds."""
-        seconds = await self._run(command, fresh=False)
+    async def _run_twice(self, job: Job) -> float:
+        """Do a job, again in a fresh child if a used one was lost; return its seconds."""
+        seconds = await self._run(job, fresh=False)
         if seconds is None:
-            seconds = await self._run(command, fresh=True)
+            seconds = await self._run(job, fresh=True)
         return seconds or 0.0
 
-    async def _run(self, command: dict[str, Any], *, fresh: bool) -> float | None:
-        """Run a command; return its seconds, or None when a used child was lost.
+    async def _run(self, job: Job, *, fresh: bool) -> float | None:
+        """Do a job; return its seconds, or None when a used child was lost.
 
         Then only a fresh child can tell whether this file is to blame or those before it.
         """
-        async with self._lend(fresh=fresh) as child:
+        async with self._lend(job, fresh=fresh) as child:
             was_used = child.jobs > 0
             started = time.monotonic()
             try:
-                await child.run(command, self._options)
+                command = await asyncio.to_thread(job.begin, child.folder)
+                await child.run({**command, "options": self._options.to_json()}, self._options)
+                await asyncio.to_thread(job.take_results, child.folder)
             except DocumentError as error:
                 if not (was_used and error.reason in _RETRIED):
                     raise
                 return None
+            finally:
+                await asyncio.to_thread(clear_folder, child.folder)
             return time.monotonic() - started
 
     @asynccontextmanager
-    async def _lend(self, *, fresh: bool) -> AsyncIterator[_Child]:
-        """Lend an idle child; afterwards it goes back, unless it broke or is worn out."""
+    async def _lend(self, job: Job, *, fresh: bool) -> AsyncIterator[_Child]:
+        """Lend an idle child that may read what the job needs; afterwards it goes back, unless it broke or is worn."""
         child = await self._idle.get()
         try:
-            if child is not None and fresh:
+            if child is not None and (fresh or child.reads != job.reads):
                 await self._retire(child)
                 child = None
             if child is None:
-                child = await _Child.start(self._options.threads)
+                child = await _Child.start(self._options.threads, self._new_folder(), job.reads)
                 self._children.add(child)
             yield child
         finally:
@@ -137,6 +146,11 @@ class ParserPool:
                     await self._retire(spent)
             finally:
                 self._idle.put_nowait(None if spent is not None else child)
+
+    def _new_folder(self) -> Path:
+        if self._root is None:
+            self._root = self._stack.enter_context(scratch_folder())
+        return Path(tempfile.mkdtemp(dir=self._root))
 
     async def _retire(self, child: _Child) -> None:
         self._children.discard(child)
@@ -148,18 +162,25 @@ class _Child:
     """One child process and what the parent knows of it."""
 
     process: asyncio.subprocess.Process
+    folder: Path
+    reads: tuple[Path, ...]
     jobs: int = 0
     is_busy: bool = False
 
     @classmethod
-    async def start(cls, threads: int) -> _Child:
-        """Start a process; what has begun to start when the caller is cancelled is started, then ended."""
-        starting = asyncio.ensure_future(_start_process(threads))
+    async def start(cls, threads: int, folder: Path, reads: tuple[Path, ...]) -> _Child:
+        """Start a process that may write below `folder` and read that and `reads`.
+
+        What has begun to start when the caller is cancelled is started, then ended.
+        """
+        starting = asyncio.ensure_future(_start_process(threads, folder))
         try:
-            return cls(await to_the_end(starting))
+            child = cls(await to_the_end(starting), folder, reads)
         except asyncio.CancelledError:
-            await to_the_end(cls(starting.result(), is_busy=True).close())
+            await to_the_end(cls(starting.result(), folder, reads, is_busy=True).close())
             raise
+        await child.send(cage_line(folder, reads))
+        return child
 
     def is_fit(self, options: ParseOptions) -> bool:
         """Say whether the child can take another file."""
@@ -170,7 +191,7 @@ class _Child:
         """Send a command and wait for its end within the limits; raise DocumentError."""
         self.is_busy = True
         self.jobs += 1
-        await self._send(command)
+        await self.send((json.dumps(command) + "\n").encode())
         try:
             await self._follow(options)
         except ReportedError as error:
@@ -205,11 +226,12 @@ class _Child:
         except psutil.Error:
             return _Usage(0, 0.0)
 
-    async def _send(self, command: dict[str, Any]) -> None:
+    async def send(self, line: bytes) -> None:
+        """Write a line to its input."""
         if self.process.stdin is None:
             raise RuntimeError("a child is started with a pipe as stdin")
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # _follow says how it ended
-            self.process.stdin.write((json.dumps(command) + "\n").encode())
+            self.process.stdin.write(line)
             await self.process.stdin.drain()
 
     async def _follow(self, options: ParseOptions) -> None:
@@ -246,13 +268,13 @@ class _Child:
             self.process.kill()
 
 
-async def _start_process(threads: int) -> asyncio.subprocess.Process:
+async def _start_process(threads: int, folder: Path) -> asyncio.subprocess.Process:
     return await asyncio.create_subprocess_exec(
         *child_command(),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
-        env=child_environment(threads),
+        env=child_environment(threads, folder),
     )
 
 
@@ -311,11 +333,17 @@ class ReportedError(DocumentError):
     """An error that a healthy child reports about its file."""
 
 
-def _parsed_file(value: dict[str, Any], seconds: float) -> ParsedFile:
+def _named_files(item: dict[str, Any]) -> tuple[Path, ...]:
+    """Return the files that values of a row name by their whole path, for a parsing function to open."""
+    texts = [Path(value) for value in item.values() if isinstance(value, str) and len(value) < _LONGEST_PATH]
+    return tuple(path for path in texts if path.is_absolute() and "\0" not in str(path) and path.is_file())
+
+
+def _parsed_file(value: dict[str, Any], scratch: Path, seconds: float) -> ParsedFile:
     return ParsedFile(
         document=document_from_json(value["document"]) if value["document"] else None,
         kind=value["kind"],
-        children=tuple(ChildFile(name, Path(path)) for name, path in value["children"]),
+        children=tuple(ChildFile(name, scratch / path) for name, path in value["children"]),
         failures=tuple(ChildFailure(**failure) for failure in value["failures"]),
         skipped=value["skipped"],
         seconds=seconds,

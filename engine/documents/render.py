@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from engine.documents.codec import box_to_json
 from engine.documents.document import Box
-from engine.documents.launch import child_command, child_environment
+from engine.documents.launch import cage_line, child_command, child_environment
 from engine.documents.options import ParseOptions
 from engine.errors import DocumentError
 
@@ -40,24 +41,26 @@ def render_page(
             "page": page,
             "boxes": [box_to_json(box) for box in boxes],
             "dpi": dpi,
-            "out": str(out.absolute()),
+            "out": str(Path(scratch) / "page.png"),
             "member": member,
             "scratch": scratch,
             "options": options.to_json(),
         }
-        check_answer(ask_child(command, options))
+        check_answer(ask_child(command, options, Path(scratch), [path.absolute()]))
+        shutil.move(Path(scratch) / "page.png", out)
 
 
-def ask_child(command: dict[str, object], options: ParseOptions) -> str:
-    """Run one command in a child of its own; return its answer, empty when it ended without one."""
+def ask_child(command: dict[str, object], options: ParseOptions, folder: Path, reads: Collection[Path]) -> str:
+    """Run one command in a child of its own, which may write below `folder` and read `reads`.
+
+    Return its answer, empty when it ended without one.
+    """
     with subprocess.Popen(
         child_command(),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        text=True,
-        encoding="utf-8",
-        env=child_environment(options.threads),
+        env=child_environment(options.threads, folder),
     ) as child:
         # The child ends when its stdin closes, so stdin stays open until the answer is there or the time is up.
         alarm = threading.Timer(4 * options.step_seconds, child.kill)
@@ -65,9 +68,9 @@ def ask_child(command: dict[str, object], options: ParseOptions) -> str:
         try:
             if child.stdin is None or child.stdout is None:
                 raise RuntimeError("the child is started with pipes")
-            child.stdin.write(json.dumps(command) + "\n")
+            child.stdin.write(cage_line(folder, reads) + (json.dumps(command) + "\n").encode())
             child.stdin.flush()
-            return child.stdout.readline()
+            return child.stdout.readline().decode()
         finally:
             alarm.cancel()
             child.kill()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -68,7 +69,9 @@ def make_report(spec: ReportSpec, out: Path, options: ParseOptions | None = None
         command: dict[str, object] = {
             "do": "report",
             "spec": str(file),
-            "out": str(out.absolute()),
+            "out": str(Path(scratch) / "report.pdf"),
             "options": options.to_json(),
         }
-        check_answer(ask_child(command, options))
+        pictures = [Path(place.picture).absolute() for s in spec.sections for place in s.places if place.picture]
+        check_answer(ask_child(command, options, Path(scratch), pictures))
+        shutil.move(Path(scratch) / "report.pdf", out)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ctypes
 import os
 import signal
 import sys
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
 from models.errors import ModelError, NotEnoughMemory, RuntimeMissing
+from models.fence.process import cage, die_with_parent, fence_network, harden, has_graphics_card
 from models.fitting import fit
 from models.isolation.wire import (
     Frame,
@@ -38,8 +38,6 @@ OpenModel = Callable[[ModelSpec], ModelBackend]
 
 _KILL_FIRST = "500"
 """When memory runs out the system had better take this process than the one with the user's window (0 to 1000)."""
-
-_PR_SET_PDEATHSIG = 1
 
 
 def main(open_model: OpenModel = open_here) -> NoReturn:
@@ -72,9 +70,10 @@ class _Child:
     def run(self, spec: ModelSpec) -> int:
         """Open the model and serve; returns the exit code when it cannot be opened."""
         self._opened = threading.Event()
-        threading.Thread(target=self._listen, name="parent", daemon=True).start()
         try:
             fitted = fit(spec)
+            _enter_cage(spec)
+            threading.Thread(target=self._listen, name="parent", daemon=True).start()
             self._send({"loading": fitted.settings, "own_context": fitted.own_context})
             self._backend = self._open_model(fitted.spec)
         except (ModelError, ImportError, OSError, MemoryError) as error:
@@ -177,11 +176,24 @@ def _stay_below(parent: int) -> None:
     if sys.platform != "linux":
         return
     # The end of our input tells the same, but not where a third process has inherited the other end of the pipe.
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    die_with_parent()
     if os.getppid() != parent:
         os._exit(0)
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text(_KILL_FIRST)
+
+
+def _enter_cage(spec: ModelSpec) -> None:
+    """Leave this process its weights to read and nothing to write; before a second thread is made.
+
+    What a graphics card's driver needs differs from card to card, so there only the network is refused. vLLM speaks to
+    its own parts by sockets, and a server is reached by one: for these nothing is refused. Raises OSError.
+    """
+    harden()
+    if spec.runtime == "llama" and not has_graphics_card():
+        cage([spec.location])
+    elif spec.runtime == "llama":
+        fence_network()
 
 
 def _die_of(told: threading.ExceptHookArgs) -> None:

@@ -39,8 +39,8 @@ FAULTY_CHILD = """
     honest = child.parse_file
     def parse_file(path, options, **more):
         text = path.read_text()
-        if "crash" in text: os.kill(os.getpid(), signal.SIGSEGV)
-        if "killed" in text: os.kill(os.getpid(), signal.SIGKILL)
+        if "crash" in text: signal.raise_signal(signal.SIGSEGV)
+        if "killed" in text: signal.raise_signal(signal.SIGKILL)
         if "exit" in text: os._exit(3)
         if "hang" in text: time.sleep(600)
         if "spin" in text:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.code.landlock import landlock_version
-from engine.code.seccomp import seccomp_is_known
+from models.fence.landlock import landlock_version
+from models.fence.seccomp import seccomp_is_known
 
 ROOT = Path(__file__).parents[4]
 
@@ -20,8 +20,8 @@ pytestmark = pytest.mark.skipif(not seccomp_is_known(), reason=f"no filter for {
 BEFORE = """
 import ctypes, os, socket, sys, threading
 sys.path.insert(0, {root!r})
-from engine.code.landlock import read_only_below
-from engine.code.seccomp import allow_only_computing
+from models.fence.landlock import allow_only
+from models.fence.seccomp import allow_only_computing
 import subprocess
 libc = ctypes.CDLL(None, use_errno=True)
 libc.prctl(38, 1, 0, 0, 0)
@@ -88,7 +88,7 @@ def test_landlock_alone_lets_nothing_be_read_but_the_folders(tmp_path):
     for folder in (allowed, other):
         folder.mkdir()
         (folder / "a.txt").write_text("a")
-    setup = f"read_only_below([{str(allowed)!r}])"
+    setup = f"allow_only([{str(allowed)!r}])"
     found = outcomes(
         setup,
         f"open({str(allowed / 'a.txt')!r}).read()",
@@ -120,8 +120,8 @@ def test_without_landlock_nothing_is_opened_and_common_modules_are_there(tmp_pat
     secret = tmp_path / "secret.txt"
     secret.write_text("s")
     setup = """
-import engine.code.landlock
-engine.code.landlock.landlock_version = lambda: 0
+import models.fence.landlock
+models.fence.landlock.landlock_version = lambda: 0
 from engine.code.confine import Bounds, confine
 print(*confine(Bounds(memory_bytes=2**30, cpu_seconds=60)))
 import csv, datetime, decimal, difflib, json, re, statistics
