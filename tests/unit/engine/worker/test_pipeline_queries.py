@@ -115,20 +115,21 @@ def test_a_trial_leaves_replies_and_no_run(case: Path, tmp_path: Path) -> None:
     assert [(line.operator, line.calls) for line in first.items] == [("cut", 0)] * 3 + [("list_officers", 1)] * 3
     item = read_item(Path(first.path), 3)
     [call] = item["calls"]
-    assert "List every police officer named in this record" in call["prompt"][-1][1]
-    assert json.loads(call["reply"]) == {"officers": ["Sgt. Varrick"]}
+    assert "List every police officer who, according to the file, committed misconduct" in call["prompt"][-1][1]
+    # the scripted model writes this name into every field
+    listed = [{"officer": "Sgt. Varrick", "act": "Sgt. Varrick", "date": "Sgt. Varrick"}]
+    assert json.loads(call["reply"]) == {"misconducts": listed}
     [row] = item["rows"]
-    assert row["values"] == {"officers": ["Sgt. Varrick"]}
-    [place] = row["places"]
+    assert row["values"]["misconducts"] == listed
     # alpha and gamma name him in their second line, beta in its third
-    assert place["line"] in (2, 3)
+    assert {place["line"] for place in row["places"]} <= {2, 3} and row["places"]
     with Case(case, read_only=True) as opened:
         assert opened.runs() == []
         assert opened.count_replies() == 3
     again = run_trial(case, tmp_path / "two", text=text)
     assert again.from_case >= 3
-    # a model without probabilities cannot be read for how sure it is, so that no row goes further
-    assert (again.items[-1].operator, again.items[-1].fate) == ("suspected", "failed")
+    # all three name the same officer, so that one row is left
+    assert [(line.operator, line.fate) for line in again.items if line.operator == "table"] == [("table", "output")]
 
 
 def test_a_trial_takes_the_chosen_documents(case: Path, tmp_path: Path) -> None:
