@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from engine.frame.readers import read_list as read_list
     from engine.frame.running import RunReport
     from engine.language.checks import check
-    from engine.language.loader import Loaded, load_pipeline, parse_pipeline
+    from engine.loader import Loaded, load_pipeline, parse_pipeline
 
 # onnxruntime reports to its maker by default, from native code: it must be told before its library is loaded.
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"
@@ -52,15 +52,15 @@ _READERS = (
 )
 
 _PLACES = {
-    "Loaded": "engine.language.loader",
+    "Loaded": "engine.loader",
     "Pipeline": "engine.frame.pipeline",
     "RowsFailed": "engine.frame.pipeline",
     "RunOptions": "engine.executor.run",
     "RunReport": "engine.frame.running",
     "RunResult": "engine.executor.run",
     "check": "engine.language.checks",
-    "load_pipeline": "engine.language.loader",
-    "parse_pipeline": "engine.language.loader",
+    "load_pipeline": "engine.loader",
+    "parse_pipeline": "engine.loader",
     "run_pipeline": "engine.executor.run",
     **dict.fromkeys(_READERS, "engine.frame.readers"),
 }

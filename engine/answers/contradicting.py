@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from engine.answers.specs import identity_of
-from engine.evidence.normalise import plain, words
+from engine.text.normalise import plain, words
 from engine.values.base import MARKS
 from engine.values.cells import is_typed
 

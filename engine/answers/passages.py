@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from engine.answers.parsing import Parsed
 from engine.answers.shown import Shown
 from engine.documents.headings import Heading
-from engine.evidence.normalise import plain, words
-from engine.operators.numbered_text import NumberedText
-from engine.operators.ranking_texts import PIECE_CHARACTERS, best, fused, rank_by_embedding, rank_by_text
+from engine.text.normalise import plain, words
+from engine.text.numbered_text import NumberedText
+from engine.text.ranking import PIECE_CHARACTERS, best, fused, rank_by_embedding, rank_by_text
 
 Retrieval = Literal["hybrid", "fts", "embedding", "whole"]
 

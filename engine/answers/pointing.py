@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from engine.answers.contract import Item, spans_of
 from engine.answers.shown import Shown
-from engine.evidence.normalise import plain, words
+from engine.text.normalise import plain, words
 
 REACH = 6
 """Lines behind the last one cited, in which a pointer still belongs to the answer."""

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from engine.answers.contract import Answer, Item
 from engine.answers.shown import Shown
 from engine.documents.document import Box, Document, Line
-from engine.evidence.normalise import plain, words
-from engine.operators.numbered_text import NumberedText
 from engine.rows import Span
+from engine.text.normalise import plain, words
+from engine.text.numbered_text import NumberedText
 
 CELL_MARK = " | "
 MOST_PAGES = 3

@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any
 
 from engine.evidence.text_index import SourceLine, SourceText, TextIndex
-from engine.operators.numbered_text import NumberedText
 from engine.rows import DocumentId, Span
+from engine.text.numbered_text import NumberedText
 
 GAP = "[...]"
 """Stands between passages that do not follow each other."""

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from engine.answers.contract import Method
 from engine.answers.shown import Shown
-from engine.evidence.dates import date_mentions, parse_date
 from engine.evidence.locate import Located, locate
-from engine.evidence.normalise import plain, words
-from engine.evidence.numbers import number_mentions, parse_number
 from engine.rows import Span
+from engine.text.dates import date_mentions, parse_date
+from engine.text.normalise import plain, words
+from engine.text.numbers import number_mentions, parse_number
 from engine.values.base import Normalised, ValueType
 
 LEAST_SHARED = 0.6

@@ -15,7 +15,7 @@ from engine.errors import UsageError
 from engine.evaluation.officers import Gold, Located, Score, located, predicted_pairs, score
 from engine.executor.run import RunOptions, run_pipeline
 from engine.executor.translation import open_case
-from engine.language.loader import load_pipeline
+from engine.loader import load_pipeline
 
 
 def evaluate_case(folder: Path, *, case: Path | None, options: RunOptions) -> None:

@@ -18,8 +18,8 @@ from engine.evaluation.running import Measured, Runner, Seeds
 from engine.evaluation.task import Split, Task
 from engine.evaluation.tried import Tried
 from engine.executor.run import RunOptions, refuse_problems
-from engine.language.loader import Loaded
 from engine.language.trust import refuse_untrusted
+from engine.loader import Loaded
 from engine.worker.jobs import NewModels, load_with_inputs
 from engine.worker.model_choice import settled
 from models.hardware import inspect_hardware

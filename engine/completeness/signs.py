@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from engine.completeness.markers import markers_of, without_marker
 from engine.documents.document import Line
-from engine.evidence.blocks import blocks
+from engine.text.blocks import blocks
 
 _TERMINAL = re.compile(r"[.!?][\"'”’)\]]*$")
 _OPEN_END = re.compile(r"(?:[;,]|\b(?:and|or|and/or)|[–—])$", re.IGNORECASE)

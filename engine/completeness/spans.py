@@ -9,9 +9,9 @@ from itertools import pairwise
 from engine.completeness.report import Gap, SpanCheck
 from engine.completeness.text import RunningText
 from engine.documents.document import Line
-from engine.evidence.blocks import blocks
-from engine.evidence.sentences import Sentence, sentences
 from engine.rows import Span
+from engine.text.blocks import blocks
+from engine.text.sentences import Sentence, sentences
 
 _WINDOW = 30
 _PUNCTUATED = re.compile(r"[.!?;:][\"'”’)\]]*$")

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, cast
 
 from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
+from engine.directives.heuristics import batch_sizes, most_rows
 from engine.directives.proposals import a_number, an_object
 from engine.directives.splicing import spliced
 from engine.operators.reduce import Reduce
-from engine.optimizer.heuristics import batch_sizes, most_rows
 from engine.plan.plan import Plan
 
 MOST_AT_ONCE = 25

@@ -20,6 +20,7 @@ from engine.directives.chunking import (
 )
 from engine.directives.fields import fields_before
 from engine.directives.fitting import long_texts, row_node, undividable
+from engine.directives.heuristics import MOST_NEXT, MOST_PREVIOUS, Window, chunk_sizes, windows
 from engine.directives.prompt_checks import ProposedPrompt
 from engine.directives.proposals import a_number, a_prompt, an_object, one_of
 from engine.directives.rereading import reading
@@ -32,7 +33,6 @@ from engine.operators.gather import Gather
 from engine.operators.map import Map
 from engine.operators.reduce import Reduce
 from engine.operators.split import Split
-from engine.optimizer.heuristics import MOST_NEXT, MOST_PREVIOUS, Window, chunk_sizes, windows
 from engine.plan.frozen import FrozenMap
 from engine.plan.node import Node
 from engine.plan.plan import Plan

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, cast
 
 from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
+from engine.directives.blocking_rules import RULES, BlockingRule, JudgedPair, chosen_rules, conditions, score
 from engine.directives.proposals import a_list, an_object, one_of
 from engine.directives.splicing import spliced
 from engine.operators.equijoin import Equijoin
-from engine.optimizer.blocking_rules import RULES, BlockingRule, JudgedPair, chosen_rules, conditions, score
 from engine.plan.plan import Plan
 
 MOST_RULES = 3
@@ -37,7 +37,7 @@ BY_NAME = {rule.name: rule for rule in RULES}
 
 @dataclass(frozen=True, kw_only=True)
 class BlockingParams(Params):
-    """The field of either side that is looked at, and the rules (engine.optimizer.blocking_rules) by their names."""
+    """The field of either side that is looked at, and the rules (engine.directives.blocking_rules) by their names."""
 
     left_field: str
     right_field: str

@@ -13,7 +13,7 @@ from engine.estimate.sizes import CHARACTERS_PER_TOKEN
 from engine.estimate.sources import look_at
 from engine.estimate.total import Total, rates_of, total_of
 from engine.executor.translation import open_case
-from engine.language.loader import Loaded
+from engine.loader import Loaded
 from engine.plan.node import Node
 from engine.plan.rewrites import rewritten
 from engine.plan.work import Workflow, as_written

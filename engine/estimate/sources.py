@@ -14,7 +14,7 @@ from engine.documents.walk import walk
 from engine.errors import DocumentError
 from engine.executor.datasets import wanted_documents
 from engine.executor.translation import open_case
-from engine.language.loader import Loaded
+from engine.loader import Loaded
 from engine.plan.dataset import Dataset, DatasetType
 from engine.plan.sources import fits, kind_of_source
 from storage.case import Case

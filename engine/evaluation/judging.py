@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from engine.evaluation.task import Result, Task
 from engine.executor.run import RunOptions, run_pipeline
-from engine.language.loader import Loaded, load_pipeline
+from engine.loader import Loaded, load_pipeline
 from engine.worker.jobs import NewModels
 from engine.worker.model_choice import settled
 from storage.case import Case

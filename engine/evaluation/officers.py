@@ -16,8 +16,8 @@ from typing import Any
 from rapidfuzz import fuzz
 
 from engine.errors import UsageError
-from engine.evidence.names import NameFinder, PersonName, parse_name
-from engine.evidence.normalise import plain
+from engine.text.name_finder import NameFinder, PersonName, parse_name
+from engine.text.normalise import plain
 from storage.case import Case
 from storage.evidence import EvidenceRecord
 from storage.rows import RowRecord

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.evaluation.agreement import Agreement, average, harmonic
-from engine.evidence.normalise import plain, words
+from engine.text.normalise import plain, words
 
 Words = tuple[str, ...]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from engine.evaluation.agreement import average
 from engine.evaluation.orders import rank_precision
-from engine.evidence.normalise import plain, words
+from engine.text.normalise import plain, words
 
 DEPTHS = (5, 10, 25)
 

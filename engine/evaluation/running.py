@@ -18,7 +18,7 @@ from engine.executor.model_pool import OpenModel
 from engine.executor.run import RunOptions, run_pipeline
 from engine.executor.run_state import RunState
 from engine.executor.translation import open_case
-from engine.language.loader import Loaded
+from engine.loader import Loaded
 from engine.rows import Row
 from engine.worker.jobs import NewModels
 from engine.worker.lending import Lender

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from engine.evaluation.agreement import Agreement
-from engine.evidence.normalise import plain, words
+from engine.text.normalise import plain, words
 
 JACCARD = 0.15
 """A span is found where the Jaccard similarity with it is greater than this (paper, section 5.1)."""

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from engine.evidence.blocks import collapse
 from engine.evidence.items import Item, Leaf, identity, items, leaves
 from engine.evidence.locate import Located, TextIndex, locate
 from engine.rows import DocumentId, Row, Span
+from engine.text.blocks import collapse
 
 QUOTE_WORDS = 4
 """A string of at least so many words that stands verbatim in the document counts as a quote."""

@@ -9,14 +9,14 @@ from functools import partial
 from itertools import islice
 from typing import Literal, NamedTuple
 
-from engine.evidence.blocks import collapse
-from engine.evidence.dates import parse_date
 from engine.evidence.fuzzy import find_fuzzy
-from engine.evidence.names import PersonName, parse_name
-from engine.evidence.normalise import plain, words
-from engine.evidence.numbers import WORD_NUMBERS, parse_number
 from engine.evidence.text_index import MOST_HITS, SourceLine, SourceText, Stretch, TextIndex
 from engine.rows import DocumentId, Span
+from engine.text.blocks import collapse
+from engine.text.dates import parse_date
+from engine.text.name_finder import PersonName, parse_name
+from engine.text.normalise import plain, words
+from engine.text.numbers import WORD_NUMBERS, parse_number
 
 __all__ = ["Located", "Method", "SourceLine", "SourceText", "TextIndex", "locate"]
 

@@ -9,12 +9,12 @@ from decimal import Decimal
 from functools import cached_property
 from itertools import accumulate
 
-from engine.evidence.blocks import collapse
-from engine.evidence.dates import PartialDate, date_mentions
-from engine.evidence.names import NameFinder
-from engine.evidence.normalise import plain, words
-from engine.evidence.numbers import WORD_NUMBERS, number_mentions
 from engine.rows import DocumentId, Span
+from engine.text.blocks import collapse
+from engine.text.dates import PartialDate, date_mentions
+from engine.text.name_finder import NameFinder
+from engine.text.normalise import plain, words
+from engine.text.numbers import WORD_NUMBERS, number_mentions
 
 MOST_HITS = 2000
 """Occurrences of one value that are looked at; later ones are not candidates."""

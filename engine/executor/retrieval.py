@@ -20,10 +20,10 @@ from engine.errors import ItemError
 from engine.executor.events import Emit, Warned
 from engine.language.templates import Template
 from engine.operators.base import Retrieved
-from engine.operators.ranking_texts import PIECE_CHARACTERS, reciprocal
 from engine.plan.plan import Plan
 from engine.plan.retriever import IndexType, Retriever
 from engine.rows import Row, Span
+from engine.text.ranking import PIECE_CHARACTERS, reciprocal
 from models.nearest import Neighbours, VectorSearch, prepare_search
 from models.protocol import canonical_json
 from models.vector_index import SAMPLE_QUERIES

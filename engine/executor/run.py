@@ -28,10 +28,10 @@ from engine.executor.steps import KeepInOrder, run_steps
 from engine.executor.tools import Lent, WatchOutcome, watch_nothing
 from engine.executor.translation import as_redwell_error
 from engine.language.checks import SourceFields, check
-from engine.language.loader import Loaded
 from engine.language.problems import Problem
 from engine.language.trust import refuse_untrusted
 from engine.language.writer import to_yaml
+from engine.loader import Loaded
 from engine.operators.base import Retrieved
 from engine.plan.node import Node
 from engine.plan.plan import Dataset

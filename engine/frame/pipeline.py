@@ -15,9 +15,9 @@ from engine.frame.building import build_node
 from engine.frame.memory import checked_rows
 from engine.frame.merging import Part, Rows, merged
 from engine.frame.operators import OperatorMethods
-from engine.language.loader import Loaded, load_pipeline, parse_pipeline
 from engine.language.problems import Problem
 from engine.language.writer import to_yaml
+from engine.loader import Loaded, load_pipeline, parse_pipeline
 from engine.plan.plan import Plan, Settings, SystemPrompt
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from engine.cli.watching import choose_watch
 from engine.executor.run import RunOptions, run_pipeline
 from engine.executor.translation import open_case
 from engine.language.checks import check
-from engine.language.loader import Loaded
+from engine.loader import Loaded
 from engine.plan.frozen import thaw
 from engine.worker.exports import OutputOptions, Written, write_outs
 from engine.worker.jobs import NewModels, check_outs

@@ -20,10 +20,10 @@ from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.visitor import NodeTransformer
 
-from engine.evidence.names import NameFinder, about, parse_name
-from engine.evidence.normalise import plain
-from engine.evidence.sentences import sentences
-from engine.language import likeness
+from engine.text import likeness
+from engine.text.name_finder import NameFinder, about, parse_name
+from engine.text.normalise import plain
+from engine.text.sentences import sentences
 
 MAX_OUTPUT = 20_000_000
 """Characters a prompt, or any text made on the way to it, may have."""
@@ -71,7 +71,7 @@ class FieldUndefined(StrictUndefined):
 def names_person(text: Any, person: Any) -> bool:
     """Say whether a text names a person under any form; the filter of that name in templates and conditions.
 
-    False when `person` is no person's name. See engine.evidence.names for the forms.
+    False when `person` is no person's name. See engine.text.name_finder for the forms.
     """
     name = parse_name(person) if isinstance(person, str) else None
     return name is not None and bool(NameFinder(plain(str(text)), misread=True).find(name))

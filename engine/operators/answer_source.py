@@ -11,13 +11,13 @@ from engine.answers.parsing import Parsed
 from engine.answers.passages import Passages, choose, query_of, with_following
 from engine.answers.rereading import MOST_PAGES, Reread, by_other_reading, by_tables
 from engine.answers.shown import Shown
-from engine.answers.stems import stems
 from engine.completeness.judge import judge_completeness
 from engine.completeness.retrieval import Retrieval
 from engine.documents.document import Document
 from engine.operators.base import Tools
-from engine.operators.numbered_text import NumberedText, first_line_of
 from engine.rows import Row, Span
+from engine.text.numbered_text import NumberedText, first_line_of
+from engine.text.stems import stems
 
 if TYPE_CHECKING:
     from engine.operators.answer import Answer

@@ -30,7 +30,7 @@ from engine.operators.pairs import (
     too_many,
     top_pairs,
 )
-from engine.operators.ranking_texts import STEP, embed_whole
+from engine.text.ranking import STEP, embed_whole
 from models.matrices import new_matrix
 from models.protocol import Reply, Request, Sampling
 

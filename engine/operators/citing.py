@@ -23,10 +23,10 @@ from engine.language.schema_types import DictOf, Either, Enum, ListOf, Nullable,
 from engine.language.templates import Template, prompt_template
 from engine.operators.asking import Question, ask_reply, fits, main_text_field, visible
 from engine.operators.base import Tools
-from engine.operators.numbered_text import NumberedText, first_line_of
 from engine.operators.replies import ask_once
 from engine.operators.row_prompts import row_question
 from engine.rows import Row, Span
+from engine.text.numbered_text import NumberedText, first_line_of
 from engine.values.base import ORIGINAL, Normalised
 from engine.values.cells import is_typed
 

@@ -17,10 +17,10 @@ from engine.operators.asking import ModelNode, Question, ask, fits, quote_source
 from engine.operators.base import Failed, Operator, Outcome, Tools
 from engine.operators.cluster_tree import MAX_ROWS, Tree, collapse, cut, ward_tree
 from engine.operators.packing import pack
-from engine.operators.ranking_texts import embed_whole
 from engine.operators.vectors import text_to_embed
 from engine.plan.node import Traits
 from engine.rows import Row
+from engine.text.ranking import embed_whole
 
 DISTANCE = "distance"
 

@@ -12,12 +12,12 @@ from engine.language.templates import Template, prompt_template
 from engine.operators.accounting import process_rows, require, succeed_all, text_of
 from engine.operators.asking import ModelNode, Question, ask_reply, fits, reads_of
 from engine.operators.base import Operator, Outcome, Tools
-from engine.operators.numbered_text import NumberedText, first_line_of, merge
 from engine.operators.patterns import compile_problem, find_matches, usable
 from engine.operators.question import prompt_tokens, reply_room
 from engine.operators.validating import refuse_invalid
 from engine.plan.node import Traits
 from engine.rows import Row, Span
+from engine.text.numbered_text import NumberedText, first_line_of, merge
 from models.protocol import Reply, canonical_json
 
 MOST_PATTERNS = 10

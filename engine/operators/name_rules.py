@@ -17,7 +17,7 @@ from rapidfuzz.distance import OSA
 from rapidfuzz.process import cdist
 
 from engine.operators.pairs import MOST_PAIRS, Proposal, too_many
-from engine.operators.person_names import (
+from engine.text.person_names import (
     MOST_SLIPS,
     Likeness,
     PersonName,

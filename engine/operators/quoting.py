@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from engine.evidence.names import about
-from engine.evidence.sentences import sentences
 from engine.language.schema import Quote, QuoteSource, Schema
 from engine.language.templates import Template
 from engine.operators.emptiness import EMPTINESS
+from engine.text.name_finder import about
+from engine.text.sentences import sentences
 
 
 def texts_of(values: Mapping[str, Any], *prompts: Template | None, variable: str = "input") -> list[str]:

@@ -15,8 +15,8 @@ from engine.language.templates import prompt_template
 from engine.operators.accounting import Failure, attempt_all, fail
 from engine.operators.asking import Question, ask_reply
 from engine.operators.base import Decision, Failed, Tools
-from engine.operators.ranking_texts import embed_whole, rank_by_embedding
 from engine.rows import Row, RowId
+from engine.text.ranking import embed_whole, rank_by_embedding
 
 if TYPE_CHECKING:
     from engine.operators.rank import Rank

@@ -20,12 +20,12 @@ from engine.operators.comparing import Comparison, ModelRounds
 from engine.operators.mentions import Mention, find_mentions, shown
 from engine.operators.name_rules import judge_names
 from engine.operators.pairs import Proposal, in_order
-from engine.operators.person_names import completeness
 from engine.operators.same import VERDICT, Comparer, Pair
 from engine.operators.similar_values import join_similar
 from engine.plan.frozen import freeze
 from engine.plan.node import Traits
 from engine.rows import Row
+from engine.text.person_names import completeness
 
 CANONICAL = ("model", "most_common", "longest")
 RULES = ("person_name",)

@@ -11,12 +11,12 @@ from engine.errors import PipelineError
 from engine.language.templates import Template
 from engine.operators.accounting import Failure, attempt, fail, require, value_of
 from engine.operators.base import Failed, Operator, Outcome, Rejected, Tools
-from engine.operators.ranking_texts import best, embed_whole, rank_by_embedding, rank_by_text
 from engine.operators.reduce import group_rows
 from engine.operators.sampling import Cut, count_of, draw, draw_by_size, farthest, shares, text_of_keys
 from engine.plan.frozen import FrozenMap, freeze
 from engine.plan.node import Node, Traits
 from engine.rows import Row
+from engine.text.ranking import best, embed_whole, rank_by_embedding, rank_by_text
 from models.protocol import canonical_json
 
 Method = Literal["uniform", "first", "outliers", "custom", "top_embedding", "top_fts"]

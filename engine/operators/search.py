@@ -9,9 +9,9 @@ from typing import ClassVar
 from engine.operators.accounting import require
 from engine.operators.base import Operator, Outcome, Rejected, Tools
 from engine.operators.blocking import blocking_text
-from engine.operators.ranking_texts import Method, best, rank
 from engine.plan.node import Node, Traits
 from engine.rows import Row
+from engine.text.ranking import Method, best, rank
 
 LONGEST_SHOWN = 80
 """Characters of the query that a reason repeats."""

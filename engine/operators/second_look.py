@@ -15,12 +15,12 @@ from engine.answers.parsing import Parsed
 from engine.answers.reply import Form
 from engine.answers.rivals import Rival, likely_values, rival_values
 from engine.answers.shown import Shown
-from engine.answers.stems import stems
 from engine.language.templates import prompt_template
 from engine.operators.answer_source import around
 from engine.operators.asking import Question, ask_reply
 from engine.operators.base import Tools
 from engine.rows import Row
+from engine.text.stems import stems
 
 if TYPE_CHECKING:
     from engine.operators.answer import Answer as AnswerNode

@@ -10,9 +10,9 @@ from engine.documents.headings import Heading, headings
 from engine.operators.accounting import process_rows, require, text_of
 from engine.operators.base import Operator, Outcome, Tools
 from engine.operators.cutting import after_form_feeds, before_lines, by_delimiter, by_tokens, lines_of
-from engine.operators.numbered_text import first_line_of, lines_at
 from engine.plan.node import Node, Traits
 from engine.rows import Row
+from engine.text.numbered_text import first_line_of, lines_at
 
 METHODS = ("token_count", "delimiter", "page", "section")
 

@@ -13,9 +13,9 @@ from engine.operators.asking import ModelNode
 from engine.operators.base import Operator, Outcome, Rejected, Tools
 from engine.operators.rank import Rank, document_text, ranked_rows
 from engine.operators.rank_order import Ranked
-from engine.operators.ranking_texts import best, rank
 from engine.plan.node import Traits
 from engine.rows import Row
+from engine.text.ranking import best, rank
 from models.protocol import canonical_json
 
 COMPARE = "llm_compare"

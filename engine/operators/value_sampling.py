@@ -13,9 +13,9 @@ import numpy as np
 from engine.errors import PipelineError
 from engine.language.templates import Template
 from engine.operators.base import Tools
-from engine.operators.ranking_texts import embed_whole
 from engine.operators.vectors import representatives, text_to_embed
 from engine.rows import Row
+from engine.text.ranking import embed_whole
 
 Method = Literal["random", "first_n", "cluster", "sem_sim", "semantic_similarity"]
 

@@ -13,7 +13,7 @@ from engine.errors import UsageError
 from engine.executor.asking import CachedAsk, RepliesOnly
 from engine.executor.events import Emit
 from engine.executor.model_pool import ModelPool, OpenEmbedder, OpenModel
-from engine.language.loader import Loaded
+from engine.loader import Loaded
 from engine.optimizer.agent_door import CountingModel
 from engine.optimizer.budget import Budget, OutOfTime
 from engine.optimizer.build_options import BuildOptions

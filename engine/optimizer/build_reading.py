@@ -9,7 +9,7 @@ from engine.errors import UsageError
 from engine.executor.datasets import DatasetReader
 from engine.executor.events import Emit
 from engine.executor.parsing import ParsingFunctions
-from engine.language.loader import Loaded
+from engine.loader import Loaded
 from engine.optimizer.build_options import BuildOptions
 from engine.optimizer.file_draw import FileDraw
 from engine.optimizer.gold import Gold, reviewed_gold

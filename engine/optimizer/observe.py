@@ -12,7 +12,6 @@ from engine.directives.division import named_kinds
 from engine.directives.wording import task_of
 from engine.evidence.items import leaves
 from engine.evidence.locate import Located, SourceLine, SourceText, TextIndex, locate
-from engine.evidence.normalise import plain, words
 from engine.executor.results import result_columns
 from engine.language.binding import parts_of
 from engine.language.schema import Enum, ListOf, Schema
@@ -26,6 +25,7 @@ from engine.plan.frozen import thaw
 from engine.plan.node import Node
 from engine.plan.plan import Plan
 from engine.rows import DocumentId, Row, RowId
+from engine.text.normalise import plain, words
 
 LONG_WORDS = 8
 """A text of more words may be told in other words: it is located where enough of its words stand in the source."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from engine.evidence.normalise import plain, words
 from engine.language.templates import Template
 from engine.plan.plan import Plan
 from engine.rows import RowId
+from engine.text.normalise import plain, words
 
 ECHO_WORDS = 4
 """Words in a row from which on an answer that stands in the prompt and not in the text repeats the prompt."""

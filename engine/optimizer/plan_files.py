@@ -7,8 +7,8 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from engine.language.loader import Loaded
 from engine.language.writer import to_yaml
+from engine.loader import Loaded
 from engine.plan.dataset import Dataset
 from engine.plan.plan import Plan
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
-from engine.language.loader import Loaded
+from engine.loader import Loaded
 from engine.optimizer.build import BuildResult
 from engine.optimizer.candidates import Candidate, Contest, Entry
 from engine.optimizer.frontier import Point

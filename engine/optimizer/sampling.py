@@ -15,11 +15,11 @@ from functools import cached_property
 from itertools import zip_longest
 from typing import Any
 
-from engine.language.likeness import words
 from engine.operators.equijoin import Equijoin
 from engine.plan.frozen import FrozenMap
 from engine.plan.plan import Plan
 from engine.rows import Row, RowId
+from engine.text.likeness import words
 
 USUAL_ROWS = 8
 """Documents of a sample where none were asked for."""

@@ -9,10 +9,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from engine.evidence.items import leaves
-from engine.evidence.normalise import plain, words
 from engine.optimizer.outputs import OutputRow, PlanOutput
 from engine.plan.frozen import FrozenMap
 from engine.rows import RowId
+from engine.text.normalise import plain, words
 from models.protocol import canonical_json
 
 COUNTED = "counted"

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from rapidfuzz import fuzz
 
-from engine.evidence.dates import parse_date
 from engine.evidence.fuzzy import SHORT_THRESHOLD, THRESHOLD
 from engine.evidence.items import leaves
-from engine.evidence.names import NameFinder, parse_name
-from engine.evidence.normalise import plain, words
-from engine.evidence.numbers import parse_number
 from engine.optimizer.outputs import OutputRow
+from engine.text.dates import parse_date
+from engine.text.name_finder import NameFinder, parse_name
+from engine.text.normalise import plain, words
+from engine.text.numbers import parse_number
 
 LONG_WORDS = 5
 """Texts of at least so many words are alike by degrees: by the words that they share."""

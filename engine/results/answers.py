@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from engine.answers.telling import question_back
-from engine.language.loader import parse_pipeline
+from engine.loader import parse_pipeline
 from engine.operators.answer import FILENAME, Answer, AskedQuestion
 from engine.results.table import result_view
 from engine.results.values import shown

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import UsageError
-from engine.language.loader import parse_pipeline
 from engine.language.pipeline_edit import OPERATIONS
 from engine.language.position import did_you_mean
 from engine.language.yaml_edit import remove, set_value
 from engine.language.yaml_reader import read_yaml
+from engine.loader import parse_pipeline
 from storage.export.atomic import replacing
 
 LONGEST = 500

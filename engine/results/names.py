@@ -11,7 +11,7 @@ from typing import Any
 from engine.errors import UsageError
 from engine.evidence.locate import SourceLine, SourceText, TextIndex, locate
 from engine.executor.case_documents import load_document
-from engine.language.loader import parse_pipeline
+from engine.loader import parse_pipeline
 from engine.operators.mentions import shown
 from engine.operators.resolve import Resolve
 from engine.results.values import items

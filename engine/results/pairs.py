@@ -15,8 +15,8 @@ from ruamel.yaml import YAML
 from ruamel.yaml.nodes import MappingNode, Node, SequenceNode
 
 from engine.errors import PipelineError, UsageError
-from engine.language.loader import load_pipeline, parse_pipeline
 from engine.language.writer import to_yaml
+from engine.loader import load_pipeline, parse_pipeline
 from storage.case import Case
 from storage.export.atomic import replacing
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from engine.errors import UsageError
-from engine.evidence.dates import PartialDate, parse_date
+from engine.text.dates import PartialDate, parse_date
 from engine.values.base import ORIGINAL
 from engine.values.cells import cell_text as typed_text
 from engine.values.cells import is_typed, main_part, normalised_text, parts, retyped

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from engine.evidence.normalise import plain, words
+from engine.text.normalise import plain, words
 from engine.values.base import NO_CONTEXT, ORIGINAL, DocumentContext, Normalised, ValueType
 
 

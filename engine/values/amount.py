@@ -10,11 +10,11 @@ from decimal import Decimal
 from typing import Any
 
 from engine.errors import UsageError
-from engine.evidence.normalise import fold, plain
 from engine.language.position import did_you_mean
+from engine.text.day_mentions import day_mentions
+from engine.text.normalise import fold, plain
 from engine.values.base import NO_CONTEXT, DocumentContext, Normalised, ValueType
 from engine.values.currencies import codes, meanings, signs
-from engine.values.day_mentions import day_mentions
 from engine.values.figures import FIGURES, SCALES, WORD_NUMBER, Figure, plain_number, read_figure, read_words
 
 LONGEST = 300

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 
-from engine.evidence.normalise import fold
+from engine.text.normalise import fold
 
 _DOLLARS = ("USD", "CAD", "AUD", "NZD", "HKD", "SGD", "TWD", "MXN")
 _CROWNS = ("SEK", "NOK", "DKK", "ISK", "CZK")

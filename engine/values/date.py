@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from engine.errors import UsageError
-from engine.evidence.normalise import fold, plain
 from engine.language.position import did_you_mean
+from engine.text.day_mentions import DayMention, Order, day_mentions, spans_between
+from engine.text.normalise import fold, plain
 from engine.values.base import NO_CONTEXT, DocumentContext, Normalised, ValueType
-from engine.values.day_mentions import DayMention, Order, day_mentions, spans_between
 
 LONGEST = 300
 """Characters of a date as a model may copy it."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from engine.evidence.normalise import fold, plain
+from engine.text.normalise import fold, plain
 from engine.values.base import MARKS
 from engine.values.cells import is_typed, main_part
 

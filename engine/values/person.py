@@ -7,9 +7,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from engine.evidence.names import parse_name
-from engine.evidence.normalise import fold, plain
-from engine.operators.person_names import BADGE, NO_NAMES, PARTICLES, RANKS, SUFFIXES
+from engine.text.name_finder import parse_name
+from engine.text.normalise import fold, plain
+from engine.text.person_names import BADGE, NO_NAMES, PARTICLES, RANKS, SUFFIXES
 from engine.values.base import NO_CONTEXT, DocumentContext, Normalised, ValueType
 
 LONGEST = 200

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from engine.evidence.numbers import parse_number
+from engine.text.numbers import parse_number
 from engine.values.base import NO_CONTEXT, DocumentContext, Normalised, ValueType
 
 LONGEST_NUMBER = 40

@@ -9,7 +9,7 @@ from pathlib import Path
 from engine.documents.options import ParseOptions
 from engine.errors import UsageError
 from engine.executor.events import Emit, Event
-from engine.language.loader import Loaded, load_pipeline
+from engine.loader import Loaded, load_pipeline
 from engine.optimizer.build import BuildResult, NewAgents, build_pipeline
 from engine.optimizer.build_options import MINUTES, BuildOptions
 from engine.optimizer.frontier import Policy

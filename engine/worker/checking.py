@@ -9,10 +9,10 @@ from engine.errors import PipelineError
 from engine.estimate.sources import look_at
 from engine.estimate.too_long import too_long
 from engine.language.checks import check
-from engine.language.loader import Loaded
 from engine.language.position import Path, Positions
 from engine.language.problems import Problem
 from engine.language.trust import trust_warnings
+from engine.loader import Loaded
 from engine.worker.model_choice import Models, model_problems
 from engine.worker.surroundings import check_surroundings, peek_fields
 from models.rates import context_of

@@ -12,8 +12,8 @@ from engine.documents.options import ParseOptions
 from engine.errors import UsageError
 from engine.executor.run import RunOptions, refuse, refuse_problems
 from engine.language.checks import check, field_flow
-from engine.language.loader import Loaded, load_pipeline
 from engine.language.trust import refuse_untrusted
+from engine.loader import Loaded, load_pipeline
 from engine.plan.plan import Plan
 from engine.plan.sources import override_input
 from engine.plan.work import named_apart

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from engine.errors import UsageError
-from engine.language.loader import Loaded
+from engine.loader import Loaded
 from engine.optimizer.plan_files import as_file
 from engine.optimizer.report import contest_body, plan_body
 from engine.optimizer.search import Search

@@ -9,9 +9,9 @@ from typing import Protocol
 from engine.errors import EnvironmentMissing
 from engine.executor.model_pool import TextEmbedder
 from engine.language.binding import parts_of
-from engine.language.loader import Loaded
 from engine.language.position import Position
 from engine.language.problems import Problem
+from engine.loader import Loaded
 from engine.plan.node import Node
 from engine.plan.plan import Plan
 from models.protocol import ModelBackend

@@ -10,9 +10,9 @@ from engine.documents.parsers import installed_parsers
 from engine.documents.tables import READ_IN_CHILD, table_rows
 from engine.errors import DocumentError
 from engine.language.checks import SourceFields
-from engine.language.loader import Loaded
 from engine.language.position import did_you_mean
 from engine.language.problems import Problem, Severity
+from engine.loader import Loaded
 from engine.plan.dataset import DOCUMENT_PARSERS, Dataset
 from engine.plan.sources import kind_of_source
 from storage.export.files import SUFFIXES

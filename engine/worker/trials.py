@@ -17,8 +17,8 @@ from engine.executor.asking import CachedAsk, RepliesOnly, ReplyStore
 from engine.executor.case_documents import load_document, save_document
 from engine.executor.events import Emit, Event
 from engine.executor.run import RunOptions, refuse_problems, run_pipeline
-from engine.language.loader import Loaded, parse_pipeline
 from engine.language.trust import refuse_untrusted
+from engine.loader import Loaded, parse_pipeline
 from engine.plan.cut import up_to
 from engine.plan.plan import Dataset, Plan
 from engine.plan.sources import kind_of_source

@@ -34,11 +34,11 @@ import pytest
 from engine.answers.parsing import Parsed
 from engine.answers.passages import Passages, choose, query_of
 from engine.cli.local_models import LocalModels
-from engine.evidence.dates import date_mentions, parse_date
-from engine.evidence.normalise import plain, words
 from engine.executor.run import RunOptions, run_pipeline
-from engine.language.loader import Loaded, parse_pipeline
-from engine.operators.numbered_text import NumberedText
+from engine.loader import Loaded, parse_pipeline
+from engine.text.dates import date_mentions, parse_date
+from engine.text.normalise import plain, words
+from engine.text.numbered_text import NumberedText
 from engine.values.registry import value_type
 from storage.case import Case
 

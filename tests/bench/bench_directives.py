@@ -31,8 +31,8 @@ from engine.directives.base import AnyDirective, Match
 from engine.directives.proposals import SHORTEST_PROMPT
 from engine.directives.registry import directive
 from engine.language.checks import check, field_flow
-from engine.language.loader import parse_pipeline
 from engine.language.writer import to_yaml
+from engine.loader import parse_pipeline
 from engine.optimizer.agent import AgentModel
 from engine.optimizer.instantiate import GenerationAgent
 from engine.optimizer.proposing import Proposal

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from engine.documents.document import Box, Document, Line, Page
 from engine.executor.case_documents import save_document
-from engine.language.loader import parse_pipeline
+from engine.loader import parse_pipeline
 from engine.rows import DocumentId, Span
 from storage.case import Case
 from tests.fixtures.scripted_run import Bench, write_jsonl

@@ -21,7 +21,7 @@ import pytest
 from engine.cli.local_models import LocalModels
 from engine.executor.events import Event, ModelCall
 from engine.executor.run import RunOptions, run_pipeline
-from engine.language.loader import parse_pipeline
+from engine.loader import parse_pipeline
 from models.install import list_models
 from storage.case import Case
 

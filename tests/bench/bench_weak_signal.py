@@ -25,7 +25,7 @@ from bench_answers import run
 from bench_completeness import Judged, cases, judged
 from completeness_cases import labels
 
-from engine.language.loader import parse_pipeline
+from engine.loader import parse_pipeline
 
 LINES = 40
 """Lines of the page, up to its end, that the model is shown."""

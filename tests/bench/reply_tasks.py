@@ -23,8 +23,8 @@ from calibration_tasks import tasks as yes_no_tasks
 from engine import read_folder
 from engine.evaluation.officers import Gold
 from engine.evaluation.spans import match_spans
-from engine.evidence.normalise import plain, words
 from engine.language.schema import Schema
+from engine.text.normalise import plain, words
 
 Shape = Literal[
     "list of records",

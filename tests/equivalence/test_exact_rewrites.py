@@ -14,7 +14,7 @@ from scripted_run import Bench, pipeline, prompt_of, write_jsonl, write_texts
 import engine.executor.calls
 import engine.operators.running
 from engine.executor.events import OperatorStarted
-from engine.language.loader import parse_pipeline
+from engine.loader import parse_pipeline
 from engine.operators.base import Operator, Outcome, Rejected
 from engine.operators.registry import REGISTRY
 from engine.plan.node import Node, Traits

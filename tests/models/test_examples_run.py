@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from real_model import run_on_real_model
 
-from engine.language.loader import load_pipeline
+from engine.loader import load_pipeline
 from storage.case import Case
 
 pytestmark = pytest.mark.model

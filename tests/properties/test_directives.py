@@ -9,8 +9,8 @@ from random_pipelines import Flow, draw_gather, draw_resolve, draw_split, draw_u
 from engine.directives.base import Blocked, Facts, Place, places
 from engine.directives.registry import DIRECTIVES
 from engine.language.checks import check, field_flow
-from engine.language.loader import parse_pipeline
 from engine.language.writer import to_yaml
+from engine.loader import parse_pipeline
 from engine.plan.plan import Plan
 
 FACTS = st.builds(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.evidence.blocks import blocks
 from engine.evidence.cells import locate_row
 from engine.evidence.locate import SourceLine, SourceText, TextIndex, locate
-from engine.evidence.normalise import plain, words
-from engine.evidence.sentences import sentences
 from engine.rows import DocumentId, Row, Span
+from engine.text.blocks import blocks
+from engine.text.normalise import plain, words
+from engine.text.sentences import sentences
 
 DOCUMENT = DocumentId("d" * 64)
 WORD = st.one_of(

@@ -23,7 +23,7 @@ from random_pipelines import TEXTS, answer_with, faults_of, pipelines
 from scripted_run import Bench, pipeline, write_texts
 
 from engine.executor.run import _Run
-from engine.language.loader import Loaded
+from engine.loader import Loaded
 from engine.plan.work import named_apart
 from models.faulty import FaultyBackend
 from models.scripted import ScriptedBackend

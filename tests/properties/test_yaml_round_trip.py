@@ -17,10 +17,10 @@ import engine.frame.signatures
 from engine.errors import PipelineError
 from engine.frame.pipeline import Pipeline
 from engine.language.binding import unbind
-from engine.language.loader import parse_pipeline
 from engine.language.schema import Field, ListOf, Quote, Scalar, Schema
 from engine.language.templates import Template
 from engine.language.writer import to_yaml
+from engine.loader import parse_pipeline
 from engine.operators.base import Operator, Outcome
 from engine.plan.dataset import Parsing, ParsingTool
 from engine.plan.frozen import FrozenMap, freeze

@@ -12,7 +12,7 @@ from engine.directives.registry import DIRECTIVES
 from engine.errors import UsageError
 from engine.estimate.total import forecast
 from engine.executor.run import refuse_problems
-from engine.language.loader import load_pipeline, parse_pipeline
+from engine.loader import load_pipeline, parse_pipeline
 from engine.optimizer.gold import LEAST_ROWS
 from engine.optimizer.plan_files import as_file
 from engine.results.gold import gold_rows

@@ -13,10 +13,10 @@ from engine.estimate.total import Forecast, forecast
 from engine.executor.run import refuse_problems
 from engine.frame.forms import Form, form_of
 from engine.language.checks import fields_before
-from engine.language.loader import Loaded, parse_pipeline
 from engine.language.outline import Outline, outline
 from engine.language.position import Positions
 from engine.language.problems import Problem
+from engine.loader import Loaded, parse_pipeline
 from engine.operators.registry import REGISTRY
 from engine.templates import PipelineTemplate, new_operators, templates
 from engine.worker.checking import all_problems, place_of

@@ -7,7 +7,7 @@ from bench_directives import attempt, summary, table
 from directive_cases import FACTS, rewritten_cases
 
 from engine.directives.registry import DIRECTIVES, directive
-from engine.language.loader import parse_pipeline
+from engine.loader import parse_pipeline
 from models.scripted import ScriptedBackend
 
 CASES = {case.directive: case for case in rewritten_cases()}

@@ -15,7 +15,7 @@ from scoring import score
 from trie import trie_size
 
 from engine.language.checks import check
-from engine.language.loader import load_pipeline
+from engine.loader import load_pipeline
 
 BENCH = Path(__file__).resolve().parents[2] / "bench"
 

@@ -8,7 +8,7 @@ import pytest
 from directive_cases import changed_operators, rewritten_cases
 
 from engine.directives.registry import DIRECTIVES
-from engine.language.loader import parse_pipeline
+from engine.loader import parse_pipeline
 
 PAGE = (Path(__file__).parents[3] / "docs" / "directives.md").read_text(encoding="utf-8")
 SECTIONS = dict(part.split("\n", 1) for part in PAGE.split("\n### ")[1:])

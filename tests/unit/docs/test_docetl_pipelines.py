@@ -13,8 +13,8 @@ from scripted_run import Bench, prompt_of
 from engine.errors import PipelineError
 from engine.language.checks import check
 from engine.language.docetl_keys import NETWORK_OPERATORS, NO_EFFECT_KEYS
-from engine.language.loader import Loaded, load_pipeline, parse_pipeline
 from engine.language.writer import to_yaml
+from engine.loader import Loaded, load_pipeline, parse_pipeline
 
 FOLDER = Path(__file__).parents[2] / "fixtures" / "docetl"
 PAGE = Path(__file__).parents[3] / "docs" / "docetl.md"

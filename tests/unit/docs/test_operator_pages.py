@@ -9,8 +9,8 @@ from operator_pages import COMMON_PAGE, PAGES, all_examples, examples_of, keys_o
 from scripted_run import Bench
 
 from engine.language.checks import check
-from engine.language.loader import parse_pipeline
 from engine.language.writer import to_yaml
+from engine.loader import parse_pipeline
 from engine.operators.registry import REGISTRY
 
 EXAMPLES = all_examples()

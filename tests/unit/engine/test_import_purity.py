@@ -33,7 +33,7 @@ assert CliRunner().invoke(app, ["--help"]).exit_code == 0
 """
 
 LOADING = """
-from engine.language.loader import parse_pipeline
+from engine.loader import parse_pipeline
 from engine.language.checks import check
 import engine.executor.run, engine.worker.jobs, engine.cli.local_models, engine.cli.run
 """

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.language.checks import check
-from engine.language.loader import load_pipeline
+from engine.loader import load_pipeline
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 PIPELINES = sorted(EXAMPLES.glob("*/*.yaml"))

@@ -11,8 +11,8 @@ from engine.answers.reply import Form
 from engine.answers.shown import Shown
 from engine.answers.specs import spec_of
 from engine.answers.values import answer_type
-from engine.operators.numbered_text import NumberedText
 from engine.rows import Span
+from engine.text.numbered_text import NumberedText
 from models.fits import find_misfit
 
 TEXT = """LEASE

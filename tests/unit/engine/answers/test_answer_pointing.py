@@ -7,8 +7,8 @@ import pytest
 from engine.answers.contract import Item
 from engine.answers.pointing import REACH, pointer_of
 from engine.answers.shown import Shown
-from engine.operators.numbered_text import NumberedText
 from engine.rows import Span
+from engine.text.numbered_text import NumberedText
 
 
 def found(*lines, cited=1, shown=None, page_of=lambda line: None):

@@ -10,7 +10,7 @@ from engine.answers.rivals import likely_values, rival_values
 from engine.answers.shown import Shown
 from engine.answers.specs import Leaf
 from engine.answers.values import answer_type
-from engine.operators.numbered_text import NumberedText
+from engine.text.numbered_text import NumberedText
 
 DATE, AMOUNT = answer_type("date"), answer_type("amount")
 QUESTION = "What is the effective date?"

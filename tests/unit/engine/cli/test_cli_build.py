@@ -11,7 +11,7 @@ from scripted_redwell import answer
 import engine.cli.build
 from engine.cli.build_watch import Doing
 from engine.language.checks import check
-from engine.language.loader import load_pipeline
+from engine.loader import load_pipeline
 from engine.optimizer.events import BuildProgress
 
 PIPELINE = """

@@ -6,7 +6,7 @@ import pytest
 
 from engine.directives.base import Blocked, Facts, Match, Place
 from engine.directives.batched_folding import BatchedFolding
-from engine.language.loader import parse_pipeline
+from engine.loader import parse_pipeline
 from engine.operators.reduce import Reduce
 
 PIPELINE = """\

@@ -15,8 +15,8 @@ from engine.directives.base import Blocked, Match, Place, node_at, places
 from engine.directives.registry import DIRECTIVES, directive, matching
 from engine.errors import PipelineError, UsageError
 from engine.language.checks import check, field_flow
-from engine.language.loader import parse_pipeline
 from engine.language.writer import to_yaml
+from engine.loader import parse_pipeline
 from models.guides import GuideCompiler
 
 CASES = rewritten_cases()

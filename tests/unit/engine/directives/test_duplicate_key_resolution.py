@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from engine.directives.base import Blocked, Facts, Match, Place
 from engine.directives.duplicate_key_resolution import DuplicateKeyResolution, ResolutionParams
-from engine.language.loader import parse_pipeline
+from engine.loader import parse_pipeline
 from engine.operators.resolve import Resolve
 from engine.optimizer.screening import in_turn
 

@@ -11,7 +11,7 @@ from directive_cases import FOLDER, rewritten_cases
 from scripted_run import Bench, write_texts
 
 from engine.executor.events import RowFailed, Warned
-from engine.language.loader import parse_pipeline
+from engine.loader import parse_pipeline
 from models.scripted import ScriptedBackend
 
 TEXTS = {

@@ -8,7 +8,7 @@ import pytest
 
 from engine.directives.base import Facts, Match, Place
 from engine.directives.multi_level_aggregation import MultiLevelAggregation
-from engine.language.loader import parse_pipeline
+from engine.loader import parse_pipeline
 from engine.operators.reduce import Reduce
 
 PIPELINE = """\

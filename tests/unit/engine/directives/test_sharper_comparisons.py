@@ -6,7 +6,7 @@ import pytest
 
 from engine.directives.base import Blocked, Facts, Match, Place
 from engine.directives.sharper_comparisons import ALIKE, SharperComparisons, SharperParams
-from engine.language.loader import parse_pipeline
+from engine.loader import parse_pipeline
 from engine.operators.resolve import Resolve
 from engine.plan.plan import Plan
 

@@ -7,7 +7,7 @@ import pytest
 from engine.directives.base import Blocked, Facts, Match, Place
 from engine.directives.pre_joining import PreJoining
 from engine.directives.synthesised_blocking import BlockingParams, SynthesisedBlocking, judged_pairs
-from engine.language.loader import parse_pipeline
+from engine.loader import parse_pipeline
 
 JOIN = """
 datasets: {complaints: {type: folder, path: a}, roster: {type: folder, path: b}}

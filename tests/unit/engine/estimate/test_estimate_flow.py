@@ -8,8 +8,8 @@ from scripted_run import pipeline, write_jsonl, write_texts
 from engine.estimate.flow import Guess, estimate_work
 from engine.estimate.sizes import SYSTEM_TOKENS, literal_characters
 from engine.estimate.sources import look_at
-from engine.language.loader import parse_pipeline
 from engine.language.templates import Template
+from engine.loader import parse_pipeline
 from engine.plan.rewrites import rewritten
 from engine.plan.work import as_written
 from storage.case import Case

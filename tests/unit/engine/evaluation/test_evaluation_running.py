@@ -16,7 +16,7 @@ from engine.evaluation.report import PlanFigures, Report, Spread
 from engine.evaluation.running import Measured, Runner, Seeds
 from engine.evaluation.task import Document, Result, Splits, Task
 from engine.executor.run import RunOptions
-from engine.language.loader import Loaded, parse_pipeline
+from engine.loader import Loaded, parse_pipeline
 from engine.worker.jobs import load_with_inputs
 from models.errors import ModelCrashed
 from models.protocol import Request

@@ -12,7 +12,7 @@ from scripted_run import PLAIN, write_jsonl, write_texts
 
 from engine.errors import UsageError
 from engine.executor.run import RunOptions
-from engine.language.loader import parse_pipeline
+from engine.loader import parse_pipeline
 from engine.rows import Span
 
 KEEP = '  - {name: keep, type: filter, condition: "true"}\n'

@@ -205,7 +205,7 @@ def test_a_pipeline_with_an_error_starts_no_run(bench, file) -> None:
     ],
 )
 def test_a_dataset_that_is_not_there_is_a_usage_error(bench, tmp_path, source, said) -> None:
-    from engine.language.loader import parse_pipeline
+    from engine.loader import parse_pipeline
 
     (tmp_path / "hollow").mkdir()
     (tmp_path / "bad.jsonl").write_text('{"text": "x"}\n}{\n')

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scripted_run import Bench, prompt_of, write_jsonl
 
-from engine.language.loader import parse_pipeline
+from engine.loader import parse_pipeline
 
 PIPELINE = """
 datasets:

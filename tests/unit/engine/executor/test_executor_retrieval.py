@@ -11,9 +11,9 @@ from engine.errors import PipelineError
 from engine.executor.events import Warned
 from engine.executor.retrieval import cut
 from engine.language.checks import check
-from engine.language.loader import parse_pipeline
 from engine.language.writer import to_yaml
-from engine.operators.ranking_texts import PIECE_CHARACTERS
+from engine.loader import parse_pipeline
+from engine.text.ranking import PIECE_CHARACTERS
 
 DRUGS = [
     {"name": "Aspirin", "uses": "pain, fever"},

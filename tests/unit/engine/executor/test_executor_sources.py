@@ -149,7 +149,7 @@ def test_a_file_that_is_mended_is_read_the_next_time(bench, folder) -> None:
 
 
 def test_a_single_file_is_a_folder_of_one(bench, folder) -> None:
-    from engine.language.loader import parse_pipeline
+    from engine.loader import parse_pipeline
 
     loaded = parse_pipeline(
         f"datasets: {{records: {{type: folder, path: {folder / 'a.txt'}}}}}\noperations:\n{LIST}"

@@ -10,7 +10,7 @@ from scripted_run import pipeline, prompt_of, write_jsonl
 from engine.executor.events import OperatorFinished, OperatorStarted, RunStarted
 from engine.executor.stages import stages
 from engine.executor.tools import Progress
-from engine.language.loader import parse_pipeline
+from engine.loader import parse_pipeline
 from engine.plan.work import Work, named_apart
 from models.scripted import ScriptedBackend
 

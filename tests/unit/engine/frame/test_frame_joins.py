@@ -11,7 +11,7 @@ import pytest
 import engine.executor.calls
 import engine.frame.building
 import engine.frame.signatures
-import engine.language.loader
+import engine.loader
 import engine.operators.running
 from engine import Pipeline, from_list
 from engine.errors import UsageError
@@ -48,7 +48,7 @@ async def run_match(node: Match, rows: tuple[Sequence[Row], Sequence[Row]], tool
 def with_match(monkeypatch):
     kinds = {**REGISTRY, "match": Operator(Match, run_match)}
     modules = engine.executor.calls, engine.operators.running, engine.frame.building, engine.frame.signatures
-    for module in (*modules, engine.language.loader):
+    for module in (*modules, engine.loader):
         monkeypatch.setattr(module, "REGISTRY", kinds)
     monkeypatch.setattr(Pipeline, "match", OperatorMethod("match"), raising=False)
     return kinds
@@ -67,7 +67,7 @@ def test_yaml_of_a_join_is_its_identity(models, with_match) -> None:
     left = from_list([{"id": 1}], name="l")
     joined = left.match(from_list([{"id": 1, "b": 2}], name="r"), name="both", key="id")
     text = joined.to_yaml()
-    loaded = engine.language.loader.parse_pipeline(text, registry=with_match).plan
+    loaded = engine.loader.parse_pipeline(text, registry=with_match).plan
     assert loaded == joined.plan
     assert "both:" in text
 

@@ -20,7 +20,7 @@ import engine
 from engine import Pipeline, RowsFailed, from_list, read_csv, read_folder, read_json, read_xlsx
 from engine.errors import PipelineError, UsageError
 from engine.frame.session import session_case
-from engine.language.loader import parse_pipeline
+from engine.loader import parse_pipeline
 from storage.case import Case
 
 SCHEMA = {"schema": {"officer": "string"}}

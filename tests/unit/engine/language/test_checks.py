@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from engine.language.checks import check, field_flow
-from engine.language.loader import parse_pipeline
+from engine.loader import parse_pipeline
 
 HEAD = """\
 datasets:

@@ -8,8 +8,8 @@ import pytest
 
 from engine.errors import PipelineError
 from engine.language.checks import check
-from engine.language.loader import parse_pipeline
 from engine.language.writer import to_yaml
+from engine.loader import parse_pipeline
 
 HEAD = """\
 datasets: {records: {type: folder, path: records}}

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from engine.errors import PipelineError
-from engine.language.loader import load_pipeline, parse_pipeline
 from engine.language.schema import Schema
 from engine.language.templates import Template
 from engine.language.writer import to_yaml
+from engine.loader import load_pipeline, parse_pipeline
 from engine.plan.plan import Dataset, Output, Settings, Step, SystemPrompt
 
 GOOD = """\

@@ -6,9 +6,9 @@ from scripted_tools import rows_of, run, values_of
 from engine.errors import PipelineError
 from engine.language.binding import bind
 from engine.language.checks import check
-from engine.language.loader import parse_pipeline
 from engine.language.position import Where
 from engine.language.writer import to_yaml
+from engine.loader import parse_pipeline
 from engine.operators.compute import Compute
 from engine.values.rates import read_rates
 from engine.values.registry import value_type

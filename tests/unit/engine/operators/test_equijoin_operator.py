@@ -6,7 +6,7 @@ from scripted_tools import ScriptedTools, prompt_of, template, values_of
 
 from engine.errors import PipelineError
 from engine.language.checks import check, field_flow
-from engine.language.loader import parse_pipeline
+from engine.loader import parse_pipeline
 from engine.operators.equijoin import Equijoin
 from models.errors import ModelCrashed
 

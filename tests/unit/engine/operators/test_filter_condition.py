@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engine.errors import ItemError, PipelineError
-from engine.language.loader import parse_pipeline
 from engine.language.templates import Template
+from engine.loader import parse_pipeline
 from engine.operators.filter import Filter, run
 from engine.rows import Row
 

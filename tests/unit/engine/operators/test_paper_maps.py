@@ -2,7 +2,7 @@
 
 from scripted_tools import ScriptedTools, prompt_of, rows_of, run, values_of
 
-from engine.language.loader import parse_pipeline
+from engine.loader import parse_pipeline
 
 # Section 2.2.1, word for word (its schema there ends in a stray quotation mark).
 PAPER = """

@@ -5,8 +5,8 @@ from engine.errors import PipelineError
 from engine.language.binding import bind, unbind
 from engine.language.checks import check
 from engine.language.expressions import Expression
-from engine.language.loader import parse_pipeline
 from engine.language.position import Where
+from engine.loader import parse_pipeline
 from engine.operators.asking import Gleaning
 from engine.operators.parallel_map import ParallelMap, PromptPart
 from models.errors import ModelCrashed

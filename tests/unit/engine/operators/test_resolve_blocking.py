@@ -9,7 +9,7 @@ from scripted_tools import ScriptedTools, prompt_of, rows_of, run, schema, templ
 
 import engine.operators.blocking
 from engine.errors import PipelineError
-from engine.language.loader import parse_pipeline
+from engine.loader import parse_pipeline
 from engine.operators.resolve import Resolve
 from models.errors import ModelCrashed
 

@@ -6,8 +6,8 @@ import pytest
 from scripted_tools import rows_of, run, values_of
 
 from engine.errors import PipelineError
-from engine.language.loader import parse_pipeline
 from engine.language.writer import to_yaml
+from engine.loader import parse_pipeline
 from engine.operators.add_uuid import AddUuid
 from engine.operators.unnest_columns import UnnestColumns
 

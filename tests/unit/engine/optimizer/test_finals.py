@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.language.loader import parse_pipeline
+from engine.loader import parse_pipeline
 from engine.optimizer.candidates import Candidate, Contest, Entry, Region
 from engine.optimizer.finals import points_of
 from engine.optimizer.rating import Rating

@@ -13,7 +13,7 @@ import engine.optimizer.sample_runs
 from engine.directives.base import Place
 from engine.directives.synthesised_blocking import SynthesisedBlocking
 from engine.errors import UsageError
-from engine.language.loader import parse_pipeline
+from engine.loader import parse_pipeline
 from engine.optimizer.events import (
     BuildFinished,
     BuildProgress,

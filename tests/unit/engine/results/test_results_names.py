@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.errors import UsageError
-from engine.language.loader import load_pipeline
+from engine.loader import load_pipeline
 from engine.operators.resolve import Resolve
 from engine.results.name_edits import keep_apart, merge_names, split_name
 from engine.results.names import name_history, renamed, resolved_columns

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from engine.cli.main import app
 from engine.errors import UsageError
 from engine.language.checks import check
-from engine.language.loader import parse_pipeline
+from engine.loader import parse_pipeline
 from engine.operators.registry import REGISTRY
 from engine.templates import NAMES, NewOperator, new_operators, template, templates
 

@@ -9,9 +9,9 @@ from jsonschema import Draft202012Validator
 from pydantic import BaseModel, field_validator
 
 from engine.errors import PipelineError, UsageError
-from engine.language.loader import parse_pipeline
 from engine.language.schema import Schema
 from engine.language.writer import to_yaml
+from engine.loader import parse_pipeline
 from engine.plan.frozen import digest_of
 from engine.values import registry
 from engine.values.registry import register, value_type

@@ -6,7 +6,7 @@ import pytest
 from scripted_redwell import ScriptedModels
 
 from engine.errors import EnvironmentMissing
-from engine.language.loader import parse_pipeline
+from engine.loader import parse_pipeline
 from engine.worker.model_choice import model_problems, settled
 
 PIPELINE = """

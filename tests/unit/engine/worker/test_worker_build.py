@@ -10,7 +10,7 @@ import pytest
 from scripted_cases import make_folder
 from scripted_redwell import ScriptedModels, answer
 
-from engine.language.loader import load_pipeline
+from engine.loader import load_pipeline
 from engine.worker.build_command import build_job
 from engine.worker.protocol import BadCommand, read_command
 from engine.worker.session import Session

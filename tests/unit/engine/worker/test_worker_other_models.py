@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.language.loader import Loaded, load_pipeline
+from engine.loader import Loaded, load_pipeline
 from engine.optimizer.frontier import Policy
 from engine.worker.builds import other_models
 from models.hardware import MemoryEstimate

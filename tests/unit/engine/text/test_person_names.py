@@ -9,7 +9,7 @@ from rapidfuzz.distance import OSA
 import engine.operators.name_rules
 from engine.errors import PipelineError
 from engine.operators.name_rules import alike_surnames, judge_names
-from engine.operators.person_names import PersonName, compare_names, completeness, parse_name, surnames_alike
+from engine.text.person_names import PersonName, compare_names, completeness, parse_name, surnames_alike
 
 OFFICERS = Path(__file__).parents[5] / "shared/data/entity_resolution/officers"
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from engine.evidence.dates import LATEST_SHORT_YEAR
-from engine.evidence.normalise import fold, plain
-from engine.values.months import month_numbers
+from engine.text.dates import LATEST_SHORT_YEAR
+from engine.text.months import month_numbers
+from engine.text.normalise import fold, plain
 
 Order = Literal["", "DMY", "MDY", "YMD"]
 

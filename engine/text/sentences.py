@@ -7,8 +7,8 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
-from engine.evidence.blocks import MARKER, blocks, collapse
-from engine.evidence.vocabulary import (
+from engine.text.blocks import MARKER, blocks, collapse
+from engine.text.vocabulary import (
     AFTER_TIME,
     NEVER_LAST,
     NUMBER_FOLLOWS,

@@ -1,6 +1,6 @@
 import pytest
 
-from engine.optimizer.heuristics import (
+from engine.directives.heuristics import (
     BASE_WINDOWS,
     Window,
     batch_sizes,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from engine.evidence.blocks import collapse
+from engine.text.blocks import collapse
 
 _LOOKALIKES = str.maketrans(
     {

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from engine.operators.ranking_texts import (
+from engine.text.ranking import (
     PIECE_CHARACTERS,
     best,
     embed_whole,

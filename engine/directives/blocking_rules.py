@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from engine.language.likeness import abbreviates, contains_words, likeness, numbers, overlap, sound
+from engine.directives.heuristics import TARGET_RECALL
 from engine.language.template_text import field_expression
-from engine.optimizer.heuristics import TARGET_RECALL
+from engine.text.likeness import abbreviates, contains_words, likeness, numbers, overlap, sound
 
 LEAST_OVERLAP = 0.5
 """Share of the words of the shorter value, 0 to 1, from which on two values share enough words."""

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.evidence.dates import PartialDate, date_mentions, parse_date
+from engine.text.dates import PartialDate, date_mentions, parse_date
 
 
 @pytest.mark.parametrize(

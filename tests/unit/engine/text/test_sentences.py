@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.evidence.sentences import LONGEST, Sentence, alternatives, sentences
+from engine.text.sentences import LONGEST, Sentence, alternatives, sentences
 
 
 def texts(*lines: str) -> list[str]:

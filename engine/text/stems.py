@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.evidence.normalise import plain, words
+from engine.text.normalise import plain, words
 
 _LETTERS = 5
 """Letters by which words are compared."""

@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.directives.blocking_rules import RULES, JudgedPair, chosen_rules, conditions, proposes, score
 from engine.language.conditions import Trouble, condition
-from engine.language.likeness import soundex
-from engine.optimizer.blocking_rules import RULES, JudgedPair, chosen_rules, conditions, proposes, score
+from engine.text.likeness import soundex
 
 BY_NAME = {rule.name: rule for rule in RULES}
 

@@ -9,8 +9,8 @@ from typing import Literal
 
 from rapidfuzz.distance import Levenshtein
 
-from engine.evidence.normalise import fold, misreading, plain
-from engine.evidence.vocabulary import NOT_NAMES, STARTERS, TITLES
+from engine.text.normalise import fold, misreading, plain
+from engine.text.vocabulary import NOT_NAMES, STARTERS, TITLES
 
 _SUFFIXES = frozenset(("jr", "sr", "ii", "iii", "iv", "esq", "md", "phd"))
 _PARTICLES = frozenset(("de", "la", "las", "los", "del", "della", "di", "da", "dos", "van", "von", "der", "den", "du"))

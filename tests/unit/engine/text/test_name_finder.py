@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.evidence.names import NameFinder, PersonName, parse_name
+from engine.text.name_finder import NameFinder, PersonName, parse_name
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from engine.evidence.numbers import number_mentions, parse_number
+from engine.text.numbers import number_mentions, parse_number
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 
-from engine.evidence.normalise import fold
+from engine.text.normalise import fold
 
 LANGUAGES = ("en", "de", "fr", "es", "it", "pt", "nl", "pl", "sv", "da")
 """Languages whose months are known. Those whose dates are written in other scripts or orders are not among them."""
