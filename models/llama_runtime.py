@@ -10,6 +10,8 @@ evaluated with it or lies beside it in the cache (packaging/llama_patch.py, docs
 from __future__ import annotations
 
 import ctypes
+import os
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,6 +42,27 @@ class RuntimeSettings:
 @lc.llama_log_callback  # type: ignore[untyped-decorator]
 def _discard_log(level: int, text: bytes, user_data: ctypes.c_void_p) -> None:
     """Keep the runtime's own chatter off the user's terminal."""
+
+
+def load_libraries() -> None:
+    """Have llama.cpp's libraries ready, so that a model can be loaded in a cage (models.isolation.cage).
+
+    LLVM's OpenMP, which runs its threads, registers itself in a file of /dev/shm when it is first used, and gives up
+    where it cannot. The file is removed at once: a process that is killed would leave it there for good.
+    """
+    lc.llama_log_set(_discard_log, ctypes.c_void_p(0))
+    lc.llama_backend_init()
+    if sys.platform == "linux":
+        for path in _loaded("libomp", "libiomp5"):
+            ctypes.CDLL(path).omp_get_max_threads()
+        Path(f"/dev/shm/__KMP_REGISTERED_LIB_{os.getpid()}_{os.getuid()}").unlink(missing_ok=True)
+
+
+def _loaded(*names: str) -> set[str]:
+    """Return the paths of the libraries of these names that this process has loaded."""
+    lines = Path("/proc/self/maps").read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    paths = {line.split(maxsplit=5)[5] for line in lines if line.count("/")}
+    return {path for path in paths if Path(path).name.startswith(names)}
 
 
 def supports_gpu() -> bool:

@@ -18,15 +18,17 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from models.errors import ModelError
 from models.hardware import CPUINFO, read_cpu, usable_cores
 from models.install import InstalledModel, cache_folder, find_model, list_models
+from models.isolation.cage import end
 from models.layout_choice import can_lay_out, choose_layout
 from models.layouts import DEFAULT_LAYOUT, LayoutName, layout_named
 from models.protocol import ModelBackend, Reply, Request, Sampling, Segment, canonical_json
-from models.selftest import run_child
+from models.selftest import run_caged, run_child
 
 TIMEOUT_SECONDS = 1800.0
 READING_SECONDS, READINGS = 4.0, 4
@@ -216,8 +218,9 @@ async def _measure_file(path: Path, *, with_layout: bool) -> Rates:
 
 def main(arguments: list[str]) -> int:
     """Be the child: print one line of JSON and exit 0, or say why not and exit 1."""
+    measuring = partial(_measure_file, with_layout=LAYOUT_OPTION in arguments[1:])
     try:
-        rates = asyncio.run(_measure_file(Path(arguments[0]), with_layout=LAYOUT_OPTION in arguments[1:]))
+        rates = run_caged(Path(arguments[0]), measuring)
     except (ModelError, ImportError, OSError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
@@ -226,4 +229,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    end(main(sys.argv[1:]))

@@ -14,10 +14,16 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 from models.errors import ModelError
+from models.isolation.cage import end, enter_model_cage, model_environment
+from models.opening import runtime_of
+
+Result = TypeVar("Result")
 
 TIMEOUT_SECONDS = 300.0
 PROMPT = "Records of a fictional harbour, read aloud. " * 20
@@ -61,10 +67,18 @@ def run_child(
             stdin=subprocess.DEVNULL,
             timeout=timeout_seconds,
             check=False,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+            env={**model_environment(), "PYTHONPATH": os.pathsep.join(paths)},
         )
     except subprocess.TimeoutExpired:
         return None
+
+
+def run_caged(model: Path, work: Callable[[Path], Coroutine[Any, Any, Result]]) -> Result:
+    """Do the work of a child with a model file, in the cage of a model's process. Raises what it raises; OSError."""
+    with asyncio.Runner() as runner:
+        runner.get_loop()  # in the cage it could not be made: it takes a pair of sockets
+        enter_model_cage(runtime_of(model), str(model))
+        return runner.run(work(model))
 
 
 def judge(code: int, output: str, complaint: str, seconds: float) -> SelfTest:
@@ -112,7 +126,7 @@ async def _ask_once(model: Path) -> dict[str, object]:
 def main(arguments: list[str]) -> int:
     """Be the child: print one line of JSON and exit 0, or say why not and exit 1."""
     try:
-        report = asyncio.run(_ask_once(Path(arguments[0])))
+        report = run_caged(Path(arguments[0]), _ask_once)
     except (ModelError, ImportError, OSError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
@@ -121,4 +135,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    end(main(sys.argv[1:]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import os
 import signal
 import site
@@ -78,12 +79,14 @@ def cage(readable: Collection[str], writable: Collection[str] = ()) -> list[str]
     """Leave this process nothing but reading some files and writing below some folders; return the guards' names.
 
     It can read Python, its packages, the system's libraries and `readable`, and write below `writable`. It can make no
-    socket and start no program, and signal or look into no other process. Call it before a second thread is made. On
-    systems that have neither seccomp nor Landlock nothing is done: the list is empty. Raises OSError when a guard that
-    the kernel has cannot be put up.
+    socket and start no program, and signal or look into no other process. On systems that have neither seccomp nor
+    Landlock nothing is done: the list is empty. Raises OSError when a guard that the kernel has cannot be put up, and
+    in a process that has a second thread, which Landlock would not hold.
     """
     if sys.platform != "linux":
         return []
+    if len(os.listdir("/proc/self/task")) > 1:  # noqa: PTH208 - cheap
+        raise OSError(errno.EBUSY, "this process has a second thread, which could read what it likes")
     if ctypes.CDLL(None, use_errno=True).prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "the kernel does not let this process give up privileges")
     guards = []

@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
 from models.errors import ModelError, NotEnoughMemory, RuntimeMissing
-from models.fence.process import cage, die_with_parent, fence_network, harden, has_graphics_card
+from models.fence.process import die_with_parent
 from models.fitting import fit
+from models.isolation.cage import enter_model_cage
 from models.isolation.wire import (
     Frame,
     error_to,
@@ -72,7 +73,7 @@ class _Child:
         self._opened = threading.Event()
         try:
             fitted = fit(spec)
-            _enter_cage(spec)
+            enter_model_cage(spec.runtime, spec.location)
             threading.Thread(target=self._listen, name="parent", daemon=True).start()
             self._send({"loading": fitted.settings, "own_context": fitted.own_context})
             self._backend = self._open_model(fitted.spec)
@@ -181,19 +182,6 @@ def _stay_below(parent: int) -> None:
         os._exit(0)
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text(_KILL_FIRST)
-
-
-def _enter_cage(spec: ModelSpec) -> None:
-    """Leave this process its weights to read and nothing to write; before a second thread is made.
-
-    What a graphics card's driver needs differs from card to card, so there only the network is refused. vLLM speaks to
-    its own parts by sockets, and a server is reached by one: for these nothing is refused. Raises OSError.
-    """
-    harden()
-    if spec.runtime == "llama" and not has_graphics_card():
-        cage([spec.location])
-    elif spec.runtime == "llama":
-        fence_network()
 
 
 def _die_of(told: threading.ExceptHookArgs) -> None:

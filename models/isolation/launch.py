@@ -8,6 +8,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from models.isolation.cage import model_environment
+
 _ROOT = Path(__file__).resolve().parents[2]
 
 _START = """
@@ -36,6 +38,7 @@ def start(command: Sequence[str]) -> subprocess.Popen[bytes]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        env=model_environment(),
         start_new_session=os.name == "posix",  # Ctrl-C is the parent's to judge
         creationflags=windows_flags,
     )
