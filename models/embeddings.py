@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import os
 import threading
-import zlib
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -126,21 +125,3 @@ class Embedder:
                 f"the embedding model in {self.folder} cannot be loaded: {error}",
                 advice="Run `redwell models check`, or install the model again.",
             ) from error
-
-
-class ScriptedEmbedder:
-    """Hash character trigrams into 64 dimensions: a test double in which alike texts have alike vectors."""
-
-    dimensions = 64
-    digest = hashlib.sha256(b"scripted embedder: character trigrams, crc32, 64 dimensions").hexdigest()
-
-    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one unit vector per text, same order: shape (len(texts), 64)."""
-        return np.array([self._vector(text) for text in texts], np.float32).reshape(len(texts), self.dimensions)
-
-    def _vector(self, text: str) -> NDArray[np.float64]:
-        padded = f"  {text.casefold()} "
-        counts = np.zeros(self.dimensions)
-        for i in range(len(padded) - 2):
-            counts[zlib.crc32(padded[i : i + 3].encode("utf-8", errors="replace")) % self.dimensions] += 1
-        return counts / np.linalg.norm(counts)

@@ -18,6 +18,7 @@ from pathlib import Path
 import psutil
 import pytest
 from cluster_models import POISON, TOO_LONG, ClusterModel, answer, calls, question, write_spec
+from scripted_model import ScriptedBackend
 from scripted_run import Bench, pipeline, write_jsonl
 
 from engine.executor.events import ModelCall, Warned
@@ -27,7 +28,6 @@ from models.cluster.backend import Cluster
 from models.cluster.dispatcher import DispatchSettings
 from models.cluster.items import ALONE_AFTER, MOST_ALONE
 from models.errors import ModelCrashed, ModelError, PromptTooLong, WeightsCorrupt
-from models.scripted import ScriptedBackend
 
 pytestmark = [
     pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed (the extra `ray`)"),

@@ -16,17 +16,17 @@ from unittest.mock import patch
 
 import pymupdf
 import pytest
+from faulty_model import FaultyBackend
 from hypothesis import HealthCheck, find, given, settings
 from hypothesis import strategies as st
 from operator_pages import all_examples
 from random_pipelines import TEXTS, answer_with, faults_of, pipelines
+from scripted_model import ScriptedBackend
 from scripted_run import Bench, pipeline, write_texts
 
 from engine.executor.run import _Run
 from engine.loader import Loaded
 from engine.plan.work import named_apart
-from models.faulty import FaultyBackend
-from models.scripted import ScriptedBackend
 
 # -- the case of the documents is made once; known files are not parsed again ----------------------------------------
 

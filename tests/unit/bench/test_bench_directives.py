@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from bench_directives import attempt, summary, table
 from directive_cases import FACTS, rewritten_cases
+from scripted_model import ScriptedBackend
 
 from engine.directives.registry import DIRECTIVES, directive
 from engine.loader import parse_pipeline
-from models.scripted import ScriptedBackend
 
 CASES = {case.directive: case for case in rewritten_cases()}
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 from operator_pages import all_examples
+from scripted_model import ScriptedEmbedder
 from scripted_redwell import fill
 from scripted_run import Bench
 
 from engine.executor.run import RunResult
-from models.embeddings import ScriptedEmbedder
 
 
 def kept(bench: Bench, result: RunResult) -> dict[str, Any]:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scripted_model import ScriptedEmbedder
 
-from models.embeddings import Embedder, ScriptedEmbedder
+from models.embeddings import Embedder
 from models.errors import ModelMissing
 
 FILES = ("modules.json", "config.json", "tokenizer.json", "model.safetensors")

@@ -3,11 +3,11 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from faulty_model import Fault, FaultyBackend
+from scripted_model import ScriptedBackend
 
 from models.errors import ModelCrashed, ModelError, OutOfTokens, PromptTooLong
-from models.faulty import Fault, FaultyBackend
 from models.protocol import ModelBackend, Request, Segment
-from models.scripted import ScriptedBackend
 
 SCHEMA = '{"type":"string"}'
 

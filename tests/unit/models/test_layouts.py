@@ -6,12 +6,12 @@ import json
 from typing import Any
 
 import pytest
+from scripted_model import ScriptedBackend
 
 from models.errors import ModelError
 from models.layout_choice import best_layout, can_lay_out, choose_layout, score, shipped_questions
 from models.layouts import LAYOUTS, LayoutName, layout_named, unwrap
 from models.protocol import Request, Segment
-from models.scripted import ScriptedBackend
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.name)

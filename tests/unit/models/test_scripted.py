@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scripted_model import ScriptedBackend
 
 from models.errors import InvalidSchema, ModelCrashed, ModelError, OutOfTokens, PromptTooLong
 from models.protocol import ModelBackend, Purpose, Request, Sampling, Segment, canonical_json
-from models.scripted import ScriptedBackend
 
 NAME = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from directive_cases import FOLDER, rewritten_cases
+from scripted_model import ScriptedBackend
 from scripted_run import Bench, write_texts
 
 from engine.executor.events import RowFailed, Warned
 from engine.loader import parse_pipeline
-from models.scripted import ScriptedBackend
 
 TEXTS = {
     "a.txt": "Sgt. Varrick struck the man.\n\nTullock watched all day, badge 12.",

@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import ClassVar
 
 import pytest
+from scripted_model import ScriptedBackend
 from scripted_run import Bench, pipeline, prompt_of, write_texts
 
 from engine.directives.base import Blocked, Facts, Place
 from engine.directives.registry import directive
-from models.scripted import ScriptedBackend
 
 TEXTS = {
     "a.txt": "Varrick struck the man.\n\nTullock watched all day.\n\nAshgrove lied to us.",

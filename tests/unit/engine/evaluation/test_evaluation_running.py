@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scripted_model import ScriptedBackend
 from scripted_redwell import ScriptedModels
 from scripted_run import prompt_of
 
@@ -20,7 +21,6 @@ from engine.loader import Loaded, parse_pipeline
 from engine.worker.jobs import load_with_inputs
 from models.errors import ModelCrashed
 from models.protocol import Request
-from models.scripted import ScriptedBackend
 from storage.case import Case
 
 PIPELINE = """

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from scripted_model import ScriptedBackend
 
 from engine.executor.asking import CIRCLES, CIRCLES_TEMPERATURE, CachedAsk, reply_key
 from engine.executor.events import ModelCall
 from models.errors import ModelCrashed, OutOfTokens, PromptTooLong
 from models.protocol import Purpose, Request, Sampling, Segment
-from models.scripted import ScriptedBackend
 from storage.errors import DiskFull
 
 SCHEMA = '{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"],"additionalProperties":false}'

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from scripted_model import ScriptedBackend
 from scripted_run import pipeline, prompt_of, write_jsonl
 
 from engine.errors import RunStopped
 from engine.executor.events import ModelReady, OperatorStarted, RowFailed, RunFinished
 from engine.operators.base import NOTE
-from models.scripted import ScriptedBackend
 
 
 def rows(tmp_path, count=3):

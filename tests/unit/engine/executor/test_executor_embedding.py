@@ -10,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scripted_model import ScriptedEmbedder
 
 from engine.errors import CaseError
 from engine.executor import embedding
 from engine.executor.embedding import embed_through_case, text_digest
 from models import matrices
-from models.embeddings import ScriptedEmbedder
 from storage.case import Case
 
 ROOT = Path(__file__).parents[4]
@@ -79,7 +79,7 @@ async def test_a_run_that_stops_keeps_the_batches_that_were_done(case, monkeypat
 KILLED = """
 import asyncio, os, sys
 from engine.executor import embedding
-from models.embeddings import ScriptedEmbedder
+from scripted_model import ScriptedEmbedder
 from storage.case import Case
 embedding.BATCH_TEXTS = 4
 class Dies(ScriptedEmbedder):

@@ -6,14 +6,14 @@ import asyncio
 import threading
 
 import pytest
+from faulty_model import Fault, FaultyBackend
+from scripted_model import ScriptedBackend
 from scripted_run import pipeline, write_jsonl, write_texts
 
 from engine.errors import CaseError, EnvironmentMissing, PipelineError, UsageError
 from engine.executor.events import DocumentRead, ModelCall, ModelReady, RunFinished, RunStarted
 from engine.executor.run import run_pipeline
 from models.errors import ModelMissing
-from models.faulty import Fault, FaultyBackend
-from models.scripted import ScriptedBackend
 from storage.errors import BadRecord, DiskFull
 
 LIST = '  - {name: list, type: map, prompt: "{{ input.text }}", output: {schema: {word: string}}}\n'

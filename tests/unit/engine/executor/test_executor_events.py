@@ -7,6 +7,8 @@ import dataclasses
 import json
 
 import pytest
+from faulty_model import Fault, FaultyBackend
+from scripted_model import ScriptedBackend
 from scripted_run import pipeline, prompt_of, write_jsonl, write_texts
 
 from engine.executor import events
@@ -30,9 +32,7 @@ from engine.executor.events import (
     event_from_json,
 )
 from engine.worker.gate import Gate, GatedBackend
-from models.faulty import Fault, FaultyBackend
 from models.notices import ContextLimited, Restarted
-from models.scripted import ScriptedBackend
 
 SAMPLES = {
     "RunStarted": RunStarted("1", "/c.redwell", "tiny", ("list", "each"), resumed=True),

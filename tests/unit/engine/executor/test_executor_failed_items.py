@@ -6,14 +6,14 @@ import asyncio
 
 import psutil
 import pytest
+from faulty_model import Fault, FaultyBackend
+from scripted_model import ScriptedBackend
 from scripted_run import pipeline, prompt_of, write_jsonl, write_texts
 
 from engine.errors import EnvironmentMissing
 from engine.executor.events import DocumentRead, RowFailed, RunFinished
 from engine.executor.run import run_pipeline
 from models.errors import ModelCrashed, ModelMissing
-from models.faulty import Fault, FaultyBackend
-from models.scripted import ScriptedBackend
 
 LIST = '  - {name: list, type: map, prompt: "{{ input.text }}", output: {schema: {word: string}}, max_tokens: 40}\n'
 KEEP = '  - {name: keep, type: filter, prompt: "{{ input.word }}?", output: {schema: {keep: boolean}}}\n'

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from scripted_model import ScriptedBackend
 from scripted_run import pipeline, prompt_of, write_jsonl
 
 from engine.executor.events import OperatorFinished, OperatorStarted, RunStarted
@@ -12,7 +13,6 @@ from engine.executor.stages import stages
 from engine.executor.tools import Progress
 from engine.loader import parse_pipeline
 from engine.plan.work import Work, named_apart
-from models.scripted import ScriptedBackend
 
 TWO_MAPS = """
   - {name: first, type: map, prompt: "first {{ input.text }}", output: {schema: {a: string}}}

@@ -6,10 +6,9 @@ import asyncio
 from dataclasses import replace
 
 import pytest
+from scripted_model import ScriptedBackend
 from scripted_run import Bench, pipeline, prompt_of, write_jsonl
 from worked_answers import FILLER, item, shown_numbers
-
-from models.scripted import ScriptedBackend
 
 ANSWER = """
   - name: ask

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from scripted_model import ScriptedBackend
 from scripted_run import Bench, pipeline, prompt_of
 from worked_answers import (
     COMPLETE,
@@ -20,8 +21,6 @@ from worked_answers import (
     shown_numbers,
     worked_pdf,
 )
-
-from models.scripted import ScriptedBackend
 
 ANSWER = """
   - name: ask

@@ -6,6 +6,7 @@ import asyncio
 import dataclasses
 
 import pytest
+from scripted_model import ScriptedBackend
 from scripted_redwell import fill
 from scripted_run import Bench, pipeline, prompt_of, write_jsonl
 
@@ -14,7 +15,6 @@ from engine.executor.events import RowFailed
 from engine.language.checks import check
 from engine.language.templates import Template
 from engine.operators.registry import REGISTRY
-from models.scripted import ScriptedBackend
 
 ROWS = [{"text": f"Note {number} about an officer", "links": [f"note {number}"]} for number in range(4)]
 LONG = [{"text": "word " * 3000 + f"tail {number}", "links": [f"note {number}"]} for number in range(3)]

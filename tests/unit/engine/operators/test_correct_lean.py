@@ -7,6 +7,7 @@ import math
 import random
 
 import pytest
+from scripted_model import ScriptedBackend
 from scripted_run import Bench, pipeline, write_jsonl
 from scripted_tools import ScriptedTools, prompt_of, rows_of, run, schema, template, values_of
 
@@ -21,7 +22,6 @@ from engine.operators.link_resolve import LinkResolve
 from engine.operators.resolve import Resolve
 from engine.operators.running import run_operator
 from models.protocol import Reply
-from models.scripted import ScriptedBackend
 
 LEAN = 2.0
 """What the model of these tests adds to the log-odds of every yes."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 from directive_cases import FACTS, rewritten_cases
+from reply_script import prompt_text
+from scripted_model import ScriptedBackend
 
 from engine.directives.base import Match
 from engine.directives.registry import DIRECTIVES, directive
 from engine.optimizer.instantiate import GenerationAgent
 from models.errors import ModelMissing, OutOfTokens
-from models.script import prompt_text
-from models.scripted import ScriptedBackend
 
 CASES = {case.directive: case for case in rewritten_cases()}
 EXAMPLES = [{"text": "Officer Roe slept on duty.", "filename": "a.txt"}]

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 from plan_outputs import cell, output_of
+from scripted_model import ScriptedBackend
 
 from engine.optimizer.gold import Gold, GoldRecord
 from engine.optimizer.rating import Rater
 from engine.optimizer.signals import joined_signals, signals
 from engine.rows import RowId
-from models.scripted import ScriptedBackend
 
 TEXTS = {"a": "Officer Roe slept on duty. He was suspended.", "b": "Officer Diaz hit a man."}
 

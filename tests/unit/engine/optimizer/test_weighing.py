@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import pytest
 from plan_outputs import PIPELINE, cell, output_of, the_plan
+from reply_script import prompt_text
+from scripted_model import ScriptedBackend
 
 from engine.language.templates import Template
 from engine.operators.lean import PRIOR_SLOPE
 from engine.optimizer.gold import Gold, GoldRecord
 from engine.optimizer.rating import POOLED_WEIGHT, Rater
 from engine.optimizer.weighing import NOTHING, SURE, items_of, weighed
-from models.script import prompt_text
-from models.scripted import ScriptedBackend
 
 TEXTS = {"a": "Roe slept. Diaz slept. Lee and Fox watched.", "b": "Kim slept. Poe slept. May and Ray watched."}
 RIGHT = ("Roe", "Diaz", "Kim", "Poe")
