@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Self
 
 from storage.cache import Cache
+from storage.contents import Contents
 from storage.documents import Documents
 from storage.errors import CaseMissing, CaseReadOnly, NotACase
 from storage.events import Events
@@ -37,13 +38,14 @@ class Case(
     Replies,
     Cache,
     Vectors,
+    ResultRows,
     Runs,
     Rows,
-    ResultRows,
     Reviews,
     LedgerBook,
     Evidence,
     Events,
+    Contents,
 ):
     """An open case file. Each base class holds the methods of one topic.
 

@@ -6,6 +6,8 @@ import json
 import zlib
 from typing import Any
 
+from storage.errors import CaseDamaged
+
 WORTH_COMPRESSING_BYTES = 200
 """Shorter values gain nothing from zlib."""
 
@@ -46,15 +48,18 @@ def pack(value: Any) -> bytes:
 
 
 def unpack(body: bytes) -> Any:
-    """Decode what `pack` made: a JSON value or bytes."""
+    """Decode what `pack` made: a JSON value or bytes; raises CaseDamaged for anything else."""
     form, payload = body[:1], body[1:]
     if form == _RAW:
         return payload
-    if form == _DEFLATED:
-        payload = zlib.decompress(payload)
-    elif form != _PLAIN:
-        raise ValueError(f"a packed value starts with one of j, z, b, not {form!r}")
-    return json.loads(payload.decode())  # given bytes, json looks for their encoding first
+    try:
+        if form == _DEFLATED:
+            payload = zlib.decompress(payload)
+        elif form != _PLAIN:
+            raise ValueError(f"a packed value starts with one of j, z, b, not {form!r}")
+        return json.loads(payload.decode())  # given bytes, json looks for their encoding first
+    except (zlib.error, ValueError) as error:
+        raise CaseDamaged(f"a value in the case cannot be read: {error}") from error
 
 
 def storable(value: Any) -> Any:

@@ -7,15 +7,19 @@ import os
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from storage import errors
+from storage.checksums import RawText
 from storage.codec import storable
 from storage.encryption import database_errors
 from storage.open_files import OpenFile
 from storage.opening import open_database
 from storage.sqlite_errors import translated
 from storage.sqlite_library import Database
+
+RAW_ROWS: Final = 500
+"""Rows that are read at once."""
 
 
 class Connection:
@@ -59,6 +63,21 @@ class Connection:
         database = self._mine()
         with translated(self.path):
             return database.conn.execute(sql, [storable(p) for p in parameters]).fetchall()
+
+    def raw_rows(self, sql: str, parameters: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of a SELECT with texts as their bytes (RawText), so that damaged ones can be read, too."""
+        connection = self._mine().conn
+        with translated(self.path):
+            cursor = connection.execute(sql, [storable(p) for p in parameters])
+            while True:
+                connection.text_factory = RawText
+                try:
+                    rows = cursor.fetchmany(RAW_ROWS)
+                finally:
+                    connection.text_factory = str
+                if not rows:
+                    return
+                yield from rows
 
     def first(self, sql: str, parameters: Sequence[Any] = ()) -> tuple[Any, ...] | None:
         """Return the first row of a SELECT, None when there is none."""

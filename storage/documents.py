@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from storage.codec import optional_text, pack, text_of, unpack
+from storage.checksums import BODY_IS_WHOLE, checksum, is_whole
+from storage.codec import optional_text, pack, storable, text_of, unpack
 from storage.errors import BadRecord
 from storage.topic import Topic, now
 
@@ -117,8 +118,8 @@ class Documents(Topic):
     def _add_lines(self, key: int, lines: list[LineRecord]) -> None:
         start = key * LINES_PER_DOCUMENT
         self._connection.execute_many(
-            "INSERT INTO lines (id, page, text) VALUES (?, ?, ?)",
-            ((start + line.number, line.page, line.text) for line in lines),
+            "INSERT INTO lines (id, page, text, checksum) VALUES (?, ?, ?, ?)",
+            (_line(start + line.number, line.page, storable(line.text)) for line in lines),
         )
         self._connection.execute(
             "INSERT INTO lines_search (rowid, text) SELECT id, text FROM lines WHERE id BETWEEN ? AND ?",
@@ -132,22 +133,25 @@ class Documents(Topic):
     def document(self, document_id: str) -> StoredDocument:
         """Return a document with its body; raises NotInCase."""
         key = self._document_key(document_id)
-        rows = self._connection.query(f"SELECT {_ENTRY}, body FROM documents WHERE key = ?", [key])
-        return StoredDocument(_entry(rows[0]), unpack(rows[0][-1]))
+        rows = self._connection.query(f"SELECT {_ENTRY}, body, {_WHOLE_DOCUMENT} FROM documents d WHERE key = ?", [key])
+        *row, body = self._whole(f"document {document_id}", rows)[0]
+        return StoredDocument(_entry(tuple(row)), unpack(body))
 
     def documents(self) -> list[DocumentEntry]:
         """List all documents without their bodies, in the order they were first saved."""
-        return [_entry(row) for row in self._connection.query(f"SELECT {_ENTRY} FROM documents ORDER BY key")]
+        rows = self._connection.query(f"SELECT {_ENTRY}, {is_whole(d='documents')} FROM documents d ORDER BY key")
+        return [_entry(row) for row in self._whole("a document", rows)]
 
     def lines(self, document_id: str, first: int = 1, last: int | None = None) -> list[LineRecord]:
         """Return lines `first` to `last`, both inclusive; None means to the end. Numbers beyond the end give none."""
         start = self._document_key(document_id) * LINES_PER_DOCUMENT
         stop = LINES_PER_DOCUMENT - 1 if last is None else min(last, LINES_PER_DOCUMENT - 1)
         rows = self._connection.query(
-            "SELECT id, page, text FROM lines WHERE id BETWEEN ? AND ? ORDER BY id",
+            f"SELECT id, page, text, {is_whole(l='lines')} FROM lines l WHERE id BETWEEN ? AND ? ORDER BY id",
             [start + max(first, 1), start + stop],
         )
-        return [LineRecord(line_id - start, page, text_of(text)) for line_id, page, text in rows]
+        lines = self._whole(f"lines of document {document_id}", rows)
+        return [LineRecord(line_id - start, page, text_of(text)) for line_id, page, text in lines]
 
     def add_path(self, document_id: str, path: str, parent_id: str | None = None) -> None:
         """Record that the document was found at `path`, which also clears an earlier failure of that path."""
@@ -164,11 +168,11 @@ class Documents(Topic):
     def paths(self, document_id: str) -> list[DocumentPath]:
         """Return where the document was found, first found first; more than one path is a duplicate file."""
         rows = self._connection.query(
-            "SELECT p.path, d.id FROM paths p LEFT JOIN documents d ON d.key = p.parent"
+            f"SELECT p.path, d.id, {is_whole(p='paths')} FROM paths p LEFT JOIN documents d ON d.key = p.parent"
             " WHERE p.document = ? ORDER BY p.key",
             [self._document_key(document_id)],
         )
-        return [DocumentPath(text_of(path), parent) for path, parent in rows]
+        return [DocumentPath(text_of(path), parent) for path, parent in self._whole("the path of a document", rows)]
 
     def save_failure(self, path: str, sha256: str | None, reason: str, message: str, advice: str = "") -> None:
         """Record that the file at `path` could not be parsed; a later failure of the path replaces it."""
@@ -192,6 +196,12 @@ class Documents(Topic):
 
 
 _ENTRY = "id, filename, kind, size_bytes, page_count, line_count, saved_at"
+
+_WHOLE_DOCUMENT = f"{is_whole(d='documents')} AND {BODY_IS_WHOLE}"
+
+
+def _line(line_id: int, page: int, text: str | bytes) -> tuple[int, int, str | bytes, bytes]:
+    return line_id, page, text, checksum(line_id, page, text)
 
 
 def _entry(row: tuple[Any, ...]) -> DocumentEntry:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from storage.checksums import is_whole
 from storage.codec import text_of
 from storage.errors import BadRecord
 from storage.topic import Topic
@@ -82,12 +83,13 @@ class Evidence(Topic):
         A column without any record was never looked for.
         """
         rows = self._connection.query(
-            'SELECT e."column", e.path, d.id, e.page, e.first_line, e.last_line, e.method, e.score FROM evidence e'
-            " LEFT JOIN documents d ON d.key = e.document WHERE e.row = ? ORDER BY e.key",
+            'SELECT e."column", e.path, d.id, e.page, e.first_line, e.last_line, e.method, e.score,'
+            f" {is_whole(e='evidence')} FROM evidence e LEFT JOIN documents d ON d.key = e.document WHERE e.row = ?"
+            " ORDER BY e.key",
             [self._known_row_key(run_id, row_id)],
         )
         records = [
             EvidenceRecord(row_id, text_of(name), text_of(path), document, page, first, last, text_of(method), score)
-            for name, path, document, page, first, last, method, score in rows
+            for name, path, document, page, first, last, method, score in self._whole("the evidence of a row", rows)
         ]
         return [record for record in records if column is None or record.column == column]

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+from storage.checksums import is_whole
 from storage.codec import optional_text, text_of
 from storage.errors import BadRecord
 from storage.topic import Topic
@@ -155,7 +156,7 @@ class LedgerBook(Topic):
         """
         where, parameters = _filter("o.run = ?", run_id, ("o.name", operator), ("f.fate", fate))
         rows = self._connection.query(
-            "SELECT o.name, i.id, f.fate, f.reason, f.error, f.advice, f.raw_reply FROM fates f"
+            f"SELECT o.name, i.id, f.fate, f.reason, f.error, f.advice, f.raw_reply, {is_whole(f='fates')} FROM fates f"
             f" JOIN operators o ON o.key = f.operator JOIN row_ids i ON i.key = f.row WHERE {where}"
             " ORDER BY o.key, f.row LIMIT ? OFFSET ?",
             [*parameters, -1 if limit is None else limit, offset],
@@ -167,7 +168,7 @@ class LedgerBook(Topic):
                     text_of(row), kind, text_of(reason), text_of(error), text_of(advice), optional_text(raw_reply)
                 ),
             )
-            for name, row, kind, reason, error, advice, raw_reply in rows
+            for name, row, kind, reason, error, advice, raw_reply in self._whole("the fate of a row", rows)
         ]
 
     def save_run_documents(self, run_id: str, records: Iterable[DocumentRecord]) -> None:
@@ -188,12 +189,13 @@ class LedgerBook(Topic):
         self._need_run(run_id)
         where, parameters = _filter("run = ?", run_id, ("fate", fate))
         rows = self._connection.query(
-            f"SELECT path, fate, document_id, reason, message, advice FROM run_documents WHERE {where} ORDER BY path",
+            f"SELECT path, fate, document_id, reason, message, advice, {is_whole(f='run_documents')}"
+            f" FROM run_documents f WHERE {where} ORDER BY path",
             parameters,
         )
         return [
             DocumentRecord(text_of(path), kind, document, text_of(reason), text_of(message), text_of(advice))
-            for path, kind, document, reason, message, advice in rows
+            for path, kind, document, reason, message, advice in self._whole("the fate of a file", rows)
         ]
 
     def save_decisions(self, run_id: str, operator: str, decisions: Iterable[DecisionRecord]) -> None:
@@ -213,11 +215,15 @@ class LedgerBook(Topic):
         self._need_run(run_id)
         where, parameters = _filter("o.run = ?", run_id, ("o.name", operator))
         rows = self._connection.query(
-            'SELECT o.name, d.subject, d."left", d."right", d.verdict, d.by, d.detail FROM decisions d'
+            'SELECT o.name, d.subject, d."left", d."right", d.verdict, d.by, d.detail,'
+            f" {is_whole(d='decisions')} FROM decisions d"
             f" JOIN operators o ON o.key = d.operator WHERE {where} ORDER BY o.key, d.key",
             parameters,
         )
-        return [StoredDecision(text_of(name), DecisionRecord(*(text_of(t) for t in rest))) for name, *rest in rows]
+        return [
+            StoredDecision(text_of(name), DecisionRecord(*(text_of(t) for t in rest)))
+            for name, *rest in self._whole("a decision", rows)
+        ]
 
     def ledger(self, run_id: str) -> Ledger:
         """Return the sums of a run."""

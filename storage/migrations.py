@@ -8,8 +8,13 @@ triggers: SQLite forbids a trigger to write it while the schema of a case is not
 
 from __future__ import annotations
 
+import functools
+import sqlite3
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
+from storage.checksums import add_columns
 from storage.documents import LINES_PER_DOCUMENT
 from storage.sqlite_library import Database, Migrations
 
@@ -168,12 +173,17 @@ def _reviews(database: Database) -> None:
         database.execute(statement)
 
 
+@case_migrations(name="0007_checksums")
+def _checksums(database: Database) -> None:
+    add_columns(database.conn)
+
+
 def _statements(script: str) -> list[str]:
     """Split a script at its semicolons; none stands inside a statement."""
     return [statement for part in script.split(";") if (statement := part.strip())]
 
 
-SCHEMA_VERSION: Final = 5
+SCHEMA_VERSION: Final = 6
 """How many migrations there are; kept in `PRAGMA user_version` of every case."""
 
 
@@ -181,3 +191,27 @@ def upgrade(database: Database) -> None:
     """Apply what is missing, each migration in a transaction of its own, then record the version."""
     case_migrations.apply(database)
     database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+SCHEMA: Final = "SELECT name, coalesce(sql, '') FROM sqlite_master WHERE name NOT LIKE 'lines\\_search\\_%' ESCAPE '\\'"
+"""What a case is made of, by name. The tables that FTS5 makes for itself are left out: its versions differ."""
+
+
+@functools.cache
+def new_schema() -> Mapping[str, str]:
+    """Return what SCHEMA yields for a new case."""
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        upgrade(Database(connection, execute_plugins=False))
+        return MappingProxyType(dict(connection.execute(SCHEMA).fetchall()))
+    finally:
+        connection.close()
+
+
+def migration_names() -> tuple[str, ...]:
+    """Return the names of all migrations, in their order."""
+    connection = sqlite3.connect(":memory:")
+    try:
+        return tuple(migration.name for migration in case_migrations.pending(Database(connection)))
+    finally:
+        connection.close()

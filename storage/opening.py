@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from storage import errors, passphrases
+from storage import checksums, errors, passphrases
 from storage.encryption import Header, Key, connect_encrypted, database_errors, key_of, new_key
 from storage.migrations import APPLICATION_ID, SCHEMA_VERSION, upgrade
 from storage.open_files import OpenFile
@@ -98,6 +98,7 @@ def _open_to_write(file: _File) -> Database:
         database = _with_settings(connection)
         if _version(connection) < SCHEMA_VERSION:
             upgrade(database)
+        checksums.keep(connection)
     except BaseException:
         connection.close()
         raise
@@ -112,6 +113,7 @@ def _open_to_read(file: _File) -> Database:
             raise errors.CaseTooOld(
                 f"{file.path} has schema {_version(connection)}; this version of Redwell reads schema {SCHEMA_VERSION}"
             )
+        checksums.register(connection)
         connection.execute("PRAGMA query_only = ON")
         return _with_settings(connection)
     except BaseException:

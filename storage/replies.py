@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from storage.checksums import is_whole
 from storage.codec import pack, text_of, unpack
 from storage.errors import BadRecord, StorageError
 from storage.topic import Topic, now
@@ -15,10 +16,12 @@ class Replies(Topic):
 
     def reply(self, key: str) -> dict[str, Any] | None:
         """Return the reply saved under `key` (hexadecimal digest), None when there is none."""
-        row = self._connection.first("SELECT body FROM replies WHERE key = ?", [_digest(key)])
-        if row is None:
+        rows = self._connection.query(
+            f"SELECT body, {is_whole(r='replies')} FROM replies r WHERE key = ?", [_digest(key)]
+        )
+        if not rows:
             return None
-        value: dict[str, Any] = unpack(row[0])
+        value: dict[str, Any] = unpack(self._whole("a reply of the model", rows)[0][0])
         return value
 
     def save_reply(self, key: str, reply: Mapping[str, Any], operator: str = "", run_id: str | None = None) -> None:

@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from storage.checksums import is_whole
 from storage.codec import text_of, unpack
 from storage.errors import ExportError, NotInCase
 from storage.row_identity import RowIdentity
-from storage.topic import Topic
+from storage.rows import Rows
+from storage.runs import Runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,18 +30,18 @@ class DeliveredRow:
         return RowIdentity.of(self.id, {column: self.values.get(column) for column in columns}, self.documents)
 
 
-class ResultRows(Topic):
+class ResultRows(Runs, Rows):
     """The part of a case that reads the results of a run a page or a table at a time."""
 
     def result_columns(self, run_id: str) -> tuple[str, ...]:
         """Return the columns of a run's results; raises NotInCase, or ExportError while it has none."""
         self._need_run(run_id)
-        columns = self._connection.query("SELECT columns FROM runs WHERE id = ?", [run_id])[0][0]
+        columns = self._columns(run_id)
         if columns is None:
             raise ExportError(
                 f"run {run_id} of {self._path} has delivered no results yet", advice="Resume the run, then look again."
             )
-        return tuple(unpack(columns))
+        return columns
 
     def count_results(self, run_id: str) -> int:
         """Count the rows that a run delivered."""
@@ -81,19 +83,18 @@ class ResultRows(Topic):
     def _read_delivered(self, where: str, given: Sequence[Any]) -> Iterator[DeliveredRow]:
         documents, missing = self._found_in(where, given)
         rows = self._connection.query(
-            "SELECT x.position, x.row, i.id, r.body, r.large, d.id FROM results x JOIN row_ids i ON i.key = x.row"
+            f"SELECT x.position, x.row, i.id, r.body, r.large, d.id, {is_whole(x='results', i='row_ids', r='rows')}"
+            " FROM results x JOIN row_ids i ON i.key = x.row"
             " JOIN rows r ON r.key = (SELECT l.key FROM rows l WHERE l.row = x.row ORDER BY l.operator DESC LIMIT 1)"
             f" LEFT JOIN documents d ON d.key = r.document WHERE {where} ORDER BY x.position",
             given,
         )
         shelf: dict[int, Any] = {}
-        for position, key, row_id, body, large, document in rows:
+        for position, key, row_id, body, large, document in self._whole("a row of the results", rows):
             values = unpack(body)
             for name, field in (unpack(large) if large else {}).items():
                 if field not in shelf:
-                    shelf[field] = unpack(
-                        self._connection.query("SELECT body FROM fields WHERE key = ?", [field])[0][0]
-                    )
+                    shelf[field] = unpack(self._field(field))
                 values[name] = shelf[field]
             there = (document,) if document is not None else tuple(documents.get(key, ()))
             yield DeliveredRow(position, text_of(row_id), values, there, frozenset(missing.get(key, ())))

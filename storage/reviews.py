@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+from storage.checksums import is_whole
 from storage.codec import pack, text_of, unpack
 from storage.errors import BadRecord
 from storage.row_identity import RowIdentity, value_digest
@@ -118,7 +119,7 @@ class Reviews(Topic):
 
     def review_edits(self) -> list[StoredEdit]:
         """List the edits that hold, first made first."""
-        return [_stored(row) for row in self._connection.query(f"{_SELECT} WHERE is_undone = 0 ORDER BY key")]
+        return self._stored(self._connection.query(f"{_SELECT} WHERE is_undone = 0 ORDER BY key"))
 
     def review_edits_of(self, identities: Iterable[RowIdentity]) -> list[StoredEdit]:
         """List the edits that hold and may be about these rows, first made first."""
@@ -130,12 +131,16 @@ class Reviews(Topic):
             for column, values in (("row", [i.id for i in part]), ("row_digest", [i.digest for i in part])):
                 found = self._connection.query(f"{_SELECT} WHERE is_undone = 0 AND {column} IN ({marks})", values)
                 rows.update((row[0], row) for row in found)
-        return [_stored(rows[key]) for key in sorted(rows)]
+        return self._stored([rows[key] for key in sorted(rows)])
+
+    def _stored(self, rows: Sequence[tuple[Any, ...]]) -> list[StoredEdit]:
+        return [_stored(row) for row in self._whole("an edit of a reviewer", rows)]
 
 
 _AT_ONCE = 500
 _SELECT = (
-    "SELECT key, step, run, row, row_digest, field, value_digest, kind, original, body, who, made_at FROM review_edits"
+    "SELECT key, step, run, row, row_digest, field, value_digest, kind, original, body, who, made_at,"
+    f" {is_whole(e='review_edits')} FROM review_edits e"
 )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from storage.checksums import is_whole
 from storage.codec import dump_json, pack, text_of, unpack
 from storage.errors import BadRecord, NotInCase
 from storage.topic import Topic
@@ -97,8 +98,13 @@ class Rows(Topic):
     def _unshelve(self, body: bytes, large: bytes | None) -> dict[str, Any]:
         values: dict[str, Any] = unpack(body)
         for name, key in (unpack(large) if large else {}).items():
-            values[name] = unpack(self._connection.query("SELECT body FROM fields WHERE key = ?", [key])[0][0])
+            values[name] = unpack(self._field(key))
         return values
+
+    def _field(self, key: int) -> bytes:
+        rows = self._connection.query(f"SELECT body, {is_whole(f='fields')} FROM fields f WHERE key = ?", [key])
+        body: bytes = self._whole("a value of a row", rows or [(b"", False)])[0][0]
+        return body
 
     def _save_lineage(self, records: Sequence[RowRecord], row_keys: Mapping[str, int]) -> None:
         self._connection.execute_many("DELETE FROM lineage WHERE child = ?", ((row_keys[r.id],) for r in records))
@@ -130,14 +136,15 @@ class Rows(Topic):
 
     def _read_rows(self, where: str, parameters: Sequence[Any]) -> list[RowRecord]:
         rows = self._connection.query(
-            "SELECT i.key, i.id, r.body, r.large, d.id, r.first_line, r.last_line FROM rows r"
+            f"SELECT i.key, i.id, r.body, r.large, d.id, r.first_line, r.last_line, {is_whole(r='rows', i='row_ids')}"
+            " FROM rows r"
             " JOIN operators o ON o.key = r.operator JOIN row_ids i ON i.key = r.row"
             f" LEFT JOIN documents d ON d.key = r.document WHERE {where}",
             parameters,
         )
         return [
             RowRecord(text_of(row_id), self._unshelve(body, large), self._parents(key), document, first, last)
-            for key, row_id, body, large, document, first, last in rows
+            for key, row_id, body, large, document, first, last in self._whole("a row of a run", rows)
         ]
 
     def _parents(self, key: int) -> tuple[str, ...]:

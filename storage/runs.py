@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+from storage.checksums import is_whole
 from storage.codec import pack, text_of, unpack
 from storage.errors import BadRecord
 from storage.lock import writer_of
@@ -89,12 +90,12 @@ class Runs(Topic):
     def _runs(self, tail: str, parameters: list[Any]) -> list[StoredRun]:
         rows = self._connection.query(
             "SELECT id, pipeline_yaml, pipeline_digest, model_name, model_digest, settings, status, started_at,"
-            f" finished_at FROM runs {tail}",
+            f" finished_at, {is_whole(r='runs')} FROM runs r {tail}",
             parameters,
         )
         # Only the living writer can be running; it marks leftovers when it opens the case, a reader sees through them.
         alive = writer_of(self._path) is not None
-        return [_stored_run(row, alive=alive) for row in rows]
+        return [_stored_run(row, alive=alive) for row in self._whole("a run", rows)]
 
     def mark_interrupted_runs(self) -> int:
         """Mark runs that a dead process left `running`; return how many. Called when the case is opened to write."""
@@ -122,13 +123,23 @@ class Runs(Topic):
     def results(self, run_id: str) -> StoredResults | None:
         """Return what the run delivered; None when it has delivered nothing yet (which differs from no rows)."""
         self._need_run(run_id)
-        columns = self._connection.query("SELECT columns FROM runs WHERE id = ?", [run_id])[0][0]
+        columns = self._columns(run_id)
         if columns is None:
             return None
         rows = self._connection.query(
-            "SELECT i.id FROM results r JOIN row_ids i ON i.key = r.row WHERE r.run = ? ORDER BY r.position", [run_id]
+            f"SELECT i.id, {is_whole(r='results', i='row_ids')} FROM results r JOIN row_ids i ON i.key = r.row"
+            " WHERE r.run = ? ORDER BY r.position",
+            [run_id],
         )
-        return StoredResults(tuple(unpack(columns)), tuple(row[0] for row in rows))
+        return StoredResults(
+            columns, tuple(row[0] for row in self._whole(f"a row of the results of run {run_id}", rows))
+        )
+
+    def _columns(self, run_id: str) -> tuple[str, ...] | None:
+        """Return the columns of a run's results, None while it has delivered none."""
+        rows = self._connection.query(f"SELECT columns, {is_whole(r='runs')} FROM runs r WHERE id = ?", [run_id])
+        columns = self._whole(f"run {run_id}", rows)[0][0]
+        return None if columns is None else tuple(unpack(columns))
 
 
 def _stored_run(row: tuple[Any, ...], *, alive: bool) -> StoredRun:

@@ -68,6 +68,10 @@ class Search(Topic):
             Hit(document, line, page, text_of(text), text_of(snippet)) for document, line, page, text, snippet in rows
         ]
 
+    def check_search_index(self) -> None:
+        """Compare the index with the lines; raises CaseDamaged where they differ. The case must be open to write."""
+        self._connection.execute("INSERT INTO lines_search (lines_search, rank) VALUES ('integrity-check', 1)")
+
 
 _TERM = re.compile(r'"(?P<phrase>[^"]*)"(?P<star>\*?)|(?P<word>[^\s"]+)')
 

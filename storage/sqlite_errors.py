@@ -14,6 +14,9 @@ from storage.encryption import database_errors
 NOT_A_DATABASE: Final = sqlite3.SQLITE_NOTADB
 """What SQLite says of a file that is none, and of one to which the key does not fit."""
 
+_NO_TEXT: Final = "Could not decode to UTF-8"
+"""What Python says of a text whose bytes have changed."""
+
 _BY_CODE: dict[int, tuple[type[errors.StorageError], str]] = {
     sqlite3.SQLITE_NOTADB: (errors.NotACase, "is not an SQLite database, so it is no Redwell case"),
     sqlite3.SQLITE_CORRUPT: (errors.CaseDamaged, "is damaged"),
@@ -42,9 +45,13 @@ def translated(path: Path) -> Iterator[None]:
         yield
     except database_errors() as error:
         code = code_of(error)
+        if _NO_TEXT in str(error):
+            raise errors.CaseDamaged(f"the case {path} is damaged: {error}") from error
         if code is None:
             raise  # the sqlite3 module was called wrongly: our bug, not the user's environment
         kind, what = _BY_CODE.get(code, (errors.StorageError, "could not be used"))
         raise kind(f"the case {path} {what} (SQLite: {error})") from error
+    except UnicodeDecodeError as error:  # sqlite3 met it in a message of SQLite about a name that is damaged
+        raise errors.CaseDamaged(f"the case {path} is damaged: {error}") from error
     except OverflowError as error:
         raise errors.BadRecord(f"the case {path} cannot hold a whole number beyond 64 bits: {error}") from error

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from storage.errors import NotInCase
+from storage.errors import CaseDamaged, NotInCase
 
 if TYPE_CHECKING:
     from storage.connection import Connection
@@ -17,6 +18,16 @@ class Topic:
 
     _connection: Connection
     _path: Path
+
+    def _whole(self, what: str, rows: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+        """Return rows without their last column, which says whether each is as it was written; raises CaseDamaged."""
+        for row in rows:
+            if not row[-1]:
+                raise CaseDamaged(
+                    f"the case {self._path} is damaged: {what} is not as it was written",
+                    advice=f"`redwell case verify` lists what is damaged. {CaseDamaged.default_advice}",
+                )
+        return [row[:-1] for row in rows]
 
     def _document_key(self, document_id: str) -> int:
         row = self._connection.first("SELECT key FROM documents WHERE id = ?", [document_id])

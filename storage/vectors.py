@@ -46,6 +46,16 @@ class Vectors(Topic):
                 ((key, text, vector + _check(model, text, vector)) for text, vector in vectors.items()),
             )
 
+    def damaged_vectors(self) -> Iterator[bytes]:
+        """Yield the texts whose vectors are not as they were saved."""
+        for (model,) in self._connection.query("SELECT digest FROM vector_models"):
+            rows = self._connection.raw_rows(
+                "SELECT text, body FROM vectors WHERE model = (SELECT key FROM vector_models WHERE digest = ?)", [model]
+            )
+            for row in rows:
+                if not any(_sound(model, [row])):
+                    yield bytes(row[0]) if isinstance(row[0], bytes) else str(row[0]).encode()
+
     def count_vectors(self, model: str = "") -> int:
         """Count the vectors of a model, or of all."""
         if not model:

@@ -1,0 +1,175 @@
+"""Checksums of what a case holds: one for each row of its tables, written with it and compared when it is read.
+
+They tell damage: a bit that changed on the disk, a page that was lost. They do not tell a person who changes a value
+and computes its checksum anew. A checksum is the first 8 bytes of BLAKE2b over the values of some columns (COVERED).
+Triggers of each writing connection fill it in, so that no statement can forget it; they are temporary, as SQLite
+refuses a function of ours to those of a file that is not trusted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+FUNCTION: Final = "redwell_checksum"
+CHECKSUM_BYTES: Final = 8
+
+
+class RawText(bytes):
+    """A text as its bytes: a damaged one need not be UTF-8."""
+
+    __slots__ = ()
+
+
+def _column(name: str, alias: str) -> str:
+    return f"{alias}.{_quoted(name)}" if alias else _quoted(name)
+
+
+def _quoted(name: str) -> str:
+    return name if name == "rowid" else f"[{name}]"  # in double quotes a name that is not there would be a text
+
+
+@dataclass(frozen=True, slots=True)
+class Covered:
+    """Columns of a table that have one checksum, in the column `checksum`. `keys` find a row where it has no rowid.
+
+    `is_inserted`: whoever inserts a row writes its checksum, too, for a table of millions of rows.
+    """
+
+    table: str
+    columns: tuple[str, ...]
+    keys: tuple[str, ...] = ("rowid",)
+    checksum: str = "checksum"
+    is_inserted: bool = False
+
+    @property
+    def order(self) -> str:
+        """Return the columns that sort the rows in one order only."""
+        return ", ".join(map(_quoted, self.keys))
+
+    def expression(self, alias: str = "") -> str:
+        """Write the checksum of a row's values in SQL."""
+        return f"{FUNCTION}({', '.join(_column(name, alias) for name in self.columns)})"
+
+
+def _covered(table: str, columns: str, keys: str = "rowid", checksum: str = "checksum") -> Covered:
+    return Covered(table, tuple(columns.split()), tuple(keys.split()), checksum)
+
+
+COVERED: Final = (
+    _covered("documents", "key id filename kind size_bytes page_count line_count saved_at"),
+    _covered("documents", "key body", checksum="body_checksum"),
+    _covered("paths", "key document path parent"),
+    _covered("failures", "path sha256 reason message advice failed_at"),
+    Covered("lines", ("id", "page", "text"), is_inserted=True),
+    _covered(
+        "runs",
+        "id pipeline_yaml pipeline_digest model_name model_digest settings status columns started_at finished_at",
+    ),
+    _covered("run_documents", "run path fate document_id reason message advice"),
+    _covered("replies", "key body operator run saved_at"),
+    _covered("cache", "id kind key body"),
+    _covered("events", "run number body", "run number"),
+    _covered("operators", "key run name rows_in"),
+    _covered("row_ids", "key run id"),
+    _covered("fields", "key digest body"),
+    _covered("rows", "key operator row position body large document first_line last_line"),
+    _covered("lineage", "child position parent", "child position"),
+    _covered("results", "run position row", "run position"),
+    _covered("fates", "operator row fate reason error advice raw_reply", "operator row"),
+    _covered("decisions", "key operator subject left right verdict by detail"),
+    _covered("evidence", "key row column path document page first_line last_line method score"),
+    _covered("text_indexes", "key name digest texts"),
+    _covered("vector_models", "key digest"),
+    _covered("document_facts", "document ocr_pages language year read_seconds"),
+    _covered("stars", "document starred_at"),
+    _covered("tags", "key name"),
+    _covered("document_tags", "document tag", "document tag"),
+    _covered(
+        "review_edits",
+        "key step run row row_digest field value_digest kind original body who made_at is_undone",
+    ),
+)
+"""All tables but `vectors`, whose bodies hold a check of their own (storage.vectors), and what SQLite derives."""
+
+
+def encoded(values: Iterable[Any]) -> bytes:
+    """Write values as SQLite holds them such that different values differ: each with its type and its length."""
+    parts: list[bytes] = []
+    for value in values:
+        if isinstance(value, str):
+            body = value.encode("utf-8", "surrogatepass")
+            parts += (b"t%d:" % len(body), body)
+        elif value is None:
+            parts.append(b"n;")
+        elif isinstance(value, int):
+            parts.append(b"i%d;" % value)
+        elif isinstance(value, RawText):
+            parts += (b"t%d:" % len(value), value)
+        elif isinstance(value, float):
+            parts += (b"f", struct.pack(">d", value))
+        else:
+            parts += (b"b%d:" % len(value), bytes(value))
+    return b"".join(parts)
+
+
+def checksum(*values: Any) -> bytes:
+    """Return the checksum of values."""
+    return hashlib.blake2b(encoded(values), digest_size=CHECKSUM_BYTES).digest()
+
+
+def register(connection: Any) -> None:
+    """Let the SQL of a connection compute checksums."""
+    connection.create_function(FUNCTION, -1, checksum, deterministic=True)
+
+
+_NONE: Final = f"X'{bytes(CHECKSUM_BYTES).hex()}'"
+"""What a column holds until its trigger has run. As it has the length of a checksum, SQLite then writes only those
+bytes, and not a large value a second time."""
+
+
+def add_columns(connection: Any) -> None:
+    """Add the columns to a case that has none, and fill them: what it holds now counts as right."""
+    register(connection)
+    for covered in COVERED:
+        connection.execute(f"ALTER TABLE {covered.table} ADD COLUMN {covered.checksum} BLOB NOT NULL DEFAULT {_NONE}")
+        refill(connection, covered)
+
+
+def refill(connection: Any, covered: Covered) -> None:
+    """Compute the checksums of a table anew, for a migration that changes its values or what is covered of them."""
+    connection.execute(f"UPDATE {covered.table} SET {covered.checksum} = {covered.expression()}")
+
+
+def keep(connection: Any) -> None:
+    """Have a connection write the checksum of every row that it inserts or changes from now on."""
+    register(connection)
+    for number, covered in enumerate(COVERED):
+        names = ", ".join(map(_quoted, covered.columns))
+        where = " AND ".join(f"{_quoted(key)} = {_column(key, 'NEW')}" for key in covered.keys)
+        events = {"insert": "INSERT", "update": f"UPDATE OF {names}"}
+        if covered.is_inserted:
+            del events["insert"]
+        for name, event in events.items():
+            connection.execute(
+                f"CREATE TEMP TRIGGER checksum_{number}_{name} AFTER {event} ON main.{covered.table} BEGIN"
+                f" UPDATE {covered.table} SET {covered.checksum} = {covered.expression('NEW')} WHERE {where}; END"
+            )
+
+
+def is_whole(**tables: str) -> str:
+    """Write a condition in SQL: the rows of these tables, by alias, are as they were written.
+
+    >>> is_whole(r="results")
+    'redwell_checksum(r.[run], r.[position], r.[row]) IS r.checksum'
+    """
+    return " AND ".join(f"{_MAIN[table].expression(alias)} IS {alias}.checksum" for alias, table in tables.items())
+
+
+BODY_IS_WHOLE: Final = f"{COVERED[1].expression()} IS body_checksum"
+"""The condition for the body of a document, which is large and has a checksum of its own."""
+
+_MAIN: Final = {covered.table: covered for covered in reversed(COVERED)}
