@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Annotated
 
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
@@ -18,7 +19,8 @@ from engine.cli.passphrases import (
     new_passphrase,
 )
 from engine.cli.settings import COMMAND_SETTINGS
-from storage import conversion, passphrases
+from storage import conversion, passphrases, verification
+from storage.case import Case
 from storage.conversion_watch import Phase, Tell
 
 app = typer.Typer(no_args_is_help=True, **COMMAND_SETTINGS)
@@ -26,7 +28,40 @@ app = typer.Typer(no_args_is_help=True, **COMMAND_SETTINGS)
 
 @app.callback()
 def _case() -> None:
-    """Encrypt a case with a passphrase, change the passphrase, or take it away."""
+    """Check a case, encrypt it with a passphrase, change the passphrase, or take it away."""
+
+
+@app.command()
+def verify(
+    case: CaseArgument,
+    case_passphrase_file: CasePassphraseFileOption = None,
+    digest: Annotated[
+        bool, typer.Option("--digest", help="Also write the SHA-256 of everything that the case says.")
+    ] = False,
+) -> None:
+    """Check that a case is as it was written: the file, every document, line, reply, row and review, and the ledger.
+
+    Ends with 1 where anything differs, and lists it. Damage is found, a change by somebody who knows how is not.
+    """
+    with messages().status("checking …") as status:
+        result = verification.verify_case(case, lambda what, rows: status.update(f"checking: {what}, {rows:,}"))
+    console = output()
+    for difference in result.differences:
+        named = one_line(": ".join(filter(None, (difference.part, difference.name))))
+        console.print(styled((named, "bold"), ": ", one_line(difference.problem)), soft_wrap=True)
+    for left_out in result.not_checked:
+        console.print(styled(("not checked: ", "yellow"), one_line(left_out)), soft_wrap=True)
+    if result.is_sound:
+        checked = f"{case} is as it was written: {counted(result.rows, 'value')} compared with their checksums"
+        console.print(styled((one_line(checked), "green")), soft_wrap=True)
+    else:
+        verdict = f"{case} is damaged: {counted(len(result.differences), 'difference')}"
+        console.print(styled((one_line(verdict), "bold red")), soft_wrap=True)
+        messages().print("Restore a backup, or save what can be read: `redwell case repair`.", soft_wrap=True)
+    if digest:
+        with Case(case, read_only=True) as opened:
+            console.print(f"SHA-256 of its content: {opened.content_digest()}", soft_wrap=True)
+    raise typer.Exit(0 if result.is_sound else 1)
 
 
 @app.command()
