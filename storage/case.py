@@ -6,12 +6,12 @@ import os
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from storage.cache import Cache
 from storage.contents import Contents
 from storage.documents import Documents
-from storage.errors import CaseMissing, CaseReadOnly, NotACase
+from storage.errors import CaseLocked, CaseMissing, CaseReadOnly, CaseTooOld, NotACase
 from storage.events import Events
 from storage.evidence import Evidence
 from storage.indexes import TextIndexes
@@ -27,6 +27,10 @@ from storage.rows import Rows
 from storage.runs import Runs
 from storage.search import Search
 from storage.vectors import Vectors
+
+if TYPE_CHECKING:
+    from storage.connection import Connection
+    from storage.copying import Tell
 
 
 class Case(
@@ -57,8 +61,9 @@ class Case(
     def __init__(
         self, path: str | os.PathLike[str], *, read_only: bool = False, create: bool = True, beside: bool = False
     ) -> None:
-        """Open the case at `path`; a writer makes the file unless `create` is False, and upgrades an older one.
+        """Open the case at `path`; a writer makes the file unless `create` is False.
 
+        One that an earlier version made is upgraded; what it was stays beside it as a copy (storage.upgrades).
         `beside`: write although a job of this process may be writing too, for an edit of a few milliseconds.
 
         An encrypted case is opened with the passphrase that storage.passphrases has for it; a new one is encrypted
@@ -74,7 +79,7 @@ class Case(
         try:
             if not read_only and not beside:
                 remove_leftovers(self._path)
-            self._connection = Connection(self._path, read_only=read_only)
+            self._connection = self._connect(Connection)
             if not read_only and not beside:
                 self.mark_interrupted_runs()
         except BaseException:
@@ -104,6 +109,27 @@ class Case(
     def transaction(self) -> AbstractContextManager[None]:
         """Make several saves one: all or none. Never await inside; what awaits may write in between."""
         return self._connection.transaction()
+
+    def copy_to(self, target: Path, tell: Tell = lambda done, total: None) -> None:
+        """Copy the case as it is at this moment to a new file; raises CaseExists, DiskFull (storage.copying)."""
+        self._connection.copy_to(target, tell)
+
+    def _connect(self, connect: type[Connection]) -> Connection:
+        """Open the file; a reader has an older case upgraded first. Raises CaseTooOld where that cannot be done."""
+        try:
+            return connect(self._path, read_only=self._read_only)
+        except CaseTooOld as error:
+            try:
+                lock = WriterLock(self._path)
+            except (CaseLocked, CaseReadOnly) as refusal:
+                raise CaseTooOld(f"{error}; it cannot be upgraded now: {refusal}", advice=refusal.advice) from refusal
+        try:
+            connect(self._path, read_only=False).close()
+        except CaseReadOnly as refusal:
+            raise CaseTooOld(f"{self._path} must be upgraded to be read: {refusal}") from refusal
+        finally:
+            lock.release()
+        return connect(self._path, read_only=self._read_only)
 
     def close(self) -> None:
         """Close the file and give back the writer's lock; idempotent."""

@@ -12,9 +12,10 @@ from typing import Any, Final
 from storage import errors
 from storage.checksums import RawText
 from storage.codec import storable
+from storage.copying import Tell, copy_case
 from storage.encryption import database_errors
 from storage.open_files import OpenFile
-from storage.opening import open_database
+from storage.opening import key_in_use, open_database
 from storage.sqlite_errors import translated
 from storage.sqlite_library import Database
 
@@ -90,6 +91,12 @@ class Connection:
         """Return the single number that a SELECT yields; 0 for null."""
         row = self.first(sql, parameters)
         return int(row[0] or 0) if row else 0
+
+    def copy_to(self, target: Path, tell: Tell) -> None:
+        """Copy the case as it is now to a new file (storage.copying)."""
+        connection = self._mine().conn
+        with translated(self.path):
+            copy_case(connection, key_in_use(self.path, self._file.header), target, tell)
 
     @property
     def is_encrypted(self) -> bool:

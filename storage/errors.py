@@ -2,10 +2,11 @@
 
 StorageError
 ├── CaseMissing      there is no file at this path
+├── CaseExists       there is a file already where a copy was to go
 ├── NotACase         the file is something else than a Redwell case
 ├── CaseDamaged      SQLite finds the file corrupt
 ├── CaseTooNew       a later version of Redwell wrote the file
-├── CaseTooOld       the file needs an upgrade, which a reader may not make
+├── CaseTooOld       the file needs an upgrade, and cannot be written
 ├── CaseEncrypted    the file is encrypted, and no passphrase for it is known
 │   └── WrongPassphrase  the one that is known does not open it
 ├── BadPassphrase    a passphrase that cannot be used
@@ -43,6 +44,12 @@ class CaseMissing(StorageError):
     default_advice = "Check the path; `redwell run --case PATH` makes a new case."
 
 
+class CaseExists(StorageError):
+    """There is a file at the path of a copy."""
+
+    default_advice = "Choose another path, or move that file away."
+
+
 class NotACase(StorageError):
     """The path holds something else: a folder, a text file, another program's database."""
 
@@ -64,9 +71,9 @@ class CaseTooNew(StorageError):
 
 
 class CaseTooOld(StorageError):
-    """The schema is older than this version's, and the case was opened for reading only."""
+    """The schema is older than this version's, and the case cannot be upgraded where it is."""
 
-    default_advice = "Open the case once for writing (any `redwell run` or `redwell ingest`); that upgrades it."
+    default_advice = "Copy the case to a folder that you may write to, and open it there; that upgrades it."
 
 
 class CaseEncrypted(StorageError):

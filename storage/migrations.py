@@ -188,9 +188,10 @@ SCHEMA_VERSION: Final = 6
 
 
 def upgrade(database: Database) -> None:
-    """Apply what is missing, each migration in a transaction of its own, then record the version."""
-    case_migrations.apply(database)
-    database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    """Apply what is missing and record the version, all in one transaction: a case is never half upgraded."""
+    with database.atomic():
+        case_migrations.apply(database)
+        database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
 SCHEMA: Final = "SELECT name, coalesce(sql, '') FROM sqlite_master WHERE name NOT LIKE 'lines\\_search\\_%' ESCAPE '\\'"

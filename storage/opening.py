@@ -14,6 +14,7 @@ from storage.migrations import APPLICATION_ID, SCHEMA_VERSION, upgrade
 from storage.open_files import OpenFile
 from storage.sqlite_errors import NOT_A_DATABASE, code_of
 from storage.sqlite_library import Database
+from storage.upgrades import upgrade_case
 
 BUSY_TIMEOUT_MILLISECONDS: Final = 5000
 MOST_ANSWERS: Final = 3
@@ -34,6 +35,12 @@ def open_database(path: Path, opened: OpenFile, *, read_only: bool) -> Database:
             return _unlocked(path, opened.header, opens)
         case _:
             return opens(_File(path))
+
+
+def key_in_use(path: Path, header: Header) -> Key | None:
+    """Return the key of a case that is open, None for a plain one."""
+    known = passphrases.passphrase_of(path)
+    return key_of(header, known) if header.form == "encrypted" and known is not None else None
 
 
 def _new(path: Path, opened: OpenFile) -> Database:
@@ -96,13 +103,21 @@ def _open_to_write(file: _File) -> Database:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         database = _with_settings(connection)
-        if _version(connection) < SCHEMA_VERSION:
-            upgrade(database)
+        if (version := _version(connection)) < SCHEMA_VERSION:
+            _upgrade(connection, database, file, version)
         checksums.keep(connection)
     except BaseException:
         connection.close()
         raise
     return database
+
+
+def _upgrade(connection: Any, database: Database, file: _File, version: int) -> None:
+    is_new = not connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'documents'").fetchone()[0]
+    if is_new:
+        upgrade(database)
+    else:
+        upgrade_case(connection, database, file.path, file.key, version)
 
 
 def _open_to_read(file: _File) -> Database:

@@ -19,16 +19,18 @@ from engine.cli.passphrases import (
     new_passphrase,
 )
 from engine.cli.settings import COMMAND_SETTINGS
-from storage import conversion, passphrases, verification
+from storage import conversion, passphrases
+from storage.backup import backup_case
 from storage.case import Case
 from storage.conversion_watch import Phase, Tell
+from storage.verification import Verification, verify_case
 
 app = typer.Typer(no_args_is_help=True, **COMMAND_SETTINGS)
 
 
 @app.callback()
 def _case() -> None:
-    """Check a case, encrypt it with a passphrase, change the passphrase, or take it away."""
+    """Check a case, back it up, encrypt it with a passphrase, change the passphrase, or take it away."""
 
 
 @app.command()
@@ -44,23 +46,11 @@ def verify(
     Ends with 1 where anything differs, and lists it. Damage is found, a change by somebody who knows how is not.
     """
     with messages().status("checking …") as status:
-        result = verification.verify_case(case, lambda what, rows: status.update(f"checking: {what}, {rows:,}"))
-    console = output()
-    for difference in result.differences:
-        named = one_line(": ".join(filter(None, (difference.part, difference.name))))
-        console.print(styled((named, "bold"), ": ", one_line(difference.problem)), soft_wrap=True)
-    for left_out in result.not_checked:
-        console.print(styled(("not checked: ", "yellow"), one_line(left_out)), soft_wrap=True)
-    if result.is_sound:
-        checked = f"{case} is as it was written: {counted(result.rows, 'value')} compared with their checksums"
-        console.print(styled((one_line(checked), "green")), soft_wrap=True)
-    else:
-        verdict = f"{case} is damaged: {counted(len(result.differences), 'difference')}"
-        console.print(styled((one_line(verdict), "bold red")), soft_wrap=True)
-        messages().print("Restore a backup, or save what can be read: `redwell case repair`.", soft_wrap=True)
+        result = verify_case(case, lambda what, rows: status.update(f"checking: {what}, {rows:,}"))
+    _show(case, result)
     if digest:
         with Case(case, read_only=True) as opened:
-            console.print(f"SHA-256 of its content: {opened.content_digest()}", soft_wrap=True)
+            output().print(f"SHA-256 of its content: {opened.content_digest()}", soft_wrap=True)
     raise typer.Exit(0 if result.is_sound else 1)
 
 
@@ -108,6 +98,31 @@ def rekey(
     _say(case, done)
 
 
+@app.command()
+def backup(
+    case: CaseArgument,
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The file to make; one that is there is left alone.")],
+    case_passphrase_file: CasePassphraseFileOption = None,
+) -> None:
+    """Copy a case to a new file, also while a run writes to it, and check the copy.
+
+    The copy is the case as it was at one moment. An encrypted case keeps its passphrase. Ends with 1 where the copy,
+    and so the case, is damaged.
+    """
+    with messages().status("copying …") as status:
+        done = backup_case(
+            case,
+            out,
+            lambda done, total: status.update(f"copying: {done:,} of {total:,} pages"),
+            lambda what, rows: status.update(f"checking the copy: {what}, {rows:,}"),
+        )
+    what = "encrypted with the same passphrase, " if done.is_encrypted else ""
+    console = output()
+    console.print(styled(("Written ", "bold"), one_line(f"{out}, {what}{done.size_bytes:,} bytes")), soft_wrap=True)
+    _show(case, done.verification)
+    raise typer.Exit(0 if done.verification.is_sound else 1)
+
+
 @contextmanager
 def _progress(case: Path) -> Iterator[Tell]:
     """Draw a bar on stderr while a case is converted; away again when it is done. Ctrl+C leaves the case as it was."""
@@ -119,6 +134,23 @@ def _progress(case: Path) -> Iterator[Tell]:
             bar.update(task, description=one_line(f"{case.name}: {phase}"), completed=done, total=total or None)
 
         yield tell
+
+
+def _show(case: Path, result: Verification) -> None:
+    """List what differs, and say what that makes of the case."""
+    console = output()
+    for difference in result.differences:
+        named = one_line(": ".join(filter(None, (difference.part, difference.name))))
+        console.print(styled((named, "bold"), ": ", one_line(difference.problem)), soft_wrap=True)
+    for left_out in result.not_checked:
+        console.print(styled(("not checked: ", "yellow"), one_line(left_out)), soft_wrap=True)
+    if result.is_sound:
+        checked = f"{case} is as it was written: {counted(result.rows, 'value')} compared with their checksums"
+        console.print(styled((one_line(checked), "green")), soft_wrap=True)
+        return
+    verdict = f"{case} is damaged: {counted(len(result.differences), 'difference')}"
+    console.print(styled((one_line(verdict), "bold red")), soft_wrap=True)
+    messages().print("Restore a backup, or save what can be read: `redwell case repair`.", soft_wrap=True)
 
 
 def _say(case: object, done: conversion.Converted) -> None:

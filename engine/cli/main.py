@@ -11,10 +11,11 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from engine.cli import passphrases
-from engine.cli.console import messages
+from engine.cli.console import messages, one_line
 from engine.cli.failure import show_error
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.worker.exit_codes import INTERRUPTED, USER_ERRORS, exit_code_of
+from storage import upgrade_notice
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,7 @@ class CommandTable(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run a command; what a user can mend is said in two lines, a defect of ours keeps its traceback."""
         passphrases.begin()
+        upgrade_notice.tell_with(_say_upgraded)
         try:
             return super().invoke(ctx)
         except USER_ERRORS as error:
@@ -93,6 +95,11 @@ app = typer.Typer(
     **COMMAND_SETTINGS,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _say_upgraded(upgraded: upgrade_notice.Upgraded) -> None:
+    text = f"{upgraded.case} is of an earlier version and was upgraded; {upgraded.backup} is a copy of it as it was."
+    messages().print(one_line(text), soft_wrap=True)
 
 
 def _show_version(wanted: bool) -> None:

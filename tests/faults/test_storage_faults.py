@@ -20,7 +20,6 @@ from storage.errors import (
     CaseLocked,
     CaseReadOnly,
     CaseTooNew,
-    CaseTooOld,
     DiskFailed,
     DiskFull,
     NotACase,
@@ -189,16 +188,6 @@ def test_a_newer_schema_is_left_alone(tmp_path: Path) -> None:
             Case(path, read_only=read_only)
         assert "later" in caught.value.advice
     assert path.read_bytes() == before
-
-
-def test_an_older_schema_is_upgraded_by_a_writer_only(tmp_path: Path) -> None:
-    path = tmp_path / "c.redwell"
-    Case(path).close()
-    set_version(path, 0)
-    with pytest.raises(CaseTooOld, match="schema 0"):
-        Case(path, read_only=True)
-    Case(path).close()
-    Case(path, read_only=True).close()
 
 
 def set_version(path: Path, version: int) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from old_cases import OLD_SCHEMAS, make_old_case
 
 from storage.case import Case
 
@@ -41,3 +42,37 @@ def test_verify_lists_what_differs_and_ends_with_1(redwell: Any, case: str) -> N
     assert "document: omega.txt: it is not as it was written" in result.stdout
     assert f"{case} is damaged: 1 difference" in result.stdout
     assert "redwell case repair" in result.stderr
+
+
+def test_backup_writes_a_checked_copy_and_overwrites_nothing(redwell: Any, case: str) -> None:
+    result = redwell("case", "backup", case, "copy.redwell")
+    assert result.exit_code == 0
+    assert "Written copy.redwell" in result.stdout
+    assert redwell("ledger", "copy.redwell", "--json").stdout == redwell("ledger", case, "--json").stdout
+    result = redwell("case", "backup", case, "copy.redwell")
+    assert result.exit_code == 2
+    assert "there is a file at" in result.stderr
+
+
+READERS = (
+    ("search", "old.redwell", "Varrick"),
+    ("ledger", "old.redwell"),
+    ("trace", "old.redwell", "1", "officer"),
+    ("review", "old.redwell"),
+    ("export", "old.redwell", "--out", "out.csv"),
+    ("case", "verify", "old.redwell"),
+    ("case", "backup", "old.redwell", "copy.redwell"),
+)
+
+
+@pytest.mark.parametrize("version", OLD_SCHEMAS)
+@pytest.mark.parametrize("command", READERS, ids=lambda command: command[0] + command[1][:6])
+def test_every_reading_command_opens_an_old_case(
+    redwell: Any, pipeline: Path, version: int, command: tuple[str, ...]
+) -> None:
+    make_old_case(Path("old.redwell"), version)
+    result = redwell(*command)
+    assert result.exit_code == 0, result.stderr
+    assert "is of an earlier version and was upgraded" in result.stderr
+    assert f"old.schema-{version}." in result.stderr
+    assert "upgraded" not in redwell("ledger", "old.redwell").stderr

@@ -1,0 +1,84 @@
+"""A copy of an open case in a new file, page by page: as the case was at one moment, whoever writes meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from storage.encryption import Key, connect_encrypted
+from storage.errors import CaseExists, CaseMissing, CaseReadOnly, DiskFailed
+from storage.files import make_private
+from storage.sqlite_errors import translated
+
+PAGES: Final = 2000
+"""Pages that are copied between two looks."""
+
+Tell = Callable[[int, int], None]
+"""Hears how many pages of how many are copied; it may raise to stop."""
+
+
+def copy_case(connection: Any, key: Key | None, target: Path, tell: Tell = lambda done, total: None) -> None:
+    """Copy the case of a connection to `target`, which appears whole or not at all; encrypted with the same key.
+
+    Raises CaseExists where there is a file already, CaseMissing without a folder, CaseReadOnly, DiskFailed, DiskFull.
+    """
+    if not target.parent.is_dir():
+        raise CaseMissing(f"there is no folder {target.parent} to copy the case to", advice="Make the folder first.")
+    refuse_existing(target)
+    part = target.with_name(f".{target.name}.part")
+    try:
+        with _opened(connection, key, part) as copy, translated(part):
+            # What this connection reads stays as it is while others write, so the copy need not start again.
+            connection.execute("BEGIN")
+            try:
+                connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+                connection.backup(copy, pages=PAGES, progress=lambda status, left, total: tell(total - left, total))
+            finally:
+                connection.execute("COMMIT")
+        _put(part, target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def refuse_existing(target: Path) -> None:
+    """Raise CaseExists where there is a file at `target`."""
+    if target.exists() or target.is_symlink():
+        raise CaseExists(f"there is a file at {target} already, and it was left as it is")
+
+
+@contextlib.contextmanager
+def _opened(connection: Any, key: Key | None, part: Path) -> Any:
+    try:
+        part.unlink(missing_ok=True)
+        make_private(part)
+    except OSError as error:
+        raise CaseReadOnly(f"{part} cannot be made: {error.strerror}") from error
+    if key is None:
+        copy = sqlite3.connect(part, isolation_level=None)
+    else:
+        copy = connect_encrypted(part.as_uri(), key, timeout_seconds=1)
+    try:
+        yield copy
+    finally:
+        copy.close()
+
+
+def _put(part: Path, target: Path) -> None:
+    """Give a finished copy its name; the file that came there meanwhile is left alone."""
+    try:
+        with part.open("rb+") as file:
+            os.fsync(file.fileno())
+        try:
+            os.link(part, target)
+        except FileExistsError:
+            refuse_existing(target)
+            raise
+        except OSError:  # no links in this file system
+            refuse_existing(target)
+            part.rename(target)
+    except OSError as error:
+        raise DiskFailed(f"{target} was not written: {error.strerror}") from error

@@ -1,0 +1,115 @@
+"""Backups: whole, checked, consistent while somebody writes; nothing that is there is overwritten."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from old_cases import make_old_case
+from test_storage_verification import change, filled
+
+from storage import passphrases, upgrade_notice
+from storage.backup import backup_case
+from storage.case import Case
+from storage.conversion import encrypt_case, is_encrypted
+from storage.errors import CaseExists, CaseMissing, WrongPassphrase
+
+PASSPHRASE = "correct horse battery"
+
+
+@pytest.fixture(autouse=True)
+def nothing_known(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(passphrases, "_by_path", {})
+    monkeypatch.setattr(passphrases, "_settings", {})
+    yield
+    upgrade_notice.tell_with(None)
+
+
+def digest(path: Path) -> str:
+    with Case(path, read_only=True) as case:
+        return case.content_digest()
+
+
+def test_a_backup_holds_what_the_case_holds(tmp_path: Path) -> None:
+    path = filled(tmp_path / "c.redwell")
+    done = backup_case(path, tmp_path / "copy.redwell")
+    assert done.verification.is_sound
+    assert not done.is_encrypted
+    assert digest(tmp_path / "copy.redwell") == digest(path)
+    assert done.size_bytes == (tmp_path / "copy.redwell").stat().st_size
+
+
+@pytest.mark.parametrize("name", ["file", "link"])
+def test_nothing_that_is_there_is_overwritten(tmp_path: Path, name: str) -> None:
+    path = filled(tmp_path / "c.redwell")
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    with pytest.raises(CaseExists, match="already"):
+        backup_case(path, tmp_path / name)
+    assert (tmp_path / "file").read_text() == "mine"
+    with pytest.raises(CaseMissing, match="no folder"):
+        backup_case(path, tmp_path / "none" / "copy.redwell")
+    assert [p.name for p in tmp_path.iterdir() if "part" in p.name] == []
+
+
+def test_an_encrypted_case_stays_encrypted_with_its_passphrase(tmp_path: Path) -> None:
+    path, out = filled(tmp_path / "c.redwell"), tmp_path / "copy.redwell"
+    encrypt_case(path, PASSPHRASE)
+    assert backup_case(path, out).is_encrypted
+    assert is_encrypted(out)
+    assert digest(out) == digest(path)
+    passphrases.remember(out, "something else entirely")
+    with pytest.raises(WrongPassphrase):
+        Case(out, read_only=True)
+
+
+def test_the_copy_before_an_upgrade_of_an_encrypted_case_is_encrypted(tmp_path: Path) -> None:
+    heard: list[upgrade_notice.Upgraded] = []
+    upgrade_notice.tell_with(heard.append)
+    path = make_old_case(tmp_path / "old.redwell", 4)
+    encrypt_case(path, PASSPHRASE)
+    with Case(path, read_only=True) as case:
+        assert case.row("1", "r1").values == {"officer": "Varrick"}
+    assert is_encrypted(heard[0].backup)
+
+
+def test_damage_in_a_case_is_told_of_its_backup(tmp_path: Path) -> None:
+    path = filled(tmp_path / "c.redwell")
+    change(path, "UPDATE documents SET filename = 'letter.pdg' WHERE key = 1")
+    done = backup_case(path, tmp_path / "copy.redwell")
+    assert [(d.part, d.name) for d in done.verification.differences] == [("document", "letter.pdg")]
+
+
+WRITE = """
+import sys
+from storage.case import Case
+case = Case(sys.argv[1], beside=True)
+for number in range(10**9):
+    with case.transaction():
+        case.save_cached("pair", f"{number} a", "x" * 3000)
+        case.save_cached("pair", f"{number} b", "x" * 3000)
+    if not number:
+        print("ready", flush=True)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
+def test_a_backup_is_consistent_while_a_run_writes(tmp_path: Path) -> None:
+    path = filled(tmp_path / "c.redwell")
+    with subprocess.Popen([sys.executable, "-c", WRITE, path], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout.readline() == "ready\n"
+            sums = []
+            for number in range(3):
+                done = backup_case(path, tmp_path / f"copy{number}.redwell")
+                assert done.verification.is_sound
+                with Case(tmp_path / f"copy{number}.redwell", read_only=True) as case:
+                    sums.append(case._connection.query(
+                        "SELECT sum(key LIKE '% a'), sum(key LIKE '% b') FROM cache WHERE kind = 'pair'"
+                    )[0])  # fmt: skip
+        finally:
+            process.kill()
+    assert all(first == second for first, second in sums)
+    assert sums[-1][0] > sums[0][0]
