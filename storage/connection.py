@@ -29,14 +29,14 @@ class Connection:
     A writer must hold the WriterLock. Raises the errors of storage.errors; none of SQLite's leaves this class.
     """
 
-    def __init__(self, path: Path, *, read_only: bool) -> None:
+    def __init__(self, path: Path, *, read_only: bool, damaged: bool = False) -> None:
         self.path = path
         self.read_only = read_only
         self._owner = (os.getpid(), threading.get_ident())
         self._file = OpenFile(path, create=not read_only)
         try:
             with translated(path):
-                self._database = open_database(path, self._file, read_only=read_only)
+                self._database = open_database(path, self._file, read_only=read_only, damaged=damaged)
         except BaseException:
             self._file.release()
             raise
@@ -65,7 +65,9 @@ class Connection:
         with translated(self.path):
             return database.conn.execute(sql, [storable(p) for p in parameters]).fetchall()
 
-    def raw_rows(self, sql: str, parameters: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
+    def raw_rows(
+        self, sql: str, parameters: Sequence[Any] = (), *, at_once: int = RAW_ROWS
+    ) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a SELECT with texts as their bytes (RawText), so that damaged ones can be read, too."""
         connection = self._mine().conn
         with translated(self.path):
@@ -73,7 +75,7 @@ class Connection:
             while True:
                 connection.text_factory = RawText
                 try:
-                    rows = cursor.fetchmany(RAW_ROWS)
+                    rows = cursor.fetchmany(at_once)
                 finally:
                     connection.text_factory = str
                 if not rows:

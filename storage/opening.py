@@ -21,13 +21,15 @@ MOST_ANSWERS: Final = 3
 """How often a person is asked for the passphrase of a case."""
 
 
-def open_database(path: Path, opened: OpenFile, *, read_only: bool) -> Database:
+def open_database(path: Path, opened: OpenFile, *, read_only: bool, damaged: bool = False) -> Database:
     """Open a case. A new one is encrypted where a passphrase is known for it (storage.passphrases).
+
+    `damaged`: read from whatever SQLite can open, without a look at what it says of itself.
 
     Raises CaseEncrypted, WrongPassphrase, NotACase, CaseTooNew, CaseTooOld, CaseReadOnly, EncryptionMissing, and the
     errors of SQLite (storage.encryption.database_errors).
     """
-    opens = _open_to_read if read_only else _open_to_write
+    opens = _open_damaged if damaged else _open_to_read if read_only else _open_to_write
     match opened.header.form:
         case "new" if not read_only:
             return _new(path, opened)
@@ -134,6 +136,13 @@ def _open_to_read(file: _File) -> Database:
     except BaseException:
         connection.close()
         raise
+
+
+def _open_damaged(file: _File) -> Database:
+    connection = _connect_to_read(file)
+    connection.execute("PRAGMA query_only = ON")
+    connection.execute("PRAGMA trusted_schema = OFF")
+    return Database(connection, execute_plugins=False)
 
 
 def _connect_to_read(file: _File) -> Any:

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from storage.case import Case
 from storage.checksums import RawText
+from storage.connection import Connection
 from storage.contents import Damaged, Unreadable
 from storage.documents import LINES_PER_DOCUMENT
 from storage.errors import CaseDamaged, CaseLocked, CaseReadOnly, StorageError
@@ -21,7 +22,7 @@ MOST_MESSAGES: Final = 100
 Tell = Callable[[str, int], None]
 """Hears what is being checked, and how many rows of it were."""
 
-_PARTS: Final[Mapping[str, str]] = MappingProxyType(
+PARTS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "documents": "document",
         "paths": "path of a document",
@@ -90,6 +91,7 @@ class _Checking:
         self._connection = case._connection
         self._tell = tell
         self._counts: dict[str, int] = {}
+        self._naming = Naming(self._connection)
 
     @property
     def rows(self) -> int:
@@ -113,7 +115,7 @@ class _Checking:
             if message != "ok":
                 yield Difference("file", self._case.path.name, f"SQLite: {message}")
         for table, row, parent, _ in self._connection.query("PRAGMA foreign_key_check"):
-            yield Difference(_PARTS.get(table, table), f"number {row}", f"what it belongs to is not there ({parent})")
+            yield Difference(PARTS.get(table, table), f"number {row}", f"what it belongs to is not there ({parent})")
 
     def _schema(self) -> Iterator[Difference]:
         expected, actual = new_schema(), dict(self._connection.query(SCHEMA))
@@ -133,28 +135,13 @@ class _Checking:
     def _checksums(self) -> Iterator[Difference]:
         for damage in self._case.damaged_rows(self._count):
             if isinstance(damage, Unreadable):
-                yield Difference(_PARTS.get(damage.table, damage.table), "", f"cannot be read further: {damage.error}")
+                yield Difference(PARTS.get(damage.table, damage.table), "", f"cannot be read further: {damage.error}")
             else:
-                yield Difference(*self._name(damage), "it is not as it was written")
+                yield Difference(*self._naming.name(damage), "it is not as it was written")
 
     def _count(self, table: str, rows: int) -> None:
         self._counts[table] = rows
-        self._tell(_PARTS.get(table, table), rows)
-
-    def _name(self, damage: Damaged) -> tuple[str, str]:
-        """Say which part of the case a row is, and which one of them."""
-        table, values = damage.covered.table, damage.values
-        pattern = _NAMES.get(table) or "{" + damage.covered.columns[0] + "}"
-        name = pattern.format_map(_Names(self, values))
-        return _PARTS.get(table, table), name + (" (its pages)" if damage.covered.checksum == "body_checksum" else "")
-
-    def look_up(self, what: str, key: Any) -> str:
-        """Name what a row belongs to; by its number where that is damaged, too."""
-        try:
-            rows = list(self._connection.raw_rows(_LOOK_UP[what], [key])) if isinstance(key, int) else []
-        except StorageError:
-            rows = []
-        return _text(rows[0][0]) if rows else f"{what} {_text(key)}"
+        self._tell(PARTS.get(table, table), rows)
 
     def _completeness(self) -> Iterator[Difference]:
         """Count what must be there: a row that went away as a whole has no checksum left to tell of it."""
@@ -165,14 +152,14 @@ class _Checking:
         ):
             if lines != expected or (lines and last != expected):
                 yield Difference(
-                    "document", self.look_up("document", key), f"it has {lines:,} of its {expected:,} lines"
+                    "document", self._naming.look_up("document", key), f"it has {lines:,} of its {expected:,} lines"
                 )
         for table, column in (("results", "position + 1"), ("events", "number")):
             for run, count, last in self._connection.query(
                 f"SELECT run, count(*), max({column}) FROM {table} GROUP BY run"
             ):
                 if count != last:
-                    yield Difference(_PARTS[table], f"run {run}", f"{count:,} of {last:,} are there")
+                    yield Difference(PARTS[table], f"run {run}", f"{count:,} of {last:,} are there")
 
     def _vectors(self) -> Iterator[Difference]:
         for text in self._case.damaged_vectors():
@@ -182,6 +169,28 @@ class _Checking:
         for run in self._case.runs():
             if run.status == "finished" and not self._case.ledger(run.id).adds_up:
                 yield Difference("ledger", f"run {run.id}", "it does not add up")
+
+
+class Naming:
+    """Names rows of a case as people know them, also where it is damaged."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def name(self, damage: Damaged) -> tuple[str, str]:
+        """Say which part of the case a row is, and which one of them."""
+        table, values = damage.covered.table, damage.values
+        pattern = _NAMES.get(table) or "{" + damage.covered.columns[0] + "}"
+        name = pattern.format_map(_Names(self, values))
+        return PARTS.get(table, table), name + (" (its pages)" if damage.covered.checksum == "body_checksum" else "")
+
+    def look_up(self, what: str, key: Any) -> str:
+        """Name what a row belongs to; by its number where that is damaged, too."""
+        try:
+            rows = list(self._connection.raw_rows(_LOOK_UP[what], [key])) if isinstance(key, int) else []
+        except StorageError:
+            rows = []
+        return _text(rows[0][0]) if rows else f"{what} {_text(key)}"
 
 
 _NAMES: Final[Mapping[str, str]] = MappingProxyType(
@@ -224,7 +233,7 @@ _LOOK_UP: Final[Mapping[str, str]] = MappingProxyType(
 class _Value:
     """A value of a damaged row, as a pattern of _NAMES writes it."""
 
-    checking: _Checking
+    naming: Naming
     value: Any
 
     def __format__(self, how: str) -> str:
@@ -235,17 +244,17 @@ class _Value:
             case "line":
                 return str(number % LINES_PER_DOCUMENT)
             case "line_document":
-                return self.checking.look_up("document", number // LINES_PER_DOCUMENT)
+                return self.naming.look_up("document", number // LINES_PER_DOCUMENT)
             case "from_1":
                 return str(number + 1)
-        return self.checking.look_up(how, self.value) if how else _text(self.value)
+        return self.naming.look_up(how, self.value) if how else _text(self.value)
 
 
 class _Names(dict[str, _Value]):
     """The values of a damaged row, for `str.format_map`."""
 
-    def __init__(self, checking: _Checking, values: Mapping[str, Any]) -> None:
-        super().__init__((name, _Value(checking, value)) for name, value in values.items())
+    def __init__(self, naming: Naming, values: Mapping[str, Any]) -> None:
+        super().__init__((name, _Value(naming, value)) for name, value in values.items())
 
 
 def _search_index(path: Path) -> tuple[list[Difference], tuple[str, ...]]:

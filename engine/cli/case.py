@@ -23,6 +23,7 @@ from storage import conversion, passphrases
 from storage.backup import backup_case
 from storage.case import Case
 from storage.conversion_watch import Phase, Tell
+from storage.repair import repair_case
 from storage.verification import Verification, verify_case
 
 app = typer.Typer(no_args_is_help=True, **COMMAND_SETTINGS)
@@ -30,7 +31,7 @@ app = typer.Typer(no_args_is_help=True, **COMMAND_SETTINGS)
 
 @app.callback()
 def _case() -> None:
-    """Check a case, back it up, encrypt it with a passphrase, change the passphrase, or take it away."""
+    """Check a case, back it up, repair it, encrypt it with a passphrase, change the passphrase, or take it away."""
 
 
 @app.command()
@@ -121,6 +122,28 @@ def backup(
     console.print(styled(("Written ", "bold"), one_line(f"{out}, {what}{done.size_bytes:,} bytes")), soft_wrap=True)
     _show(case, done.verification)
     raise typer.Exit(0 if done.verification.is_sound else 1)
+
+
+@app.command()
+def repair(
+    case: CaseArgument,
+    out: Annotated[Path, typer.Option("--out", metavar="NEW", help="The case to make; a file there is left alone.")],
+    case_passphrase_file: CasePassphraseFileOption = None,
+) -> None:
+    """Save what can be read of a damaged case in a new one, and list what was lost. The case itself is only read.
+
+    Lines that were lost have a mark in their place. Run the pipelines again in the new case: replies that are still
+    there are not asked for again. Ends with 1 where anything was lost.
+    """
+    with messages().status("reading …") as status:
+        done = repair_case(case, out, lambda what, rows: status.update(f"reading: {what}, {rows:,}"))
+    console = output()
+    for part, name in done.lost:
+        console.print(styled(("lost: ", "red"), one_line(f"{part}: {name}")), soft_wrap=True)
+    sums = f"{out}, {counted(done.kept, 'row')} kept, {len(done.lost):,} lost"
+    console.print(styled(("Written ", "bold"), one_line(sums)), soft_wrap=True)
+    _show(out, done.verification)
+    raise typer.Exit(1 if done.lost or not done.verification.is_sound else 0)
 
 
 @contextmanager

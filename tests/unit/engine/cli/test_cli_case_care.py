@@ -54,6 +54,18 @@ def test_backup_writes_a_checked_copy_and_overwrites_nothing(redwell: Any, case:
     assert "there is a file at" in result.stderr
 
 
+def test_repair_names_what_was_lost_and_leaves_the_case_alone(redwell: Any, case: str) -> None:
+    damage(case, "UPDATE lines SET text = 'Sgt. Varrick helped' WHERE text LIKE 'Sgt. Varrick struck%'")
+    before = Path(case).read_bytes()
+    result = redwell("case", "repair", case, "--out", "new.redwell")
+    assert result.exit_code == 1
+    assert "lost: line: alpha.txt, page 1, line 2" in result.stdout
+    assert "new.redwell is as it was written" in result.stdout
+    assert Path(case).read_bytes() == before
+    assert redwell("case", "repair", case, "--out", "new.redwell").exit_code == 2
+    assert redwell("case", "repair", "new.redwell", "--out", "third.redwell").exit_code == 0
+
+
 READERS = (
     ("search", "old.redwell", "Varrick"),
     ("ledger", "old.redwell"),
