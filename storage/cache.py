@@ -21,7 +21,7 @@ class Cache(Topic):
         """Save bytes or a JSON value; the latest value of a key stands. None is refused: it means `nothing saved`."""
         if value is None:
             raise BadRecord(f"the cache {kind!r} cannot hold None (key {key!r})")
-        with self._connection.transaction():
+        with self._connection.transaction(relaxed=True):
             self._connection.execute(
                 "INSERT INTO cache (kind, key, body) VALUES (?, ?, ?)"
                 " ON CONFLICT (kind, key) DO UPDATE SET body = excluded.body",
@@ -30,5 +30,5 @@ class Cache(Topic):
 
     def forget_cached(self, kind: str) -> int:
         """Drop everything of one kind; return how many values were dropped."""
-        with self._connection.transaction():
+        with self._connection.transaction(relaxed=True):
             return self._connection.execute("DELETE FROM cache WHERE kind = ?", [kind])

@@ -106,9 +106,12 @@ class Case(
         """Return the process that writes to the case now, this one included; None when nobody does."""
         return writer_of(self._path)
 
-    def transaction(self) -> AbstractContextManager[None]:
-        """Make several saves one: all or none. Never await inside; what awaits may write in between."""
-        return self._connection.transaction()
+    def transaction(self, *, relaxed: bool = False) -> AbstractContextManager[None]:
+        """Make several saves one: all or none. Never await inside; what awaits may write in between.
+
+        `relaxed`: not flushed to the disk at once, for what can be read again (storage.connection).
+        """
+        return self._connection.transaction(relaxed=relaxed)
 
     def copy_to(self, target: Path, tell: Tell = lambda done, total: None) -> None:
         """Copy the case as it is at this moment to a new file; raises CaseExists, DiskFull (storage.copying)."""

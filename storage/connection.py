@@ -111,8 +111,12 @@ class Connection:
         return self._mine().conn.in_transaction
 
     @contextlib.contextmanager
-    def transaction(self) -> Iterator[None]:
-        """Commit all or nothing. A transaction inside another is a savepoint of it."""
+    def transaction(self, *, relaxed: bool = False) -> Iterator[None]:
+        """Commit all or nothing. A transaction inside another is a savepoint of it.
+
+        What is committed is on the disk then, but for a `relaxed` one: the death of the process does not lose it, a
+        power cut may, until the next one that is not relaxed. That is for what can be read or computed again.
+        """
         database = self._mine()
         if self.read_only:
             raise errors.CaseReadOnly(
@@ -123,6 +127,8 @@ class Connection:
                 yield
             return
         with translated(self.path):
+            # Told before each transaction, for it cannot be within one.
+            database.conn.execute("PRAGMA synchronous = NORMAL" if relaxed else "PRAGMA synchronous = FULL")
             database.conn.execute("BEGIN IMMEDIATE")
         try:
             yield

@@ -85,7 +85,7 @@ class Documents(Topic):
         """
         records = _checked(document_id, lines)
         fields = [filename, kind, size_bytes, page_count, len(records), pack(dict(body)), now()]
-        with self._connection.transaction():
+        with self._connection.transaction(relaxed=True):
             row = self._connection.first("SELECT key FROM documents WHERE id = ?", [document_id])
             if row is None:
                 key = self._insert(document_id, fields)
@@ -155,7 +155,7 @@ class Documents(Topic):
 
     def add_path(self, document_id: str, path: str, parent_id: str | None = None) -> None:
         """Record that the document was found at `path`, which also clears an earlier failure of that path."""
-        with self._connection.transaction():
+        with self._connection.transaction(relaxed=True):
             key = self._document_key(document_id)
             parent = None if parent_id is None else self._document_key(parent_id)
             self._connection.execute(
@@ -176,7 +176,7 @@ class Documents(Topic):
 
     def save_failure(self, path: str, sha256: str | None, reason: str, message: str, advice: str = "") -> None:
         """Record that the file at `path` could not be parsed; a later failure of the path replaces it."""
-        with self._connection.transaction():
+        with self._connection.transaction(relaxed=True):
             self._connection.execute(
                 "INSERT OR REPLACE INTO failures (path, sha256, reason, message, advice, failed_at)"
                 " VALUES (?, ?, ?, ?, ?, ?)",

@@ -23,7 +23,7 @@ class Events(Topic):
 
     def append_event(self, run_id: str, event: Mapping[str, Any]) -> int:
         """Add an event to the run's end; return its number. This is the one write that is not idempotent."""
-        with self._connection.transaction():
+        with self._connection.transaction(relaxed=True):
             last = self._connection.count("SELECT max(number) FROM events WHERE run = ?", [run_id])
             if not last:
                 self._need_run(run_id)

@@ -25,7 +25,7 @@ class TextIndexes(Topic):
         """Make the index of that name over `texts`; one of the same digest is left as it is, another replaced."""
         if self._index_key(name, digest) is not None:
             return
-        with self._connection.transaction():
+        with self._connection.transaction(relaxed=True):
             self._forget(name)
             key = self._connection.insert(
                 "INSERT INTO text_indexes (name, digest, texts) VALUES (?, ?, ?)", [name, digest, len(texts)]

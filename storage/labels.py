@@ -31,7 +31,7 @@ class Labels(Topic):
 
     def save_facts(self, document_id: str, facts: DocumentFacts) -> None:
         """Save the facts of a document, in place of earlier ones; raises NotInCase."""
-        with self._connection.transaction():
+        with self._connection.transaction(relaxed=True):
             self._connection.execute(
                 "INSERT OR REPLACE INTO document_facts (document, ocr_pages, language, year, read_seconds)"
                 " VALUES (?, ?, ?, ?, ?)",

@@ -103,7 +103,9 @@ def _open_to_write(file: _File) -> Database:
         file.try_out(connection)
         _check_is_case(connection, file.path, may_be_empty=True)
         connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = NORMAL")
+        # What is promised as kept is on the disk when its transaction ends (storage.connection tells what is not).
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA fullfsync = ON")  # of macOS, whose usual flush leaves bytes in the drive
         database = _with_settings(connection)
         if (version := _version(connection)) < SCHEMA_VERSION:
             _upgrade(connection, database, file, version)

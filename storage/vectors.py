@@ -37,7 +37,7 @@ class Vectors(Topic):
 
     def save_vectors(self, model: str, vectors: Mapping[bytes, bytes]) -> None:
         """Save vectors, all in one transaction; the latest of a text stands."""
-        with self._connection.transaction():
+        with self._connection.transaction(relaxed=True):
             self._connection.execute("INSERT INTO vector_models (digest) VALUES (?) ON CONFLICT DO NOTHING", [model])
             key = self._connection.count("SELECT key FROM vector_models WHERE digest = ?", [model])
             self._connection.execute_many(

@@ -13,7 +13,7 @@ from storage.labels import DocumentFacts
 
 def save_document(case: Case, document: Document, seconds: float | None = None) -> None:
     """Put a parsed document, its lines and its facts into the case; `seconds`: how long reading it took."""
-    with case.transaction():
+    with case.transaction(relaxed=True):
         case.save_document(
             document.id,
             filename=document.filename,

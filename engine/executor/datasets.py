@@ -169,7 +169,7 @@ class DatasetReader:
     def _own(self, source: Case, id: DocumentId, path: str) -> Document:
         document = document_from_json(source.document(id).body)
         if not self.case.has_document(id):
-            with self.case.transaction():
+            with self.case.transaction(relaxed=True):
                 save_document(self.case, document)
                 self.case.add_path(id, path)
         return document
