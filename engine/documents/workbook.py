@@ -50,11 +50,12 @@ def _opened(path: Path, options: ParseOptions) -> Iterator[Any]:
     try:
         with zipfile.ZipFile(path) as archive:
             check_bomb(archive.infolist(), options)
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
-        try:
-            yield book
-        finally:
-            book.close()
+        with path.open("rb") as file:  # openpyxl refuses a path that does not end in .xlsx, as of a file in a ZIP
+            book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
+            try:
+                yield book
+            finally:
+                book.close()
     except _ERRORS as error:
         raise DocumentError(
             f"the Excel file cannot be read ({error})",

@@ -48,6 +48,13 @@ def lines_of(path: Path) -> list[str]:
     return [line.text for line in document.lines]
 
 
+def test_a_workbook_is_read_whatever_its_file_is_called(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "a.xlsx", {"A": [["k"], ["v"]]}).rename(tmp_path / "000001.child")
+    document = parse_file(path, OPTIONS, name="a.xlsx").document
+    assert document is not None
+    assert [line.text for line in document.lines] == ["k", "v"]
+
+
 def test_a_data_file_that_is_something_else_is_told_so(tmp_path: Path) -> None:
     book = workbook(tmp_path / "a.xlsx", {"A": [["k"], [1]]}).read_bytes()
     encrypted = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "EncryptedPackage".encode("utf-16-le")
