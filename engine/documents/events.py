@@ -51,7 +51,10 @@ class Duplicate:
 
 @dataclass(frozen=True, slots=True)
 class Unpacked:
-    """A ZIP, which has no text of its own: its `members` had their events before, `hidden` ones were passed over."""
+    """A ZIP, which has no text of its own: its `members` had their events before, `hidden` ones were passed over.
+
+    A second copy of it has this event too; its members have no second one.
+    """
 
     id: DocumentId
     path: str

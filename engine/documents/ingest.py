@@ -70,9 +70,13 @@ async def ingest_folder(
 
 @dataclass(eq=False)
 class _Outcome:
-    """What became of some bytes: one of known, error or parsed. `nodes` are the files inside."""
+    """What became of some bytes: one of known, error or parsed. `nodes` are the files inside.
+
+    `is_container`: they have no text of their own, so there is no document (a ZIP).
+    """
 
     is_known: bool = False
+    is_container: bool = False
     error: DocumentError | None = None
     parsed: ParsedFile | None = None
     nodes: list[_Node] = field(default_factory=list)
@@ -155,7 +159,7 @@ class _Run:
             parsed = await self.pool.parse(file, name=node.name, scratch=folder)
         except DocumentError as error:
             return _Outcome(error=error, folder=folder)
-        outcome = _Outcome(parsed=parsed, folder=folder)
+        outcome = _Outcome(parsed=parsed, folder=folder, is_container=parsed.document is None)
         for child in parsed.children:
             inner = _Node(f"{node.path}/{child.name}", child.name)
             outcome.nodes.append(await self._visit(inner, child.path, depth=depth + 1))
@@ -172,6 +176,9 @@ class _Run:
         outcome = await node.outcome
         if outcome.error is not None:
             yield _failed(node, outcome.error, parent)
+        elif node.id in self.told and outcome.is_container:
+            hidden = outcome.parsed.skipped if outcome.parsed else 0
+            yield Unpacked(node.id, node.path, parent, len(outcome.nodes), hidden)
         elif node.id in self.told:
             yield Duplicate(node.id, node.path, parent)
         elif outcome.is_known:

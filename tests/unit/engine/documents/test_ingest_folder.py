@@ -107,6 +107,17 @@ def test_zip_is_a_folder(tmp_path: Path, ingest: Ingest) -> None:
     assert (events[2].members, events[2].hidden) == (1, 1)
 
 
+def test_a_zip_that_comes_twice_is_unpacked_once_and_is_no_document(tmp_path: Path, ingest: Ingest) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("a.txt", "a")
+    (tmp_path / "b.eml").write_bytes(mail(("c.zip", (tmp_path / "a.zip").read_bytes())))
+    events = ingest(tmp_path)
+    assert names(events, tmp_path) == ["a.zip/a.txt", "a.zip", "b.eml/c.zip", "b.eml"]
+    assert [type(e) for e in events[1:-1]] == [Parsed, Unpacked, Unpacked, Parsed]
+    assert "children" not in dict(events[4].document.metadata)
+    assert events[-1] == Finished(parsed=2, known=0, duplicates=0, unpacked=2, failed=0)
+
+
 def test_nesting_has_a_limit(tmp_path: Path, ingest: Ingest) -> None:
     data = b"bottom"
     for level in range(4):

@@ -124,6 +124,17 @@ def test_the_same_file_twice_is_one_document_with_two_paths(bench, folder) -> No
     assert result.exit_code == 0
 
 
+def test_a_folder_with_two_copies_of_a_zip_is_read_and_read_again(bench, folder) -> None:
+    with zipfile.ZipFile(folder / "z.zip", "w") as archive:
+        archive.writestr("inner.txt", "gamma")
+    (folder / "z copy.zip").write_bytes((folder / "z.zip").read_bytes())
+    (folder / "z.eml").write_bytes(mail("delta", {"z.zip": (folder / "z.zip").read_bytes()}))
+    desk = bench(first_word)
+    for _ in range(2):
+        result = desk.run_again(pipeline(folder, LIST))
+        assert [path for path, _ in words(desk, result)] == ["a.txt", "b.txt", "z copy.zip/inner.txt", "z.eml"]
+
+
 def test_each_bad_file_is_named_with_a_reason_and_the_good_ones_go_on(bench, folder) -> None:
     (folder / "empty.pdf").write_bytes(b"")
     (folder / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing else")
