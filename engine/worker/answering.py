@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from engine.errors import UsageError
 from engine.executor.events import Event
+from engine.worker.defects import failure_of
 from engine.worker.exit_codes import USER_ERRORS, exit_code_of
 from engine.worker.protocol import Answered, CaseChanged, CommandFailed
 from engine.worker.queries.desk import Desk
@@ -128,8 +129,7 @@ class Answering:
         except UsageError as error:
             self._write(CommandFailed(id, "ask", str(error), error.advice, exit_code_of(error)).to_json())
         except Exception as error:  # noqa: BLE001 - the outermost guard: the trace goes to stderr, the window lives
-            traceback.print_exc()
-            self._write(_defect(id, name, error).to_json())
+            self._write(failure_of(id, "ask", error, what=name).to_json())
 
     def forget(self, id: str) -> None:
         """Give up a question: it is not begun any more, or its answer is dropped. An unknown one is no error."""
@@ -246,10 +246,4 @@ def _answer(asked: _Asked, desk: Desk) -> Event:
     except USER_ERRORS as error:
         return CommandFailed(asked.id, "ask", str(error), error.advice, exit_code_of(error))
     except Exception as error:  # noqa: BLE001 - the outermost guard: the trace goes to stderr, the window lives
-        traceback.print_exc()
-        return _defect(asked.id, asked.query.name, error)
-
-
-def _defect(id: str, name: str, error: Exception) -> CommandFailed:
-    message = f"a defect of Redwell stopped {name}: {type(error).__name__}: {error}"
-    return CommandFailed(id, "ask", message, "Please report it; the trace is in the log.", 1)
+        return failure_of(asked.id, "ask", error, what=asked.query.name)

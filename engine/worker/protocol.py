@@ -21,6 +21,7 @@ It may be cancelled until the copy takes the place of the case.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -105,6 +106,8 @@ _KINDS: Mapping[str, type] = {
     "sample": int,
     "seed": int,
 }
+
+_HALF_CHARACTER = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 
 COMMANDS = tuple(_KEYS)
 """The commands there are."""
@@ -221,6 +224,8 @@ def read_command(line: str) -> Command:
             f"unknown command {name!r}", advice=did_you_mean(str(name), COMMANDS), id=id, command=str(name or "")
         )
     try:
+        for key, value in body.items():
+            _check_texts(f"{name}: {key}", value)
         given = _checked(name, body)
         return Command(name, id, {**body, **given} if name == "ask" else given)
     except UsageError as error:
@@ -241,6 +246,26 @@ def _checked(name: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
     for key, value in given.items():
         _check_kind(name, key, value)
     return given
+
+
+def _check_texts(where: str, value: Any) -> None:
+    """Refuse what no file name and no document holds: NUL, and halves of characters that no byte of a name stands for.
+
+    Python writes the bytes of a file name that is no UTF-8 as U+DC80 to U+DCFF.
+    """
+    if isinstance(value, dict):
+        value = [*value, *value.values()]
+    if isinstance(value, list):
+        for item in value:
+            _check_texts(where, item)
+    if not isinstance(value, str):
+        return
+    if "\0" in value:
+        raise UsageError(f"{where}: the text holds the character NUL", advice="Leave the character out.")
+    if half := _HALF_CHARACTER.search(value):
+        raise UsageError(
+            f"{where}: the text holds half a character (U+{ord(half[0]):04X})", advice="Write both halves, or none."
+        )
 
 
 def _check_kind(name: str, key: str, value: Any) -> None:

@@ -8,7 +8,6 @@ import io
 import os
 import sys
 import threading
-import traceback
 from collections.abc import Awaitable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from engine.errors import UsageError
 from engine.executor.events import Event
 from engine.worker.answering import Answering
+from engine.worker.defects import failure_of
 from engine.worker.exit_codes import INTERRUPTED, USER_ERRORS, exit_code_of
 from engine.worker.gate import Gate
 from engine.worker.protocol import (
@@ -76,11 +76,18 @@ class Session:
         self._output.flush()
 
     def take(self, line: str) -> None:
-        """Carry out one command, or say why not."""
+        """Carry out one command, or say why not. A defect of ours fails the command, not the worker."""
         try:
-            self._obey(read_command(line))
+            command = read_command(line)
         except BadCommand as error:
             self.emit(CommandFailed(error.id, error.command, str(error), error.advice, error.exit_code))
+            return
+        try:
+            self._obey(command)
+        except BadCommand as error:
+            self.emit(CommandFailed(error.id, error.command, str(error), error.advice, error.exit_code))
+        except Exception as error:  # noqa: BLE001 - the outermost guard: the trace goes to stderr, the window lives
+            self.emit(failure_of(command.id, command.name, error, what=f"the {command.name}"))
 
     def _obey(self, command: Command) -> None:
         try:
@@ -171,9 +178,7 @@ class Session:
         except USER_ERRORS as error:
             end = CommandFailed(command.id, command.name, str(error), error.advice, exit_code_of(error))
         except Exception as error:  # noqa: BLE001 - the outermost guard: the trace goes to stderr, the window lives
-            traceback.print_exc()
-            message = f"a defect of Redwell stopped the {command.name}: {type(error).__name__}: {error}"
-            end = CommandFailed(command.id, command.name, message, "Please report it; the trace is in the log.", 1)
+            end = failure_of(command.id, command.name, error, what=f"the {command.name}")
         self._job = None
         self.emit(end)
 

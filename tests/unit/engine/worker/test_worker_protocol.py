@@ -49,12 +49,20 @@ def test_what_is_not_said_is_the_usual(tmp_path: Path, monkeypatch: pytest.Monke
         ('{"command": "run", "pipeline": "p", "pipe": "q"}', "unknown key 'pipe'"),
         ('{"command": "cancel", "now": true}', "unknown key 'now'"),
         ('{"command": "ingest", "folder": "f"}', "'case' is missing"),
+        (r'{"command": "ingest", "folder": "a\u0000b", "case": "c"}', "folder: the text holds the character NUL"),
+        (r'{"command": "ask", "query": "q", "only": {"tags": ["x\u0000"]}}', "only: the text holds the character NUL"),
+        (r'{"command": "ask", "query": "q", "case": "\ud800"}', "case: the text holds half a character (U+D800)"),
     ],
 )
 def test_bad_lines_are_refused_with_the_reason(line: str, told: str) -> None:
     with pytest.raises(BadCommand) as caught:
         read_command(line)
     assert told in str(caught.value)
+
+
+def test_a_file_name_that_is_no_utf8_is_read(tmp_path: Path) -> None:
+    """Python writes the byte FF of such a name as U+DCFF, and json.dumps that as an escape."""
+    assert read_command(r'{"command": "ingest", "folder": "\udcff", "case": "c"}').given["folder"] == "\udcff"
 
 
 def test_an_unknown_command_names_those_there_are() -> None:

@@ -145,6 +145,29 @@ async def test_the_end_of_the_input_cancels_the_run(desktop: Desktop, pipeline: 
         assert [run.status for run in case.runs()] == ["cancelled"]
 
 
+async def test_a_defect_in_the_reading_of_a_command_does_not_end_the_worker(
+    desktop: Desktop, pipeline: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from engine.worker import work
+
+    def fail(given: object) -> None:
+        raise KeyError("oops")
+
+    monkeypatch.setattr(work, "run_job", fail)
+
+    async def script() -> None:
+        desktop.send("run", pipeline=str(pipeline), id="a")
+        await desktop.until("CommandFailed")
+        desktop.send("ingest", folder="records", case="x.redwell")
+        await desktop.until("CommandFinished")
+
+    await desktop.play(script)
+    (failed,) = desktop.named("CommandFailed")
+    assert (failed["id"], failed["command"], failed["exit_code"]) == ("a", "run", 1)
+    assert "a defect of Redwell stopped the run: KeyError: 'oops'" in failed["message"]
+    assert "KeyError" in capsys.readouterr().err
+
+
 async def test_bad_lines_are_answered_and_the_worker_lives(desktop: Desktop, pipeline: Path) -> None:
     async def script() -> None:
         desktop.lines.put_nowait("this is not JSON")
@@ -155,6 +178,9 @@ async def test_bad_lines_are_answered_and_the_worker_lives(desktop: Desktop, pip
         await desktop.until("CommandFailed", 4)
         desktop.send("run", pipeline=str(pipeline), lists="python")
         await desktop.until("CommandFailed", 5)
+        for folder in ("a\0b", "x" * 300):
+            desktop.send("ingest", folder=folder, case="x.redwell", id="z")
+        await desktop.until("CommandFailed", 7)
         desktop.send("run", pipeline=str(pipeline))
         await desktop.until("CommandFinished")
 
@@ -166,7 +192,10 @@ async def test_bad_lines_are_answered_and_the_worker_lives(desktop: Desktop, pip
         ("", "pause", 2),
         ("y", "run", 2),
         ("", "run", 2),
+        ("z", "ingest", 2),
+        ("z", "ingest", 3),
     ]
+    assert failed[6]["message"].endswith("x: File name too long")
     assert "run, ingest, export, try, build, cancel, pause, resume" in failed[1]["advice"]
     assert "nothing to pause" in failed[2]["message"]
 
