@@ -21,6 +21,7 @@ VERSIONS = (2, 3)
 MOST_KEYS = 10_000
 MOST_TENSORS = 1_000_000
 MOST_DIMENSIONS = 4
+MOST_LAYERS = 10_000
 DEFAULT_ALIGNMENT = 32
 MOST_TEXT_BYTES = 16 * 1024 * 1024
 MOST_HEADER_BYTES = 256 * 1024 * 1024
@@ -130,7 +131,8 @@ def read_header(path: Path) -> ModelHeader:
     try:
         size = path.stat().st_size
         with path.open("rb") as file:
-            return _describe(*_read_metadata(_Reader(file, path, size)))
+            reader = _Reader(file, path, size)
+            return _describe(reader, *_read_metadata(reader))
     except OSError as error:
         raise _unreadable(path, error) from error
 
@@ -216,20 +218,22 @@ def _read_metadata(reader: _Reader) -> tuple[dict[str, Value], dict[str, int]]:
     return values, lengths
 
 
-def _describe(values: dict[str, Value], lengths: dict[str, int]) -> ModelHeader:
+def _describe(reader: _Reader, values: dict[str, Value], lengths: dict[str, int]) -> ModelHeader:
     architecture = str(values.get("general.architecture") or "")
 
     def number(key: str) -> int:
         value = values.get(f"{architecture}.{key}")
         return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
+    if (layers := number("block_count")) > MOST_LAYERS:
+        raise reader.fail(f"the header claims {layers} layers; at most {MOST_LAYERS} are believable")
     return ModelHeader(
         name=_printable(values.get("general.name")),
         licence=_printable(values.get("general.license")),
         architecture=architecture,
         context_tokens=number("context_length"),
-        layers=number("block_count"),
-        kv_bytes_per_token=_kv_bytes_per_token(values, architecture, number("block_count")),
+        layers=layers,
+        kv_bytes_per_token=_kv_bytes_per_token(values, architecture, layers),
         vocabulary_size=lengths.get("tokenizer.ggml.tokens", 0),
     )
 
@@ -240,13 +244,15 @@ def _printable(value: Value) -> str:
 
 
 def _kv_bytes_per_token(values: dict[str, Value], architecture: str, layers: int) -> int:
-    """Work out the KV cache of one token at 16 bits: layers x KV heads x (key + value size) x 2 bytes."""
+    """Work out the KV cache of one token at 16 bits: layers x KV heads x (key + value size) x 2 bytes.
+
+    0 where the header does not say, or says what is no count.
+    """
 
     def per_layer(key: str) -> list[int]:
         value = values.get(f"{architecture}.attention.{key}")
-        if isinstance(value, tuple):
-            return [int(v) for v in value]
-        return [int(value)] * layers if isinstance(value, int) else []
+        counts = value if isinstance(value, tuple) else (value,) * layers
+        return [int(count) for count in counts if isinstance(count, int)]
 
     heads = per_layer("head_count")
     kv_heads = per_layer("head_count_kv") or heads
@@ -256,4 +262,6 @@ def _kv_bytes_per_token(values: dict[str, Value], architecture: str, layers: int
     head_size = width // max(1, *heads)
     key_size = max(per_layer("key_length") or [head_size])
     value_size = max(per_layer("value_length") or [head_size])
+    if min(*kv_heads, key_size, value_size) < 0:
+        return 0
     return sum(kv_heads) * (key_size + value_size) * 2

@@ -6,7 +6,7 @@ import struct
 from pathlib import Path
 
 import pytest
-from gguf_files import ARRAY, I32, MODEL, TEXT, U32, gguf, number, pair, text, weights
+from gguf_files import ARRAY, F32, I32, MODEL, TEXT, U32, gguf, number, pair, text, weights
 
 from models.gguf import BadModelFile, TensorBytes, read_header, read_tensor_bytes
 
@@ -38,8 +38,26 @@ def test_kv_heads_may_differ_by_layer(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        ("head_count_kv", struct.pack("<IQ2f", F32, 2, float("inf"), 1.0), 28 * 12 * (128 + 128) * 2),
+        ("head_count_kv", struct.pack("<IQ2i", I32, 2, -4, 2), 0),
+        ("key_length", struct.pack("<IQ1i", I32, 1, -4), 0),
+    ],
+)
+def test_what_is_no_count_counts_as_not_said(tmp_path, key, value, expected):
+    changed = pair(f"qwen2.attention.{key}", ARRAY, value)
+    others = [p for p in MODEL if f"attention.{key}".encode() + struct.pack("<I", U32) not in p]
+    assert read_header(write(tmp_path, gguf(*others, changed))).kv_bytes_per_token == expected
+
+
+@pytest.mark.parametrize(
     ("data", "complaint"),
     [
+        (
+            gguf(*MODEL, number("qwen2.block_count", 2**32 - 1)),
+            "4294967295 layers; at most 10000 are believable",
+        ),
         (b"", "not a GGUF file"),
         (b"%PDF-1.7 and so on", "not a GGUF file"),
         (gguf(*MODEL, version=1), "version 1 is not supported"),
