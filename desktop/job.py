@@ -9,6 +9,7 @@ from typing import Any, Literal
 from PySide6.QtCore import QObject, Signal
 
 from desktop.client import WorkerClient
+from desktop.permission import Refusal
 
 State = Literal["none", "going", "pausing", "cancelling"]
 
@@ -54,6 +55,8 @@ class Job(QObject):
         self.run: dict[str, Any] = {}
         """The latest RunProgress of a run (engine.worker.live), empty before there is one."""
         self.run_id = ""
+        self.refusal: Refusal | None = None
+        """What the last job was refused, if that is why it failed."""
         self.was_lost = False
         """The last job ended because the worker did."""
         self._began = 0.0
@@ -73,7 +76,7 @@ class Job(QObject):
             self.failed.emit("Something is going on already.", "Wait for its end, or cancel it.")
             return
         self.name, self.given = name, {key: value for key, value in given.items() if key not in _SECRET}
-        self.state, self.progress, self.was_lost = "going", Progress(), False
+        self.state, self.progress, self.was_lost, self.refusal = "going", Progress(), False, None
         if name in ("run", "build"):
             self.run, self.run_id = {}, ""
         self._began, self._paused_seconds = time.monotonic(), 0.0
@@ -131,8 +134,9 @@ class Job(QObject):
                 self._end()
                 self.finished.emit(int(event["exit_code"]))
             case "CommandFailed" if event["id"] == self._id:
+                self.refusal = Refusal.of(event)
                 self._end()
-                self.failed.emit(event["message"], event["advice"])
+                self.failed.emit(event["message"], "" if self.refusal else event["advice"])
 
     def _take_of_run(self, event: dict[str, Any]) -> None:
         match event["event"]:

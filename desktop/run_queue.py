@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from PySide6.QtCore import QObject, Signal
 
+from desktop.permission import Refusal
 from desktop.words import counted
 from desktop.workspace import Workspace
 
@@ -62,6 +63,7 @@ class RunQueue(QObject):
         self.entries: list[dict[str, Any]] = []
         self.current = 0
         self._case = ""
+        self._allowed: dict[int, dict[str, Any]] = {}  # by entry, what a person let it do once
         self._edits = 0
         self._unanswered = 0
         workspace.case_opened.connect(lambda path: self._opened())
@@ -159,13 +161,22 @@ class RunQueue(QObject):
         self._mark("running", "")
         given = {"pipeline": entry["pipeline"], "case": self._case, **self._space.reading_options()}
         given |= {key: entry[key] for key in ("input", "model", "trust_code") if entry[key]}
+        given |= self._allowed.get(entry["id"], {})
         self._space.job.start(entry["kind"], **given, **entry["options"])
         self.began.emit(self.current)
         self.changed.emit()
         return True
 
+    def allow(self, id: int, refusal: Refusal) -> None:
+        """Let an entry do once what it was refused, and begin it again: now, or when it is its turn."""
+        self._allowed[id] = refusal.granted(self._allowed.get(id, {}))
+        entry = self.entry(id)
+        if entry is not None and not self.start(id):
+            entry |= {"state": "waiting", "told": ""}
+            self._edit("queue.mark", entry=id, state="waiting", told="")
+
     def _opened(self) -> None:
-        self.entries = []
+        self.entries, self._allowed = [], {}
         self.changed.emit()
         self.load()
 
@@ -223,8 +234,11 @@ class RunQueue(QObject):
             return
         if self._space.job.was_lost:
             self._interrupt(message)
-        else:
-            self._end("failed", f"{message}. {advice}" if advice else message, go_on=True)
+            return
+        id, refusal, case = self.current, self._space.job.refusal, self._case
+        self._end("failed", f"{message}. {advice}" if advice else message, go_on=True, was_refused=bool(refusal))
+        if refusal is not None and case == self._space.case:
+            self._space.permission_wanted.emit(refusal, lambda: self.allow(id, refusal))
 
     def _interrupt(self, message: str) -> None:
         """Leave the entry marked as running in the file: the worker that would mark it is gone."""
@@ -234,8 +248,10 @@ class RunQueue(QObject):
             self.ended.emit(entry)
         self.changed.emit()
 
-    def _end(self, state: str, told: str, *, go_on: bool) -> None:
+    def _end(self, state: str, told: str, *, go_on: bool, was_refused: bool = False) -> None:
         self._mark(state, told)
+        if not was_refused:
+            self._allowed.pop(self.current, None)
         entry, self.current = self.entry(self.current), 0
         if state == "finished" and self._space.job.run_id:
             self._space.run_finished.emit(self._space.job.run_id)

@@ -27,6 +27,7 @@ from desktop.offline_panel import OfflinePanel
 from desktop.page_actions import add_page_actions
 from desktop.palette import CommandPalette
 from desktop.passphrase_dialogs import PassphraseDialog
+from desktop.permission import ask_permission
 from desktop.place import Place
 from desktop.places import PLACES
 from desktop.places.settings import SettingsPlace
@@ -72,6 +73,7 @@ class MainWindow(QMainWindow):
         workspace.case_opened.connect(self._case_opened)
         workspace.summary_changed.connect(self._show_title)
         workspace.passphrase_wanted.connect(self._ask_for_passphrase)
+        workspace.permission_wanted.connect(lambda refusal, allow: ask_permission(self, refusal, allow))
         workspace.said.connect(self.messages.say)
         workspace.folder_offered.connect(lambda folder: self.go_to("Documents"))
         workspace.document_wanted.connect(lambda document, page, line: self.go_to("Documents"))

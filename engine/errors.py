@@ -3,6 +3,7 @@
 RedwellError                  exit code 2
 ├── UsageError                2   a command was called wrongly
 ├── PipelineError             2   the pipeline file is wrong; knows file, line, column
+│   └── OutsideBorders        2   it reads or writes where the user has not let it; knows the path
 ├── EnvironmentMissing        3   a model, a library or disk space is missing
 ├── CaseError                 2   the case file cannot be used
 ├── DocumentError             1   one file could not be read (the others go on)
@@ -15,7 +16,11 @@ the executor turns them into one of these.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from pathlib import Path
+from typing import ClassVar, Literal
+
+Need = Literal["read", "write", "overwrite"]
+"""What a user has to allow: reading a path, writing there, or writing over a file that is not Redwell's."""
 
 
 class RedwellError(Exception):
@@ -57,6 +62,26 @@ class PipelineError(RedwellError):
             place += f":{self.line}" + (f":{self.column}" if self.column is not None else "")
         parts = [p for p in (place, f"operator {self.operator!r}" if self.operator else "") if p]
         return ": ".join([*parts, super().__str__()])
+
+
+class OutsideBorders(PipelineError):
+    """The user has not let this `path` be read, written or overwritten, as `need` says."""
+
+    def __init__(  # noqa: PLR0913 - those of a PipelineError, and two
+        self,
+        message: str,
+        *,
+        path: Path,
+        need: Need,
+        advice: str = "",
+        file: str = "",
+        line: int | None = None,
+        column: int | None = None,
+        operator: str = "",
+    ) -> None:
+        super().__init__(message, advice=advice, file=file, line=line, column=column, operator=operator)
+        self.path = path
+        self.need = need
 
 
 class EnvironmentMissing(RedwellError):

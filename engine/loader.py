@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from engine.errors import PipelineError, UsageError
+from engine.errors import OutsideBorders, PipelineError, UsageError
 from engine.language.binding import bind, describe_value, yaml_fields
 from engine.language.docetl_keys import NETWORK_OPERATORS, NO_EFFECT_INSIDE, SAMPLING_KWARGS
 from engine.language.position import Positions, Where, did_you_mean
@@ -17,6 +17,7 @@ from engine.language.step_reading import StepReader
 from engine.language.yaml_reader import MAX_CHARACTERS, read_yaml
 from engine.operators.base import Operator
 from engine.operators.registry import REGISTRY
+from engine.plan.borders import Borders
 from engine.plan.dataset import DOCUMENT_PARSERS, NO_EFFECT_ARGUMENTS, Dataset, Parsing, ParsingTool
 from engine.plan.node import Node
 from engine.plan.plan import Output, Plan, Settings, SystemPrompt
@@ -32,16 +33,23 @@ _TOP_KEYS = (
 
 @dataclass(frozen=True)
 class Loaded:
-    """A plan, where its parts stand in the file, warnings, and the folder that relative paths start at."""
+    """A plan, where its parts stand in the file, warnings, and the folder that relative paths start at.
+
+    `borders` are those of what it may read and write; a plan made in Python has none.
+    """
 
     plan: Plan
     positions: Positions = field(default_factory=Positions)
     warnings: tuple[Problem, ...] = ()
     directory: Path = field(default_factory=Path.cwd)
+    borders: Borders = field(default=Borders())
 
 
-def load_pipeline(path: Path, *, registry: Mapping[str, Operator] = REGISTRY) -> Loaded:
-    """Load a pipeline file; raises PipelineError when it cannot be read or is wrong."""
+def load_pipeline(path: Path, *, registry: Mapping[str, Operator] = REGISTRY, allowed: Sequence[Path] = ()) -> Loaded:
+    """Load a pipeline file; raises PipelineError when it cannot be read or is wrong.
+
+    `allowed` are the paths that the user lets it read and write beside its own folder.
+    """
     try:
         with path.open(encoding="utf-8-sig") as file:
             text = file.read(MAX_CHARACTERS + 1)
@@ -50,7 +58,8 @@ def load_pipeline(path: Path, *, registry: Mapping[str, Operator] = REGISTRY) ->
         raise PipelineError(f"cannot read the pipeline: {error.strerror}", file=str(path), advice=advice) from error
     except UnicodeDecodeError as error:
         raise PipelineError("the pipeline is not UTF-8 text", file=str(path), advice="Save it as UTF-8.") from error
-    return parse_pipeline(text, file=str(path), directory=path.resolve().parent, registry=registry)
+    directory = path.resolve().parent
+    return parse_pipeline(text, file=str(path), directory=directory, registry=registry, allowed=allowed)
 
 
 def parse_pipeline(
@@ -59,17 +68,23 @@ def parse_pipeline(
     file: str = "",
     directory: Path | None = None,
     registry: Mapping[str, Operator] = REGISTRY,
+    allowed: Sequence[Path] = (),
 ) -> Loaded:
-    """Read a pipeline from YAML text; `file` is what errors name."""
+    """Read a pipeline from YAML text; `file` is what errors name, `allowed` as for `load_pipeline`.
+
+    Without `directory` the text is the caller's own, has no borders, and its paths start at the current folder.
+    """
     value, positions = read_yaml(text, file)
-    return _Loader(positions, registry).load(value, directory or Path.cwd())
+    borders = Borders(directory).with_allowed(*allowed)
+    return _Loader(positions, registry, borders).load(value, directory or Path.cwd())
 
 
 class _Loader:
     """One reading of one file."""
 
-    def __init__(self, positions: Positions, registry: Mapping[str, Operator]) -> None:
+    def __init__(self, positions: Positions, registry: Mapping[str, Operator], borders: Borders) -> None:
         self.registry = registry
+        self.borders = borders
         self.root = Where(positions)
         self.sections = Sections()
         self.directory = Path()
@@ -77,7 +92,7 @@ class _Loader:
     def load(self, value: Any, directory: Path) -> Loaded:
         document = self.sections.mapping(value, self.root, ("operations", "pipeline"), _TOP_KEYS)
         self.directory = directory
-        types = read_types(document.get("types") or {}, self.root.at("types"), directory)
+        types = read_types(document.get("types") or {}, self.root.at("types"), directory, self.borders)
         self.root = replace(self.root, types=types)
         operators = self.operators(document["operations"])
         positions = replace(self.root.positions, operators={n.name: w.path for n, w in operators})
@@ -112,7 +127,7 @@ class _Loader:
             },
             ignored=("system_prompt", "settings"),
         )
-        return Loaded(plan, positions, self.warnings(plan, positions), directory)
+        return Loaded(plan, positions, self.warnings(plan, positions), directory, self.borders)
 
     def datasets(self, value: Any) -> tuple[Dataset, ...]:
         where = self.root.at("datasets")
@@ -230,8 +245,12 @@ class _Loader:
         path = entry.get("rates")
         if not isinstance(path, str) or ("rates",) not in yaml_fields(node_type):
             return entry
+        file = self.directory / Path(path).expanduser()
         try:
-            return {**entry, "rates": read_rates(self.directory / path)}
+            self.borders.check_read(file, "the file of rates")
+            return {**entry, "rates": read_rates(file)}
+        except OutsideBorders as error:
+            raise where.at("rates").placed(error) from error
         except UsageError as error:
             raise where.at("rates").error(str(error), advice=error.advice) from error
 

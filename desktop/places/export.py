@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 from PySide6.QtCore import Qt, QUrl
@@ -105,8 +107,8 @@ class ExportPlace(Place):
         """Choose a format by its suffix."""
         self._formats.button([known for known, *_ in FORMATS].index(suffix)).setChecked(True)
 
-    def export(self) -> None:
-        """Have the worker write the file."""
+    def export(self, allowed: Mapping[str, Any] = MappingProxyType({})) -> None:
+        """Have the worker write the file; `allowed` is what a person allows once, as keys of the command."""
         path = self.file.text().strip()
         if not path or not self.runs.currentData():
             return
@@ -129,7 +131,7 @@ class ExportPlace(Place):
         self._is_ours = True
         self._written = ""
         self.told.setText("Writing…")
-        self.workspace.job.start("export", **given)
+        self.workspace.job.start("export", **given, **allowed)
 
     def ask_file(self) -> QFileDialog:
         """Ask where the file is to be written."""
@@ -288,6 +290,8 @@ class ExportPlace(Place):
             self._is_ours = False
             self.told.setText("Nothing was written.")
             self._show_job()
+            if (refusal := self.workspace.job.refusal) is not None:
+                self.workspace.permission_wanted.emit(refusal, lambda: self.export(refusal.granted({})))
 
     def _case_opened(self) -> None:
         self.file.clear()

@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop.buttons import push_button
+from desktop.permission import Refusal
 from desktop.question.document import PipelineDocument
 from desktop.words import counted
 from desktop.workspace import Workspace
@@ -50,6 +51,7 @@ class TryPanel(QWidget):
         self._path = ""
         self._question = ""
         self._is_ours = False
+        self._allowed: dict[str, Any] = {}  # what a person let this trial do
         self.documents = QComboBox()
         self.documents.setAccessibleName("Documents to try")
         self.until = QComboBox()
@@ -84,6 +86,10 @@ class TryPanel(QWidget):
 
     def try_now(self) -> None:
         """Try the pipeline on the chosen documents."""
+        self._allowed = {}
+        self._try()
+
+    def _try(self) -> None:
         self.begins.emit()
         if self._workspace.job.is_going or not self._document.is_open:
             return
@@ -96,6 +102,7 @@ class TryPanel(QWidget):
             directory=self._document.directory,
             documents=self.documents.currentData() or [],
             until=self.until.currentData() or "",
+            **self._allowed,
         )
 
     def choose_documents(self) -> None:
@@ -199,7 +206,13 @@ class TryPanel(QWidget):
         if self._is_ours:
             self._is_ours = False
             self.status.setText(message)
+            if (refusal := self._workspace.job.refusal) is not None:
+                self._workspace.permission_wanted.emit(refusal, lambda: self._allow(refusal))
         self._show_job()
+
+    def _allow(self, refusal: Refusal) -> None:
+        self._allowed = refusal.granted(self._allowed)
+        self._try()
 
     def _finished(self, code: int) -> None:
         if self._is_ours:

@@ -24,8 +24,10 @@ from engine.cli.interrupting import run_interruptible
 from engine.cli.local_models import LocalModels
 from engine.cli.options import (
     AllowHostOption,
+    AllowPathOption,
     InputOption,
     OcrOption,
+    OverwriteOption,
     PasswordOption,
     QuietOption,
     TrustOption,
@@ -71,6 +73,8 @@ def build(  # noqa: PLR0913, PLR0917 - one parameter per option
     password: PasswordOption = None,
     trust_code: TrustOption = False,
     allow_host: AllowHostOption = None,
+    allow_path: AllowPathOption = None,
+    overwrite: OverwriteOption = False,
     quiet: QuietOption = False,
     json_events: JsonEventsOption = False,
 ) -> None:
@@ -95,6 +99,8 @@ def build(  # noqa: PLR0913, PLR0917 - one parameter per option
         workers=workers,
         trust_code=trust_code,
         allow_hosts=tuple(allow_host or ()),
+        allow_paths=tuple(allow_path or ()),
+        overwrite=overwrite,
         parse=ParseOptions(ocr=ocr, password=password),
     )
     models = new_models()

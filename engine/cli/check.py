@@ -9,7 +9,7 @@ import typer
 
 from engine.cli import run
 from engine.cli.console import counted, output, styled, visible
-from engine.cli.options import InputOption
+from engine.cli.options import AllowPathOption, InputOption
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.language.problems import Problem
 from engine.worker.checking import all_problems
@@ -22,6 +22,7 @@ app = typer.Typer(**COMMAND_SETTINGS)
 def check(
     pipeline: Annotated[Path, typer.Argument(metavar="PIPELINE", help="The pipeline file (YAML).", show_default=False)],
     input: InputOption = None,
+    allow_path: AllowPathOption = None,
     pipeline_only: Annotated[
         bool, typer.Option("--pipeline-only", help="Leave out what is around the pipeline: its data and the models.")
     ] = False,
@@ -32,7 +33,10 @@ def check(
     too long for a prompt are named. Ends with 0 if the pipeline can run (warnings are no hindrance), else with 2.
     """
     checked = all_problems(
-        lambda: load_with_inputs(pipeline, input or []), str(pipeline), run.new_models, around=not pipeline_only
+        lambda: load_with_inputs(pipeline, input or [], allow_path or []),
+        str(pipeline),
+        run.new_models,
+        around=not pipeline_only,
     )
     problems = checked.problems
     console = output()

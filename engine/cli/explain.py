@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from engine.cli.console import output, visible
-from engine.cli.options import InputOption
+from engine.cli.options import AllowPathOption, InputOption
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.estimate.explain import explanation
 from engine.estimate.scale import Corpus, read_machines
@@ -19,9 +19,10 @@ app = typer.Typer(**COMMAND_SETTINGS)
 
 
 @app.command()
-def explain(
+def explain(  # noqa: PLR0913, PLR0917 - one parameter per option
     pipeline: Annotated[Path, typer.Argument(metavar="PIPELINE", help="The pipeline file (YAML).", show_default=False)],
     input: InputOption = None,
+    allow_path: AllowPathOption = None,
     case: Annotated[
         Path | None,
         typer.Option("--case", metavar="FILE", help="A case that has the documents; PIPELINE's own if not given."),
@@ -46,7 +47,7 @@ def explain(
     --rates also for a larger corpus and other machines: hours, and the size of the case file.
     """
     corpus, machines = Corpus(documents, pages), read_machines(rates) if rates else []
-    loaded = load_with_inputs(pipeline, input or [])
+    loaded = load_with_inputs(pipeline, input or [], allow_path or [])
     refuse_problems(loaded)
     file = case or default_case(pipeline)
     text = explanation(loaded, case=file, model=model, corpus=corpus, machines=machines)

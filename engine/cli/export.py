@@ -15,6 +15,7 @@ from engine.cli.options import (
     FormOption,
     ListsOption,
     OutOption,
+    OverwriteOption,
     PasswordOption,
     ReviewsOption,
     RowsOption,
@@ -25,6 +26,7 @@ from engine.cli.options import (
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.documents.options import ParseOptions
 from engine.errors import UsageError
+from engine.worker.crossings import recorded
 from engine.worker.exports import OutputOptions, row_ids, write_outs
 from engine.worker.jobs import check_outs
 from storage.case import Case
@@ -46,6 +48,7 @@ def export(  # noqa: PLR0913, PLR0917 - one parameter per option
     drop_rejected: DropRejectedOption = False,
     rows: RowsOption = "",
     password: PasswordOption = None,
+    overwrite: OverwriteOption = False,
 ) -> None:
     """Write the results of a run again, in any format.
 
@@ -68,7 +71,8 @@ def export(  # noqa: PLR0913, PLR0917 - one parameter per option
         _check_columns(opened, run_id, layout.columns)
         if rows:
             layout = replace(layout, rows=row_ids(opened, run_id, rows))
-        table, written = write_outs(opened, run_id, outs, layout)
+        with recorded(opened, outs, overwrite=overwrite):
+            table, written = write_outs(opened, run_id, outs, layout)
     console = output()
     for file in written:
         console.print(styled(("Written ", "bold"), f"{file.path}, {counted(file.rows, 'row')}"), soft_wrap=True)

@@ -76,6 +76,17 @@ AllowHostOption = Annotated[
         help="Let text be sent to a model's server that is not this machine. May be repeated; kept with the run.",
     ),
 ]
+AllowPathOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--allow-path",
+        metavar="PATH",
+        help="Let the pipeline read and write at PATH, beside its own folder and the inputs. May be repeated.",
+    ),
+]
+OverwriteOption = Annotated[
+    bool, typer.Option("--overwrite", help="Replace files that are there and that Redwell did not write.")
+]
 ClusterOption = Annotated[
     str,
     typer.Option(

@@ -13,6 +13,7 @@ from engine.cli.ledger_view import failed_files, failed_rows, ledger_view, notes
 from engine.cli.local_models import LocalModels
 from engine.cli.options import (
     AllowHostOption,
+    AllowPathOption,
     BomOption,
     ClusterOption,
     ColumnsOption,
@@ -20,6 +21,7 @@ from engine.cli.options import (
     ListsOption,
     OcrOption,
     OutOption,
+    OverwriteOption,
     PasswordOption,
     QuietOption,
     TrustOption,
@@ -73,6 +75,8 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter per option
     password: PasswordOption = None,
     trust_code: TrustOption = False,
     allow_host: AllowHostOption = None,
+    allow_path: AllowPathOption = None,
+    overwrite: OverwriteOption = False,
     cluster: ClusterOption = "",
     quiet: QuietOption = False,
     json_events: Annotated[
@@ -94,6 +98,8 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter per option
         workers=workers,
         trust_code=trust_code,
         allow_hosts=tuple(allow_host or ()),
+        allow_paths=tuple(allow_path or ()),
+        overwrite=overwrite,
         cluster=cluster,
         output=OutputOptions(split_columns(columns), bom, lists),
         parse=ParseOptions(ocr=ocr, password=password),

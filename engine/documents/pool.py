@@ -7,7 +7,7 @@ import contextlib
 import json
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -89,13 +89,15 @@ class ParserPool:
         code: str | None,
         folder: Path,
         scratch: Path,
+        may_read: Callable[[Path], bool] = lambda path: True,
     ) -> list[dict[str, Any]]:
         """Call a parsing function (see engine.documents.parsers) in a child, with `folder` as the current one.
 
-        It can read what is below `folder`, and files that a value of the item names by their whole path.
+        It can read what is below `folder`, and files that a value of the item names by their whole path, of those that
+        `may_read` says yes to.
         """
         command = {"do": "call", "function": function, "item": item, "arguments": arguments, "code": code}
-        reads = (folder.absolute(), *_named_files(item))
+        reads = (folder.absolute(), *(file for file in _named_files(item) if may_read(file)))
         await self._run_twice(Job({**command, "folder": str(folder.absolute())}, scratch, reads=reads))
         found: list[dict[str, Any]] = json.loads((scratch / RESULT).read_text(encoding="utf-8"))
         return found

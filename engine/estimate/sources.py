@@ -59,19 +59,21 @@ def look_at(
     loaded: Loaded, *, data: Mapping[str, Sequence[Mapping[str, Any]]] | None = None, case: Case | None = None
 ) -> dict[str, Source]:
     """Look at each dataset of a plan; `case` tells of documents that have been read before."""
-    return {d.name: _source(d, loaded.directory, data or {}, case) for d in loaded.plan.datasets}
+    return {d.name: _source(d, loaded, data or {}, case) for d in loaded.plan.datasets}
 
 
 def _source(
-    dataset: Dataset, directory: Path, data: Mapping[str, Sequence[Mapping[str, Any]]], case: Case | None
+    dataset: Dataset, loaded: Loaded, data: Mapping[str, Sequence[Mapping[str, Any]]], case: Case | None
 ) -> Source:
     rows = [*data.get(dataset.name, ()), *dataset.data]
     if rows or dataset.name in data:
         return Source(dataset.name, _items(rows))
-    path = dataset.location(directory)
+    path = dataset.location(loaded.directory)
+    if dataset.path and not loaded.borders.allow(path):
+        return _unknown(dataset, f"{path} lies outside the folder of the pipeline")
     if dataset.path and not path.exists():
         return _unknown(dataset, f"nothing is at {path}")
-    return _at(path, dataset, kind_of_source(dataset, directory), case)
+    return _at(path, dataset, kind_of_source(dataset, loaded.directory), case)
 
 
 def _at(path: Path, dataset: Dataset, kind: DatasetType, case: Case | None) -> Source:

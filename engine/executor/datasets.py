@@ -23,6 +23,7 @@ from engine.executor.case_documents import load_document, save_document
 from engine.executor.events import Emit
 from engine.executor.sources import NO_TEXT, document_row, ingest, ingest_files
 from engine.executor.translation import open_case
+from engine.plan.borders import Borders
 from engine.plan.dataset import Dataset
 from engine.plan.sources import fits, kind_of_source
 from engine.rows import DocumentId, Row
@@ -51,7 +52,7 @@ class ReadDataset:
 class DatasetReader:
     """Reads the datasets of one run. `directory` is where relative paths start; `tables` are rows handed over.
 
-    `choose` picks files of a folder, where not all are wanted.
+    `choose` picks files of a folder, where not all are wanted. What is read lies inside the `borders`.
     """
 
     case: Case
@@ -62,12 +63,15 @@ class DatasetReader:
     tables: Mapping[str, Sequence[Mapping[str, Any]]]
     first: int | None = None
     choose: Callable[[Sequence[Path]], Sequence[Path]] | None = None
+    borders: Borders = field(default=Borders())
 
     async def read(self, dataset: Dataset) -> ReadDataset:
         """Read a dataset before its parsing functions; raises UsageError where it gives no rows at all.
 
-        With `first`, so many of its documents or rows are read, and no more.
+        With `first`, so many of its documents or rows are read, and no more. Raises OutsideBorders.
         """
+        if dataset.path:
+            self.borders.check_read(dataset.location(self.directory), f"the dataset {dataset.name!r}")
         match kind_of_source(dataset, self.directory):
             case "folder":
                 return await self._folder(dataset)

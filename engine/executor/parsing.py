@@ -130,7 +130,14 @@ class ParsingFunctions:
             )
         folders = [self._reader.directory, dataset.location(self._reader.directory).parent]
         places = [folder / Path(value).expanduser() for folder in folders]
-        file = next((place for place in places if place.is_file()), None)
+        inside = [place for place in places if self._reader.borders.allow(place)]
+        if not inside:
+            return DocumentError(
+                f"{places[0]} lies outside the folder of the pipeline",
+                reason="outside",
+                advice=f"If you want it read, add --allow-path {places[0].parent}",
+            )
+        file = next((place for place in inside if place.is_file()), None)
         return file or DocumentError(
             f"there is no file {places[0]}", reason="unreadable", advice="Correct the path in this row."
         )
@@ -190,6 +197,7 @@ class ParsingFunctions:
                             code=code,
                             folder=self._reader.directory,
                             scratch=folder,
+                            may_read=self._reader.borders.allow,
                         )
                     except DocumentError as error:
                         return error

@@ -274,6 +274,7 @@ class _Run:
             directory=self._loaded.directory,
             tables=self._options.rows,
             first=self._options.first,
+            borders=self._loaded.borders,
         )
         found = await reader.read(dataset)
         functions = ParsingFunctions(reader, self._plan.parsing_tools, trusts_code=self._options.trust_code)

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from engine.errors import PipelineError
+from engine.errors import OutsideBorders, PipelineError
 from engine.values.base import ValueType
 
 Path = tuple[str | int, ...]
@@ -76,6 +76,20 @@ class Where:
         if position and inside and self.path in self.positions.values:
             position = position.inside(*inside)
         return self._blame(message, advice, position)
+
+    def placed(self, error: OutsideBorders) -> OutsideBorders:
+        """Make the same error, with the place of the value."""
+        position = self.positions.nearest(self.path)
+        return OutsideBorders(
+            error.args[0],
+            path=error.path,
+            need=error.need,
+            advice=error.advice,
+            file=self.positions.file,
+            line=position.line if position else None,
+            column=position.column if position else None,
+            operator=self.operator,
+        )
 
     def key_error(self, message: str, *, advice: str = "") -> PipelineError:
         """Make an error about the key of this value."""

@@ -35,6 +35,7 @@ async def read_datasets(
         directory=loaded.directory,
         tables={},
         choose=draw,
+        borders=loaded.borders,
     )
     functions = ParsingFunctions(reader, plan.parsing_tools, trusts_code=options.trust_code)
     found: dict[str, Sequence[Row]] = {}

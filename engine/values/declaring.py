@@ -7,11 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from engine.errors import PipelineError, UsageError
+from engine.errors import OutsideBorders, PipelineError, UsageError
 from engine.language.binding import parts_of
 from engine.language.position import Where, did_you_mean
 from engine.language.schema import Record, Schema
 from engine.language.yaml_reader import MAX_CHARACTERS, read_yaml
+from engine.plan.borders import Borders
 from engine.plan.node import Node
 from engine.values.base import ValueType
 from engine.values.declared import Declared
@@ -20,14 +21,14 @@ from engine.values.registry import refuse_name
 _KEYS = ("fields", "description")
 
 
-def read_types(value: Any, where: Where, directory: Path) -> dict[str, ValueType]:
+def read_types(value: Any, where: Where, directory: Path, borders: Borders) -> dict[str, ValueType]:
     """Read `types`: a mapping of names to `{fields, description}`, or the path of a YAML file that holds one.
 
-    A type may use those before it. A path is relative to `directory`, the folder of the pipeline. Raises
-    PipelineError.
+    A type may use those before it. A path is relative to `directory`, the folder of the pipeline, and lies inside
+    its `borders`. Raises PipelineError.
     """
     if isinstance(value, str):
-        value, where = _from_file(directory / value, where)
+        value, where = _from_file(directory / Path(value).expanduser(), where, borders)
     if not isinstance(value, Mapping):
         raise where.error(
             "types is a mapping of names to types, or the path of a YAML file with one",
@@ -41,7 +42,13 @@ def read_types(value: Any, where: Where, directory: Path) -> dict[str, ValueType
     return types
 
 
-def _from_file(path: Path, where: Where) -> tuple[Any, Where]:
+def _from_file(path: Path, where: Where, borders: Borders) -> tuple[Any, Where]:
+    try:
+        borders.check_read(path, "the file of types")
+    except OutsideBorders as error:
+        raise where.placed(error) from error
+    if path.exists() and not path.is_file():
+        raise where.error(f"cannot read the types in {path}: it is no regular file", advice="Check the path.")
     try:
         with path.open(encoding="utf-8-sig") as file:
             text = file.read(MAX_CHARACTERS + 1)

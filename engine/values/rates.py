@@ -82,6 +82,8 @@ def read_rates(path: Path) -> list[dict[str, Any]]:
 
     Raises UsageError with the line of what is wrong.
     """
+    if path.exists() and not path.is_file():
+        raise UsageError(f"cannot read the rates in {path}: it is no regular file", advice="Check the path.")
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file)

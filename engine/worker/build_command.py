@@ -12,7 +12,7 @@ from engine.optimizer.frontier import read_policy
 from engine.optimizer.sampling import USUAL_ROWS
 from engine.worker.builds import BuildJob
 from engine.worker.jobs import default_case
-from engine.worker.orders import parse_options, texts_of, workers_of
+from engine.worker.orders import parse_options, paths_of, texts_of, workers_of
 
 
 def build_job(given: Mapping[str, Any]) -> BuildJob:
@@ -36,6 +36,8 @@ def build_job(given: Mapping[str, Any]) -> BuildJob:
         workers=workers_of(given),
         trust_code=given.get("trust_code", False),
         allow_hosts=texts_of(given, "allow_host"),
+        allow_paths=paths_of(given, "allow_path"),
+        overwrite=given.get("overwrite", False),
         parse=parse_options(given),
     )
 

@@ -17,6 +17,7 @@ from engine.optimizer.local_agents import agents_over
 from engine.optimizer.plan_files import as_file
 from engine.optimizer.report import report_body, write_report
 from engine.optimizer.sampling import USUAL_ROWS
+from engine.worker.crossings import recorded, refuse_foreign
 from engine.worker.jobs import RunJob, load_checked
 from engine.worker.live_build import LiveBuild
 from engine.worker.model_choice import Models
@@ -51,6 +52,8 @@ class BuildJob:
     workers: int | None = None
     trust_code: bool = False
     allow_hosts: tuple[str, ...] = ()
+    allow_paths: tuple[Path, ...] = ()
+    overwrite: bool = False
     parse: ParseOptions = field(default=ParseOptions())
 
 
@@ -87,8 +90,11 @@ def make_ready_build(job: BuildJob, models: Models) -> ReadyBuild:
         model=job.model,
         trust_code=job.trust_code,
         allow_hosts=job.allow_hosts,
+        allow_paths=job.allow_paths,
     )
     loaded = load_checked(run, models)
+    if not job.overwrite:
+        refuse_foreign(_files(job), job.case)
     if job.agent_model:
         models.stand_in(job.agent_model, is_chosen=True)
     options = BuildOptions(
@@ -103,7 +109,7 @@ def make_ready_build(job: BuildJob, models: Models) -> ReadyBuild:
         trust_code=job.trust_code,
         **({"workers": job.workers} if job.workers is not None else {}),
     )
-    return ReadyBuild(job, load_pipeline(job.pipeline), loaded, options)
+    return ReadyBuild(job, load_pipeline(job.pipeline, allowed=job.allow_paths), loaded, options)
 
 
 async def run_build(
@@ -132,14 +138,20 @@ async def run_build(
         options=ready.options,
         watch=lambda search: watch(LiveBuild(search, ready.given, job.pipeline, folder)),
     )
-    with replacing(job.out) as part:
-        part.write_text(as_file(result.chosen.plan, ready.given, folder), encoding="utf-8")
     page = beside = ""
-    if job.report is not None:
-        beside = str(write_report(report_body(result, ready.given, folder), job.report))
-        page = str(job.report)
+    with recorded(case, _files(job), overwrite=job.overwrite):
+        with replacing(job.out) as part:
+            part.write_text(as_file(result.chosen.plan, ready.given, folder), encoding="utf-8")
+        if job.report is not None:
+            beside = str(write_report(report_body(result, ready.given, folder), job.report))
+            page = str(job.report)
     emit(PlanWritten(str(job.out), page, beside))
     return result
+
+
+def _files(job: BuildJob) -> tuple[Path, ...]:
+    """Return the files that a build writes; the report for programs lies beside the page."""
+    return (job.out, *((job.report, job.report.with_suffix(".json")) if job.report else ()))
 
 
 def other_models(loaded: Loaded, policy: Policy) -> tuple[str, ...]:

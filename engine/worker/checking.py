@@ -13,6 +13,7 @@ from engine.language.position import Path, Positions
 from engine.language.problems import Problem
 from engine.language.trust import trust_warnings
 from engine.loader import Loaded
+from engine.worker.crossings import crossing_problems
 from engine.worker.model_choice import Models, model_problems
 from engine.worker.surroundings import check_surroundings, peek_fields
 from models.rates import context_of
@@ -47,10 +48,16 @@ def all_problems(
         return Checked((problem,), None)
     trust = trust_warnings(loaded.plan, loaded.positions)
     if not around:
-        found = [*check(loaded.plan, positions=loaded.positions), *trust, *loaded.warnings]
+        found = [
+            *crossing_problems(loaded),
+            *check(loaded.plan, positions=loaded.positions),
+            *trust,
+            *loaded.warnings,
+        ]
         return Checked(tuple(found), loaded)
     fields, unreadable = peek_fields(loaded)
     found = [
+        *crossing_problems(loaded),
         *check_surroundings(loaded, missing_data="warning"),
         *unreadable,
         *check(loaded.plan, source_fields=fields, positions=loaded.positions),
@@ -65,7 +72,8 @@ def all_problems(
 def long_rows(loaded: Loaded) -> list[Problem]:
     """Name the rows that will be too long for a prompt, where the datasets are there and the model is known."""
     context = context_of(loaded.plan.default_model)
-    here = {d.name for d in loaded.plan.datasets if d.path and d.location(loaded.directory).exists()}
+    places = {d.name: d.location(loaded.directory) for d in loaded.plan.datasets if d.path}
+    here = {name for name, place in places.items() if loaded.borders.allow(place) and place.exists()}
     if context is None or not here:
         return []
     sources = {name: source for name, source in look_at(loaded).items() if name in here}

@@ -51,12 +51,13 @@ class Written:
 
 @dataclass(frozen=True)
 class ExportJob:
-    """Files to write from a run that is in a case."""
+    """Files to write from a run that is in a case; with `overwrite` also over files that Redwell did not write."""
 
     case: Path
     run: str
     outs: tuple[Path, ...]
     output: OutputOptions = OutputOptions()
+    overwrite: bool = False
 
 
 class ExportStopped(Exception):

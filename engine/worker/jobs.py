@@ -15,8 +15,8 @@ from engine.language.checks import check, field_flow
 from engine.language.trust import refuse_untrusted
 from engine.loader import Loaded, load_pipeline
 from engine.plan.plan import Plan
-from engine.plan.sources import override_input
 from engine.plan.work import named_apart
+from engine.worker.crossings import recorded, refuse_crossings, refuse_foreign, with_inputs
 from engine.worker.exports import OutputOptions, Written, check_format, write_outs
 from engine.worker.model_choice import Models, settled
 from engine.worker.surroundings import check_surroundings, harm_to_data
@@ -33,7 +33,9 @@ class RunJob:
     """One run as ordered. Relative paths start at the current folder; `model` replaces those of the pipeline.
 
     `trust_code`: the user lets Python that the pipeline brings along run. `allow_hosts`: HOST:PORT that text may be
-    sent to although it is not this machine. `cluster`: where models run, empty for this machine.
+    sent to although it is not this machine. `allow_paths`: what the pipeline may read and write besides its own folder
+    and the inputs. `overwrite`: files may be replaced that Redwell did not write. `cluster`: where models run, empty
+    for this machine.
     """
 
     pipeline: Path
@@ -44,6 +46,8 @@ class RunJob:
     workers: int | None = None
     trust_code: bool = False
     allow_hosts: tuple[str, ...] = ()
+    allow_paths: tuple[Path, ...] = ()
+    overwrite: bool = False
     cluster: str = ""
     output: OutputOptions = field(default=OutputOptions())
     parse: ParseOptions = field(default=ParseOptions())
@@ -57,6 +61,7 @@ class ReadyRun:
     options: RunOptions
     outs: tuple[Path, ...]
     output: OutputOptions = field(default=OutputOptions())
+    overwrite: bool = False
 
 
 def default_case(pipeline: Path) -> Path:
@@ -72,6 +77,8 @@ def make_ready(job: RunJob, models: Models) -> ReadyRun:
     loaded = load_checked(job, models)
     outs = _outs(job, loaded)
     check_outs(outs, case=job.case, loaded=loaded)
+    if not job.overwrite:
+        refuse_foreign((*outs, *_intermediate_files(loaded)), job.case)
     _check_columns(loaded.plan, job.output.columns)
     options = RunOptions(
         model=job.model,
@@ -83,7 +90,7 @@ def make_ready(job: RunJob, models: Models) -> ReadyRun:
     if job.workers is not None:
         options = replace(options, workers=job.workers)
     output = replace(job.output, table=loaded.plan.output.table)
-    return ReadyRun(loaded, options, outs, output)
+    return ReadyRun(loaded, options, outs, output, job.overwrite)
 
 
 def load_checked(job: RunJob, models: Models) -> Loaded:
@@ -95,7 +102,8 @@ def load_checked(job: RunJob, models: Models) -> Loaded:
         models.allow_hosts(job.allow_hosts)
     if job.cluster:
         models.use_cluster(job.cluster)
-    loaded = load_with_inputs(job.pipeline, job.inputs)
+    loaded = load_with_inputs(job.pipeline, job.inputs, job.allow_paths)
+    refuse_crossings(loaded, output=not job.outs, models=not job.model)
     refuse_problems(loaded)
     refuse_untrusted(loaded.plan, loaded.positions, trust_code=job.trust_code)
     around = check_surroundings(loaded, output=not job.outs)
@@ -108,13 +116,12 @@ def load_checked(job: RunJob, models: Models) -> Loaded:
     return settled(replace(loaded, warnings=tuple(warnings)), job.model, models)
 
 
-def load_with_inputs(pipeline: Path, inputs: Sequence[str]) -> Loaded:
-    """Load a pipeline and point its datasets at `inputs` (PATH or NAME=PATH). Raises PipelineError or UsageError."""
-    loaded = load_pipeline(pipeline)
-    plan = loaded.plan
-    for given in inputs:
-        plan = override_input(plan, given, directory=Path.cwd())
-    return replace(loaded, plan=plan)
+def load_with_inputs(pipeline: Path, inputs: Sequence[str], allowed: Sequence[Path] = ()) -> Loaded:
+    """Load a pipeline and point its datasets at `inputs` (PATH or NAME=PATH). Raises PipelineError or UsageError.
+
+    `allowed` are paths that it may read and write besides.
+    """
+    return with_inputs(load_pipeline(pipeline, allowed=allowed), inputs)
 
 
 def check_outs(outs: Sequence[Path], *, case: Path, loaded: Loaded | None = None) -> None:
@@ -148,21 +155,28 @@ def write_results(ready: ReadyRun, case: Case, run_id: str) -> tuple[ResultTable
 
     Returns the table and the results files. Raises ExportError, DiskFull or NotInCase.
     """
-    _write_intermediate(ready.loaded, case, run_id)
-    return write_outs(case, run_id, ready.outs, ready.output)
+    files = (*ready.outs, *_intermediate_files(ready.loaded))
+    with recorded(case, files, overwrite=ready.overwrite):
+        _write_intermediate(ready.loaded, case, run_id)
+        return write_outs(case, run_id, ready.outs, ready.output)
 
 
 def _write_intermediate(loaded: Loaded, case: Case, run_id: str) -> None:
     """Write the rows of each operator to STEP/OPERATOR.json below the folder that the pipeline names."""
+    for file, operator in _intermediate_files(loaded).items():
+        _make_folder(file.parent, "intermediate_dir")
+        write_list((row.values for row in case.rows(run_id, operator)), file)
+
+
+def _intermediate_files(loaded: Loaded) -> dict[Path, str]:
+    """Return the file of each operator below the folder that the pipeline names; none where it names none."""
     named = loaded.plan.output.intermediate_dir
-    if not named:
-        return
-    for step, nodes in named_apart(loaded.plan).items():
-        folder = loaded.directory / Path(named).expanduser() / _file_name(step)
-        _make_folder(folder, "intermediate_dir")
-        for node in nodes:
-            rows = (row.values for row in case.rows(run_id, node.name))
-            write_list(rows, folder / f"{_file_name(node.name)}.json")
+    folder = loaded.directory / Path(named).expanduser()
+    return {
+        folder / _file_name(step) / f"{_file_name(node.name)}.json": node.name
+        for step, nodes in (named_apart(loaded.plan) if named else {}).items()
+        for node in nodes
+    }
 
 
 def _file_name(name: str) -> str:

@@ -57,7 +57,7 @@ def settled(loaded: Loaded, chosen: str, models: Models) -> Loaded:
 def settle_models(loaded: Loaded, models: Models) -> dict[str, str]:
     """Check that each model of the pipeline is there; return what stands in for names that cannot be here."""
     _settle_embedder(loaded.plan, models)
-    stand_ins = {name: models.stand_in(name, is_chosen=False) for name in _model_names(loaded)}
+    stand_ins = {name: models.stand_in(name, is_chosen=False) for name in model_names(loaded)}
     return {name: other for name, other in stand_ins.items() if other}
 
 
@@ -72,7 +72,7 @@ def model_problems(loaded: Loaded, models: Models) -> list[Problem]:
     """List as warnings what is used in place of models that are not here, and models that must be installed."""
     stand_ins: dict[str, str] = {}
     missing: dict[str, Problem] = {}
-    for name, position in _model_names(loaded).items():
+    for name, position in model_names(loaded).items():
         try:
             if other := models.stand_in(name, is_chosen=False):
                 stand_ins[name] = other
@@ -91,7 +91,7 @@ def stand_in_warnings(loaded: Loaded, stand_ins: Mapping[str, str]) -> Iterator[
         names = [name for name, used in stand_ins.items() if used == other]
         verb = "is" if len(names) == 1 else "are"
         message = f"the pipeline names {', '.join(names)}, which {verb} not on this machine"
-        yield _warning(loaded, f"{message}; the default model {other} is used", _model_names(loaded)[names[0]])
+        yield _warning(loaded, f"{message}; the default model {other} is used", model_names(loaded)[names[0]])
 
 
 def _settle_embedder(plan: Plan, models: Models) -> None:
@@ -100,7 +100,7 @@ def _settle_embedder(plan: Plan, models: Models) -> None:
         models.need_embedder()
 
 
-def _model_names(loaded: Loaded) -> dict[str, Position | None]:
+def model_names(loaded: Loaded) -> dict[str, Position | None]:
     """List the models that the pipeline asks, each with the first place that names it."""
     names: dict[str, Position | None] = {}
     for node in _nodes(loaded.plan):

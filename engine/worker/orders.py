@@ -28,6 +28,8 @@ def run_job(given: Mapping[str, Any]) -> RunJob:
         workers=workers_of(given),
         trust_code=given.get("trust_code", False),
         allow_hosts=texts_of(given, "allow_host"),
+        allow_paths=paths_of(given, "allow_path"),
+        overwrite=given.get("overwrite", False),
         cluster=given.get("cluster", ""),
         output=OutputOptions(
             texts_of(given, "columns"), given.get("bom", False), _choice(given, "lists", Lists, "json")
@@ -49,7 +51,7 @@ def export_job(given: Mapping[str, Any]) -> ExportJob:
         rows=frozenset(texts_of(given, "rows")) if "rows" in given else None,
         parse=ParseOptions(password=given.get("password")),
     )
-    return ExportJob(case, given["run"], outs, output)
+    return ExportJob(case, given["run"], outs, output, given.get("overwrite", False))
 
 
 def _choice(given: Mapping[str, Any], key: str, choices: Any, usual: str) -> Any:
@@ -71,6 +73,7 @@ def trial_job(given: Mapping[str, Any]) -> TrialJob:
         model=given.get("model", ""),
         trust_code=given.get("trust_code", False),
         allow_hosts=texts_of(given, "allow_host"),
+        allow_paths=paths_of(given, "allow_path"),
     )
 
 
@@ -94,3 +97,8 @@ def texts_of(given: Mapping[str, Any], key: str) -> tuple[str, ...]:
     """Return a text or a list of texts as a tuple, empty where the key is not given."""
     value = given.get(key, ())
     return (value,) if isinstance(value, str) else tuple(value)
+
+
+def paths_of(given: Mapping[str, Any], key: str) -> tuple[Path, ...]:
+    """Return a path or a list of paths as a tuple, empty where the key is not given."""
+    return tuple(Path(text).expanduser() for text in texts_of(given, key))

@@ -15,7 +15,8 @@ A question (engine.worker.queries) is answered while a job runs, by Answered or 
 `unlock` says how an encrypted case is opened by all that comes after it, "" forgets it; no passphrase is in any answer.
 `convert` encrypts (no `passphrase`), decrypts (no `new_passphrase`) or encrypts anew; questions wait meanwhile.
 It may be cancelled until the copy takes the place of the case.
-`input` and `out` may be lists, and each command may carry an `id`, which the answers repeat.
+What a pipeline may read and write besides is given with `allow_path`; `overwrite` lets it replace any file.
+`input`, `out` and `allow_path` may be lists, and each command may carry an `id`, which the answers repeat.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from engine.errors import UsageError
 from engine.executor.events import Event
 from engine.language.position import did_you_mean
 
-_TEXTS = {"input", "out", "columns", "allow_host", "rows", "documents"}
+_TEXTS = {"input", "out", "columns", "allow_host", "allow_path", "rows", "documents"}
 _PARSING = ("ocr", "password", "workers")
 _KEYS: Mapping[str, tuple[str, ...]] = {
     "run": (
@@ -44,6 +45,8 @@ _KEYS: Mapping[str, tuple[str, ...]] = {
         "lists",
         "trust_code",
         "allow_host",
+        "allow_path",
+        "overwrite",
         "cluster",
         *_PARSING,
     ),
@@ -60,8 +63,9 @@ _KEYS: Mapping[str, tuple[str, ...]] = {
         "drop_rejected",
         "rows",
         "password",
+        "overwrite",
     ),
-    "try": ("text", "case", "directory", "documents", "until", "model", "trust_code", "allow_host"),
+    "try": ("text", "case", "directory", "documents", "until", "model", "trust_code", "allow_host", "allow_path"),
     "build": (
         "pipeline",
         "input",
@@ -76,6 +80,8 @@ _KEYS: Mapping[str, tuple[str, ...]] = {
         "seed",
         "trust_code",
         "allow_host",
+        "allow_path",
+        "overwrite",
         *_PARSING,
     ),
     "cancel": (),
@@ -100,6 +106,7 @@ _KINDS: Mapping[str, type] = {
     "bom": bool,
     "workers": int,
     "trust_code": bool,
+    "overwrite": bool,
     "again": bool,
     "drop_rejected": bool,
     "minutes": float,
@@ -139,13 +146,19 @@ class CommandFinished(Event):
 
 @dataclass(frozen=True, slots=True)
 class CommandFailed(Event):
-    """A line was no command, or a command could not be carried out. The worker goes on."""
+    """A line was no command, or a command could not be carried out. The worker goes on.
+
+    Where the user has only to allow something, `need` is read, write or overwrite, and `path` is what it is about: the
+    same command with `allow_path` or `overwrite` goes on.
+    """
 
     id: str
     command: str
     message: str
     advice: str
     exit_code: int
+    need: str = ""
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from engine.errors import UsageError
+from engine.errors import OutsideBorders, UsageError
 from engine.executor.events import Event
 from engine.worker.answering import Answering
 from engine.worker.defects import failure_of
@@ -175,6 +175,10 @@ class Session:
             end = CommandFinished(command.id, command.name, await task)
         except asyncio.CancelledError:
             end = CommandFinished(command.id, command.name, INTERRUPTED)
+        except OutsideBorders as error:
+            end = CommandFailed(
+                command.id, command.name, str(error), error.advice, error.exit_code, error.need, str(error.path)
+            )
         except USER_ERRORS as error:
             end = CommandFailed(command.id, command.name, str(error), error.advice, exit_code_of(error))
         except Exception as error:  # noqa: BLE001 - the outermost guard: the trace goes to stderr, the window lives

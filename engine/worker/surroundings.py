@@ -35,7 +35,12 @@ def peek_fields(loaded: Loaded) -> tuple[SourceFields, list[Problem]]:
     problems = []
     for dataset in _used(loaded):
         file = dataset.location(loaded.directory)
-        if dataset.parsing or kind_of_source(dataset, loaded.directory) != "file" or not _is_small(file):
+        if (
+            not loaded.borders.allow(file)
+            or dataset.parsing
+            or kind_of_source(dataset, loaded.directory) != "file"
+            or not _is_small(file)
+        ):
             continue
         try:
             rows = [values for _, values in table_rows(file, ParseOptions())]
@@ -61,7 +66,7 @@ def _used(loaded: Loaded) -> list[Dataset]:
 def _datasets(loaded: Loaded, missing: Severity) -> Iterator[Problem]:
     for dataset in _used(loaded):
         location = dataset.location(loaded.directory)
-        if dataset.path and not location.exists():
+        if dataset.path and loaded.borders.allow(location) and not location.exists():
             what = "file or folder" if dataset.type == "file" else dataset.type
             message = f"dataset {dataset.name!r}: there is no {what} {location}"
             advice = f"Correct the path, or give the data with --input {dataset.name}=PATH."

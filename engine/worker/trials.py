@@ -38,8 +38,8 @@ DOCUMENTS = 3
 class TrialJob:
     """One trial as ordered. `text` is the pipeline, whose relative paths start at `directory`.
 
-    `until`: the last operator, "" for all; `documents`: ids, empty for the first ones. `trust_code` and `allow_hosts`
-    as in engine.worker.jobs.RunJob.
+    `until`: the last operator, "" for all; `documents`: ids, empty for the first ones. `trust_code`, `allow_hosts` and
+    `allow_paths` as in engine.worker.jobs.RunJob.
     """
 
     text: str
@@ -50,6 +50,7 @@ class TrialJob:
     model: str = ""
     trust_code: bool = False
     allow_hosts: tuple[str, ...] = ()
+    allow_paths: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ async def try_pipeline(
     models = new_models()
     if job.allow_hosts:
         models.allow_hosts(job.allow_hosts)
-    loaded = parse_pipeline(job.text, directory=job.directory)
+    loaded = parse_pipeline(job.text, directory=job.directory, allowed=job.allow_paths)
     if job.until:
         loaded = replace(loaded, plan=up_to(loaded.plan, job.until))
     refuse_problems(loaded)

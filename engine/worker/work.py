@@ -24,6 +24,7 @@ from engine.worker.answering import Answering
 from engine.worker.build_command import build_job
 from engine.worker.builds import BuildJob, make_ready_build, run_build
 from engine.worker.conversions import convert, convert_job
+from engine.worker.crossings import recorded
 from engine.worker.exit_codes import INTERRUPTED
 from engine.worker.exports import ExportJob, ExportStopped, Written, write_outs
 from engine.worker.gate import Gate, GatedBackend
@@ -134,7 +135,7 @@ class Work:
 
         def write() -> list[Written]:
             check_outs(job.outs, case=job.case)
-            with Case(job.case, read_only=True) as case:
+            with Case(job.case, read_only=True) as case, recorded(case, job.outs, overwrite=job.overwrite):
                 return write_outs(case, job.run, job.outs, job.output, tell)[1]
 
         writing = asyncio.ensure_future(asyncio.to_thread(write))

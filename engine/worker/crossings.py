@@ -1,0 +1,200 @@
+"""Where a pipeline reads or writes outside its borders, and files that it may not write over (docs/decisions/0039)."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from engine.errors import OutsideBorders
+from engine.language.problems import Problem
+from engine.loader import Loaded
+from engine.plan.borders import reading_refused, writing_refused
+from engine.plan.sources import override_input
+from engine.worker.model_choice import model_names
+from models.install import models_folder
+from storage.case import Case
+from storage.errors import StorageError
+
+_KIND = "written file"
+"""Of the values of a case that say what Redwell wrote: by path, the SHA-256 of the file, "" while it is written."""
+_NEVER = "never"
+
+
+def with_inputs(loaded: Loaded, inputs: Iterable[str]) -> Loaded:
+    """Point datasets at what the user named (PATH or NAME=PATH), which may be read then. Raises UsageError.
+
+    Of a data file its folder counts as named too, for the files that its rows name.
+    """
+    plan, borders = loaded.plan, loaded.borders
+    for given in inputs:
+        before, plan = plan, override_input(plan, given, directory=Path.cwd())
+        for old, new in zip(before.datasets, plan.datasets, strict=True):
+            if new is not old and new.path:
+                place = Path(new.path)
+                reads_beside = place.is_file() and any(parsing.reads_documents for parsing in new.parsing)
+                borders = borders.with_allowed(place, *([place.parent] if reads_beside else []))
+    return replace(loaded, plan=plan, borders=borders)
+
+
+def crossings(loaded: Loaded, *, output: bool = True, models: bool = True) -> Iterator[OutsideBorders]:
+    """Give what a pipeline reads outside its borders and (with `output`) writes there, each with its place.
+
+    Without `models`, those that it names are not looked at: the user has chosen another one.
+    """
+    plan, directory, borders = loaded.plan, loaded.directory, loaded.borders
+    used = {name for step in plan.steps for name in plan.sources_of(step)}
+    for dataset in plan.datasets:
+        place = dataset.location(directory)
+        if dataset.path and dataset.name in used and not borders.allow(place):
+            error = reading_refused(place, f"the dataset {dataset.name!r}")
+            yield _placed(loaded, error, ("datasets", dataset.name, "path"))
+    if models:
+        yield from _models(loaded)
+    if output:
+        yield from _outputs(loaded)
+
+
+def crossing_problems(loaded: Loaded) -> list[Problem]:
+    """List the crossings as errors, for whoever only checks a pipeline."""
+    return [
+        Problem(error.args[0], error.advice, file=error.file, line=error.line, column=error.column)
+        for error in crossings(loaded)
+    ]
+
+
+def refuse_crossings(loaded: Loaded, *, output: bool, models: bool) -> None:
+    """Raise OutsideBorders for the first crossing."""
+    for error in crossings(loaded, output=output, models=models):
+        raise error
+
+
+def _models(loaded: Loaded) -> Iterator[OutsideBorders]:
+    borders = loaded.borders.with_allowed(models_folder())
+    for name, position in model_names(loaded).items():
+        file = Path(name).expanduser()
+        if os.sep in name and "://" not in name and file.exists() and not borders.allow(file):
+            error = reading_refused(file, "the model")
+            line, column = (position.line, position.column) if position else (None, None)
+            yield _copied(error, loaded.positions.file, line, column)
+
+
+def _outputs(loaded: Loaded) -> Iterator[OutsideBorders]:
+    output = loaded.plan.output
+    for key, named in (("path", output.path), ("intermediate_dir", output.intermediate_dir)):
+        place = loaded.directory / Path(named).expanduser()
+        if named and not loaded.borders.allow(place):
+            what = "the output" if key == "path" else "the folder of intermediate rows"
+            yield _placed(loaded, writing_refused(place, what), _output_path(loaded, key))
+
+
+def _output_path(loaded: Loaded, key: str) -> tuple[str, ...]:
+    """Return where the output is written: below the pipeline, or at the top as in older files."""
+    inside = ("pipeline", "output", key)
+    return inside if inside in loaded.positions.values else ("output", key)
+
+
+def _placed(loaded: Loaded, error: OutsideBorders, path: tuple[str, ...]) -> OutsideBorders:
+    position = loaded.positions.nearest(path)
+    line, column = (position.line, position.column) if position else (None, None)
+    return _copied(error, loaded.positions.file, line, column)
+
+
+def _copied(error: OutsideBorders, file: str, line: int | None, column: int | None) -> OutsideBorders:
+    return OutsideBorders(
+        error.args[0], path=error.path, need=error.need, advice=error.advice, file=file, line=line, column=column
+    )
+
+
+# -- files that are there ----------------------------------------------------------------------------------------------
+
+
+def refuse_foreign(files: Iterable[Path], case: Path) -> None:
+    """Raise OutsideBorders for the first file that is there and that this case did not write, as it is now.
+
+    A case that is not there has written nothing.
+    """
+    there = [file for file in files if file.is_file()]
+    if not there:
+        return
+    if not case.is_file():
+        raise _foreign(there[0])
+    with Case(case, read_only=True) as opened:
+        for file in there:
+            if not was_written(opened, file):
+                raise _foreign(file)
+
+
+def was_written(case: Case, file: Path) -> bool:
+    """Say whether a file is as Redwell wrote it for this case, or was being written when Redwell was killed."""
+    digest = case.cached(_KIND, _key(case, file))
+    return digest is not None and digest in ("", _digest(file))
+
+
+@contextlib.contextmanager
+def recorded(case: Case, files: Iterable[Path], *, overwrite: bool) -> Iterator[None]:
+    """Write files in this block, of which the case takes note.
+
+    Raises OutsideBorders where one is there that Redwell did not write, unless `overwrite`. A case that was opened for
+    reading takes its notes through a connection of its own, where nobody else is writing to it.
+    """
+    listed = list(files)
+    if not overwrite:
+        for file in listed:
+            if file.is_file() and not was_written(case, file):
+                raise _foreign(file)
+    before = {file: case.cached(_KIND, _key(case, file)) for file in listed}
+    _note(case, dict.fromkeys(listed, ""))  # whatever is found there after a kill is Redwell's
+    try:
+        yield
+    except BaseException:
+        _note(case, {file: digest or _NEVER for file, digest in before.items()})
+        raise
+    _note(case, {file: _digest(file) for file in listed})
+
+
+def _note(case: Case, digests: Mapping[Path, str]) -> None:
+    with _notes(case) as notes:
+        for file, digest in digests.items() if notes is not None else ():
+            notes.save_cached(_KIND, _key(case, file), digest)
+
+
+@contextlib.contextmanager
+def _notes(case: Case) -> Iterator[Case | None]:
+    """Lend a case to write to; None where it cannot be written now. The file is then taken for another's later."""
+    if not case.read_only:
+        yield case
+        return
+    try:
+        opened = Case(case.path, create=False, beside=True)
+    except StorageError:
+        yield None
+        return
+    with opened:
+        yield opened
+
+
+def _foreign(file: Path) -> OutsideBorders:
+    return OutsideBorders(
+        f"{file} is there already, and is not as Redwell wrote it for this case",
+        advice="Name another file, or add --overwrite to replace it.",
+        path=file,
+        need="overwrite",
+    )
+
+
+def _key(case: Case, file: Path) -> str:
+    """Name a file as it lies seen from the case, so that a folder can be moved with both."""
+    real, folder = os.path.realpath(file), os.path.realpath(case.path.parent)
+    try:
+        return Path(os.path.relpath(real, folder)).as_posix()
+    except ValueError:  # another drive
+        return Path(real).as_posix()
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()

@@ -1,0 +1,116 @@
+"""What a question from a stranger is refused, and "Allow this once", with a real worker on a scripted model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from gui_waiting import WAIT
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QMessageBox
+from pytestqt.qtbot import QtBot
+
+from desktop.places.export import ExportPlace
+from desktop.places.run import RunPlace
+from desktop.window import MainWindow
+
+STRANGE = """
+datasets: {{rows: {{type: file, path: {path}}}}}
+operations:
+  - {{name: double, type: compute, fields: {{twice: input.n * 2}}}}
+pipeline:
+  steps: [{{name: all, input: rows, operations: [double]}}]
+  output: {{type: file, path: {output}}}
+"""
+
+
+@pytest.fixture
+def strange(tmp_path: Path) -> Path:
+    """A question that reads a file elsewhere, and writes over one that is there."""
+    (tmp_path / "private").mkdir()
+    rows = tmp_path / "private" / "<img src=file:___x><b>rows.json"
+    rows.write_text(json.dumps([{"n": 4}]))
+    (tmp_path / "mail").mkdir()
+    (tmp_path / "mail" / "notes.jsonl").write_text("mine")
+    pipeline = tmp_path / "mail" / "strange.yaml"
+    pipeline.write_text(STRANGE.format(path=json.dumps(str(rows)), output="notes.jsonl"))
+    return pipeline
+
+
+def question(qtbot: QtBot, window: MainWindow) -> QMessageBox:
+    """Wait for the question, and return it."""
+    qtbot.waitUntil(lambda: bool(window.findChildren(QMessageBox)), timeout=WAIT)
+    return window.findChildren(QMessageBox)[-1]
+
+
+def answer(qtbot: QtBot, window: MainWindow, text: str) -> str:
+    """Press the button with this text; return what was asked about."""
+    box = question(qtbot, window)
+    assert box.textFormat() == Qt.TextFormat.PlainText
+    asked = box.text()
+    qtbot.mouseClick(next(b for b in box.buttons() if b.text().replace("&", "") == text), Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: not window.findChildren(QMessageBox), timeout=WAIT)
+    return asked
+
+
+def state(place: RunPlace) -> str:
+    return place.queue.state_of(place.queue.entries[0])
+
+
+def test_a_question_asks_before_it_reads_or_overwrites(
+    qtbot: QtBot, start_window: Callable[[float], MainWindow], case: Path, strange: Path
+) -> None:
+    window = start_window(0.0)
+    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
+        window.workspace.open_case(str(case))
+    window.go_to("Run")
+    place = next(place for place in window.places if isinstance(place, RunPlace))
+    place.queue.add(str(strange), "")
+    qtbot.waitUntil(lambda: len(place.queue.entries) == 1, timeout=WAIT)
+    notes = strange.with_name("notes.jsonl")
+
+    place.start()
+    assert str(strange.parent.parent / "private") in answer(qtbot, window, "Cancel")
+    assert (state(place), notes.read_text()) == ("failed", "mine")
+
+    place.start()
+    assert "wants to read" in answer(qtbot, window, "Allow this once")
+    assert "A file is there already" in answer(qtbot, window, "Allow this once")
+    qtbot.waitUntil(lambda: state(place) == "finished", timeout=WAIT)
+    assert json.loads(notes.read_text())["twice"] == 8
+
+    place.queue.choose(place.queue.entries[0]["id"], "")
+    qtbot.waitUntil(lambda: state(place) == "waiting", timeout=WAIT)
+    place.start()
+    assert "wants to read" in answer(qtbot, window, "Cancel"), "it was allowed once"
+
+
+def test_an_export_asks_before_it_overwrites(
+    qtbot: QtBot, start_window: Callable[[float], MainWindow], case: Path, strange: Path
+) -> None:
+    window = start_window(0.0)
+    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
+        window.workspace.open_case(str(case))
+    with qtbot.waitSignal(window.workspace.job.finished, timeout=WAIT):
+        allowed = [str(strange.parent.parent / "private")]
+        window.workspace.job.start(
+            "run", pipeline=str(strange), case=str(case), allow_path=allowed, out=[str(case.with_suffix(".jsonl"))]
+        )
+    window.go_to("Export")
+    place = next(place for place in window.places if isinstance(place, ExportPlace))
+    qtbot.waitUntil(lambda: place.runs.count() == 1, timeout=WAIT)
+    target = case.with_name("mine.csv")
+    target.write_text("mine")
+    place.file.setText(str(target))
+    place.export()
+    assert str(target) in answer(qtbot, window, "Cancel")
+    assert target.read_text() == "mine"
+    place.export()
+    answer(qtbot, window, "Allow this once")
+    qtbot.waitUntil(lambda: place.told.text().startswith("Written"), timeout=WAIT)
+    assert "twice" in target.read_text()
+    place.export()
+    qtbot.waitUntil(lambda: place.told.text() == "Writing…", timeout=WAIT)
+    qtbot.waitUntil(lambda: place.told.text().startswith("Written"), timeout=WAIT)
