@@ -162,6 +162,8 @@ def _check_path(path: Path, *, must_exist: bool) -> None:
     if path.is_dir():
         raise NotACase(f"{path} is a folder, not a case file", advice="Name the file, such as investigation.redwell.")
     if path.exists():
+        if not path.is_file():
+            raise NotACase(f"{path} is no regular file", advice="Name the file, such as investigation.redwell.")
         if not os.access(path, os.R_OK):
             raise CaseReadOnly(f"{path} cannot be read")
         return

@@ -25,6 +25,7 @@ from engine.cli.local_models import LocalModels
 from engine.cli.options import (
     AllowHostOption,
     AllowPathOption,
+    FollowLinksOption,
     InputOption,
     OcrOption,
     OverwriteOption,
@@ -71,6 +72,7 @@ def build(  # noqa: PLR0913, PLR0917 - one parameter per option
     ocr: OcrOption = "auto",
     workers: WorkersOption = None,
     password: PasswordOption = None,
+    follow_links: FollowLinksOption = False,
     trust_code: TrustOption = False,
     allow_host: AllowHostOption = None,
     allow_path: AllowPathOption = None,
@@ -101,7 +103,7 @@ def build(  # noqa: PLR0913, PLR0917 - one parameter per option
         allow_hosts=tuple(allow_host or ()),
         allow_paths=tuple(allow_path or ()),
         overwrite=overwrite,
-        parse=ParseOptions(ocr=ocr, password=password),
+        parse=ParseOptions(ocr=ocr, password=password, follow_links=follow_links),
     )
     models = new_models()
     ready = make_ready_build(job, models)

@@ -11,7 +11,7 @@ import typer
 
 from engine.cli.console import counted, messages, output, shell_word, styled
 from engine.cli.ledger_view import failed_files
-from engine.cli.options import OcrOption, PasswordOption, QuietOption, WorkersOption
+from engine.cli.options import FollowLinksOption, OcrOption, PasswordOption, QuietOption, WorkersOption
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.cli.watching import choose_watch
 from engine.documents.options import ParseOptions
@@ -32,6 +32,7 @@ def ingest(  # noqa: PLR0913, PLR0917 - one parameter per option
     ocr: OcrOption = "auto",
     workers: WorkersOption = None,
     password: PasswordOption = None,
+    follow_links: FollowLinksOption = False,
     again: Annotated[
         bool, typer.Option("--again", help="Read also what is in the case, in place of what was read before.")
     ] = False,
@@ -52,7 +53,7 @@ def ingest(  # noqa: PLR0913, PLR0917 - one parameter per option
                     opened,
                     watch.take,
                     dataset=folder.name,
-                    options=ParseOptions(ocr=ocr, password=password),
+                    options=ParseOptions(ocr=ocr, password=password, follow_links=follow_links),
                     workers=workers or RunOptions().workers,
                     again=again,
                 )

@@ -62,6 +62,10 @@ OcrOption = Annotated[
 WorkersOption = Annotated[
     int | None, typer.Option("--workers", min=1, metavar="N", help="Files read at once; half the cores if not given.")
 ]
+FollowLinksOption = Annotated[
+    bool,
+    typer.Option("--follow-links", help="Read also what links in a folder lead to outside it; they are listed if not."),
+]
 PasswordOption = Annotated[
     str | None, typer.Option("--password", metavar="P", help="Opens encrypted PDFs.", envvar="REDWELL_PASSWORD")
 ]

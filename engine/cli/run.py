@@ -17,6 +17,7 @@ from engine.cli.options import (
     BomOption,
     ClusterOption,
     ColumnsOption,
+    FollowLinksOption,
     InputOption,
     ListsOption,
     OcrOption,
@@ -73,6 +74,7 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter per option
     ocr: OcrOption = "auto",
     workers: WorkersOption = None,
     password: PasswordOption = None,
+    follow_links: FollowLinksOption = False,
     trust_code: TrustOption = False,
     allow_host: AllowHostOption = None,
     allow_path: AllowPathOption = None,
@@ -102,7 +104,7 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter per option
         overwrite=overwrite,
         cluster=cluster,
         output=OutputOptions(split_columns(columns), bom, lists),
-        parse=ParseOptions(ocr=ocr, password=password),
+        parse=ParseOptions(ocr=ocr, password=password, follow_links=follow_links),
     )
     models = new_models()
     ready = make_ready(job, models)

@@ -51,7 +51,7 @@ async def ingest_folder(
     The same bytes are parsed once. A file that `known` says yes to is not parsed; with `known_children` the files
     inside it get their events again too, failures included. Files inside a file come before it (see Parsed).
     """
-    found = walk(paths)
+    found = walk(paths, follow_links=options.follow_links)
     entries = list(found.in_order())
     yield Found(len(entries), found.hidden)
     counts: Counter[type] = Counter()

@@ -16,6 +16,7 @@ from typing import Any
 
 from engine.documents.launch import INPUT
 from engine.documents.parse import unreadable
+from engine.documents.plain_file import open_plain
 from engine.errors import DocumentError
 
 LARGEST_COPY = 64 * 2**20
@@ -87,11 +88,8 @@ def clear_folder(folder: Path) -> None:
 
 def _copy(path: Path, target: Path) -> None:
     """Copy a plain file, never waiting for the other end of a pipe. Raises OSError."""
-    with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)), "rb") as source:  # noqa: PTH123
-        if not stat.S_ISREG(os.fstat(source.fileno()).st_mode):
-            raise OSError(0, "it is no plain file")
-        with target.open("wb") as copy:
-            shutil.copyfileobj(source, copy, 2**20)
+    with open_plain(path) as source, target.open("wb") as copy:
+        shutil.copyfileobj(source, copy, 2**20)
 
 
 def _size(path: Path) -> int:

@@ -121,9 +121,14 @@ def _by_content(path: Path, head: bytes, expected: str | None, suffix: str) -> s
 
 
 def refuse_other_content(path: Path) -> None:
-    """Raise DocumentError (wrong_type, encrypted, corrupt) where a data file is something else than its name says."""
+    """Raise DocumentError where a data file is something else than its name says.
+
+    Its reason is wrong_type, encrypted or corrupt; unreadable for a pipe or device, which could block for ever.
+    """
     suffix = path.suffix.lower()
     expected = SUFFIXES.get(suffix)
+    if path.exists() and not path.is_file():
+        raise DocumentError(f"{path} is no regular file", reason="unreadable", advice="Correct the path.")
     try:
         with path.open("rb") as stream:
             head = stream.read(HEAD_BYTES)

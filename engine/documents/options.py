@@ -22,7 +22,7 @@ class ParseOptions:
     as long by the clock. `memory_bytes` is the resident size of one child. `ocr` is `auto` (pages that need it),
     `never`, `always` (the better of OCR and text layer is taken) or `only` (OCR is taken even then); `threads`
     are the OCR threads of all children together. `pages`: of a PDF, read only these and leave the others empty; ()
-    reads all.
+    reads all. `follow_links`: read also what links in a folder lead to outside it.
     """
 
     password: str | None = None
@@ -40,6 +40,7 @@ class ParseOptions:
     max_compression_ratio: float = 200.0
     max_depth: int = 4
     pages: tuple[int, ...] = ()
+    follow_links: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Return the options as a JSON object."""

@@ -12,6 +12,7 @@ from engine.disk import is_disk_full
 from engine.documents.drafts import Contents, ParsedFile, Progress, make_document
 from engine.documents.kinds import recognise
 from engine.documents.options import ParseOptions
+from engine.documents.plain_file import open_plain
 from engine.documents.scratch import Scratch
 from engine.errors import DocumentError
 from engine.rows import DocumentId
@@ -58,8 +59,8 @@ def parse_file(
 
 
 def digest(path: Path) -> DocumentId:
-    """Return the SHA-256 of a file, read in blocks."""
-    with path.open("rb") as stream:
+    """Return the SHA-256 of a file, read in blocks. Raises OSError, also for what is no regular file."""
+    with open_plain(path) as stream:
         return DocumentId(hashlib.file_digest(stream, "sha256").hexdigest())
 
 

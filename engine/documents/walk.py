@@ -33,34 +33,71 @@ class Walk:
             yield path, self.failed.get(path)
 
 
-def walk(paths: Sequence[Path]) -> Walk:
-    """Walk files and folders; links to folders are not followed, but reported. Nothing is opened."""
+def walk(paths: Sequence[Path], *, follow_links: bool = False) -> Walk:
+    """Walk files and folders. Nothing is opened.
+
+    A link below a folder that leads out of it is not followed, but reported; with `follow_links` it is. So is a link
+    to a folder inside, whose files are there anyway. A path that is given is followed.
+    """
     found = Walk()
     for path in paths:
         if path.is_dir():
-            _walk_folder(path, found)
+            _Folder(path, found, follow_links).walk(path)
         else:
             _take(path, found)
     return found
 
 
-def _walk_folder(folder: Path, found: Walk) -> None:
-    def note(error: OSError) -> None:
-        found.failed[Path(error.filename)] = unreadable(error)
+class _Folder:
+    """One folder that was named, while it is walked."""
 
-    for place, folders, files in os.walk(folder, onerror=note):
-        hidden = [name for name in folders if name.startswith(".")] + [name for name in files if _OWN.fullmatch(name)]
-        found.hidden += len(hidden)
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        for name in folders:
-            link = Path(place, name)
-            if link.is_symlink():
-                found.failed[link] = DocumentError(
-                    "links to folders are not followed", reason="unsupported", advice="Name the folder itself."
-                )
-        for name in files:
-            if not _OWN.fullmatch(name):
-                _take(Path(place, name), found)
+    def __init__(self, root: Path, found: Walk, follow_links: bool) -> None:
+        self._root = os.path.realpath(root)
+        self._found = found
+        self._follows = follow_links
+        self._seen = {self._root}  # so that links in a ring come to an end
+
+    def walk(self, folder: Path) -> None:
+        """Take all files below a folder, and walk the links to folders outside where they are followed."""
+        for place, folders, files in os.walk(folder, onerror=self._note):
+            hidden = [name for name in folders if name.startswith(".")]
+            hidden += [name for name in files if _OWN.fullmatch(name)]
+            self._found.hidden += len(hidden)
+            folders[:] = [name for name in folders if not name.startswith(".")]
+            for name in folders:
+                self._link_to_folder(Path(place, name))
+            for name in files:
+                if not _OWN.fullmatch(name) and not self._refuses(Path(place, name)):
+                    _take(Path(place, name), self._found)
+
+    def _note(self, error: OSError) -> None:
+        self._found.failed[Path(error.filename)] = unreadable(error)
+
+    def _refuses(self, path: Path) -> bool:
+        """Note a link that leads out of the folder, unless such links are followed."""
+        if self._follows or not path.is_symlink() or not path.exists() or self._holds(path):
+            return False
+        self._found.failed[path] = DocumentError(
+            f"it is a link to {os.path.realpath(path)}, outside the folder",
+            reason="outside",
+            advice="Name what it leads to, or read the folder with --follow-links.",
+        )
+        return True
+
+    def _link_to_folder(self, path: Path) -> None:
+        if not path.is_symlink() or self._refuses(path):
+            return
+        real = os.path.realpath(path)
+        if self._holds(path) or real in self._seen:
+            self._found.failed[path] = DocumentError(
+                "links to folders are not followed", reason="unsupported", advice="Name the folder itself."
+            )
+            return
+        self._seen.add(real)
+        self.walk(path)
+
+    def _holds(self, path: Path) -> bool:
+        return Path(os.path.realpath(path)).is_relative_to(self._root)
 
 
 def _take(path: Path, found: Walk) -> None:

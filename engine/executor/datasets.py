@@ -86,7 +86,7 @@ class DatasetReader:
         location = dataset.location(self.directory)
         shared: dict[str, Any] = {"dataset": dataset.name, "options": self.options, "workers": self.workers}
         if self.choose is not None and location.is_dir():
-            chosen_files = self.choose(walk([location]).files)
+            chosen_files = self.choose(walk([location], follow_links=self.options.follow_links).files)
             found = await ingest_files(chosen_files, self.case, self.emit, root=location, **shared)
         else:
             found = await ingest(location, self.case, self.emit, first=self.first, **shared)

@@ -69,7 +69,7 @@ async def ingest(  # noqa: PLR0913 - what a person may choose
     if not folder.exists():
         raise UsageError(f"dataset {dataset!r}: there is nothing at {folder}", advice="Give an existing folder.")
     root = folder if folder.is_dir() else folder.parent
-    paths = [folder] if first is None else first_files(folder, first)
+    paths = [folder] if first is None else first_files(folder, first, follow_links=options.follow_links)
     result = await ingest_files(
         paths, case, emit, root=root, dataset=dataset, options=options, workers=workers, again=again, passed=passed
     )
@@ -112,9 +112,14 @@ async def ingest_files(  # noqa: PLR0913 - what ingest takes, and the files by t
     return ingestion.result
 
 
-def first_files(folder: Path, count: int) -> list[Path]:
-    """Return the first so many files below a folder, in the order in which they are read."""
-    return [path for path, _ in islice(walk([folder]).in_order(), count)]
+def first_files(folder: Path, count: int, *, follow_links: bool = False) -> list[Path]:
+    """Return the first so many files below a folder, in the order in which they are read; no links that lead outside.
+
+    With `follow_links`, also what those lead to.
+    """
+    entries = walk([folder], follow_links=follow_links).in_order()
+    kept = (path for path, error in entries if error is None or error.reason != "outside")
+    return list(islice(kept, count))
 
 
 def _children(case: Case, document: DocumentId) -> Sequence[dict[str, Any]]:

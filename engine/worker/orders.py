@@ -82,7 +82,7 @@ def parse_options(given: Mapping[str, Any]) -> ParseOptions:
     ocr = given.get("ocr", "auto")
     if ocr not in ("auto", "never", "always"):
         raise UsageError(f"ocr is {ocr!r}", advice="Write one of auto, never, always.")
-    return ParseOptions(ocr=ocr, password=given.get("password"))
+    return ParseOptions(ocr=ocr, password=given.get("password"), follow_links=given.get("follow_links", False))
 
 
 def workers_of(given: Mapping[str, Any]) -> int | None:

@@ -32,7 +32,7 @@ from engine.executor.events import Event
 from engine.language.position import did_you_mean
 
 _TEXTS = {"input", "out", "columns", "allow_host", "allow_path", "rows", "documents"}
-_PARSING = ("ocr", "password", "workers")
+_PARSING = ("ocr", "password", "workers", "follow_links")
 _KEYS: Mapping[str, tuple[str, ...]] = {
     "run": (
         "pipeline",
@@ -107,6 +107,7 @@ _KINDS: Mapping[str, type] = {
     "workers": int,
     "trust_code": bool,
     "overwrite": bool,
+    "follow_links": bool,
     "again": bool,
     "drop_rejected": bool,
     "minutes": float,

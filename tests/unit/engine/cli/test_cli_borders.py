@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -266,3 +267,43 @@ def test_a_model_file_elsewhere_is_not_opened(redwell, write, tmp_path):
     refused = redwell("run", pipeline)
     assert (refused.exit_code, "the model lies outside" in refused.output) == (2, True)
     assert "p.yaml:1:16" in refused.output
+
+
+@pytest.mark.parametrize("command", ["ingest", "run"])
+def test_links_in_a_folder_are_followed_only_with_a_flag(redwell, write, tmp_path, command):
+    records = tmp_path / "mail" / "records"
+    records.mkdir()
+    (records / "a.txt").write_text("a letter")
+    (records / "out.txt").symlink_to(tmp_path / "private" / "rows.json")
+    pipeline = write()
+    text = pipeline.read_text().replace("type: file, path: own.json", "type: folder, path: records")
+    pipeline.write_text(text.replace("input.n * 2", "input.pages * 2"))
+    case = tmp_path / "here" / "p.redwell"
+    arguments = ("run", pipeline) if command == "run" else ("ingest", records, "--case", case)
+    listed = redwell(*arguments)
+    assert listed.exit_code == 1
+    assert "it is a link to" in listed.output
+    with Case(case, read_only=True) as opened:
+        assert [entry.filename for entry in opened.documents()] == ["a.txt"]
+    assert redwell(*arguments, "--follow-links").exit_code == 0
+    with Case(case, read_only=True) as opened:
+        assert sorted(entry.filename for entry in opened.documents()) == ["a.txt", "out.txt"]
+
+
+def test_a_pipe_in_place_of_data_never_blocks(redwell, write, tmp_path):
+    """A test that waits for ever here has found that one does."""
+    for name in ("own.jsonl", "types.yaml", "rates.csv", "other.redwell"):
+        os.mkfifo(tmp_path / "mail" / name)
+    for path in ("own.jsonl", "other.redwell, type: case"):
+        pipeline = write(path.replace(", type: case", ""))
+        if "case" in path:
+            pipeline.write_text(pipeline.read_text().replace("type: file", "type: case"))
+        assert redwell("run", pipeline).exit_code == 2
+        assert redwell("check", pipeline).exit_code in (0, 2)
+        assert redwell("explain", pipeline).exit_code in (0, 2)
+    types = redwell("run", write(more="types: types.yaml\n"))
+    assert (types.exit_code, "no regular file" in types.output) == (2, True)
+    rates = write()
+    rates.write_text(rates.read_text().replace("type: compute,", "type: compute, rates: rates.csv,"))
+    checked = redwell("check", rates)
+    assert (checked.exit_code, "no regular file" in checked.output) == (2, True)

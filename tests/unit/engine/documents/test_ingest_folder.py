@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import socket
 import zipfile
 from collections.abc import Callable
 from email.message import EmailMessage
@@ -12,6 +13,12 @@ import pytest
 
 from engine.documents.events import Duplicate, FileFailed, Finished, Found, Known, Parsed, Unpacked
 from engine.documents.options import ParseOptions
+from engine.documents.parse import digest
+from engine.documents.plain_file import open_plain
+from engine.documents.tables import table_rows
+from engine.errors import DocumentError
+from storage.case import Case
+from storage.errors import NotACase
 
 Ingest = Callable[..., list[Any]]
 
@@ -150,6 +157,65 @@ def test_pipes_links_and_missing_files_fail_without_being_opened(tmp_path: Path,
         "missing.pdf": "unreadable",
     }
     assert all(e.advice and e.sha256 is None for e in events if isinstance(e, FileFailed))
+
+
+@pytest.fixture
+def linked(tmp_path: Path) -> Path:
+    """A folder with links out of it and inside it, beside a folder of private files."""
+    private, records = tmp_path / "private", tmp_path / "records"
+    (private / "deep").mkdir(parents=True)
+    (private / "key.txt").write_text("secret")
+    (private / "deep" / "note.txt").write_text("deep secret")
+    (private / "deep" / "back").symlink_to(private)
+    (records / "sub").mkdir(parents=True)
+    (records / "a.txt").write_text("a")
+    (records / "inside.txt").symlink_to(records / "a.txt")
+    (records / "out.txt").symlink_to(private / "key.txt")
+    (records / "relative.txt").symlink_to("../private/key.txt")
+    (records / "sub" / "folder").symlink_to(private)
+    return records
+
+
+def test_links_out_of_a_folder_are_listed_and_not_followed(linked: Path, ingest: Ingest) -> None:
+    events = ingest(linked)
+    assert names(events, linked) == ["a.txt", "inside.txt", "out.txt", "relative.txt", "sub/folder"]
+    kinds = [type(event) for event in events[1:-1]]
+    assert kinds == [Parsed, Duplicate, FileFailed, FileFailed, FileFailed]
+    assert [event.reason for event in events[3:-1]] == ["outside"] * 3
+    assert all(str(linked.parent / "private") in event.message for event in events[3:-1])
+    assert all("--follow-links" in event.advice and event.sha256 is None for event in events[3:-1])
+
+
+def test_links_out_of_a_folder_are_followed_where_the_user_says_so(linked: Path, ingest: Ingest) -> None:
+    events = ingest(linked, options=ParseOptions(ocr="never", follow_links=True))
+    texts = {Path(e.path).relative_to(linked).as_posix(): e.document.text for e in events if isinstance(e, Parsed)}
+    assert texts == {"a.txt": "a", "out.txt": "secret", "sub/folder/deep/note.txt": "deep secret"}
+    assert [Path(e.path).relative_to(linked).as_posix() for e in events if isinstance(e, FileFailed)] == [
+        "sub/folder/deep/back"
+    ], "a ring of links ends"
+
+
+def test_a_folder_that_is_named_may_be_a_link(linked: Path, ingest: Ingest) -> None:
+    link = linked.parent / "records-link"
+    link.symlink_to(linked)
+    assert names(ingest(link), link)[:2] == ["a.txt", "inside.txt"]
+
+
+def test_special_files_never_block(tmp_path: Path) -> None:
+    """A test that waits for ever here has found that one does."""
+    pipe = tmp_path / "rows.jsonl"
+    os.mkfifo(pipe)
+    with pytest.raises(OSError, match="no regular file"):
+        digest(pipe)
+    with pytest.raises(DocumentError, match="no regular file"):
+        list(table_rows(pipe, ParseOptions()))
+    with pytest.raises(OSError, match="no regular file"):
+        open_plain(Path("/dev/zero"))
+    with socket.socket(socket.AF_UNIX) as opened, pytest.raises(OSError):
+        opened.bind(str(tmp_path / "socket"))
+        open_plain(tmp_path / "socket")
+    with pytest.raises(NotACase, match="no regular file"):
+        Case(pipe, read_only=True)
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
