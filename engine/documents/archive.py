@@ -10,12 +10,13 @@ from lxml import etree
 
 from engine.disk import is_disk_full
 from engine.documents.drafts import ChildFailure, ChildFile, Contents
-from engine.documents.options import ParseOptions
+from engine.documents.options import ALWAYS_ALLOWED, MEBIBYTE, ParseOptions
 from engine.documents.scratch import Scratch, safe_name
 from engine.errors import DocumentError
 
-_BLOCK = 1024 * 1024
-_ALWAYS_ALLOWED = 16 * _BLOCK
+_BLOCK = MEBIBYTE
+_ANY_MEMBER = 16 * MEBIBYTE
+"""Bytes that a single member may have, however small it is packed."""
 _MEMBER_ERRORS = (zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError, RuntimeError, ValueError)
 """Wrong password is RuntimeError, an unknown compression NotImplementedError."""
 
@@ -35,6 +36,7 @@ def parse_zip(path: Path, options: ParseOptions, scratch: Scratch) -> Contents:
             raise DocumentError("the ZIP holds no files", reason="empty")
         visible = [info for info in members if not _is_hidden(info.filename)]
         check_bomb(members, options)
+        scratch.claim(len(visible), sum(info.file_size for info in visible))
         children: list[ChildFile] = []
         failures: list[ChildFailure] = []
         for info in visible:
@@ -50,9 +52,15 @@ def check_bomb(members: list[zipfile.ZipInfo], options: ParseOptions) -> None:
     total = sum(info.file_size for info in members)
     if total > options.max_unpacked_bytes:
         raise _too_large(f"the ZIP unpacks to {total} bytes; the limit is {options.max_unpacked_bytes}")
+    packed = sum(info.compress_size for info in members)
+    if total > ALWAYS_ALLOWED and total > packed * options.max_compression_ratio:
+        raise _too_large(
+            f"the ZIP unpacks to {total // max(packed, 1)} times its size; the limit is"
+            f" {options.max_compression_ratio:.0f}"
+        )
     for info in members:
         ratio = info.file_size / max(info.compress_size, 1)
-        if info.file_size > _ALWAYS_ALLOWED and ratio > options.max_compression_ratio:
+        if info.file_size > _ANY_MEMBER and ratio > options.max_compression_ratio:
             raise _too_large(
                 f"{safe_name(info.filename)} unpacks to {ratio:.0f} times its size;"
                 f" the limit is {options.max_compression_ratio:.0f}"

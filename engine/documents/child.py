@@ -25,6 +25,7 @@ from engine.documents.options import ParseOptions
 from engine.documents.parse import parse_file, unreadable
 from engine.documents.parsers import call_parser
 from engine.documents.tables import table_rows
+from engine.documents.unpacking import Share
 from engine.errors import DocumentError
 from models.fence.process import cage, die_with_parent, harden
 
@@ -89,7 +90,12 @@ def _told(error: DocumentError) -> dict[str, Any]:
 def _parse(command: dict[str, Any], options: ParseOptions, progress: Any) -> None:
     scratch = Path(command["scratch"])
     parsed = parse_file(
-        Path(command["path"]), options, name=command["name"], scratch=scratch / "children", progress=progress
+        Path(command["path"]),
+        options,
+        name=command["name"],
+        scratch=scratch / "children",
+        progress=progress,
+        share=Share(*command["share"]),
     )
     result = {
         "kind": parsed.kind,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import shutil
 import tempfile
 from collections import Counter, deque
@@ -24,10 +25,12 @@ from engine.documents.events import (
     Parsed,
     Unpacked,
 )
+from engine.documents.job import clear_folder, size_of
 from engine.documents.leftovers import scratch_folder
 from engine.documents.options import ParseOptions
 from engine.documents.parse import digest, unreadable
 from engine.documents.pool import ParserPool
+from engine.documents.unpacking import TOO_LARGE, Budget, Share
 from engine.documents.walk import walk
 from engine.errors import DocumentError
 from engine.rows import DocumentId
@@ -85,13 +88,17 @@ class _Outcome:
 
 @dataclass(eq=False)
 class _Node:
-    """One path to some bytes. `name` is its name within its parent; `error` when there are no bytes to read."""
+    """One path to some bytes. `name` is its name within its parent; `error` when there are no bytes to read.
+
+    `taken_out` is the file where it was taken out of another one; it is removed when it is reported.
+    """
 
     path: str
     name: str
     id: DocumentId | None = None
     error: DocumentError | None = None
     outcome: asyncio.Task[_Outcome] | None = None
+    taken_out: Path | None = None
 
 
 @dataclass(eq=False)
@@ -116,7 +123,8 @@ class _Run:
             while len(waiting) <= look_ahead and (entry := next(coming, None)) is not None:
                 path, error = entry
                 node = _Node(str(path), path.name, error=error)
-                waiting.append(node if error else await self._visit(node, path, depth=0))
+                budget = Budget(size_of(path), self.options)
+                waiting.append(node if error else await self._visit(node, path, budget, depth=0))
             if not waiting:
                 return
             async for event in self._report(waiting.popleft(), None):
@@ -128,8 +136,11 @@ class _Run:
             task.cancel()
         await asyncio.gather(*self.tasks.values(), return_exceptions=True)
 
-    async def _visit(self, node: _Node, file: Path, *, depth: int) -> _Node:
-        """Take the digest of a file and set somebody to work on its bytes, unless somebody is already."""
+    async def _visit(self, node: _Node, file: Path, budget: Budget, *, depth: int) -> _Node:
+        """Take the digest of a file and set somebody to work on its bytes, unless somebody is already.
+
+        `budget` is that of the file of the user's which it lies in, or is.
+        """
         if depth > self.options.max_depth:
             node.error = DocumentError(
                 f"it lies {depth} files deep inside other files; the limit is {self.options.max_depth}",
@@ -143,11 +154,11 @@ class _Run:
             node.error = unreadable(error)
             return node
         if node.id not in self.tasks:
-            self.tasks[node.id] = asyncio.create_task(self._work(node.id, node, file, depth))
+            self.tasks[node.id] = asyncio.create_task(self._work(node.id, node, file, budget, depth))
         node.outcome = self.tasks[node.id]
         return node
 
-    async def _work(self, id: DocumentId, node: _Node, file: Path, depth: int) -> _Outcome:
+    async def _work(self, id: DocumentId, node: _Node, file: Path, budget: Budget, depth: int) -> _Outcome:
         """Parse some bytes and set off work on the files inside; their outcomes are not waited for here.
 
         Waiting here could wait for itself: a ZIP can be made that holds a copy of itself.
@@ -156,20 +167,53 @@ class _Run:
             return _Outcome(is_known=True)
         folder = Path(tempfile.mkdtemp(dir=self.scratch))
         try:
-            parsed = await self.pool.parse(file, name=node.name, scratch=folder)
+            parsed = await self._parse(node, file, folder, budget, is_nested=depth > 0)
         except DocumentError as error:
-            return _Outcome(error=error, folder=folder)
+            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+            return _Outcome(error=error)
         outcome = _Outcome(parsed=parsed, folder=folder, is_container=parsed.document is None)
         for child in parsed.children:
-            inner = _Node(f"{node.path}/{child.name}", child.name)
-            outcome.nodes.append(await self._visit(inner, child.path, depth=depth + 1))
+            inner = _Node(f"{node.path}/{child.name}", child.name, taken_out=child.path)
+            outcome.nodes.append(await self._visit(inner, child.path, budget, depth=depth + 1))
         for failure in parsed.failures:
             stuck = DocumentError(failure.message, reason=failure.reason, advice=failure.advice)
             outcome.nodes.append(_Node(f"{node.path}/{failure.name}", failure.name, error=stuck))
         return outcome
 
+    async def _parse(self, node: _Node, file: Path, folder: Path, budget: Budget, *, is_nested: bool) -> ParsedFile:
+        """Parse a file within what is left of the budget; again with more, where the usual share was not enough."""
+        *attempts, last = budget.needs(size_of(file), is_nested=is_nested)
+        for need in attempts:
+            with contextlib.suppress(_TooLarge):
+                return await self._parse_within(node, file, folder, budget, need)
+            await asyncio.to_thread(clear_folder, folder)
+        try:
+            return await self._parse_within(node, file, folder, budget, last, keeps_failures=True)
+        except _TooLarge as error:
+            raise error.reported from error
+
+    async def _parse_within(
+        self, node: _Node, file: Path, folder: Path, budget: Budget, need: int, *, keeps_failures: bool = False
+    ) -> ParsedFile:
+        async with budget.share(need) as share:
+            try:
+                parsed = await self.pool.parse(file, name=node.name, scratch=folder, share=share)
+            except DocumentError as error:
+                raise (_TooLarge(error) if error.reason == TOO_LARGE else error) from error
+            stuck = next((f for f in parsed.failures if f.reason == TOO_LARGE), None)
+            if stuck is not None and not keeps_failures:
+                raise _TooLarge(DocumentError(stuck.message, reason=stuck.reason, advice=stuck.advice))
+            budget.take(await asyncio.to_thread(_taken_out, parsed))
+            return parsed
+
     async def _report(self, node: _Node, parent: DocumentId | None) -> AsyncIterator[FileEvent]:
-        """Yield the events of a file, those of the files inside it first."""
+        """Yield the events of a file, those of the files inside it first; then remove it where it was taken out."""
+        async for event in self._report_bytes(node, parent):
+            yield event
+        if node.taken_out is not None:
+            node.taken_out.unlink(missing_ok=True)
+
+    async def _report_bytes(self, node: _Node, parent: DocumentId | None) -> AsyncIterator[FileEvent]:
         if node.id is None or node.outcome is None:
             yield _failed(node, node.error, parent)
             return
@@ -229,6 +273,19 @@ class _Run:
         if outcome.folder is not None:
             shutil.rmtree(outcome.folder, ignore_errors=True)
             outcome.folder = None
+
+
+class _TooLarge(Exception):
+    """A file needs more than the share that it was lent; `reported` is what it said."""
+
+    def __init__(self, reported: DocumentError) -> None:
+        super().__init__(str(reported))
+        self.reported = reported
+
+
+def _taken_out(parsed: ParsedFile) -> Share:
+    """Measure what was taken out of a file."""
+    return Share(sum(child.path.lstat().st_size for child in parsed.children), len(parsed.children))
 
 
 def _failed(node: _Node, error: DocumentError | None, parent: DocumentId | None) -> FileFailed:

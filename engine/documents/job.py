@@ -34,7 +34,7 @@ class Job:
 
     def __post_init__(self) -> None:
         """Let a large file be read where it is."""
-        if self.path is not None and _size(self.path) > LARGEST_COPY:
+        if self.path is not None and size_of(self.path) > LARGEST_COPY:
             object.__setattr__(self, "reads", (*self.reads, self.path.absolute()))
 
     def begin(self, folder: Path) -> dict[str, Any]:
@@ -92,7 +92,8 @@ def _copy(path: Path, target: Path) -> None:
         shutil.copyfileobj(source, copy, 2**20)
 
 
-def _size(path: Path) -> int:
+def size_of(path: Path) -> int:
+    """Return the bytes of a file, 0 where it cannot be looked at."""
     try:
         return path.stat().st_size
     except OSError:  # gone, or not ours to look at: the copy says so

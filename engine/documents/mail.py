@@ -154,7 +154,10 @@ def _take_out(attachments: list[Message], scratch: Scratch) -> tuple[list[ChildF
         name = _filename(part) or _invented_name(part, number)
         data = _attached_bytes(part)
         if data:
-            children.append(scratch.write(name, data))
+            try:
+                children.append(scratch.write(name, data))
+            except DocumentError as error:
+                failures.append(ChildFailure(name, error.reason, str(error), error.advice))
         else:
             failures.append(ChildFailure(name, "empty", "the attachment has no bytes", "Ask the sender for it."))
     return children, failures

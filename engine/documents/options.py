@@ -9,6 +9,9 @@ from typing import Any, Literal
 
 MEBIBYTE = 1024 * 1024
 
+ALWAYS_ALLOWED = 64 * MEBIBYTE
+"""Bytes that may be taken out of any file, however small it is."""
+
 USUAL_WORKERS = max(1, (os.cpu_count() or 2) // 2)
 """How many files are read at once where nobody says."""
 
@@ -16,6 +19,9 @@ USUAL_WORKERS = max(1, (os.cpu_count() or 2) // 2)
 @dataclass(frozen=True, slots=True)
 class ParseOptions:
     """How files are read. All limits hold per file; crossing one fails that file only.
+
+    `max_members`, `max_unpacked_bytes` and `max_compression_ratio` (beyond ALWAYS_ALLOWED) hold for all that is taken
+    out of one file of the user's, over all that is nested in it (engine.documents.unpacking).
 
     `step_seconds` is the longest processor time without progress: opening a file and reading each page are one step
     each, so a file of n pages gets at most n + 2 times as long. A child that waits instead of working gets four times

@@ -14,6 +14,7 @@ from engine.documents.kinds import recognise
 from engine.documents.options import ParseOptions
 from engine.documents.plain_file import open_plain
 from engine.documents.scratch import Scratch
+from engine.documents.unpacking import Share
 from engine.errors import DocumentError
 from engine.rows import DocumentId
 
@@ -25,11 +26,13 @@ def parse_file(
     name: str | None = None,
     scratch: Path | None = None,
     progress: Progress = lambda what, number: None,
+    share: Share | None = None,
 ) -> ParsedFile:
     """Read a file into a document and the files inside it; raise DocumentError with its reason.
 
     `name` is what the file is called where it came from (default: the path's name). Attachments and ZIP members are
-    written below `scratch` (default: a new temporary folder, which the caller removes).
+    written below `scratch` (default: a new temporary folder, which the caller removes), no more than `share` says
+    (default: that of a file which lies in no other).
     """
     name = name or path.name
     try:
@@ -42,7 +45,8 @@ def parse_file(
             )
         id = digest(path)
         found = recognise(path, name)
-        folder = Scratch(scratch or Path(tempfile.mkdtemp(prefix="redwell-")))
+        share = share or Share.of(size, options)
+        folder = Scratch(scratch or Path(tempfile.mkdtemp(prefix="redwell-")), share)
         contents = _PARSERS[found.kind](_Job(path, name, found.kind, options, folder, progress))
     except OSError as error:
         raise unreadable(error) from error

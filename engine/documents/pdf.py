@@ -218,7 +218,10 @@ def _attachments(pdf: Any, scratch: Scratch) -> tuple[list[ChildFile], list[Chil
     for name in pdf.embfile_names():
         try:
             info = pdf.embfile_info(name)
+            scratch.claim(1, int(info.get("size") or 0))
             children.append(scratch.write(info.get("filename") or name, pdf.embfile_get(name)))
+        except DocumentError as error:
+            failures.append(ChildFailure(name, error.reason, str(error), error.advice))
         except MUPDF_ERRORS as error:
             failures.append(_stuck(name, error))
     for number, page in enumerate(_pages_with_pins(pdf), 1):
@@ -227,6 +230,8 @@ def _attachments(pdf: Any, scratch: Scratch) -> tuple[list[ChildFile], list[Chil
             try:
                 name = pin.file_info.get("filename") or name
                 children.append(scratch.write(name, pin.get_file()))
+            except DocumentError as error:
+                failures.append(ChildFailure(name, error.reason, str(error), error.advice))
             except MUPDF_ERRORS as error:
                 failures.append(_stuck(name, error))
     return children, failures

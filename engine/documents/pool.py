@@ -18,10 +18,11 @@ import psutil
 
 from engine.documents.codec import document_from_json
 from engine.documents.drafts import ChildFailure, ChildFile, ParsedFile
-from engine.documents.job import Job, clear_folder
+from engine.documents.job import Job, clear_folder, size_of
 from engine.documents.launch import RESULT, ROWS, cage_line, child_command, child_environment
 from engine.documents.leftovers import scratch_folder
 from engine.documents.options import ParseOptions
+from engine.documents.unpacking import Share
 from engine.errors import DocumentError
 from engine.finishing import to_the_end
 
@@ -66,12 +67,16 @@ class ParserPool:
             self._stack.close()
             self._root = None
 
-    async def parse(self, path: Path, *, name: str, scratch: Path) -> ParsedFile:
+    async def parse(self, path: Path, *, name: str, scratch: Path, share: Share | None = None) -> ParsedFile:
         """Parse one file; children found in it are written below `scratch`, an existing folder.
+
+        No more is written than `share` says (default: that of a file which lies in no other).
 
         Raise DocumentError with the reason; `timeout`, `out_of_memory` and `crashed` are this pool's own.
         """
-        seconds = await self._run_twice(Job({"do": "parse", "name": name}, scratch, path))
+        share = share or Share.of(await asyncio.to_thread(size_of, path), self._options)
+        command = {"do": "parse", "name": name, "share": [share.bytes, share.files]}
+        seconds = await self._run_twice(Job(command, scratch, path))
         text = await asyncio.to_thread((scratch / RESULT).read_text, encoding="utf-8")
         return _parsed_file(json.loads(text), scratch, seconds)
 

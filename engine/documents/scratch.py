@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from engine.documents.drafts import ChildFile
+from engine.documents.unpacking import Share, too_much
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _LONGEST_NAME = 300
@@ -14,9 +15,17 @@ _LONGEST_NAME = 300
 class Scratch:
     """Writes children under numbers of its own, so no name from a file ever becomes a path on disk."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, share: Share) -> None:
+        """`share` is what may be written here at most."""
         self._folder = folder
+        self._share = share
         self._count = 0
+        self._bytes = 0
+
+    def claim(self, files: int, size: int) -> None:
+        """Raise DocumentError (too_large) unless so many more files, of so many bytes together, may be written."""
+        if self._count + files > self._share.files or self._bytes + size > self._share.bytes:
+            raise too_much(f"it holds {self._count + files} files of {self._bytes + size} bytes", self._share)
 
     def new_path(self) -> Path:
         """Return a path in the folder that is not in use."""
@@ -25,7 +34,9 @@ class Scratch:
         return self._folder / f"{self._count:06d}.child"
 
     def write(self, name: str, data: bytes) -> ChildFile:
-        """Keep `data` as a child that is shown as `name`."""
+        """Keep `data` as a child that is shown as `name`; raises DocumentError (too_large)."""
+        self.claim(1, len(data))
+        self._bytes += len(data)
         path = self.new_path()
         path.write_bytes(data)
         return ChildFile(safe_name(name), path)

@@ -13,7 +13,10 @@ from engine.documents.mail import parse_mail
 from engine.documents.options import ParseOptions
 from engine.documents.parse import parse_file
 from engine.documents.scratch import Scratch, safe_name
+from engine.documents.unpacking import Share
 from engine.errors import DocumentError
+
+PLENTY = Share(1_000_000, 100)
 
 
 def make_mail(body: str, html: str = "") -> EmailMessage:
@@ -35,7 +38,7 @@ def test_mail_has_headers_body_and_children(tmp_path: Path) -> None:
     mail.add_attachment(b"%PDF-", maintype="application", subtype="pdf", filename="../../report.pdf")
     inner = make_mail("inner")
     mail.add_attachment(inner)
-    contents = parse_mail(mail.as_bytes(), Scratch(tmp_path))
+    contents = parse_mail(mail.as_bytes(), Scratch(tmp_path, PLENTY))
     assert lines(contents) == [
         "From: Ann Lee <a@example.org>",
         "To: b@example.org",
@@ -48,24 +51,24 @@ def test_mail_has_headers_body_and_children(tmp_path: Path) -> None:
     ]
     assert contents.children[0].path.read_bytes() == b"%PDF-"
     assert contents.children[0].path.parent == tmp_path
-    assert lines(parse_mail(contents.children[1].path.read_bytes(), Scratch(tmp_path)))[-1] == "inner"
+    assert lines(parse_mail(contents.children[1].path.read_bytes(), Scratch(tmp_path, PLENTY)))[-1] == "inner"
 
 
 def test_html_is_read_when_the_plain_part_is_empty(tmp_path: Path) -> None:
-    contents = parse_mail(make_mail("\n", "<p>rich</p><script>x</script>").as_bytes(), Scratch(tmp_path))
+    contents = parse_mail(make_mail("\n", "<p>rich</p><script>x</script>").as_bytes(), Scratch(tmp_path, PLENTY))
     assert lines(contents)[-1] == "rich"
 
 
 def test_wrong_charset_is_mended_with_a_warning(tmp_path: Path) -> None:
     raw = b"From: a@x.org\nSubject: s\nContent-Type: text/plain; charset=ascii\n\nMotor\xc3\xb6l\n"
-    contents = parse_mail(raw, Scratch(tmp_path))
+    contents = parse_mail(raw, Scratch(tmp_path, PLENTY))
     assert lines(contents)[-1] == "Motoröl"
     assert "ascii" in contents.warnings[0]
 
 
 def test_encrypted_mail(tmp_path: Path) -> None:
     with pytest.raises(DocumentError) as caught:
-        parse_mail(b"From: a@x.org\nContent-Type: application/pkcs7-mime\n\nxx\n", Scratch(tmp_path))
+        parse_mail(b"From: a@x.org\nContent-Type: application/pkcs7-mime\n\nxx\n", Scratch(tmp_path, PLENTY))
     assert caught.value.reason == "encrypted"
 
 
