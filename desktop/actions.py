@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMenu, QMenuBar
 
+from desktop.plain_text import plain
 from desktop.theme import icon
 
 MENUS = ("File", "Edit", "View", "Go", "Documents", "Page", "Question", "Run", "Results", "Improve", "Models", "Help")
@@ -48,8 +49,8 @@ class Actions(QObject):
         action.setShortcut(keys)
         action.setCheckable(checkable)
         action.setStatusTip(tip or text)
-        plain = text.replace("&", "").removesuffix("…")
-        action.setToolTip(f"{tip or plain} ({keys.toString(QKeySequence.SequenceFormat.NativeText)})")
+        name = text.replace("&", "").removesuffix("…")
+        action.setToolTip(plain(f"{tip or name} ({keys.toString(QKeySequence.SequenceFormat.NativeText)})"))
         if icon_name:
             action.setIcon(icon(icon_name))
             self._icons.append((action, icon_name))

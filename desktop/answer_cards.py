@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QCheckBox, QFrame, QHBoxLayout, QLabel, QLineEdit,
 
 from desktop.buttons import push_button
 from desktop.elided_label import ElidedLabel
+from desktop.plain_text import plain
 
 MOST_CARDS = 3
 _SNIPPET_CHARACTERS = 160
@@ -129,7 +130,7 @@ class AskBack(QWidget):
             self._document = document
             self.answer.clear()
             self.only_here.setChecked(False)
-            self.only_here.setToolTip(f"What you write is kept for {document} alone, else for all documents.")
+            self.only_here.setToolTip(plain(f"What you write is kept for {document} alone, else for all documents."))
         self.only_here.setVisible(bool(document))
         self.setVisible(bool(text))
 

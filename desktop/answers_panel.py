@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop.answer_cards import AskBack, ItemCards, place_text
+from desktop.plain_text import plain
 from desktop.theme import icon
 from desktop.viewer import Viewer
 from desktop.words import counted
@@ -205,7 +206,7 @@ def _answer_item(answer: dict[str, Any]) -> QTreeWidgetItem:
     font = top.font(0)
     font.setBold(True)
     top.setFont(0, font)
-    top.setToolTip(0, "\n".join(text for text in (answer["question"], answer["value"], answer["note"]) if text))
+    top.setToolTip(0, plain("\n".join(text for text in (answer["question"], answer["value"], answer["note"]) if text)))
     for item in answer["items"]:
         top.addChild(_item_of(item))
     if answer["count"] > len(answer["items"]):
@@ -217,7 +218,7 @@ def _item_of(item: dict[str, Any]) -> QTreeWidgetItem:
     where = ", ".join(text for text in (place_text(item), _HOW.get(item["method"], "")) if text)
     told = QTreeWidgetItem([item["value"] or item["original"], where])
     told.setData(0, _DATA, item)
-    told.setToolTip(0, "\n".join(text for text in (item["snippet"], item["problem"]) if text))
+    told.setToolTip(0, plain("\n".join(text for text in (item["snippet"], item["problem"]) if text)))
     if item["problem"]:
         told.setIcon(0, icon("warning"))
         told.setData(0, _SIGN, "warning")

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QComboBox, QLabel, QPushButton, QToolButton
 
+from desktop.plain_text import plain
 from desktop.theme import icon
 
 _ICON_SIZE = 20
@@ -19,7 +20,7 @@ class IconLabel(QLabel):
         super().__init__()
         self._icon_name = icon_name
         self.setAccessibleName(meaning)
-        self.setToolTip(meaning)
+        self.setToolTip(plain(meaning))
         self._draw()
 
     def changeEvent(self, event: QEvent) -> None:
@@ -39,7 +40,7 @@ def tool_button(icon_name: str, text: str, do: Callable[[], object]) -> QToolBut
     button.setText(text)
     button.setAutoRaise(True)
     button.setAccessibleName(text)
-    button.setToolTip(text)
+    button.setToolTip(plain(text))
     button.clicked.connect(lambda checked=False: do())
     return button
 

@@ -22,6 +22,8 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QToolTip, QWidget
 
+from desktop.plain_text import plain
+
 Shape = Literal["bars", "columns", "matrix"]
 
 _BAR = 24.0
@@ -162,7 +164,7 @@ class ChartView(QWidget):
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
             place = self._mark_at(QPointF(event.pos()))
             text = _told(self.chart.marks[place]) if place >= 0 else ""
-            QToolTip.showText(event.globalPos(), text, self)
+            QToolTip.showText(event.globalPos(), plain(text), self)
             return True
         return super().event(event)
 

@@ -54,7 +54,7 @@ class ChartsPanel(QWidget):
         area.setWidget(self.chart)
         top = QHBoxLayout()
         for text, part in (("Show", self.kind), ("of", self.column)):
-            label = QLabel(text)
+            label = QLabel(text, textFormat=Qt.TextFormat.PlainText)
             label.setBuddy(part)
             top.addWidget(label)
             top.addWidget(part)

@@ -6,6 +6,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy
 
+from desktop.plain_text import plain
+
 
 class ElidedLabel(QLabel):
     """Takes the width that is left, however long its text is."""
@@ -17,7 +19,7 @@ class ElidedLabel(QLabel):
     def setText(self, text: str) -> None:
         """Show another text."""
         super().setText(text)
-        self.setToolTip(text)
+        self.setToolTip(plain(text))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw what there is room for."""

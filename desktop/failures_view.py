@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QHBoxLayout, QInputDialog, QLabel, QLineEdit, QVBo
 from desktop.buttons import push_button
 from desktop.failures_model import FailuresModel
 from desktop.paged_model import ROW_ROLE
+from desktop.plain_text import plain
 from desktop.tables import make_table
 from desktop.workspace import Workspace
 
@@ -32,7 +33,7 @@ class FailuresView(QWidget):
         self.table.horizontalHeader().setStretchLastSection(True)
         self.table.selectionModel().currentRowChanged.connect(lambda now, before: self._enable())
         self.model.dataChanged.connect(lambda first, last: self._enable())
-        self._hint = QLabel("Every file could be read.")
+        self._hint = QLabel("Every file could be read.", textFormat=Qt.TextFormat.PlainText)
         self._again = push_button("retry", "Read again", self._retry)
         self._ocr = push_button("text", "Read by OCR", lambda: self._retry(ocr="always"))
         self._password = push_button("offline", "With password…", self._ask_password)
@@ -78,7 +79,7 @@ class FailuresView(QWidget):
         dialog = QInputDialog(self)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setWindowTitle("Password")
-        dialog.setLabelText(f"Password of {Path(self._path()).name}:")
+        dialog.setLabelText(plain(f"Password of {Path(self._path()).name}:"))
         dialog.setTextEchoMode(QLineEdit.EchoMode.Password)
         dialog.textValueSelected.connect(lambda password: self._retry(password=password))
         dialog.open()

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop.buttons import choice_box, tool_button
+from desktop.plain_text import plain
 from desktop.results_model import ResultColumn
 from desktop.workspace import Workspace
 
@@ -50,7 +51,7 @@ class GroupsPanel(QWidget):
         self.list.header().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
         self.list.itemClicked.connect(self._pick)
         self.list.itemActivated.connect(self._pick)
-        label = QLabel("Group by")
+        label = QLabel("Group by", textFormat=Qt.TextFormat.PlainText)
         label.setBuddy(self.column)
         self._fold = tool_button("fold", "Fold all groups", lambda: self.fold_wanted.emit(True))
         self._unfold = tool_button("unfold", "Unfold all groups", lambda: self.fold_wanted.emit(False))
@@ -111,7 +112,7 @@ class GroupsPanel(QWidget):
         for value, count in group["counts"]:
             item = QTreeWidgetItem(self.list, [value or "(empty)", f"{count:,}"])
             item.setData(0, _VALUE, f"={value}")
-            item.setToolTip(0, value)
+            item.setToolTip(0, plain(value))
             item.setTextAlignment(1, Qt.AlignmentFlag.AlignRight)
         if group["others"]:
             more = QTreeWidgetItem(self.list, [f"{group['others']:,} more values"])

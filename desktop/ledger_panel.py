@@ -76,7 +76,7 @@ class LedgerPanel(QWidget):
         self.table = make_table(self.entries, "What failed or was turned down")
         self.table.activated.connect(self._open)
         self.table.doubleClicked.connect(self._open)
-        self.hint = QLabel()
+        self.hint = QLabel(textFormat=Qt.TextFormat.PlainText)
         self._lay_out()
 
     def show_run(self, run: str) -> None:
@@ -123,7 +123,7 @@ class LedgerPanel(QWidget):
     def _lay_out(self) -> None:
         for table, stretched in ((self.operator_table, 0), (self.table, 2)):
             _stretch(table, stretched)
-        label = QLabel("&List")
+        label = QLabel("&List", textFormat=Qt.TextFormat.PlainText)
         label.setBuddy(self.fate)
         top = QHBoxLayout()
         for part in (label, self.fate, self.hint):

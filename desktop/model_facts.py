@@ -71,7 +71,7 @@ class ModelDetails(QWidget):
             fact = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
             fact.setAccessibleName(title)
             fact.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-            grid.addWidget(QLabel(title), place, 0, Qt.AlignmentFlag.AlignTop)
+            grid.addWidget(QLabel(title, textFormat=Qt.TextFormat.PlainText), place, 0, Qt.AlignmentFlag.AlignTop)
             grid.addWidget(fact, place, 1)
             self._facts[key] = fact
 

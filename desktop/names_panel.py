@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop.buttons import choice_box, push_button
+from desktop.plain_text import plain
 from desktop.words import counted
 from desktop.workspace import Workspace
 
@@ -102,7 +103,7 @@ class NamesPanel(QWidget):
 
     def _buttons(self) -> QGridLayout:
         grid = QGridLayout()
-        label = QLabel("This name and")
+        label = QLabel("This name and", textFormat=Qt.TextFormat.PlainText)
         label.setBuddy(self.other)
         grid.addWidget(label, 0, 0)
         grid.addWidget(self.other, 0, 1, 1, 2)
@@ -198,7 +199,7 @@ def _decision_item(decision: dict[str, Any], forms: dict[str, dict[str, Any]]) -
     by = _BY.get(decision["by"], decision["by"].replace("_", " "))
     item = QTreeWidgetItem([f"{left} {_SIGNS.get(decision['verdict'], '?')} {right}", by, decision["detail"]])
     for column in range(3):
-        item.setToolTip(column, item.text(column))
+        item.setToolTip(column, plain(item.text(column)))
     for name in (left, right):
         if name in forms:
             item.addChild(_form_item(forms[name], is_form=False))
@@ -207,6 +208,6 @@ def _decision_item(decision: dict[str, Any], forms: dict[str, dict[str, Any]]) -
 
 def _place_item(place: dict[str, Any]) -> QTreeWidgetItem:
     item = QTreeWidgetItem([place["quote"], "", f"{place['name']}, page {place['page']}"])
-    item.setToolTip(0, place["quote"])
+    item.setToolTip(0, plain(place["quote"]))
     item.setData(0, _DATA, place)
     return item

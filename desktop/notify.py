@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QApplication, QSystemTrayIcon, QWidget
 
+from desktop.plain_text import plain
 from desktop.theme import icon
 
 SHOWN_MILLISECONDS = 15_000
@@ -29,6 +30,6 @@ class Notifier(QObject):
                 self._tray = QSystemTrayIcon(icon("run"), self)
                 self._tray.messageClicked.connect(top.activateWindow)
             self._tray.show()
-            self._tray.showMessage(title, text, icon("run"), SHOWN_MILLISECONDS)
+            self._tray.showMessage(plain(title), plain(text), icon("run"), SHOWN_MILLISECONDS)
         else:
             QApplication.alert(top)

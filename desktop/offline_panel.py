@@ -26,7 +26,7 @@ class OfflinePanel(QDialog):
         self.setWindowTitle("Offline")
         self.setAccessibleName("Offline")
         self.resize(620, 420)
-        promise = QLabel(PROMISE, wordWrap=True)
+        promise = QLabel(PROMISE, wordWrap=True, textFormat=Qt.TextFormat.PlainText)
         self.verdict = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
         self.verdict.setAccessibleName("What the test found")
         font = self.verdict.font()

@@ -10,6 +10,7 @@ from typing import Any, Final
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, QTimer, Signal
 
 from desktop.abstract import QtABCMeta
+from desktop.plain_text import plain
 
 PAGE_ROWS = 100
 KEPT_PAGES = 50
@@ -101,7 +102,8 @@ class PagedModel(QAbstractTableModel, metaclass=QtABCMeta):
         row = self.row(index.row())
         if role == ROW_ROLE or row is None:
             return row
-        return self.cell(row, index.column(), role)
+        value = self.cell(row, index.column(), role)
+        return plain(value) if role == Qt.ItemDataRole.ToolTipRole and isinstance(value, str) else value
 
     def row(self, number: int) -> dict[str, Any] | None:
         """Return a row, or None and have it fetched."""

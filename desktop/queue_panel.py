@@ -61,7 +61,9 @@ class QueuePanel(QWidget):
         ):
             header.setSectionResizeMode(column, mode)
         self.table.selectionModel().currentRowChanged.connect(lambda now, before: self._selected())
-        self._empty = QLabel(_EMPTY, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
+        self._empty = QLabel(
+            _EMPTY, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True, textFormat=Qt.TextFormat.PlainText
+        )
         self._stack = QStackedWidget()
         self._stack.addWidget(self.table)
         self._stack.addWidget(self._empty)
@@ -125,7 +127,7 @@ class QueuePanel(QWidget):
             tool_button("remove", "Remove from the queue", self.remove),
         ]
         row = QHBoxLayout()
-        row.addWidget(QLabel("Queue"))
+        row.addWidget(QLabel("Queue", textFormat=Qt.TextFormat.PlainText))
         row.addStretch(1)
         row.addWidget(self.add)
         for button in self._change:

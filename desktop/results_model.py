@@ -9,6 +9,7 @@ from typing import Any, Final
 from PySide6.QtCore import QModelIndex, QObject, Qt, Signal
 
 from desktop.paged_model import LEFT, RIGHT, ROLES, ROW_ROLE, Ask, Index, PagedModel
+from desktop.plain_text import plain
 from desktop.theme import icon
 from desktop.words import counted
 
@@ -222,7 +223,7 @@ class ResultsModel(PagedModel):
             case Qt.ItemDataRole.DecorationRole if row["verdict"] or row["note"]:
                 return icon(_VERDICT_ICONS.get(row["verdict"], "note"))
             case Qt.ItemDataRole.ToolTipRole:
-                return row["note"] or None
+                return plain(row["note"]) or None
         return None
 
     def _cell(self, row: Mapping[str, Any], place: int, role: int) -> Any:
@@ -235,7 +236,7 @@ class ResultsModel(PagedModel):
                 return f"{text} ({', '.join(told)})" if told else text
             case Qt.ItemDataRole.ToolTipRole:
                 shown = text if len(text) <= _TIP_CHARACTERS else f"{text[:_TIP_CHARACTERS]}…"
-                return "\n".join((shown, *_tips(row, place, self.columns[place].name))) or None
+                return plain("\n".join((shown, *_tips(row, place, self.columns[place].name)))) or None
             case Qt.ItemDataRole.DecorationRole:
                 name = _sign(row, place, self.columns[place].name)
                 return icon(name) if name else None

@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QInputDialog, QProgressBar
 
 from desktop.paged_model import ROW_ROLE
+from desktop.plain_text import plain
 from desktop.results_model import ResultsModel
 from desktop.results_table import ResultsTable
 from desktop.words import counted
@@ -60,7 +61,7 @@ class ResultsReview:
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setOption(QInputDialog.InputDialogOption.UsePlainTextEditForTextInput)
         dialog.setWindowTitle("Note")
-        dialog.setLabelText(f"Note on row {row['number']}:")
+        dialog.setLabelText(plain(f"Note on row {row['number']}:"))
         dialog.setTextValue(row["note"])
         dialog.textValueSelected.connect(lambda text: self.note(row["id"], text))
         dialog.open()
@@ -135,5 +136,5 @@ class ResultsReview:
         parts = [f"{progress[kind]:,} {kind}" for kind in ("accepted", "corrected", "rejected")]
         if progress["unplaced"]:
             parts.append(f"{progress['unplaced']:,} rows reviewed in earlier runs are not in this one")
-        self._progress.setToolTip(", ".join(parts))
+        self._progress.setToolTip(plain(", ".join(parts)))
         self._progress.setAccessibleDescription(f"{done} of {rows} rows reviewed: {', '.join(parts)}")

@@ -8,6 +8,8 @@ from typing import Any, Final
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
+from desktop.plain_text import plain
+
 Index = QModelIndex | QPersistentModelIndex
 ROW_ROLE: Final = int(Qt.ItemDataRole.UserRole)
 """The whole row."""
@@ -75,7 +77,7 @@ class RowsModel(QAbstractTableModel):
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
             return column.text(row)
         if role == Qt.ItemDataRole.ToolTipRole:
-            return (column.tip or column.text)(row)
+            return plain((column.tip or column.text)(row))
         return self._side(index.column()) if role == Qt.ItemDataRole.TextAlignmentRole else None
 
     def _side(self, column: int) -> Qt.AlignmentFlag:

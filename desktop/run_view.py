@@ -55,7 +55,7 @@ class RunView(QWidget):
         self.operators = RowsModel(OPERATOR_COLUMNS, self)
         self.reasons = RowsModel(REASON_COLUMNS, self)
         self.rows = LiveRowsModel(workspace.client.ask, workspace.client.forget, self)
-        self.meters = QLabel()
+        self.meters = QLabel(textFormat=Qt.TextFormat.PlainText)
         self.meters.setAccessibleName("What the run takes")
         self.meters.setWordWrap(True)
         self.operator_table = make_table(self.operators, "Operators of the run")

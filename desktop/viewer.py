@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 from desktop.buttons import tool_button
 from desktop.page_view import Box, PageView, ViewLine, lay_out
 from desktop.picture_loader import PictureLoader
+from desktop.plain_text import plain
 from desktop.sections_box import SectionsBox
 from desktop.viewer_bar import PasswordBar, ViewerBar
 from desktop.workspace import Workspace
@@ -213,7 +214,7 @@ class Viewer(QWidget):
             return
         self._pages = text["pages"]
         self._title.setText(text["name"])
-        self._title.setToolTip(text["name"])
+        self._title.setToolTip(plain(text["name"]))
         self._bar.show_page(self._page, self._pages)
         self.password_bar.hide()
         self._is_text = not text["width"]

@@ -36,7 +36,7 @@ class ViewerBar(QWidget):
         self.words.setMinimumWidth(90)
         self.words.returnPressed.connect(lambda: self.words_entered.emit(self.words.text()))
         self.words.textChanged.connect(lambda text: None if text else self.words_entered.emit(""))
-        self.count = QLabel()
+        self.count = QLabel(textFormat=Qt.TextFormat.PlainText)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(2)

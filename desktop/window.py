@@ -31,6 +31,7 @@ from desktop.permission import ask_permission
 from desktop.place import Place
 from desktop.places import PLACES
 from desktop.places.settings import SettingsPlace
+from desktop.plain_text import plain
 from desktop.settings_values import font_scale_of
 from desktop.theme import FONT_SCALES, THEME_NAMES, THEMES, Theme, apply_theme, icon, theme_of
 from desktop.viewer import Viewer
@@ -204,14 +205,14 @@ class MainWindow(QMainWindow):
         return centre
 
     def _make_status(self) -> None:
-        self._counts = QLabel()
+        self._counts = QLabel(textFormat=Qt.TextFormat.PlainText)
         self._counts.setIndent(8)
         self._counts.setAccessibleName("What is in the case")
         told = "Nothing has left this computer.", "Redwell opens no connection to another one."
         offline = tool_button("offline", "Offline", self.show_offline)
         offline.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         offline.setAccessibleName("Offline: nothing has left this computer")
-        offline.setToolTip(" ".join(told))
+        offline.setToolTip(plain(" ".join(told)))
         self._offline = offline
         self.statusBar().addWidget(self._counts)
         self.statusBar().addPermanentWidget(offline)

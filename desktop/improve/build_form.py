@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QFormLayout, QHBoxLayout, QLabel, QSlider, QSpinBox, QWidget
 
 from desktop.fields import combo_box
+from desktop.plain_text import plain
 from desktop.run_queue import ALL_DOCUMENTS, STARRED, tagged, these_documents
 from desktop.words import counted, duration_text
 from desktop.workspace import Workspace
@@ -39,7 +40,7 @@ class BuildForm(QWidget):
         self.minutes.setRange(0, len(MINUTES) - 1)
         self.minutes.setPageStep(2)
         self.minutes.setTickPosition(QSlider.TickPosition.TicksBelow)
-        self.told = QLabel()
+        self.told = QLabel(textFormat=Qt.TextFormat.PlainText)
         self.told.setMinimumWidth(90)
         self.policy = combo_box("Which plan is chosen")
         for text, name in _POLICIES:
@@ -101,7 +102,7 @@ class BuildForm(QWidget):
         policy.addWidget(self.policy, 1)
         policy.addWidget(self.within)
         sample.addWidget(self.sample)
-        sample.addWidget(QLabel("of"))
+        sample.addWidget(QLabel("of", textFormat=Qt.TextFormat.PlainText))
         sample.addWidget(self.documents, 1)
         form = QFormLayout(self)
         form.setContentsMargins(0, 0, 0, 0)
@@ -112,7 +113,7 @@ class BuildForm(QWidget):
 
     def _show_minutes(self) -> None:
         self.told.setText(duration_text(MINUTES[self.minutes.value()] * 60))
-        self.minutes.setToolTip(f"The whole build takes no longer than {self.told.text()}")
+        self.minutes.setToolTip(plain(f"The whole build takes no longer than {self.told.text()}"))
         self.within.setVisible(self.policy.currentData() == WITHIN)
         self.changed.emit()
 

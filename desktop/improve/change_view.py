@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QSplitter, QTreeWidget, QTreeWidgetItem, QVBoxLayout, QWidget
 
 from desktop.improve.diff_view import DiffView
+from desktop.plain_text import plain
 from desktop.words import counted, duration_text
 
 GOLD: Final = "gold of "
@@ -77,7 +78,7 @@ class ChangeView(QWidget):
     def _add_rating(self, entry: Mapping[str, Any]) -> None:
         for rating in entry["ratings"][-1:]:
             item = QTreeWidgetItem([rating_text(entry, rating)])
-            item.setToolTip(0, item.text(0))
+            item.setToolTip(0, plain(item.text(0)))
             item.addChildren([_leaf(text) for text in grounds_text(rating["grounds"])])
             self.ratings.addTopLevelItem(item)
             item.setExpanded(True)
@@ -118,5 +119,5 @@ def grounds_text(grounds: list[Any]) -> Iterator[str]:
 
 def _leaf(text: str) -> QTreeWidgetItem:
     item = QTreeWidgetItem([text])
-    item.setToolTip(0, text)
+    item.setToolTip(0, plain(text))
     return item

@@ -46,7 +46,9 @@ class ChoiceView(QWidget):
         self.use = push_button("check", "Use this plan", lambda: self._want(self.use_wanted))
         self.run = push_button("run", "Use and run", lambda: self._want(self.run_wanted))
         self.see = push_button("edit", "What it changes", lambda: self._want(self.plan_wanted))
-        self._empty = QLabel(EMPTY, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
+        self._empty = QLabel(
+            EMPTY, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True, textFormat=Qt.TextFormat.PlainText
+        )
         self._stack = QStackedWidget()
         self._lay_out()
         self.chart.walked.connect(self._follow_chart)

@@ -13,6 +13,7 @@ from desktop.fields import combo_box
 from desktop.improve.diff_view import REMOVED, OnlyHereHighlighter, TextView
 from desktop.improve.improvement import Improvement
 from desktop.improve.plan_lines import PlanLine
+from desktop.plain_text import plain
 from desktop.words import counted
 
 NOTHING = "(nothing)"
@@ -54,7 +55,7 @@ class OutputsView(QWidget):
                 self.other.addItem(name, id)
         self.other.setCurrentIndex(max(self.other.findData(before), 0))
         self.title.setText(next((name for name, id in plans if id == plan), ""))
-        self.title.setToolTip(self.title.text())
+        self.title.setToolTip(plain(self.title.text()))
         self.refresh()
 
     def refresh(self) -> None:
@@ -105,7 +106,7 @@ class OutputsView(QWidget):
 
     def _lay_out(self) -> None:
         top = QHBoxLayout()
-        top.addWidget(QLabel("Document"))
+        top.addWidget(QLabel("Document", textFormat=Qt.TextFormat.PlainText))
         top.addWidget(self.document, 1)
         sides = QSplitter()
         for head, side in ((self.other, self.left), (self.title, self.right)):

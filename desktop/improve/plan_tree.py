@@ -9,6 +9,7 @@ from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistent
 from PySide6.QtGui import QFont
 
 from desktop.improve.plan_lines import PlanLine, PlanLines
+from desktop.plain_text import plain
 from desktop.words import duration_text
 
 Index = QModelIndex | QPersistentModelIndex
@@ -163,7 +164,7 @@ class PlanTree(QAbstractItemModel):
     def _tip(self, line: PlanLine) -> str:
         does = self.purpose(line)
         parts = [f"Plan {line.id}: {does}" if does else f"Plan {line.id}", line.words, line.dropped]
-        return "\n".join(part for part in parts if part)
+        return plain("\n".join(part for part in parts if part))
 
     # -- changes -------------------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFocusEvent, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPalette, QPen
 from PySide6.QtWidgets import QToolTip, QWidget
 
+from desktop.plain_text import plain
 from desktop.words import duration_text
 
 LEFT, TOP, RIGHT, BOTTOM = 58.0, 16.0, 24.0, 44.0
@@ -109,7 +110,7 @@ class Scatter(QWidget):
         """Say what a point under the mouse is."""
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
             point = self._near(QPointF(event.pos()))
-            QToolTip.showText(event.globalPos(), point.described if point is not None else "", self)
+            QToolTip.showText(event.globalPos(), plain(point.described if point is not None else ""), self)
             return True
         return super().event(event)
 

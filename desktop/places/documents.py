@@ -30,6 +30,7 @@ from desktop.hits_view import HitsView
 from desktop.ingest_panel import IngestPanel
 from desktop.paged_model import ROW_ROLE
 from desktop.place import Place
+from desktop.plain_text import plain
 from desktop.theme import icon
 from desktop.viewer import Viewer
 from desktop.words import counted
@@ -164,8 +165,11 @@ class DocumentsPlace(Place):
         self._empty = QLabel(
             "No documents yet.\nDrop a folder of records on this window, or choose Add folder.",
             alignment=Qt.AlignmentFlag.AlignCenter,
+            textFormat=Qt.TextFormat.PlainText,
         )
-        self._nothing = QLabel("No document fits the filters.", alignment=Qt.AlignmentFlag.AlignCenter)
+        self._nothing = QLabel(
+            "No document fits the filters.", alignment=Qt.AlignmentFlag.AlignCenter, textFormat=Qt.TextFormat.PlainText
+        )
         self._stack = QStackedWidget()
         for shown in (self.table, self._empty, self._nothing):
             self._stack.addWidget(shown)
@@ -288,7 +292,7 @@ class DocumentsPlace(Place):
         dialog = QInputDialog(self)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setWindowTitle(title)
-        dialog.setLabelText(f"Tag for {counted(count, 'document')}:")
+        dialog.setLabelText(plain(f"Tag for {counted(count, 'document')}:"))
         dialog.setComboBoxItems(tags or [""])
         dialog.setComboBoxEditable(on)
         dialog.textValueSelected.connect(lambda name: self.tag(name, on=on))

@@ -26,6 +26,7 @@ from desktop.improve.improvement import Improvement
 from desktop.improve.plans_view import PlansView
 from desktop.improve.told import going_text, state_text, verdict_text
 from desktop.place import Place
+from desktop.plain_text import plain
 from desktop.workspace import Workspace
 
 _MAKE_ONE = (
@@ -146,7 +147,9 @@ class ImprovePlace(Place):
         self.tabs.setDocumentMode(True)
         for view, title in ((self.before, "Before"), (self.plans, "Plans"), (self.choice, "Choice")):
             self.tabs.addTab(view, title)
-        self._none = QLabel(_NO_QUESTION, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
+        self._none = QLabel(
+            _NO_QUESTION, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True, textFormat=Qt.TextFormat.PlainText
+        )
         self._stack = QStackedWidget()
         self._stack.addWidget(self._none)
         self._stack.addWidget(self.tabs)
@@ -224,7 +227,7 @@ class ImprovePlace(Place):
         is_cancelling = job.state == "cancelling"
         told = going_text(lines, is_cancelling=is_cancelling) if going else state_text(model.entry, is_going=False)
         self.status.setText(told)
-        self.status.setToolTip(told)
+        self.status.setToolTip(plain(told))
         self._show_options()
         self._show_points()
 

@@ -164,6 +164,7 @@ class ModelsPlace(Place):
             f"Delete {row['id']} from this computer?\n{size_text(row['bytes'])} become free; what it replied is kept."
         )
         box = QMessageBox(QMessageBox.Icon.Question, "Remove a model", text, parent=self)
+        box.setTextFormat(Qt.TextFormat.PlainText)
         box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         box.addButton("Delete", QMessageBox.ButtonRole.DestructiveRole).clicked.connect(lambda: self.remove(row["id"]))
         box.addButton(QMessageBox.StandardButton.Cancel)
@@ -223,7 +224,9 @@ class ModelsPlace(Place):
             self.bar.setValue(round(1000 * event["done_bytes"] / max(total, 1)))
 
     def _build(self) -> None:
-        self.status = QLabel("Drop a .gguf file on the window to add a model.", wordWrap=True)
+        self.status = QLabel(
+            "Drop a .gguf file on the window to add a model.", wordWrap=True, textFormat=Qt.TextFormat.PlainText
+        )
         self.status.setTextFormat(Qt.TextFormat.PlainText)
         self.status.setAccessibleName("What is done with models")
         self.bar = QProgressBar()

@@ -21,6 +21,7 @@ from desktop.actions import Actions
 from desktop.buttons import push_button
 from desktop.notify import Notifier
 from desktop.place import Place
+from desktop.plain_text import plain
 from desktop.queue_panel import QueuePanel
 from desktop.run_queue import RunQueue, name_of
 from desktop.run_view import RunView
@@ -127,7 +128,9 @@ class RunPlace(Place):
         top.addWidget(self.status, 1)
         for widget in (self.bar, self.go, self.pause, self.stop, self.results, self.overnight):
             top.addWidget(widget)
-        self._none = QLabel(_NOT_YET, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
+        self._none = QLabel(
+            _NOT_YET, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True, textFormat=Qt.TextFormat.PlainText
+        )
         self._stack = QStackedWidget()
         self._stack.addWidget(self._none)
         self._stack.addWidget(self.view)
@@ -192,7 +195,7 @@ class RunPlace(Place):
         if self.sleep.why_not:
             self._say(f"The computer may fall asleep: {self.sleep.why_not}. Set it to stay awake yourself.")
         held = f" (kept awake by {self.sleep.how})" if self.sleep.how else ""
-        self.overnight.setToolTip(f"Keep the computer awake until the queue is empty{held}")
+        self.overnight.setToolTip(plain(f"Keep the computer awake until the queue is empty{held}"))
 
     def _say(self, text: str) -> None:
         self._note.setText(text)

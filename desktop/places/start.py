@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
 from desktop.buttons import IconLabel, push_button
 from desktop.case_dialogs import ask_for_case, ask_for_folder, ask_for_new_case
 from desktop.place import Place
+from desktop.plain_text import plain
 from desktop.theme import icon
 from desktop.workspace import Workspace
 
@@ -40,11 +41,14 @@ class StartPlace(Place):
 
     def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
         super().__init__(workspace, parent)
-        title = QLabel("Drop a folder of records anywhere on this window")
+        title = QLabel("Drop a folder of records anywhere on this window", textFormat=Qt.TextFormat.PlainText)
         font = title.font()
         font.setPointSizeF(font.pointSizeF() * 1.6)
         title.setFont(font)
-        hint = QLabel("PDFs, scans, mail, office files. Everything is read on this computer, and stays on it.")
+        hint = QLabel(
+            "PDFs, scans, mail, office files. Everything is read on this computer, and stays on it.",
+            textFormat=Qt.TextFormat.PlainText,
+        )
         layout = QVBoxLayout(self)
         layout.setContentsMargins(32, 28, 32, 20)
         layout.setSpacing(12)
@@ -121,7 +125,10 @@ class StartPlace(Place):
         self._recent = QListWidget()
         self._recent.setAccessibleName("Recent cases")
         self._recent.itemActivated.connect(lambda item: self.workspace.open_case(item.data(_PATH)))
-        self._none = QLabel("None yet. A case is one file that holds everything about one investigation.")
+        self._none = QLabel(
+            "None yet. A case is one file that holds everything about one investigation.",
+            textFormat=Qt.TextFormat.PlainText,
+        )
         self._none.setWordWrap(True)
         layout = QVBoxLayout(box)
         layout.addWidget(self._none, 0, Qt.AlignmentFlag.AlignTop)
@@ -130,7 +137,7 @@ class StartPlace(Place):
 
     def _machine_box(self) -> QGroupBox:
         box = QGroupBox("This computer")
-        self._verdict = QLabel()
+        self._verdict = QLabel(textFormat=Qt.TextFormat.PlainText)
         self._again = QPushButton(icon("retry"), "Look again")
         self._again.clicked.connect(self.look)
         top = QHBoxLayout()
@@ -149,7 +156,7 @@ class StartPlace(Place):
         for path in self.workspace.recent():
             item = QListWidgetItem(icon("documents"), f"{Path(path).stem}\n{Path(path).parent}")
             item.setData(_PATH, path)
-            item.setToolTip(path)
+            item.setToolTip(plain(path))
             item.setSizeHint(QSize(0, 2 * self._recent.fontMetrics().height() + 10))
             self._recent.addItem(item)
         self._none.setVisible(not self._recent.count())

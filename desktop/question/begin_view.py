@@ -8,6 +8,7 @@ from typing import Any
 from PySide6.QtCore import QDateTime, QLocale, QSize, Qt, Signal
 from PySide6.QtWidgets import QGroupBox, QHBoxLayout, QLabel, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
 
+from desktop.plain_text import plain
 from desktop.theme import icon
 
 _DATA = Qt.ItemDataRole.UserRole
@@ -22,11 +23,14 @@ class BeginView(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        title = QLabel("What do you want to know?")
+        title = QLabel("What do you want to know?", textFormat=Qt.TextFormat.PlainText)
         font = title.font()
         font.setPointSizeF(font.pointSizeF() * 1.6)
         title.setFont(font)
-        hint = QLabel("A question is a row of steps over the documents of this case. Begin with one that is ready.")
+        hint = QLabel(
+            "A question is a row of steps over the documents of this case. Begin with one that is ready.",
+            textFormat=Qt.TextFormat.PlainText,
+        )
         hint.setWordWrap(True)
         self.templates = self._list("Templates", "templates")
         self.templates.itemActivated.connect(lambda item: self.template_chosen.emit(item.data(_DATA)))
@@ -34,7 +38,11 @@ class BeginView(QWidget):
         self.files = self._list("Questions of this case", "question")
         self.files.itemActivated.connect(lambda item: self.file_chosen.emit(item.data(_DATA)))
         self.files.itemClicked.connect(lambda item: self.file_chosen.emit(item.data(_DATA)))
-        self._none = QLabel("None yet. What you write is kept in a folder beside the case.", wordWrap=True)
+        self._none = QLabel(
+            "None yet. What you write is kept in a folder beside the case.",
+            wordWrap=True,
+            textFormat=Qt.TextFormat.PlainText,
+        )
         columns = QHBoxLayout()
         columns.setSpacing(20)
         columns.addWidget(_box("Begin with", self.templates), 3)
@@ -78,7 +86,7 @@ class BeginView(QWidget):
     def _add(self, into: QListWidget, icon_name: str, text: str, data: Any, lines: int = 2) -> None:
         item = QListWidgetItem(icon(icon_name), text)
         item.setData(_DATA, data)
-        item.setToolTip(text)
+        item.setToolTip(plain(text))
         item.setSizeHint(QSize(0, lines * into.fontMetrics().lineSpacing() + 12))
         into.addItem(item)
 

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 
 from desktop.buttons import tool_button
 from desktop.elided_label import ElidedLabel
+from desktop.plain_text import plain
 from desktop.question.form import OperatorForm
 from desktop.question.texts import problem_colour, problem_text, worst
 from desktop.theme import icon
@@ -49,7 +50,7 @@ class OperatorCard(QFrame):
         font.setBold(True)
         self._title.setFont(font)
         self._kind = ElidedLabel()
-        self._mark = QLabel()
+        self._mark = QLabel(textFormat=Qt.TextFormat.PlainText)
         self._head = QWidget()
         row = QHBoxLayout(self._head)
         row.setContentsMargins(2, 2, 2, 2)
@@ -119,7 +120,7 @@ class OperatorCard(QFrame):
         if problems:
             severity = worst(problems)
             self._mark.setPixmap(icon("warning").pixmap(16, 16))
-            self._mark.setToolTip(problem_text(problems))
+            self._mark.setToolTip(plain(problem_text(problems)))
             self._mark.setAccessibleName(f"{len(problems)} problems: {problem_text(problems)}")
             palette = self._said.palette()
             palette.setColor(self._said.foregroundRole(), problem_colour(severity))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QMenu, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
+from desktop.plain_text import plain
 from desktop.question.card import OperatorCard
 from desktop.question.document import PipelineDocument
 from desktop.theme import icon
@@ -33,7 +34,7 @@ class CardList(QWidget):
         self._column = QVBoxLayout(self._inside)
         self._column.setContentsMargins(0, 0, 6, 0)
         self._column.setSpacing(6)
-        self._data = QLabel(wordWrap=True)
+        self._data = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
         self._data.setAccessibleName("What the pipeline reads")
         self._column.addWidget(self._data)
         self._column.addStretch(1)
@@ -184,7 +185,7 @@ class CardList(QWidget):
         for one in self._document.types.values():
             if one["does"]:
                 action = QAction(f"{one['kind']}: {one['does']}", menu)
-                action.setToolTip(one["form"]["help"])
+                action.setToolTip(plain(one["form"]["help"]))
                 action.triggered.connect(lambda checked=False, kind=one["kind"]: self.add_operator(kind))
                 menu.addAction(action)
 

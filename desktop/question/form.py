@@ -8,6 +8,7 @@ from typing import Any
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QComboBox, QFormLayout, QLabel, QToolButton, QVBoxLayout, QWidget
 
+from desktop.plain_text import plain
 from desktop.question.fields import KeyEditor, LineEditor, PromptEditor, make_editor
 from desktop.question.schema_table import SchemaTable
 
@@ -49,7 +50,7 @@ class OperatorForm(QWidget):
         self._type.setAccessibleName("Type")
         for one in types:
             self._type.addItem(one)
-        self._type.setToolTip(self._form["help"])
+        self._type.setToolTip(plain(self._form["help"]))
         self._type.activated.connect(lambda index: self._set(["type"], self._type.currentText(), do="set"))
         self._layout.addRow("Type", self._type)
         self._hint = QLabel(textFormat=Qt.TextFormat.PlainText, wordWrap=True)
@@ -126,8 +127,11 @@ class OperatorForm(QWidget):
 
     def _add(self, key: dict[str, Any]) -> None:
         name = ".".join(key["path"])
-        label = QLabel(_LABELS.get(name, name.replace("_", " ").replace(".", ": ").capitalize()))
-        label.setToolTip(name)
+        label = QLabel(
+            _LABELS.get(name, name.replace("_", " ").replace(".", ": ").capitalize()),
+            textFormat=Qt.TextFormat.PlainText,
+        )
+        label.setToolTip(plain(name))
         editor: KeyEditor | SchemaTable
         if key["editor"] == "schema":
             editor = SchemaTable()

@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
 
 from desktop.buttons import push_button, tool_button
+from desktop.plain_text import plain
 from desktop.question.document import PipelineDocument
 from desktop.question.texts import problem_text
 from desktop.words import counted, duration_text
@@ -26,8 +27,8 @@ class Header(QWidget):
         font = self.title.font()
         font.setBold(True)
         self.title.setFont(font)
-        self.kept = QLabel()
-        self.estimate = QLabel()
+        self.kept = QLabel(textFormat=Qt.TextFormat.PlainText)
+        self.estimate = QLabel(textFormat=Qt.TextFormat.PlainText)
         self.estimate.setAccessibleName("What a run will take")
         self.problems = QPushButton(flat=True)
         self.problems.setAccessibleName("Problems: show the next one")
@@ -58,7 +59,7 @@ class Header(QWidget):
     def _show_state(self) -> None:
         document = self._document
         self.title.setText(document.file.name)
-        self.title.setToolTip(document.file.path)
+        self.title.setToolTip(plain(document.file.path))
         self.kept.setText("" if document.is_kept else "(not saved yet)")
         self._undo.setEnabled(document.history.can_undo)
         self._redo.setEnabled(document.history.can_redo)
@@ -70,13 +71,13 @@ class Header(QWidget):
         parts = [counted(errors, "error")] * bool(errors) + [counted(notes, "note")] * bool(notes)
         self.problems.setText(", ".join(parts))
         self.problems.setVisible(bool(problems))
-        self.problems.setToolTip(problem_text(problems))
+        self.problems.setToolTip(plain(problem_text(problems)))
         self.run.setEnabled(not errors)
 
     def _show_estimate(self) -> None:
         found = self._document.estimate
         self.estimate.setText("" if found is None else estimate_text(found))
-        self.estimate.setToolTip("" if found is None else "\n".join(found["assumed"]))
+        self.estimate.setToolTip(plain("" if found is None else "\n".join(found["assumed"])))
 
 
 def estimate_text(found: dict[str, Any]) -> str:

@@ -66,7 +66,11 @@ class SchemaTable(QWidget):
         self.table.setColumnWidth(_TYPE, 150)
         self.table.itemChanged.connect(self._edited)
         self.table.currentCellChanged.connect(lambda *cells: self._enable())
-        self._other = QLabel("This schema is written in another form: change it in the YAML.", wordWrap=True)
+        self._other = QLabel(
+            "This schema is written in another form: change it in the YAML.",
+            wordWrap=True,
+            textFormat=Qt.TextFormat.PlainText,
+        )
         self._other.hide()
         self._fields: list[tuple[str, str, str]] = []
         self._is_showing = False

@@ -21,6 +21,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QToolTip, QWidget
 
+from desktop.plain_text import plain
 from desktop.question.highlighting import PromptHighlighter, YamlHighlighter, follow_theme
 from desktop.theme import is_dark
 
@@ -170,7 +171,7 @@ class YamlEditor(SharedHistoryEdit):
         """Say the problems of the line that is pointed at."""
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             line = self.cursorForPosition(self.viewport().mapFrom(self, event.pos())).blockNumber() + 1
-            QToolTip.showText(event.globalPos(), problem_text(self.problems_at(line)), self)
+            QToolTip.showText(event.globalPos(), plain(problem_text(self.problems_at(line))), self)
             return True
         return super().event(event)
 

@@ -25,6 +25,7 @@ from PySide6.QtWidgets import (
 
 from desktop.buttons import push_button
 from desktop.permission import Refusal
+from desktop.plain_text import plain
 from desktop.question.document import PipelineDocument
 from desktop.words import counted
 from desktop.workspace import Workspace
@@ -127,7 +128,7 @@ class TryPanel(QWidget):
     def _build(self) -> None:
         top = QHBoxLayout()
         top.addWidget(self.documents)
-        top.addWidget(QLabel("up to"))
+        top.addWidget(QLabel("up to", textFormat=Qt.TextFormat.PlainText))
         top.addWidget(self.until, 1)
         top.addWidget(self.start)
         top.addWidget(self.cancel)
@@ -142,7 +143,7 @@ class TryPanel(QWidget):
         )
         for number, (title, widget) in enumerate(parts):
             row, column = 2 * (number // 2), number % 2
-            cells.addWidget(QLabel(title), row, column)
+            cells.addWidget(QLabel(title, textFormat=Qt.TextFormat.PlainText), row, column)
             cells.addWidget(widget, row + 1, column)
             cells.setColumnStretch(column, 1)
             cells.setRowStretch(row + 1, 3 if row == 0 else 2)
@@ -186,7 +187,7 @@ class TryPanel(QWidget):
         has_errors = any(problem["severity"] == "error" for problem in self._document.problems)
         self.start.setEnabled(self._document.is_open and not job.is_going and not has_errors)
         tip = "Mend the errors first." if has_errors else "Something else is going on." if job.is_going else ""
-        self.start.setToolTip(tip or "Try it on the chosen documents")
+        self.start.setToolTip(plain(tip or "Try it on the chosen documents"))
         self.cancel.setVisible(is_trial)
         if is_trial and job.state == "cancelling":
             self.status.setText("Stopping…")
