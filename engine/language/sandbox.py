@@ -1,7 +1,8 @@
 """The sandbox that prompts are rendered in: no code, no files, and a bound on work and size.
 
 Documents and pipelines from others are untrusted. Jinja's sandbox keeps templates away from Python;
-the bounds here keep them from filling memory or never ending.
+the bounds here keep them from filling memory or never ending. What a step would make is reckoned before it is made
+(engine.language.bounds), and all that one rendering makes is counted together.
 """
 
 from __future__ import annotations
@@ -11,26 +12,21 @@ import functools
 import itertools
 import json
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from jinja2 import StrictUndefined, Undefined, nodes
 from jinja2.exceptions import SecurityError
-from jinja2.runtime import Context
+from jinja2.runtime import Context, Macro
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.visitor import NodeTransformer
 
+from engine.language import bounds
+from engine.language.bounds import MAX_NUMBER, MAX_OUTPUT
 from engine.text import likeness
 from engine.text.name_finder import NameFinder, about, parse_name
 from engine.text.normalise import plain
 from engine.text.sentences import sentences
-
-MAX_OUTPUT = 20_000_000
-"""Characters a prompt, or any text made on the way to it, may have."""
-MAX_STEPS = 300_000
-"""Loop rounds and macro calls one rendering may take."""
-MAX_NUMBER = 100_000
-"""The largest number a filter or method may be given (a width, a count)."""
 
 TICK = "redwell_tick"
 JOIN = "redwell_join"
@@ -125,20 +121,27 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
     intercepted_binops = frozenset({"+", "*", "**", "%"})
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(undefined=FieldUndefined, finalize=to_prompt_text, autoescape=False, cache_size=0, **options)
+        super().__init__(undefined=FieldUndefined, finalize=_bounded_text, autoescape=False, cache_size=0, **options)
         for name in _REMOVED_FILTERS:
             self.filters.pop(name, None)
         for name in _REMOVED_GLOBALS:
             self.globals.pop(name, None)
-        self.filters = {name: _guard(function) for name, function in self.filters.items()}
-        self.filters["tojson"] = to_json
+        own: dict[str, Callable[..., Any]] = {
+            "tojson": to_json,
+            "names_person": names_person,
+            "is_person": is_person,
+            "around": around,
+            "sentences_about": sentences_about,
+            **likeness.FILTERS,
+        }
+        usual = self.filters | bounds.FILTERS | own
+        self.filters = {name: _guard(name, function) for name, function in usual.items()}
         self.filters[JOIN] = _join
         self.filters[SHOWN] = _shown
-        self.filters["names_person"] = names_person
-        self.filters["is_person"] = is_person
-        self.filters["around"] = around
-        self.filters["sentences_about"] = sentences_about
-        self.filters |= likeness.FILTERS
+
+    def concat(self, parts: Iterable[str]) -> str:  # type: ignore[override]
+        """Put the pieces of a block, a macro or a call together."""
+        return bounds.joined("", parts)
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         """Read a field; a field wins over a method of the same name (`input.items`)."""
@@ -155,8 +158,16 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
 
     def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805
         """Call a method or macro with bounded arguments and result."""
-        _bound_arguments((getattr(__obj, "__self__", None), *args, *kwargs.values()))
-        return _bounded(super().call(__context, __obj, *args, **kwargs))
+        owner = getattr(__obj, "__self__", None)
+        _bound_arguments((owner, *args, *kwargs.values()))
+        if isinstance(owner, str | bytes):
+            name = __obj.__name__
+            if name == "join" and len(args) == 1 and not kwargs and isinstance(owner, str):
+                return bounds.joined(owner, args[0], strict=True)
+            bounds.check_method(owner, name, args, kwargs)
+        result = _bounded(super().call(__context, __obj, *args, **kwargs))
+        is_counted = isinstance(__obj, Macro) or isinstance(owner, Mapping | list | tuple)  # or was there before
+        return result if is_counted else bounds.charged(result)
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
         """Compute `+ * ** %` unless the result would be huge."""
@@ -164,9 +175,8 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
             raise SecurityError("the exponent is larger than 64")
         if operator == "%" and isinstance(left, str | bytes):
             raise SecurityError("text formatting with % is not available in prompts")
-        if operator == "*" and (_length(left) * _magnitude(right) + _length(right) * _magnitude(left)) > MAX_OUTPUT:
-            raise SecurityError(f"the text would exceed {MAX_OUTPUT} characters")
-        return _bounded(super().call_binop(context, operator, left, right))
+        bounds.check_operator(operator, left, right)
+        return bounds.charged(_bounded(super().call_binop(context, operator, left, right)))
 
 
 class Bounds(NodeTransformer):
@@ -230,19 +240,6 @@ def _path(node: nodes.Node | None) -> tuple[str, ...]:
     return ()
 
 
-def new_tick() -> Callable[[], None]:
-    """Make the counter of one rendering."""
-    steps = 0
-
-    def tick() -> None:
-        nonlocal steps
-        steps += 1
-        if steps > MAX_STEPS:
-            raise SecurityError(f"the prompt takes more than {MAX_STEPS} loop rounds")
-
-    return tick
-
-
 def to_prompt_text(value: Any) -> Any:
     """Write a value as a prompt shows it: text as it is, everything else as compact JSON."""
     return value if isinstance(value, str | Undefined) else to_json(value)
@@ -269,27 +266,33 @@ def _tick(lineno: int) -> nodes.ExprStmt:
     return nodes.ExprStmt(nodes.Call(name, [], [], None, None, lineno=lineno), lineno=lineno)
 
 
+def _bounded_text(value: Any) -> Any:
+    """Write a value as a prompt shows it, unless that would be huge."""
+    if not isinstance(value, str | Undefined):
+        bounds.measure(value)
+    return to_prompt_text(value)
+
+
 def _shown(value: Any, path: Sequence[str]) -> Any:
     if isinstance(value, Undefined):
         return value
-    shown = Shown(to_prompt_text(value))
+    shown = Shown(bounds.charged(_bounded_text(value)))
     shown.path = tuple(path)
     return shown
 
 
 def _join(parts: Sequence[Any]) -> str:
-    texts = [str(to_prompt_text(p)) for p in parts]
-    if sum(map(len, texts)) > MAX_OUTPUT:
-        raise SecurityError(f"the text would exceed {MAX_OUTPUT} characters")
-    return "".join(texts)
+    return bounds.joined("", (str(_bounded_text(part)) for part in parts))
 
 
-def _guard(function: Callable[..., Any]) -> Callable[..., Any]:
+def _guard(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     # functools.wraps copies the attributes by which Jinja passes the context or environment.
     @functools.wraps(function)
     def guarded(*args: Any, **kwargs: Any) -> Any:
         _bound_arguments((*args, *kwargs.values()))
-        return _bounded(function(*args, **kwargs))
+        bounds.check_filter(name, args, kwargs)
+        result = _bounded(function(*args, **kwargs))
+        return result if name in bounds.PASSING else bounds.charged(result)
 
     return guarded
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
+import traceback
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -15,8 +16,9 @@ from jinja2.environment import Template as CompiledTemplate
 from jinja2.exceptions import TemplateError, UndefinedError
 
 from engine.errors import ItemError, PipelineError
+from engine.language.bounds import MAX_OUTPUT, Meter
 from engine.language.position import Where, did_you_mean, row_and_column
-from engine.language.sandbox import MAX_OUTPUT, TICK, Bounds, FieldsShown, PromptEnvironment, Shown, new_tick
+from engine.language.sandbox import TICK, Bounds, FieldsShown, PromptEnvironment, Shown
 from engine.language.template_fields import FieldReads, FieldWalker
 
 INPUT = frozenset({"input"})
@@ -156,18 +158,25 @@ class Template:
     def stream(self, **values: Any) -> Iterator[str]:
         """Fill the template piece by piece; what was given before an error stands."""
         try:
-            yield from self._bounded_pieces({RETRIEVAL_CONTEXT: CONTEXT_PLACE, **values, TICK: new_tick()})
+            yield from self._bounded_pieces({RETRIEVAL_CONTEXT: CONTEXT_PLACE, **values})
         except UndefinedError as error:
             raise ItemError(
                 f"the prompt cannot be filled in: {error.message}",
                 advice="Correct the field name, or write {{ input.field | default('') }} where it may be missing.",
             ) from error
         except (TemplateError, *RENDER_ERRORS) as error:
-            raise ItemError(f"the prompt cannot be filled in: {error or type(error).__name__}") from error
+            reason = f"{error}" or type(error).__name__
+            raise ItemError(f"the prompt cannot be filled in: {reason}{_line_of(error)}") from error
 
     def _bounded_pieces(self, values: dict[str, Any]) -> Iterator[str]:
         size = 0
-        for piece in self._compiled.generate(values):
+        meter = Meter()
+        pieces = self._compiled.generate({**values, TICK: meter.tick})
+        while True:
+            with meter.counting():
+                piece = next(pieces, None)
+            if piece is None:
+                return
             size += len(piece)
             if size > MAX_OUTPUT:
                 raise ItemError(f"the prompt exceeds {MAX_OUTPUT} characters")
@@ -233,6 +242,13 @@ class Template:
         text = lines[min(line, len(lines)) - 1]
         found = re.search(pattern, text)
         return min(line, len(lines)), (found.start() if found else len(text) - len(text.lstrip())) + 1
+
+
+def _line_of(error: BaseException) -> str:
+    """Say in which line of the template an error was raised; nothing where that is not known."""
+    frames = traceback.walk_tb(error.__traceback__)  # Jinja puts in one for each place in the template
+    lines = [line for frame, line in frames if frame.f_code.co_filename == "<template>"]
+    return f" (line {lines[-1]} of the prompt)" if lines else ""
 
 
 @cache

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import pytest
 
 from engine.errors import ItemError, PipelineError
@@ -173,3 +176,85 @@ def test_templates_are_equal_by_text_and_variables() -> None:
 def test_unknown_built_in_prompts_are_refused(name: str) -> None:
     with pytest.raises(PipelineError, match="no built-in prompt"):
         prompt_template(name)
+
+
+BIG = "x" * 15_000_000
+"""Most of what a text may have; a dozen of it would be more than one rendering may make."""
+
+GREEDY = {
+    "text times number": "{{ 'x' * 10**9 }}",
+    "number times text": "{{ 10**9 * 'x' }}",
+    "list times number": "{{ ([1] * 10**9) | length }}",
+    "range": "{{ range(10**9) | length }}",
+    "added texts": "{{ input.big + input.big }}",
+    "joined with ~": "{{ input.big ~ input.big }}",
+    "doubling with ~": "{% set n = namespace(x='x') %}{% for i in range(99) %}{% set n.x = n.x ~ n.x %}{% endfor %}",
+    "a list of one text, joined": "{{ ([input.big] * 100000) | join }}",
+    "a list of one text, method join": "{{ ', '.join([input.big] * 100000) }}",
+    "join with a long separator": "{{ range(99999) | join(input.big) }}",
+    "a list of one text, shown": "{{ [input.big] * 100000 }}",
+    "a list of one text, as JSON": "{{ ([input.big] * 100000) | tojson }}",
+    "a list of one text, as text": "{{ ([input.big] * 100000) | string }}",
+    "a list of one text, with ~": "{{ ([input.big] * 100000) ~ '' }}",
+    "a list of one text, own filter": "{{ ([input.big] * 100000) | names_person('Ana') }}",
+    "lists in lists": "{{ [[[[input.words] * 1000] * 1000] * 1000] * 1000 }}",
+    "JSON with a wide indent": "{{ [[[[1]]]] | tojson(indent=99999) }}",
+    "replace, filter": "{{ input.big | replace('x', 'y' * 60) }}",
+    "replace, method": "{{ input.big.replace('x', 'y' * 60) }}",
+    "replace nothing": "{{ ('x' * 5000).replace('', 'y' * 5000) }}",
+    "indent": "{{ input.lines | indent(99999) }}",
+    "indent by a text": "{{ input.lines | indent(input.big) }}",
+    "wordwrap": "{{ input.big | wordwrap(1, true, 'yyyyyyyyyy') }}",
+    "letters": "{{ input.big | list | length }}",
+    "sorted letters": "{{ input.big | sort | length }}",
+    "split": "{{ input.big.split('x') | length }}",
+    "split at spaces": "{{ input.big.split() | length }}",
+    "lines": "{{ input.big.splitlines() | length }}",
+    "sum of lists": "{{ ([[1] * 1000000] * 1000) | sum(start=[]) | length }}",
+    "center": "{{ 'x'.ljust(10**9) }}",
+    "percent": "{{ '%1000000000d' % 1 }}",
+    "format": "{{ '{:1000000000}'.format(1) }}",
+    "bytes": "{{ (1).to_bytes(10**9, 'big') | length }}",
+    "a block": "{% set all %}{% for i in range(99) %}{{ input.big }}{% endfor %}{% endset %}{{ all | length }}",
+    "a macro": "{% macro m() %}{{ input.big }}{{ input.big }}{% endmacro %}{{ m() | length }}",
+    "many texts that are kept": "{% set n = namespace(l=[]) %}{% for i in range(99) %}"
+    "{% set n.l = n.l + [input.big ~ i] %}{% endfor %}",
+    "many texts of one filter": "{{ range(99) | map('replace', '', input.big) | list | length }}",
+}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited by Linux's means")
+@pytest.mark.parametrize("text", GREEDY.values(), ids=list(GREEDY))
+def test_a_template_is_stopped_before_it_fills_memory(text: str) -> None:
+    """In 400 MB beyond what is there: twenty texts of 15 MB would not fit, and nor would what any of these makes."""
+    resource = pytest.importorskip("resource")
+    values = {"big": BIG, "lines": "x\n" * 1_000_000, "words": ["word"] * 100}
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    in_use = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (in_use + 400_000_000, before[1]))
+    try:
+        with pytest.raises(ItemError) as caught:
+            Template.parse("first\n" + text).render(input=values)
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+    assert "MemoryError" not in str(caught.value)
+    assert not isinstance(caught.value.__cause__, MemoryError)
+    assert "(line 2 of the prompt)" in str(caught.value)
+
+
+def test_what_is_bounded_still_does_what_jinja_does() -> None:
+    text = (
+        "{{ [1, 'a', [2]] | join(', ') }}|{{ [{'n': 'x'}, {'n': 'y'}] | join('-', attribute='n') }}|"
+        "{{ [[1], [2, 3]] | sum(start=[]) }}|{{ [{'n': 1}, {'n': 2}] | sum(attribute='n', start=10) }}|"
+        "{{ 'a b'.replace('a', 'ccc') }}|{{ 'a b' | replace('b', 'd') }}|{{ '; '.join(['p', 'q']) }}|"
+        "{{ 'x y'.split() }}|{{ 'ab' * 2 }}|{{ [0] * 3 }}|{{ 'l\nm' | indent(2) }}|{{ [1, [2]] | tojson(indent=1) }}"
+    )
+    assert Template.parse(text).render(input={}) == (
+        '1, a, [2]|x-y|[1,2,3]|13|ccc b|a d|p; q|["x","y"]|abab|[0,0,0]|l\n  m|[\n 1,\n [\n  2\n ]\n]'
+    )
+
+
+def test_a_long_record_may_be_worked_with() -> None:
+    """A hundred times of a text of 1.5 million characters are inside the bounds."""
+    text = "{% for i in range(100) %}{{ input.text | replace('x', 'y') | length }}{% endfor %}"
+    assert Template.parse(text).render(input={"text": "x" * 1_500_000}) == "1500000" * 100
