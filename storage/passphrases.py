@@ -65,16 +65,16 @@ def ask(case: Path, *, again: bool) -> str | None:
     return normal(answer) if answer else None
 
 
-def read_passphrase_file(path: Path) -> str:
-    """Return what a file holds but for the line end after it. Raises BadPassphrase."""
+def read_passphrase_file(path: Path, what: str = "passphrase") -> str:
+    """Return what a file holds but for the line end after it; `what` names it in errors. Raises BadPassphrase."""
     try:
         text = path.expanduser().read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise BadPassphrase(f"the passphrase cannot be read from {path}: {why}", advice="Name another file.") from error
+        raise BadPassphrase(f"the {what} cannot be read from {path}: {why}", advice="Name another file.") from error
     passphrase = text.removesuffix("\n").removesuffix("\r")
     if not passphrase:
-        raise BadPassphrase(f"the file {path} holds no passphrase", advice="Write it as the file's only line.")
+        raise BadPassphrase(f"the file {path} holds no {what}", advice="Write it as the file's only line.")
     return passphrase
 
 

@@ -29,11 +29,11 @@ from engine.cli.options import (
     InputOption,
     OcrOption,
     OverwriteOption,
-    PasswordOption,
     QuietOption,
     TrustOption,
     WorkersOption,
 )
+from engine.cli.passwords import PasswordOption
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.documents.options import ParseOptions
 from engine.optimizer.build import BuildResult, NewAgents

@@ -16,13 +16,13 @@ from engine.cli.options import (
     ListsOption,
     OutOption,
     OverwriteOption,
-    PasswordOption,
     ReviewsOption,
     RowsOption,
     RunOption,
     find_run,
     split_columns,
 )
+from engine.cli.passwords import PasswordOption
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.documents.options import ParseOptions
 from engine.errors import UsageError

@@ -11,7 +11,8 @@ import typer
 
 from engine.cli.console import counted, messages, output, shell_word, styled
 from engine.cli.ledger_view import failed_files
-from engine.cli.options import FollowLinksOption, OcrOption, PasswordOption, QuietOption, WorkersOption
+from engine.cli.options import FollowLinksOption, OcrOption, QuietOption, WorkersOption
+from engine.cli.passwords import PasswordOption
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.cli.watching import choose_watch
 from engine.documents.options import ParseOptions

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from engine.cli import passphrases
+from engine.cli import passphrases, passwords
 from engine.cli.console import messages, one_line
 from engine.cli.failure import show_error
 from engine.cli.settings import COMMAND_SETTINGS
@@ -70,12 +70,14 @@ class CommandTable(TyperGroup):
         command = typer.main.get_command(importlib.import_module(entry.module).app)
         command.name = name
         passphrases.add_option(command)
+        passwords.add_options(command)
         return name, command, rest
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command; what a user can mend is said in two lines, a defect of ours keeps its traceback."""
         passphrases.begin()
         upgrade_notice.tell_with(_say_upgraded)
+        passwords.begin()
         try:
             return super().invoke(ctx)
         except USER_ERRORS as error:

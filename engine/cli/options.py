@@ -66,9 +66,6 @@ FollowLinksOption = Annotated[
     bool,
     typer.Option("--follow-links", help="Read also what links in a folder lead to outside it; they are listed if not."),
 ]
-PasswordOption = Annotated[
-    str | None, typer.Option("--password", metavar="P", help="Opens encrypted PDFs.", envvar="REDWELL_PASSWORD")
-]
 TrustOption = Annotated[
     bool, typer.Option("--trust-code", help="Let Python that the pipeline brings along run (code_* operators).")
 ]

@@ -49,7 +49,7 @@ NewPassphraseFileOption = Annotated[
 def begin() -> None:
     """Take the variable of the environment over, and ask where somebody sits at a terminal."""
     passphrases.take_from_environment()
-    passphrases.ask_with(_ask if _has_terminal() else None)
+    passphrases.ask_with(_ask if has_terminal() else None)
 
 
 def add_option(command: Any) -> None:
@@ -73,7 +73,7 @@ def new_passphrase(file: Path | None) -> str:
     """Return a new passphrase from a file, or typed twice. Raises BadPassphrase or UsageError."""
     if file is not None:
         return passphrases.check_new(passphrases.read_passphrase_file(file))
-    if not _has_terminal():
+    if not has_terminal():
         raise UsageError(
             "the new passphrase is missing", advice="Name a file that holds it with --new-passphrase-file."
         )
@@ -108,7 +108,8 @@ def _ask(case: Path, again: bool) -> str | None:
         return None
 
 
-def _has_terminal() -> bool:
+def has_terminal() -> bool:
+    """Say whether a person may be asked."""
     return sys.stdin is not None and sys.stdin.isatty()
 
 

@@ -23,12 +23,12 @@ from engine.cli.options import (
     OcrOption,
     OutOption,
     OverwriteOption,
-    PasswordOption,
     QuietOption,
     TrustOption,
     WorkersOption,
     split_columns,
 )
+from engine.cli.passwords import PasswordOption
 from engine.cli.results_view import results_view
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.cli.watching import SHOWN_PROBLEMS, Watch, choose_watch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ def local_models() -> Models:
 def run() -> None:
     """Serve commands on stdin, and exit with the worker's code."""
     passphrases.take_from_environment()
+    os.environ.pop("REDWELL_PASSWORD", None)  # for the command line; no child is to inherit it
     passphrases.ask_with(None)  # who speaks to a worker says `unlock`
     try:
         code = serve(local_models)

@@ -13,7 +13,8 @@ from engine.cli.console import counted, messages, one_line, output, styled, visi
 from engine.cli.evidence_view import Generation, Leaf, TracedRow, find_row
 from engine.cli.failure import show_problem
 from engine.cli.ledger_view import decisions_view
-from engine.cli.options import CaseArgument, PasswordOption, RunOption, find_run
+from engine.cli.options import CaseArgument, RunOption, find_run
+from engine.cli.passwords import PasswordOption
 from engine.cli.results_view import shown_value
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.documents.options import ParseOptions
