@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QApplication
 
-from desktop.client import WorkerClient
+from desktop.client import WORKER, WorkerClient
 from desktop.collecting import Collector
 from desktop.settings_values import font_scale_of, worker_environment
 from desktop.workspace import Workspace
@@ -60,12 +60,17 @@ def make_window(
     return window
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Run the app until its window is closed; `arguments` as in sys.argv, a case may be the first one."""
+def main(arguments: Sequence[str], *, passphrase: str = "", network: bool = False) -> int:
+    """Run the app until its window is closed; `arguments` as in sys.argv, a case may be the first one.
+
+    `passphrase` opens that case. `network`: the worker may reach the network whatever is set up here.
+    """
     app = make_app(arguments)
     Collector(app)
-    passphrase = os.environ.pop(PASSPHRASE, "")  # before the worker starts, which would take it for other cases, too
-    window = make_window(QSettings(), case=arguments[1] if len(arguments) > 1 else "", passphrase=passphrase)
+    given = os.environ.pop(PASSPHRASE, "")  # before the worker starts, which would take it for other cases, too
+    client = WorkerClient(command=(*WORKER, "--network") if network else WORKER)
+    case = arguments[1] if len(arguments) > 1 else ""
+    window = make_window(QSettings(), client=client, case=case, passphrase=passphrase or given)
     window.show()
     gc.freeze()  # what is there now stays: no collection need look at it
     return app.exec()

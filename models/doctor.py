@@ -11,11 +11,12 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from models.cache_place import cache_folder
 from models.catalog import default_entry
 from models.errors import ModelError
 from models.fitting import LEAST_CHOSEN_CONTEXT, SPARE_BYTES, needs_of
 from models.hardware import Hardware, inspect_hardware
-from models.install import cache_folder, embedding_folder, find_model, list_models
+from models.install import embedding_folder, find_model, list_models
 from models.selftest import run_child, run_selftest
 
 LEAST_FREE_BYTES = 2 * 1024**3

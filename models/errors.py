@@ -9,6 +9,7 @@ ModelError
 ├── ModelMissing       the weights are not installed (environment)
 ├── InstallStopped     an installation was given up by the user; what was downloaded is kept
 ├── AddressRefused     a server that is not on this machine, without the user's permission (environment)
+├── NetworkRefused     this process was started without the network (environment)
 ├── NotEnoughMemory    the model needs more memory than is free (environment)
 ├── RuntimeMissing     the inference library is not installed or does not work on this CPU (environment)
 └── WeightsCorrupt     a file's SHA-256 is not the pinned one (environment)
@@ -101,6 +102,12 @@ class InstallStopped(ModelError):
 
 class AddressRefused(ModelError):
     """Text would leave this machine, and the user has not allowed it."""
+
+    is_environment = True
+
+
+class NetworkRefused(ModelError):
+    """The kernel refuses the network to this process, as it was asked to when the process started."""
 
     is_environment = True
 

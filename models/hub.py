@@ -22,10 +22,11 @@ from urllib.parse import quote, urljoin, urlsplit
 
 from filelock import FileLock
 
+from models.cache_place import models_folder
 from models.catalog import catalog
 from models.errors import ModelError, ModelMissing, WeightsCorrupt
 from models.gguf import BadModelFile, read_header
-from models.install import InstalledModel, models_folder
+from models.install import InstalledModel
 from models.own_models import pin_path, refuse_taken_name
 from models.placing import require_space
 from models.verification import (

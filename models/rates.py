@@ -21,9 +21,10 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
+from models.cache_place import cache_folder
 from models.errors import ModelError
 from models.hardware import CPUINFO, read_cpu, usable_cores
-from models.install import InstalledModel, cache_folder, find_model, list_models
+from models.install import InstalledModel, find_model, list_models
 from models.isolation.cage import end
 from models.layout_choice import can_lay_out, choose_layout
 from models.layouts import DEFAULT_LAYOUT, LayoutName, layout_named

@@ -16,10 +16,11 @@ from pathlib import Path
 
 from llama_build import BuildFailed, BuildPlan, build_plans, build_wheel, install_wheel, pinned_version
 
+from models.cache_place import cache_folder, models_folder
 from models.catalog import default_entry
 from models.errors import ModelError
 from models.hardware import CPUINFO, read_cpu
-from models.install import cache_folder, install, models_folder
+from models.install import install
 from models.selftest import run_selftest
 from models.verification import InstallProgress
 

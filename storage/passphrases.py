@@ -7,6 +7,7 @@ the command line); what a person answers, where there is one to ask.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import unicodedata
 from collections.abc import Callable
@@ -50,8 +51,20 @@ def give_for_all(passphrase: str) -> None:
 
 def take_from_environment() -> None:
     """Take the variable over and out of the environment, so that no child process inherits it."""
-    if given := os.environ.pop(VARIABLE, ""):
+    if given := os.environ.get(VARIABLE, ""):
+        _wipe(VARIABLE)
+        del os.environ[VARIABLE]
         give_for_all(given)
+
+
+def _wipe(variable: str) -> None:
+    """Overwrite the value where the system keeps it: in /proc/PID/environ it would stay for as long as we live."""
+    if os.name != "posix":
+        return
+    getenv = ctypes.CDLL(None).getenv
+    getenv.argtypes, getenv.restype = [ctypes.c_char_p], ctypes.c_void_p
+    if address := getenv(os.fsencode(variable)):
+        ctypes.memset(address, 0, len(ctypes.string_at(address)))
 
 
 def ask_with(asker: Asker | None) -> None:

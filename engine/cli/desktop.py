@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from engine.cli.options import NetworkOption
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.errors import EnvironmentMissing
 from storage import passphrases
@@ -21,12 +21,16 @@ app = typer.Typer(**COMMAND_SETTINGS)
 @app.command()
 def desktop(
     case: Annotated[Path | None, typer.Argument(metavar="[CASE]", help="A case to open.", show_default=False)] = None,
+    *,
+    network: NetworkOption = False,
 ) -> None:
     """Open the window: drop a folder, watch it being read, look at every page."""
     if importlib.util.find_spec("PySide6") is None:
         raise EnvironmentMissing("the library PySide6 is not installed", advice="Run `make setup`.")
     # -P: a folder named desktop in the current folder is not what is meant.
-    command = [sys.executable, "-P", "-m", "desktop", *([str(case)] if case else [])]
     known = passphrases.passphrase_of(case) if case else None
-    environment = {**os.environ, **({passphrases.VARIABLE: known} if known else {})}
-    raise typer.Exit(subprocess.run(command, env=environment, check=False).returncode)
+    options = [*(["--network"] if network else []), *(["--passphrase-on-stdin"] if known else [])]
+    command = [sys.executable, "-P", "-m", "desktop", *options, *([str(case)] if case else [])]
+    # Through a pipe, for others can read the environment and the command line of a process.
+    told = f"{known}\n".encode() if known else None
+    raise typer.Exit(subprocess.run(command, input=told, check=False).returncode)

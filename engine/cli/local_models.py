@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from engine.errors import EnvironmentMissing, UsageError
 from engine.executor.model_pool import TextEmbedder
+from models.cache_place import models_folder
 from models.catalog import CatalogEntry, catalog, default_entry
 from models.errors import ModelError
-from models.install import FOLDER_PREFIX, default_model, embedding_folder, find_model, list_models, models_folder
+from models.install import FOLDER_PREFIX, default_model, embedding_folder, find_model, list_models
 from models.isolation.backend import IsolatedBackend
 from models.model_folder import is_model_folder
 from models.opening import ModelSpec, open_here, runtime_of

@@ -23,6 +23,7 @@ from engine.cli.settings import COMMAND_SETTINGS
 from engine.errors import UsageError
 from engine.worker.model_facts import as_json
 from models import install as weights
+from models.cache_place import models_folder
 from models.catalog import catalog, default_entry
 from models.errors import ModelError
 from models.install import InstalledModel, list_models
@@ -68,7 +69,7 @@ def show(
         lines = detail_lines(status, prospect, verbose=verbose)
         console.print(Padding(Text("\n").join(lines), (0, 0, 1, 4)))
     servers.show()
-    console.print(styled((f"kept in {weights.models_folder()}", "dim")), soft_wrap=True)
+    console.print(styled((f"kept in {models_folder()}", "dim")), soft_wrap=True)
 
 
 @app.command()

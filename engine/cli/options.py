@@ -98,6 +98,13 @@ ClusterOption = Annotated[
         show_default=False,
     ),
 ]
+NetworkOption = Annotated[
+    bool,
+    typer.Option(
+        "--network",
+        help="Let it reach the network: for servers that have no name here, and to install models (docs/fence.md).",
+    ),
+]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show problems only.")]
 
 

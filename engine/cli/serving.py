@@ -6,6 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from engine.fencing import begin
 from engine.worker.exit_codes import INTERRUPTED
 from engine.worker.session import serve
 from storage import passphrases
@@ -23,6 +24,7 @@ def local_models() -> Models:
 
 def run() -> None:
     """Serve commands on stdin, and exit with the worker's code."""
+    begin(sys.argv[1:])
     passphrases.take_from_environment()
     os.environ.pop("REDWELL_PASSWORD", None)  # for the command line; no child is to inherit it
     passphrases.ask_with(None)  # who speaks to a worker says `unlock`

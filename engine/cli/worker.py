@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from engine.cli.options import NetworkOption
 from engine.cli.serving import local_models
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.worker.jobs import NewModels
@@ -17,7 +18,7 @@ new_models: NewModels = local_models
 
 
 @app.command()
-def worker() -> None:
+def worker(*, network: NetworkOption = False) -> None:
     """Serve the desktop app: commands on stdin and events on stdout, one JSON object a line.
 
     Commands: run, ingest, cancel, pause, resume; ask and forget for questions. It ends when stdin does.

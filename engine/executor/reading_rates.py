@@ -11,7 +11,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from models.install import cache_folder
+from models.cache_place import cache_folder
 
 MOST_SECONDS = 3600.0
 """Of each kind about the last hour of reading counts, so that a faster machine or version is soon believed."""

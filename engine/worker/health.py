@@ -10,10 +10,10 @@ from pathlib import Path
 from engine.documents.events import FileFailed, Parsed
 from engine.documents.ingest import ingest_folder
 from engine.documents.options import ParseOptions
+from models.cache_place import cache_folder
 from models.doctor import Check
 from models.doctor import checks as model_checks
 from models.errors import ModelError
-from models.install import cache_folder
 from models.rates import load_rates
 from models.servers.remembered import RememberedServer, list_servers
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
+from models.cache_place import models_folder
 from models.errors import ModelError, ModelMissing, WeightsCorrupt
-from models.install import models_folder
 from models.model_folder import model_files
 from models.opening import ModelSpec, open_here
 from models.protocol import ModelBackend, Reply, Request

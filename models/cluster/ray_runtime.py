@@ -27,6 +27,7 @@ from models.cluster.address import ClusterAddress, refusal
 from models.cluster.node_model import NodeModel, Opened, OpenModel, redwell_version
 from models.cluster.worker import StartWorker, WorkerLost
 from models.errors import AddressRefused, ModelError
+from models.fence.process import need_network
 from models.hardware import usable_cores
 from models.opening import ModelSpec
 from models.protocol import Reply, Request
@@ -68,6 +69,7 @@ class RayCluster:
 
         Raises AddressRefused if prompts would leave this machine and may not, ModelError if there is no cluster.
         """
+        need_network("a cluster cannot be used", "Name it with --cluster, or in REDWELL_CLUSTER.")
         self._address = address
         self._may_leave = may_leave
         self._listened_before = _listening(psutil.Process())

@@ -13,6 +13,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
+from models.errors import NetworkRefused
 from models.fence.landlock import allow_only, landlock_version
 from models.fence.seccomp import refuse_all_but_reading, refuse_network, seccomp_is_known
 
@@ -97,6 +98,12 @@ def cage(readable: Collection[str], writable: Collection[str] = ()) -> list[str]
         refuse_all_but_reading()
         guards.append("seccomp")
     return guards
+
+
+def need_network(what: str, advice: str) -> None:
+    """Raise NetworkRefused where this process is fenced and `what` takes a connection, before a library fails at it."""
+    if own_fence().network:
+        raise NetworkRefused(f"{what}: this process was started without the network", advice=advice)
 
 
 def has_graphics_card() -> bool:

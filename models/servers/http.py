@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import httpx2
 
 from models.errors import ModelCrashed, ModelError
+from models.fence.process import need_network
 from models.servers.address import ServerAddress
 
 Result = TypeVar("Result")
@@ -46,6 +47,11 @@ class Http:
     def __init__(
         self, address: ServerAddress, targets: tuple[str, ...], *, key: str = "", connections: int = 64
     ) -> None:
+        need_network(
+            f"the server {address} cannot be asked",
+            f"Name it with --model, or allow it with --allow-host {address.place}; in the window, give it a name "
+            "(`redwell models add`) and open the window again.",
+        )
         self._address = address
         self._targets = targets
         self._headers = {"Host": address.place, "Accept-Encoding": "identity"}

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from models.cache_place import cache_folder
 from models.errors import ModelError, ModelMissing
-from models.install import cache_folder
 from models.servers.address import is_address, read_address
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")

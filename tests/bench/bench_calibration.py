@@ -24,7 +24,7 @@ from engine.operators.anchors import find_anchors, midway
 from engine.operators.content_free import shuffled
 from engine.operators.deciding import RANDOM_ROWS
 from engine.operators.lean import Lean, of_batch, of_content_free, of_reviewed
-from models.install import models_folder
+from models.cache_place import models_folder
 from models.llama import LlamaBackend, LlamaSettings
 
 MODEL = "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"

@@ -25,7 +25,7 @@ from calibration_tasks import DATA, Task, Values, tasks
 from log_odds import LogOdds
 
 from engine.operators.question import Question
-from models.install import models_folder
+from models.cache_place import models_folder
 from models.llama import LlamaBackend, LlamaSettings
 
 FORMS = ("described", "undescribed", "bare", "described Yes", "undescribed Yes", "bare Yes")

@@ -30,8 +30,9 @@ from reply_tasks import Score, Task, tasks
 from reply_ways import Way, request_of, ways, yes_no_ways
 
 from models import guides
+from models.cache_place import models_folder
 from models.errors import ModelError
-from models.install import find_model, models_folder
+from models.install import find_model
 from models.llama import LlamaBackend, LlamaSettings
 
 MODELS = ("qwen2.5-coder-1.5b", "qwen2.5-coder-0.5b")

@@ -12,9 +12,9 @@ import psutil
 import pytest
 
 from engine.cli.local_models import LocalModels
+from models.cache_place import models_folder
 from models.errors import InvalidSchema, ModelCrashed, OutOfTokens, PromptTooLong
 from models.fits import find_misfit
-from models.install import models_folder
 from models.isolation.backend import IsolatedBackend
 from models.notices import Restarted
 from models.opening import ModelSpec

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from llama_cpp import llama_print_system_info
 
+from models.cache_place import models_folder
 from models.errors import InvalidSchema, ModelCrashed, OutOfTokens, PromptTooLong
 from models.fits import find_misfit
 from models.hardware import CPUINFO
-from models.install import models_folder
 from models.llama import LlamaBackend, LlamaSettings
 from models.protocol import Request, Sampling, Segment
 

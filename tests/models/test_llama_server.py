@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
+from models.cache_place import models_folder
 from models.errors import OutOfTokens, PromptTooLong
 from models.fits import find_misfit
-from models.install import models_folder
 from models.protocol import Reply, Request, Sampling, Segment, canonical_json
 from models.servers.backend import ServerBackend, ServerSettings
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from models.cache_place import models_folder
 from models.catalog import default_entry
 from models.embeddings import Embedder
 from models.errors import WeightsCorrupt
-from models.install import models_folder
 
 FOLDER = models_folder() / default_entry("embedding").place
 

@@ -11,7 +11,7 @@ import pytest
 from real_model import MODELS
 from worked_run import EXAMPLES, answered, right, shared_model
 
-from models.install import models_folder
+from models.cache_place import models_folder
 
 pytestmark = pytest.mark.model
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from models.cache_place import models_folder
 from models.gguf import BadModelFile, read_header
-from models.install import models_folder
 from models.model_header import ModelHeader
 
 REAL = models_folder() / "smollm2-135m-instruct-q4_1.gguf"

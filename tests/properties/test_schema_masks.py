@@ -14,9 +14,9 @@ from llguidance import LLTokenizer
 from schema_types import SCHEMAS, means, passages
 
 from engine.language.schema import Record, Schema
+from models.cache_place import models_folder
 from models.fits import find_misfits
 from models.guides import GuideCompiler
-from models.install import models_folder
 
 LONG_ENOUGH = 150
 """Tokens after which the random model ends what it can end."""

@@ -10,8 +10,9 @@ from pathlib import Path
 from engine.documents.options import USUAL_WORKERS
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
+from models.cache_place import cache_folder
 from models.hardware import inspect_hardware
-from models.install import cache_folder, default_model
+from models.install import default_model
 
 CHOSEN_BY_ENVIRONMENT = ("REDWELL_THREADS", "REDWELL_CONTEXT_TOKENS", "REDWELL_SEQUENCES", "REDWELL_GPU_LAYERS")
 

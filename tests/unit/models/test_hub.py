@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 import pytest
 
 from models import hub
+from models.cache_place import models_folder
 from models.errors import ModelError, ModelMissing, WeightsCorrupt
 from models.gguf import BadModelFile
 from models.hub import HubFile, get
-from models.install import check, find_model, list_models, models_folder, remove
+from models.install import check, find_model, list_models, remove
 
 WEIGHTS = b"GGUF" + struct.pack("<IQQ", 3, 1, 0) + bytes(range(256)) * 400
 COMMIT = "c0" * 20

@@ -17,10 +17,11 @@ from filelock import FileLock
 from models import catalog as catalog_module
 from models import install as install_module
 from models import own_models, placing, verification
+from models.cache_place import models_folder
 from models.catalog import CatalogEntry, Part, WeightFile
 from models.errors import ModelError, ModelMissing, WeightsCorrupt
 from models.gguf import BadModelFile
-from models.install import add, check, embedding_folder, find_model, install, list_models, models_folder, remove
+from models.install import add, check, embedding_folder, find_model, install, list_models, remove
 
 HEADER = b"GGUF" + struct.pack("<IQQ", 3, 1, 0)
 PIECES = [HEADER + b"one " * 50, b"two " * 70, b"three " * 40]

@@ -17,10 +17,11 @@ import engine.worker.health
 import models.hub
 from engine.cli.local_models import LocalModels, is_here
 from engine.errors import EnvironmentMissing
+from models.cache_place import models_folder
 from models.catalog import default_entry
 from models.doctor import Check
 from models.errors import WeightsCorrupt
-from models.install import InstalledModel, models_folder
+from models.install import InstalledModel
 from models.rates import Rates, remember_rates
 
 
