@@ -7,16 +7,19 @@ page of 4096 bytes, keys by PBKDF2-HMAC-SHA512 with 256,000 rounds from the pass
 
 from __future__ import annotations
 
-import functools
+import atexit
 import hashlib
+import hmac
 import os
 import sqlite3
 import sys
+import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from storage.errors import EncryptionMissing
+from storage.secret import Secret
 
 Form = Literal["new", "plain", "encrypted", "other"]
 """What a file is: `new` where there is none or an empty one, `other` where it is no database at all."""
@@ -24,6 +27,9 @@ Form = Literal["new", "plain", "encrypted", "other"]
 ROUNDS: Final = 256_000
 KEY_BYTES: Final = 32
 SALT_BYTES: Final = 16
+MOST_KEYS: Final = 32
+"""Keys that a process keeps once they are derived."""
+
 _HEADER: Final = b"SQLite format 3\0"
 _PAGE_BYTES: Final = 4096
 _DISTINCT_BYTES: Final = 250
@@ -75,9 +81,33 @@ def new_key(passphrase: str) -> Key:
     return _derived(passphrase, os.urandom(SALT_BYTES))
 
 
-@functools.lru_cache(maxsize=32)
 def _derived(passphrase: str, salt: bytes) -> Key:
-    return Key(hashlib.pbkdf2_hmac("sha512", passphrase.encode(), salt, ROUNDS, KEY_BYTES), salt)
+    """Derive a key, once in a process: kept under a digest that is worth nothing outside of it."""
+    name = hmac.digest(_OWN, passphrase.encode() + salt, "sha256")
+    with _guard:
+        secret = _derived_keys.get(name)
+        if secret is None:
+            while len(_derived_keys) >= MOST_KEYS:
+                _derived_keys.pop(next(iter(_derived_keys))).wipe()
+            derived = hashlib.pbkdf2_hmac("sha512", passphrase.encode(), salt, ROUNDS, KEY_BYTES)
+            secret = _derived_keys[name] = Secret(derived)
+        return Key(secret.reveal(), salt)
+
+
+_OWN: Final = os.urandom(32)
+_derived_keys: dict[bytes, Secret] = {}
+_guard = threading.Lock()
+
+
+def forget_keys() -> None:
+    """Overwrite the keys that were derived; they are derived again when they are needed."""
+    with _guard:
+        for secret in _derived_keys.values():
+            secret.wipe()
+        _derived_keys.clear()
+
+
+atexit.register(forget_keys)
 
 
 def connect_encrypted(address: str, key: Key | None, *, timeout_seconds: float) -> Any:

@@ -2,19 +2,22 @@
 
 Who opens a case need not know that it is encrypted: storage.opening looks its passphrase up here. It is found in this
 order: the one remembered for the path; the one given for all cases (the variable REDWELL_CASE_PASSPHRASE, or a file on
-the command line); what a person answers, where there is one to ask.
+the command line); what a person answers, where there is one to ask. They are kept as storage.secret keeps them.
 """
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import os
+import threading
 import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 from storage.errors import BadPassphrase, StorageError
+from storage.secret import Secret
 
 VARIABLE: Final = "REDWELL_CASE_PASSPHRASE"
 SHORTEST: Final = 8
@@ -23,30 +26,53 @@ SHORTEST: Final = 8
 Asker = Callable[[Path, bool], str | None]
 """Asks a person for the passphrase of a case; `True`: the last answer was wrong. None: no answer."""
 
-_by_path: dict[str, str] = {}
-_settings: dict[str, str] = {}
+_by_path: dict[str, Secret] = {}
+_settings: dict[str, Secret] = {}
 _askers: list[Asker] = []
+_guard = threading.Lock()
+"""Held while a passphrase is read or forgotten: threads open cases, too."""
 
 
 def remember(case: Path, passphrase: str) -> None:
     """Keep the passphrase of a case for as long as this process lives, in place of an earlier one."""
-    _by_path[_key(case)] = normal(passphrase)
+    _keep(_by_path, _key(case), passphrase)
 
 
 def forget(case: Path) -> None:
-    """Forget the passphrase of a case; no error where there is none."""
-    _by_path.pop(_key(case), None)
+    """Forget the passphrase of a case, and overwrite it; no error where there is none."""
+    with _guard:
+        if secret := _by_path.pop(_key(case), None):
+            secret.wipe()
+
+
+def forget_all() -> None:
+    """Forget and overwrite every passphrase; a process that ends in order does it by itself."""
+    with _guard:
+        for secrets in (_by_path, _settings):
+            for secret in secrets.values():
+                secret.wipe()
+            secrets.clear()
+
+
+def _keep(secrets: dict[str, Secret], key: str, passphrase: str) -> None:
+    with _guard:
+        earlier = secrets.get(key)
+        secrets[key] = Secret(normal(passphrase).encode())
+        if earlier is not None:
+            earlier.wipe()
 
 
 def passphrase_of(case: Path) -> str | None:
     """Return what is known to open a case, None where nothing is. Nobody is asked."""
-    known = _by_path.get(_key(case)) or _settings.get(VARIABLE) or os.environ.get(VARIABLE)
+    with _guard:
+        secret = _by_path.get(_key(case)) or _settings.get(VARIABLE)
+        known = secret.reveal().decode() if secret is not None else os.environ.get(VARIABLE)
     return normal(known) if known else None
 
 
 def give_for_all(passphrase: str) -> None:
     """Use a passphrase for every case for which none is remembered, and for new ones."""
-    _settings[VARIABLE] = normal(passphrase)
+    _keep(_settings, VARIABLE, passphrase)
 
 
 def take_from_environment() -> None:
@@ -110,3 +136,6 @@ def normal(passphrase: str) -> str:
 
 def _key(case: Path) -> str:
     return str(case.expanduser().resolve())
+
+
+atexit.register(forget_all)

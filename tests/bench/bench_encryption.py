@@ -18,7 +18,7 @@ from engine.executor.case_documents import save_document
 from storage import passphrases
 from storage.case import Case
 from storage.conversion import decrypt_case, encrypt_case
-from storage.encryption import _derived
+from storage.encryption import forget_keys
 from tests.bench.bench_growth import PAGES_PER_DOCUMENT, synthetic
 
 PAGES = int(os.environ.get("REDWELL_ENCRYPTION_PAGES", "2000"))
@@ -53,7 +53,7 @@ def measure(path: Path) -> dict[str, float]:
         found[f"{PAGES:,} pages saved"] = timed(lambda: save_documents(case))
         found[f"{REPLIES:,} replies saved one by one"] = timed(lambda: save_replies(case))
         found["a search"] = timed(lambda: case.search("pipeline operator", limit=20))
-    _derived.cache_clear()
+    forget_keys()
     found["opened, the first time in a process"] = timed(lambda: Case(path, read_only=True).close())
     found["opened again"] = timed(lambda: Case(path, read_only=True).close())
     found["size in MB"] = path.stat().st_size / 1e6
