@@ -16,6 +16,7 @@ from desktop.client import WORKER, WorkerClient
 from desktop.collecting import Collector
 from desktop.settings_values import font_scale_of, worker_environment
 from desktop.workspace import Workspace
+from engine.disk import private_umask
 
 if TYPE_CHECKING:
     from desktop.window import MainWindow
@@ -65,6 +66,7 @@ def main(arguments: Sequence[str], *, passphrase: str = "", network: bool = Fals
 
     `passphrase` opens that case. `network`: the worker may reach the network whatever is set up here.
     """
+    private_umask()
     app = make_app(arguments)
     Collector(app)
     given = os.environ.pop(PASSPHRASE, "")  # before the worker starts, which would take it for other cases, too

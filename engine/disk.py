@@ -1,8 +1,15 @@
-"""Tell a full disk from the other things that the operating system refuses."""
+"""Files of this program on the disk: whose they are, and a full disk told from what else the system refuses."""
 
 from __future__ import annotations
 
 import errno
+import os
+
+
+def private_umask() -> None:
+    """Let this process, and those it starts, make files and folders for their owner alone (POSIX)."""
+    os.umask(0o077)
+
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 

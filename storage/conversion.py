@@ -28,6 +28,7 @@ from storage.errors import (
     NotACase,
     WrongPassphrase,
 )
+from storage.files import make_private
 from storage.leftovers import part_file, remove_leftovers
 from storage.lock import WriterLock
 from storage.migrations import APPLICATION_ID
@@ -176,7 +177,7 @@ def _check_is_case(case: Any, path: Path, key: Key | None) -> None:
 
 def _create_like(part: Path, path: Path) -> None:
     """Make the empty copy with the rights of the case, before anything is in it."""
-    os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    make_private(part)
     shutil.copymode(path, part)
 
 

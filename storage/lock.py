@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from storage.errors import CaseLocked, CaseReadOnly, DiskFull
+from storage.files import mode_beside
 
 WAIT_SECONDS = 0.3
 """How long a writer insists: a reader's probe holds a shared lock for microseconds."""
@@ -98,7 +99,7 @@ class WriterLock:
             time.sleep(0.02)
 
     def _try(self) -> int | None:
-        descriptor = _open_lock_file(self._file)
+        descriptor = _open_lock_file(self._file, mode_beside(Path(self._case)))
         try:
             _lock(descriptor, shared=False)
         except OSError:
@@ -160,9 +161,15 @@ def writer_of(case: Path) -> int | None:
         os.close(descriptor)
 
 
-def _open_lock_file(path: Path) -> int:
+def _open_lock_file(path: Path, mode: int) -> int:
     try:
-        return os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
+        except FileExistsError:
+            return os.open(path, os.O_RDWR | os.O_CREAT, mode)
+        if sys.platform != "win32":
+            os.fchmod(descriptor, mode)  # whoever may write to the case may lock it, whatever the umask takes away
+        return descriptor
     except OSError as error:
         if error.errno == errno.ENOSPC:
             raise DiskFull(f"no space is left to make {path}") from error

@@ -8,13 +8,13 @@ other's locks either, so a file is never open with both.
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 from dataclasses import dataclass
 from pathlib import Path
 
 from storage.encryption import Header, read_header
 from storage.errors import CaseBusy, CaseReadOnly
+from storage.files import make_private
 
 
 @dataclass(eq=False)
@@ -79,7 +79,7 @@ class OpenFile:
 
 def _make(path: Path) -> bool:
     try:
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))
+        make_private(path)  # SQLite gives the -wal and -shm files the same rights
     except FileExistsError:
         return False
     return True

@@ -15,6 +15,7 @@ from engine.cli import passphrases, passwords
 from engine.cli.console import messages, one_line
 from engine.cli.failure import show_error
 from engine.cli.settings import COMMAND_SETTINGS
+from engine.disk import private_umask
 from engine.fencing import begin
 from engine.worker.exit_codes import INTERRUPTED, USER_ERRORS, exit_code_of
 from storage import upgrade_notice
@@ -130,5 +131,6 @@ def _options(
 
 def run() -> None:
     """Run the command line and exit with its code: 0 done, 1 some items failed, 2 usage, 3 environment."""
+    private_umask()
     begin(sys.argv[1:])
     app(prog_name="redwell")

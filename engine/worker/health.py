@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
+import stat
 import tempfile
 from pathlib import Path
 
@@ -17,15 +19,20 @@ from models.errors import ModelError
 from models.rates import load_rates
 from models.servers.remembered import RememberedServer, list_servers
 
-HELPFUL = frozenset({"Processor", "Graphics card", "Memory", "Disk", "Speed"})
+HELPFUL = frozenset({"Processor", "Graphics card", "Memory", "Disk", "Speed", "Private files"})
 """Checks that may fail without stopping a run; they are notes, the others are needs."""
+
+OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_MOST_FILES = 5
+"""Files that a check names."""
 
 TEST_WORDS = "Record 4711 read by OCR"
 
 
 def all_checks() -> list[Check]:
     """Look at everything. Takes some seconds: a model answers once and a picture is read."""
-    return [*model_checks(), *check_speed(), check_cache(), check_ocr(), check_network(), *server_checks()]
+    machine = [*model_checks(), *check_speed(), check_cache(), *check_private()]
+    return [*machine, check_ocr(), check_network(), *server_checks()]
 
 
 def check_speed() -> list[Check]:
@@ -53,6 +60,26 @@ def check_cache() -> Check:
     ok = os.access(existing, os.W_OK)
     advice = "" if ok else "Give yourself the right to write there, or set REDWELL_CACHE to another folder."
     return Check("Cache folder", ok, f"{folder}{'' if ok else ' cannot be written'}", advice)
+
+
+def check_private() -> list[Check]:
+    """Look for files of ours that others on this machine may read: earlier versions made such.
+
+    Looks at the cache, the settings of the window, and the cases in the current folder.
+    """
+    if os.name != "posix":
+        return []
+    cache, settings = cache_folder(), Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "Redwell"
+    cases = [path for case in sorted(Path.cwd().glob("*.redwell")) for path in case.parent.glob(f"{case.name}*")]
+    folders = [folder for folder in (cache, settings) if folder.is_dir()]
+    files = [path for folder in folders for path in folder.iterdir() if path.is_file()]
+    loose = sorted({str(path) for path in (*folders, *files, *cases) if path.stat().st_mode & OTHERS})
+    if not loose:
+        return [Check("Private files", True, "the cache, the settings and the cases in this folder are yours alone")]
+    named, more = loose[:_MOST_FILES], len(loose) - _MOST_FILES
+    shown = ", ".join(named) + (f" and {more} more" if more > 0 else "")
+    advice = f"Take the rights away, unless you share them: chmod go= {' '.join(map(shlex.quote, named))}"
+    return [Check("Private files", False, f"others on this machine may read {shown}", advice)]
 
 
 def check_ocr() -> Check:

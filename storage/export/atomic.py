@@ -10,14 +10,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from storage.errors import DiskFull, ExportError
+from storage.files import make_private
 
 
 @contextlib.contextmanager
 def replacing(target: str | os.PathLike[str]) -> Iterator[Path]:
     """Lend a path beside `target` to write to; rename it to `target` when the block ends well, else remove it.
 
-    A link is followed, so the file it names is replaced. Raises ExportError when the folder is missing or cannot be
-    written, when the target is open in a program that locks it, or is no regular file; DiskFull when space ends.
+    The file is its owner's alone, whatever rights an earlier one had. A link is followed, so the file it names is
+    replaced. Raises ExportError when the folder is missing or cannot be written, when the target is open in a program
+    that locks it, or is no regular file; DiskFull when space ends.
     """
     path = Path(os.path.realpath(target))
     try:
@@ -27,6 +29,7 @@ def replacing(target: str | os.PathLike[str]) -> Iterator[Path]:
     # The name does not grow with the target's, which may be as long as the file system allows.
     temporary = path.with_name(f".redwell-{secrets.token_hex(6)}.tmp")
     try:
+        make_private(temporary)
         yield temporary
         _flush(temporary)
         temporary.replace(path)
