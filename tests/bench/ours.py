@@ -1,8 +1,8 @@
 """Run one job with Redwell, as `redwell run` does, in this process, and write what it cost as JSON.
 
-usage: python ours.py PIPELINE ROWS MODEL FOLDER
+usage: python ours.py PIPELINE ROWS MODEL FOLDER [LAYOUT]
 FOLDER receives a fresh case, `out.json` (the results table), `requests.jsonl` (every prompt that was asked) and
-`ours.json` (times, tokens).
+`ours.json` (times, tokens). LAYOUT is that of the replies, where it is not the model's own (models.layouts).
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from engine.cli import local_models
 from engine.cli.local_models import LocalModels
 from engine.executor.events import Event, ModelCall, ModelReady, RowFailed
 from engine.executor.run import run_pipeline
 from engine.worker.jobs import RunJob, make_ready, write_results
+from models.layouts import layout_named
 from models.protocol import ModelBackend, Reply, Request
 from storage.case import Case
 
@@ -121,7 +123,9 @@ def run(pipeline: Path, rows: Path, model: str, folder: Path, models: RecordingM
 
 
 def main(arguments: list[str]) -> int:
-    pipeline, rows, model, folder = arguments
+    pipeline, rows, model, folder, *layout = arguments
+    if layout and layout[0]:
+        local_models.layout_of = lambda _: layout_named(layout[0]).name
     into = Path(folder)
     into.mkdir(parents=True, exist_ok=True)
     told = run(Path(pipeline), Path(rows), model, into)

@@ -74,21 +74,24 @@ def _best(results: Sequence[Result]) -> list[Result]:
 
 
 def _quality(results: Sequence[Result]) -> str:
-    """Show the mean quality over all draws, and the least and the most."""
+    """Show the mean quality over all draws, the least and the most, and of each its precision and recall."""
     rows = []
     for job, contestant in dict.fromkeys((r["job"], r["contestant"]) for r in results):
-        found = {
-            r.get("draw", 0): r["quality"]["quality"]
+        measures = {
+            r.get("draw", 0): r["quality"]
             for r in results
             if (r["job"], r["contestant"]) == (job, contestant) and "error" not in r
         }
-        told = (
-            [f"{fmean(found.values()):.3f}", f"{min(found.values()):.3f} to {max(found.values()):.3f}"]
-            if found
-            else ["", ""]
-        )
-        rows.append([job, contestant, str(len(found)), *told])
-    return _table(("job", "contestant", "draws", "mean quality", "of one draw"), rows)
+        each = [measures[draw]["quality"] for draw in sorted(measures)]
+        told = [f"{fmean(each):.3f}", f"{min(each):.3f} to {max(each):.3f}"] if each else ["", ""]
+        rows.append([job, contestant, str(len(each)), *told, "; ".join(_parts(measures[d]) for d in sorted(measures))])
+    return _table(("job", "contestant", "draws", "mean quality", "of one draw", "each: quality (P / R)"), rows)
+
+
+def _parts(measure: Mapping[str, float]) -> str:
+    """Write one draw's quality, with precision and recall where the job has them."""
+    both = [f"{measure[name]:.2f}" for name in ("precision", "recall") if name in measure]
+    return f"{measure['quality']:.2f}" + (f" ({' / '.join(both)})" if both else "")
 
 
 def _seconds(result: Result) -> float:

@@ -36,7 +36,8 @@ GROWTH = (("documents", (2, 4, 8)), ("prompts", (2, 4)))
 class Settings:
     """What is run. Without `docetl` (and `lotus`) and `server`, no peer is. `seconds`: most for one contestant.
 
-    Each job is run on `draws` lots of rows; times are compared on the first.
+    Each job is run on `draws` lots of rows; times are compared on the first. `layouts` are layouts of replies, parted
+    by commas, that ours is run with beside its own (models.layouts).
     """
 
     out: Path
@@ -44,6 +45,7 @@ class Settings:
     jobs: str = "ABCDE"
     repeats: int = 1
     draws: int = 1
+    layouts: str = ""
     quick: bool = False
     growth: bool = False
     docetl: Path | None = None
@@ -77,7 +79,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One run of one contestant: a job at a size. `slots` 0 means no server."""
+    """One run of one contestant: a job at a size. `slots` 0 means no server; `layout` "" is the model's own."""
 
     contestant: str
     job: Job
@@ -86,6 +88,12 @@ class Task:
     prompts: int = 1
     repeat: int = 1
     draw: int = 0
+    layout: str = ""
+
+    @property
+    def name(self) -> str:
+        """Return the name that results and tables have."""
+        return "-".join([self.contestant, *([str(self.slots)] if self.slots else []), *filter(None, [self.layout])])
 
 
 @dataclass
@@ -101,7 +109,7 @@ class Bench:
         self.settings.out.mkdir(parents=True, exist_ok=True)
         tasks = list(self.tasks())
         for number, task in enumerate(tasks, 1):
-            result = self._measured(task, self.settings.out / f"{number:03}-{task.contestant}-{task.job.letter}")
+            result = self._measured(task, self.settings.out / f"{number:03}-{task.name}-{task.job.letter}")
             self.results.append(result)
             self._keep()
             print(f"[{number}/{len(tasks)}] {line_of(result)}", flush=True)
@@ -114,7 +122,8 @@ class Bench:
         chosen = [job for job in JOBS if job.letter in self.settings.jobs]
         for job in chosen:
             for draw, repeat in product(range(self.settings.draws), range(1, self.settings.repeats + 1)):
-                yield Task("ours", job, repeat=repeat, draw=draw)
+                for layout in ["", *filter(None, self.settings.layouts.split(","))]:
+                    yield Task("ours", job, repeat=repeat, draw=draw, layout=layout)
                 for peer in self._peers(job):
                     for slots in job.slots:
                         yield Task(peer, job, slots, repeat=repeat, draw=draw)
@@ -136,7 +145,7 @@ class Bench:
     def _measured(self, task: Task, folder: Path) -> dict[str, Any]:
         result: dict[str, Any] = {
             "job": task.job.letter,
-            "contestant": task.contestant if not task.slots else f"{task.contestant}-{task.slots}",
+            "contestant": task.name,
             "repeat": task.repeat,
             "draw": task.draw,
             "documents": task.documents,
@@ -156,19 +165,21 @@ class Bench:
     # -- ours ------------------------------------------------------------------------------------------------------
 
     def _ours(self, task: Task, work: Work, folder: Path) -> dict[str, Any]:
-        """Measure rates, run the job, measure rates again; the floor takes the mean of both."""
-        gguf = find_model(self.settings.model).path
-        before = measure_rates(gguf, task.job.shape, seconds=self.settings.seconds)
+        """Run the job; of one that has a shape, rates are measured before and after: the floor takes the mean."""
+        gguf, shape = find_model(self.settings.model).path, task.job.shape
+        before = measure_rates(gguf, shape, seconds=self.settings.seconds) if shape else {}
         into = folder / "ours"
-        command = [sys.executable, HERE / "ours.py", work.pipeline, work.rows, self.settings.model, into]
+        command = [sys.executable, HERE / "ours.py", work.pipeline, work.rows, self.settings.model, into, task.layout]
         peak = run(command, seconds=self.settings.seconds, log=folder / "ours.log")
         told: dict[str, Any] = json.loads((into / "ours.json").read_text(encoding="utf-8"))
-        after = measure_rates(gguf, task.job.shape, seconds=self.settings.seconds)
+        working = told["seconds"] - told["load_seconds"]
+        if shape is None:
+            return {**told, "seconds": working, "peak_bytes": peak}
+        after = measure_rates(gguf, shape, seconds=self.settings.seconds)
         sizes = floor_sizes(gguf, into / "requests.jsonl", seconds=self.settings.seconds)
         rates = {name: (before[name] + after[name]) / 2 for name in before}
         floor = sizes["distinct_tokens"] / rates["prompt_per_second"]
         floor += told["sampled_tokens"] / rates["sampled_per_second"]
-        working = told["seconds"] - told["load_seconds"]
         return {
             **told,
             **sizes,

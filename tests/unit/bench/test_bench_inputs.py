@@ -12,6 +12,7 @@ from jobs import JOBS, job_of, write_work
 from processes import Failed, run
 from report import tables
 from scoring import score
+from side_by_side import Bench, Settings
 from trie import trie_size
 
 from engine.language.checks import check
@@ -145,7 +146,26 @@ def test_the_report_says_who_failed_and_how_much_faster_ours_is():
     assert "| C | docetl-8 | 25.0 |" in text
     assert "2.50 x" in text
     assert "failed: took longer than 5 s" in text
-    assert "| C | ours | 2 | 0.700 | 0.500 to 0.900 |" in text
+    assert "| C | ours | 2 | 0.700 | 0.500 to 0.900 | 0.90; 0.50 |" in text
+
+
+def test_the_report_gives_precision_and_recall_of_each_draw():
+    cost = {"job": "G", "documents": 1, "prompts": 1, "contestant": "ours", "seconds": 1.0, "peak_bytes": 1e9}
+    measures = [{"quality": 0.8, "precision": 1.0, "recall": 2 / 3}, {"quality": 0.0, "precision": 0.0, "recall": 0.0}]
+    body = {
+        "began": "2026-11-24T10:00:00",
+        "machine": {"cpu": "x", "cores": 2},
+        "settings": {"model": "m"},
+        "results": [{**cost, "draw": draw, "quality": measure} for draw, measure in enumerate(measures)],
+    }
+    text = tables(body)
+    assert "| G | ours | 2 | 0.400 | 0.000 to 0.800 | 0.80 (1.00 / 0.67); 0.00 (0.00 / 0.00) |" in text
+
+
+def test_ours_is_run_in_the_layouts_that_are_asked_for_beside_its_own(tmp_path):
+    bench = Bench(Settings(out=tmp_path, jobs="F", draws=2, layouts="one_line,fenced"))
+    runs = [(task.name, task.draw) for task in bench.tasks()]
+    assert runs == [(name, draw) for draw in (0, 1) for name in ("ours", "ours-one_line", "ours-fenced")]
 
 
 def test_every_job_has_a_pipeline():
