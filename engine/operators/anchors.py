@@ -1,7 +1,8 @@
 """Where a model parts the same from the different: pairs whose answer is known are its anchors (docs/decisions/0036).
 
-A value beside itself is the same; the values of all that are least alike are different. The border lies midway between
-what the model says of either, so that it does not matter how readily it says yes.
+A value beside a copy that lacks a third of its words is the same; the values of all that are least alike are
+different. The border lies midway between what the model says of either, so that it does not matter how readily it says
+yes. Beside itself a value is more alike than any two mentions of one thing, and the border would lie too high.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Anchors:
 def find_anchors(
     same: Sequence[Values], lefts: Sequence[str], rights: Sequence[str], fill: Callable[[int, int], Values]
 ) -> Anchors:
-    """Choose anchors: of values beside themselves, and of the pairs least alike by the texts of both sides.
+    """Choose anchors: of `same`, values beside a shortened copy, and of the pairs least alike by both sides' texts.
 
     `fill` gives the values of a pair by its places in `lefts` and `rights`.
     """
@@ -74,12 +75,12 @@ async def find_border(anchors: Anchors, read: Read) -> Lean:
     few = min(len(anchors.same), len(anchors.different))
     if few < FEWEST:
         return Lean(detail=f"not corrected: {few} pairs whose answer is known are fewer than {FEWEST}")
-    yes = _numbers(await read_all(anchors.same, read, "value beside itself"))
+    yes = _numbers(await read_all(anchors.same, read, "value beside a shortened copy"))
     no = _numbers(await read_all(anchors.different, read, "pair of unlike values"))
     if mean((y > n) + (y == n) / 2 for y in yes for n in no) < TOLD_APART:
         raise ItemError(
-            "the model says of values beside themselves what it says of the values least alike, so no pair is decided "
-            "by it",
+            "the model says of values beside a shortened copy what it says of the values least alike, so no pair is "
+            "decided by it",
             advice="Reword comparison_prompt, use a larger model, or decide by rules or similarity. With "
             "correct_lean: none its plain yes or no counts.",
         )
@@ -89,7 +90,7 @@ async def find_border(anchors: Anchors, read: Read) -> Lean:
 def midway(yes: Sequence[float], no: Sequence[float]) -> Lean:
     """Return the border between the log-odds of both kinds of anchors, those of `yes` being higher on average."""
     low, high = mean(no), mean(yes)
-    told = f"log-odds {(low + high) / 2:+.2f}, midway between {len(yes)} values beside themselves ({high:+.2f})"
+    told = f"log-odds {(low + high) / 2:+.2f}, midway between {len(yes)} values beside a shortened copy ({high:+.2f})"
     detail = f"{told} and {len(no)} pairs of unlike values ({low:+.2f})"
     return Lean((low + high) / 2, 2 * math.log(SURE) / (high - low), detail)
 

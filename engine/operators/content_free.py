@@ -1,4 +1,4 @@
-"""Rows that say nothing, in the form of real ones: what a model answers to them is its lean.
+"""Rows that say nothing, or less, in the form of real ones: what a model answers to them tells its lean.
 
 Texts are replaced by random words of the rows' own, as many as a row has (Fei et al. 2023, domain-context calibration,
 https://arxiv.org/abs/2305.19148): to "N/A" the right answer mostly is no. See docs/decisions/0012.
@@ -7,6 +7,7 @@ https://arxiv.org/abs/2305.19148): to "N/A" the right answer mostly is no. See d
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -32,6 +33,17 @@ def shuffled(rows: Sequence[Values], count: int, seed: int) -> list[Values]:
         return " ".join(draw.choice(words[path]) for _ in text.split()[:MOST_WORDS])
 
     return [_mapped(draw.choice(rows), scrambled) for _ in range(count)] if rows else []
+
+
+def shortened(values: Any) -> Any:
+    """Return values whose texts lack a third of their words, rounded down; the same text always lacks the same."""
+
+    def without_some(_: Path, text: str) -> str:
+        words = re.findall(r"\S+\s*", text)
+        left_out = set(random.Random(text).sample(range(len(words)), len(words) // 3))  # noqa: S311 - nothing secret
+        return "".join(word for place, word in enumerate(words) if place not in left_out).rstrip() if left_out else text
+
+    return _mapped(values, without_some)
 
 
 def _texts(value: Any, path: Path) -> Iterator[tuple[Path, str]]:

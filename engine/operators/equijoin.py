@@ -13,6 +13,7 @@ from engine.operators.accounting import Failure, label, require
 from engine.operators.anchors import Anchors, find_anchors
 from engine.operators.base import Operator, Outcome, Tools
 from engine.operators.blocking import Candidates, ComparingNode, Side, block, blocking_text
+from engine.operators.content_free import shortened
 from engine.operators.matching import Matching, Verdict
 from engine.operators.merging import How, Join, Match, Merge
 from engine.operators.pairs import Proposal
@@ -135,7 +136,7 @@ def _comparer(node: Equijoin, lefts: Sequence[Row], rights: Sequence[Row], tools
 
     def anchors() -> Anchors:
         prompt = node.comparison_prompt
-        both = [{"left": row.values, "right": row.values} for row in lefts] if _shows_alike(prompt) else []
+        both = [{"left": r.values, "right": shortened(r.values)} for r in lefts] if _shows_alike(prompt) else []
         left, right = _texts(node.left_keys, prompt, "left", lefts), _texts(node.right_keys, prompt, "right", rights)
         return find_anchors(both, left, right, lambda i, j: {"left": lefts[i].values, "right": rights[j].values})
 

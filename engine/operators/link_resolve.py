@@ -12,7 +12,7 @@ from engine.operators.accounting import kind_of, process_rows, require, value_of
 from engine.operators.anchors import Anchors, find_anchors
 from engine.operators.base import Operator, Outcome, Tools
 from engine.operators.blocking import Candidates, ComparingNode, Side, block
-from engine.operators.content_free import Values
+from engine.operators.content_free import Values, shortened
 from engine.operators.matching import Matching
 from engine.operators.mentions import shown
 from engine.operators.pairs import Proposal
@@ -126,7 +126,7 @@ def _comparer(node: LinkResolve, links: Sequence[str], items: Sequence[Row], too
 
     def anchors() -> Anchors:
         ids = [shown(item.values[node.id_key]) for item in items]
-        same = [given(id, item) for id, item in zip(ids, items, strict=True)]
+        same = [given(shortened(id), item) for id, item in zip(ids, items, strict=True)]
         return find_anchors(same, links, ids, lambda i, j: given(links[i], items[j]))
 
     return Comparer(node, node.comparison_prompt, pair_of, anchors, tools)

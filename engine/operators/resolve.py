@@ -17,6 +17,7 @@ from engine.operators.asking import Question, ask, quote_source, visible
 from engine.operators.base import Failed, Operator, Outcome, Tools
 from engine.operators.blocking import Candidates, ComparingNode, Side, asking_model, block, blocking_text
 from engine.operators.comparing import Comparison, ModelRounds
+from engine.operators.content_free import shortened
 from engine.operators.mentions import Mention, find_mentions, shown
 from engine.operators.name_rules import judge_names
 from engine.operators.pairs import Proposal, in_order
@@ -323,7 +324,7 @@ def _comparer(node: Resolve, mentions: Sequence[Mention], asking: _Sides, tools:
 
     def anchors() -> Anchors:
         values, texts = [mention.row.values for mention in mentions], [mention.text for mention in mentions]
-        same = [{"input1": value, "input2": value} for value in values]
+        same = [{"input1": value, "input2": shortened(value)} for value in values]
         return find_anchors(same, texts, texts, lambda i, j: {"input1": values[i], "input2": values[j]})
 
     return Comparer(node, node.comparison_prompt, asking.pair, anchors, tools)

@@ -21,7 +21,7 @@ from calibration_tasks import DATA, Task, tasks
 from log_odds import LogOdds
 
 from engine.operators.anchors import find_anchors, midway
-from engine.operators.content_free import shuffled
+from engine.operators.content_free import shortened, shuffled
 from engine.operators.deciding import RANDOM_ROWS
 from engine.operators.lean import Lean, of_batch, of_content_free, of_reviewed
 from models.cache_place import models_folder
@@ -182,11 +182,11 @@ async def measure(odds: LogOdds, task: Task) -> Measured:
 
 
 async def _anchors(odds: LogOdds, task: Task) -> tuple[Sequence[float], Sequence[float]]:
-    """Ask about left values beside themselves and about pairs that are unlike; nothing of a task that has no pairs."""
+    """Ask about left values beside a shortened copy, and unlike pairs; nothing of a task that has no pairs."""
     if not task.is_of_pairs:
         return (), ()
     items = [values for values, _ in task.items]
     lefts, rights = ([str(dict(values[side])) for values in items] for side in ("left", "right"))
-    same = [{"left": values["left"], "right": values["left"]} for values in items]
+    same = [{"left": values["left"], "right": shortened(values["left"])} for values in items]
     found = find_anchors(same, lefts, rights, lambda i, j: {"left": items[i]["left"], "right": items[j]["right"]})
     return await odds.of(task, found.same), await odds.of(task, found.different)

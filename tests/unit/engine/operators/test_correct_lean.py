@@ -14,7 +14,7 @@ from scripted_tools import ScriptedTools, prompt_of, rows_of, run, schema, templ
 from engine.errors import ItemError, PipelineError
 from engine.language.checks import check
 from engine.operators.anchors import MOST
-from engine.operators.content_free import shuffled
+from engine.operators.content_free import shortened, shuffled
 from engine.operators.deciding import RANDOM_ROWS
 from engine.operators.equijoin import Equijoin
 from engine.operators.filter import Filter
@@ -348,14 +348,31 @@ async def test_the_border_lies_midway_between_values_beside_themselves_and_unlik
     outcome = await run(resolving(), rows, tools)
     joined = {frozenset((d.left, d.right)) for d in outcome.decisions if d.verdict == "same" and d.by == "model"}
     assert joined == SAME
-    assert sum("value beside itself" in task for task in tools.tasks) == MOST
+    assert sum("value beside a shortened copy" in task for task in tools.tasks) == MOST
     assert sum("pair of unlike values" in task for task in tools.tasks) == MOST
     asked = next(d for d in outcome.decisions if d.verdict == "same")
     # 9 to 1 at either anchor, 3 from the border: at 1 from it the odds are 9 ** (1 / 3)
     assert asked.detail.endswith(f"probability {sigmoid(math.log(9) / 3):.2f}, log-odds -0.50 where the lean is -1.50")
     told = [d for d in outcome.decisions if d.verdict == "corrected"]
     assert [d.by for d in told] == ["anchors"]
-    assert told[0].detail.startswith("log-odds -1.50, midway between 6 values beside themselves (+1.50) and 6 pairs")
+    assert told[0].detail.startswith(
+        "log-odds -1.50, midway between 6 values beside a shortened copy (+1.50) and 6 pairs"
+    )
+
+
+async def test_two_mentions_need_not_be_as_alike_as_a_value_and_itself():
+    numbers = ("one", "two", "three", "four", "five", "six")
+    pairs = [(f"{n} {n}a {n}b", f"{n} {n}a") for n in numbers]
+
+    def odds(prompt):
+        """+6 where both are equal, +0.5 where one lacks words of the other, -4 where they have none in common."""
+        left, right = (set(side.split()) for side in prompt.split("|"))
+        return 6.0 if left == right else 0.5 if left & right else -4.0
+
+    rows = rows_of(*({"name": name} for pair in pairs for name in pair))
+    outcome = await run(resolving(canonical="longest"), rows, Sure(odds, name="same"))
+    joined = {frozenset((d.left, d.right)) for d in outcome.decisions if d.verdict == "same" and d.by == "model"}
+    assert joined == {frozenset(pair) for pair in pairs}
 
 
 async def test_a_model_that_leans_to_yes_joins_no_more_than_one_that_denies():
@@ -373,7 +390,7 @@ async def test_a_model_that_says_the_same_of_all_pairs_joins_nothing_and_the_run
     assert [v["name"] for v in values_of(outcome)] == NAMES
     [said] = outcome.warnings
     assert "undecided" in said
-    assert "the model says of values beside themselves what it says of the values least alike" in said
+    assert "the model says of values beside a shortened copy what it says of the values least alike" in said
     assert sum("lean" in task for task in tools.tasks) == 2 * MOST  # looked for once
 
 
@@ -491,6 +508,16 @@ async def test_links_are_corrected_too():
 
 
 # -- rows without content ----------------------------------------------------------------------------------------
+
+
+def test_a_shortened_value_lacks_a_third_of_the_words_of_each_text_in_their_order_and_always_the_same():
+    values = {"name": "Ann B. Roe", "two": "Ann Roe", "none": "", "n": 3, "list": ["a b c d e f\ng"], "no": None}
+    short = shortened(values)
+    assert short == shortened(dict(values))
+    assert (short["two"], short["none"], short["n"], short["no"]) == ("Ann Roe", "", 3, None)
+    for full, less, missing in ((values["name"], short["name"], 1), (values["list"][0], short["list"][0], 2)):
+        assert len(full.split()) - len(less.split()) == missing
+        assert [word for word in full.split() if word in less.split()] == less.split()
 
 
 def test_random_words_come_from_the_same_field_and_lengths_from_the_rows():
