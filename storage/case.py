@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 from storage.cache import Cache
 from storage.contents import Contents
+from storage.custody import Custody
 from storage.documents import Documents
 from storage.errors import CaseLocked, CaseMissing, CaseReadOnly, CaseTooOld, NotACase
 from storage.events import Events
@@ -25,6 +26,7 @@ from storage.result_rows import ResultRows
 from storage.reviews import Reviews
 from storage.rows import Rows
 from storage.runs import Runs
+from storage.seals import Seals
 from storage.search import Search
 from storage.vectors import Vectors
 
@@ -45,6 +47,8 @@ class Case(
     ResultRows,
     Runs,
     Rows,
+    Seals,
+    Custody,
     Reviews,
     LedgerBook,
     Evidence,

@@ -18,6 +18,7 @@ StorageError
 │   └── DiskFull     no space is left (environment)
 ├── NotInCase        a document, row or run that the case does not hold
 ├── BadRecord        what was to be saved contradicts itself or what is stored
+├── CustodyBroken    the custody log, or what it vouches for, was changed by another program than Redwell
 ├── WrongThread      a case was used from another thread or process than the one that opened it
 └── ExportError      a results file cannot be written as asked
 """
@@ -144,6 +145,15 @@ class NotInCase(StorageError):
 
 class BadRecord(StorageError):
     """A record to save is impossible: a repeated row id, an unknown fate, an empty span."""
+
+
+class CustodyBroken(StorageError):
+    """The custody log does not hold together, or a row or line is another than the log says."""
+
+    default_advice = (
+        "Somebody or something wrote to the case beside Redwell. Compare it with a backup and with the manifests of "
+        "earlier exports (docs/custody.md)."
+    )
 
 
 class WrongThread(StorageError):

@@ -178,12 +178,32 @@ def _checksums(database: Database) -> None:
     add_columns(database.conn)
 
 
+_CUSTODY = """
+CREATE TABLE custody (
+    number INTEGER PRIMARY KEY, entry TEXT NOT NULL, digest TEXT NOT NULL, secret BLOB NOT NULL);
+CREATE TABLE row_seals (
+    run INTEGER NOT NULL REFERENCES runs(id), position INTEGER NOT NULL, row TEXT NOT NULL, digest BLOB NOT NULL,
+    PRIMARY KEY (run, position)) WITHOUT ROWID;
+CREATE TABLE document_seals (document INTEGER PRIMARY KEY REFERENCES documents(key), marks BLOB NOT NULL);
+"""
+_APPEND_ONLY = "CREATE TRIGGER custody_{0}s BEFORE {0} ON custody BEGIN SELECT RAISE(ABORT, 'append only'); END"
+"""A guard against mistakes of our own. Who means harm drops it; the chain is what shows that (storage.custody)."""
+
+
+@case_migrations(name="0008_custody")
+def _custody(database: Database) -> None:
+    for statement in _statements(_CUSTODY):
+        database.execute(statement)
+    for change in ("update", "delete"):
+        database.execute(_APPEND_ONLY.format(change))
+
+
 def _statements(script: str) -> list[str]:
     """Split a script at its semicolons; none stands inside a statement."""
     return [statement for part in script.split(";") if (statement := part.strip())]
 
 
-SCHEMA_VERSION: Final = 6
+SCHEMA_VERSION: Final = 7
 """How many migrations there are; kept in `PRAGMA user_version` of every case."""
 
 

@@ -19,6 +19,7 @@ from engine.cli.passphrases import (
     new_passphrase,
 )
 from engine.cli.settings import COMMAND_SETTINGS
+from engine.custody.recording import record_conversion
 from storage import conversion, passphrases
 from storage.backup import backup_case
 from storage.case import Case
@@ -71,6 +72,7 @@ def encrypt(
     given = known or new_passphrase(new_passphrase_file)
     with _progress(case) as tell:
         done = conversion.encrypt_case(case, given, tell)
+    record_conversion(case, "encrypt")
     _say(case, done)
 
 
@@ -81,6 +83,7 @@ def decrypt(case: CaseArgument, case_passphrase_file: CasePassphraseFileOption =
     given = current_passphrase(case)
     with _progress(case) as tell:
         done = conversion.decrypt_case(case, given, tell)
+    record_conversion(case, "decrypt")
     _say(case, done)
 
 
@@ -96,6 +99,7 @@ def rekey(
     given = new_passphrase(new_passphrase_file)
     with _progress(case) as tell:
         done = conversion.rekey_case(case, current, given, tell)
+    record_conversion(case, "rekey")
     _say(case, done)
 
 

@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from engine.custody.recording import record_source
 from engine.documents.codec import document_from_json
 from engine.documents.document import Document
 from engine.documents.leftovers import scratch_folder
@@ -174,8 +175,10 @@ class DatasetReader:
         document = document_from_json(source.document(id).body)
         if not self.case.has_document(id):
             with self.case.transaction(relaxed=True):
+                self.case.begin_custody()
                 save_document(self.case, document)
                 self.case.add_path(id, path)
+                record_source(self.case, Path(path).name, source.path, id, None)
         return document
 
 

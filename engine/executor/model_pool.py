@@ -47,6 +47,7 @@ class ModelPool:
         self._override = override
         self._loading: dict[str, asyncio.Task[ModelBackend]] = {}
         self._embedder: TextEmbedder | None = None
+        self._weights: dict[str, str] = {}
 
     async def model(self, name: str) -> ModelBackend:
         """Return the model, loading it on the first call; raises EnvironmentMissing if it cannot be."""
@@ -58,6 +59,11 @@ class ModelPool:
         if name not in self._loading:
             self._loading[name] = asyncio.create_task(self._load(name))
         return self._loading[name]
+
+    def weights(self) -> dict[str, str]:
+        """Return the models that were loaded so far, by name, and the SHA-256 of their weights."""
+        embedding = {"embedding model": self._embedder.digest} if self._embedder is not None else {}
+        return {**self._weights, **embedding}
 
     def embedder(self) -> TextEmbedder:
         """Return the embedding model."""
@@ -89,6 +95,7 @@ class ModelPool:
             backend = await asyncio.to_thread(self._open_model, name)
         except ModelError as error:
             raise EnvironmentMissing(str(error), advice=error.advice) from error
+        self._weights[backend.name] = backend.digest
         self._emit(ModelReady(backend.name, backend.context_tokens, time.perf_counter() - start))
         if isinstance(backend, GivesNotice):
             backend.watch(partial(self._pass_on, asyncio.get_running_loop()))

@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from engine.code.pool import CodePool
+from engine.custody.recording import record_data_file, record_results, record_run_end, record_run_start
 from engine.documents.options import USUAL_WORKERS, ParseOptions
+from engine.documents.parse import digest
 from engine.errors import PipelineError, RedwellError
 from engine.executor.accounts import Account
 from engine.executor.asking import CachedAsk, NewAsk
@@ -36,6 +38,7 @@ from engine.operators.base import Retrieved
 from engine.plan.node import Node
 from engine.plan.plan import Dataset
 from engine.plan.rewrites import rewritten
+from engine.plan.sources import kind_of_source
 from engine.plan.work import as_written
 from engine.rows import Row, RowId
 from models.protocol import ModelBackend
@@ -160,7 +163,7 @@ class _Run:
             self._start()
             result = await self._work()
             await self._close()
-            self._case.finish_run(self._run_id, "finished")
+            self._finish("finished")
         except asyncio.CancelledError:
             await self._stop("cancelled", None)
             raise
@@ -180,8 +183,13 @@ class _Run:
         finally:
             # It may be the case that failed; the next writer then finds the run still open and marks it.
             with contextlib.suppress(StorageError):
-                self._case.finish_run(self._run_id, status)
+                self._finish(status)
             self._emit_last(self._finished(status, error=error))
+
+    def _finish(self, status: RunStatus) -> None:
+        with self._case.transaction():
+            self._case.finish_run(self._run_id, status)
+            record_run_end(self._case, self._run_id, status, self._pool.weights())
 
     async def _close(self) -> None:
         """Release what the run holds: processes for code, and models."""
@@ -192,20 +200,27 @@ class _Run:
 
     def _start(self) -> None:
         earlier = self._case.latest_run(self._plan.digest)
-        self._run_id = self._case.start_run(
-            pipeline_yaml=to_yaml(self._plan),
-            pipeline_digest=self._plan.digest,
-            model_name=self._options.model or self._plan.default_model,
-            model_digest="",
-            settings=self._kept_settings(),
-        )
+        resumed = earlier is not None and earlier.status != "finished"
+        model, settings = self._options.model or self._plan.default_model, self._kept_settings()
+        with self._case.transaction():
+            self._case.begin_custody()
+            self._run_id = self._case.start_run(
+                pipeline_yaml=to_yaml(self._plan),
+                pipeline_digest=self._plan.digest,
+                model_name=model,
+                model_digest="",
+                settings=settings,
+            )
+            record_run_start(
+                self._case, self._run_id, pipeline=self._plan.digest, model=model, settings=settings, resumed=resumed
+            )
         self._emit(
             RunStarted(
                 run_id=self._run_id,
                 case=str(self._case.path),
-                model=self._options.model or self._plan.default_model,
+                model=model,
                 operators=self._names,
-                resumed=earlier is not None and earlier.status != "finished",
+                resumed=resumed,
             )
         )
         for warning in self._loaded.warnings:
@@ -277,6 +292,9 @@ class _Run:
             borders=self._loaded.borders,
         )
         found = await reader.read(dataset)
+        if kind_of_source(dataset, self._loaded.directory) == "file":
+            file = dataset.location(self._loaded.directory)
+            record_data_file(self._case, self._run_id, dataset.name, file, await asyncio.to_thread(digest, file))
         functions = ParsingFunctions(reader, self._plan.parsing_tools, trusts_code=self._options.trust_code)
         await functions.apply(dataset, found)
         self._failed_items += found.failed
@@ -318,6 +336,7 @@ class _Run:
                 records = [r for cell in finder.evidence(row, columns) for r in evidence_records(row.id, cell)]
                 self._case.save_evidence(self._run_id, records)
             self._case.save_results(self._run_id, columns, [row.id for row in rows])
+            record_results(self._case, self._run_id)
         return RunResult(self._run_id, tuple(columns), len(rows), self._failed_items, 1 if self._failed_items else 0)
 
     def _emit(self, event: Event) -> None:

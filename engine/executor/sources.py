@@ -10,8 +10,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from engine.custody.recording import record_container, record_source, record_unreadable
 from engine.documents.document import Document
-from engine.documents.events import Duplicate, FileEvent, FileFailed, Found, IngestEvent, Known, Parsed
+from engine.documents.events import Duplicate, FileEvent, FileFailed, Found, IngestEvent, Known, Parsed, Unpacked
 from engine.documents.ingest import ingest_folder
 from engine.documents.options import ParseOptions
 from engine.documents.walk import walk
@@ -97,6 +98,7 @@ async def ingest_files(  # noqa: PLR0913 - what ingest takes, and the files by t
     `again`: read also what is in the case, in place of what was read before. `passed` is waited for between files.
     """
     ingestion = _Ingestion(root, case, emit, dataset)
+    case.begin_custody()
     events = ingest_folder(
         paths,
         known=(lambda document: False) if again else case.has_document,
@@ -152,15 +154,21 @@ class _Ingestion:
                 self._failed(event)
             case Parsed(document=document):
                 self._count(event)
-                save_document(self._case, document, event.seconds)
+                with self._case.transaction():
+                    save_document(self._case, document, event.seconds)
+                    self._keep_path(document.id, event)
                 self._time(document, event.seconds)
                 self._read(event, document.id, "parsed", document, event.seconds)
             case Known(id=known):
                 self._count(event)
+                self._keep_path(known, event)
                 self._read(event, known, "known", load_document(self._case, known), 0.0)
             case Duplicate(id=known):
                 self._count(event)
+                self._keep_path(known, event)
                 self._read(event, known, "duplicate", load_document(self._case, known), 0.0)
+            case Unpacked(id=archive):
+                record_container(self._case, self._relative(event.path), self._root, archive)
 
     def _time(self, document: Document, seconds: float) -> None:
         timed = Reading(1, len(document.pages), document.size_bytes, seconds)
@@ -173,7 +181,6 @@ class _Ingestion:
         self._done += 1
 
     def _read(self, event: FileEvent, id: DocumentId, status: str, document: Document, seconds: float) -> None:
-        self._keep_path(id, event)
         path = self._relative(event.path)
         first = id not in self.result.documents
         self.result.documents.setdefault(id, path)
@@ -193,7 +200,21 @@ class _Ingestion:
         )
 
     def _keep_path(self, id: DocumentId, event: FileEvent) -> None:
-        """Keep where a document was found. Files inside a file come before it, so their paths wait for it."""
+        """Keep where a document was found, and record it where that is new.
+
+        Files inside a file come before it, so their paths wait for it.
+        """
+        with self._case.transaction():
+            if self._is_new(id, event):
+                record_source(self._case, self._relative(event.path), self._root, id, event.parent_id)
+            self._add_path(id, event)
+
+    def _is_new(self, id: DocumentId, event: FileEvent) -> bool:
+        if isinstance(event, Parsed) or not self._case.is_document_sealed(id):
+            return True
+        return all(known.path != event.path for known in self._case.paths(id))
+
+    def _add_path(self, id: DocumentId, event: FileEvent) -> None:
         if event.parent_id is not None and not self._case.has_document(event.parent_id):
             self._waiting.setdefault(event.parent_id, []).append((id, event.path))
             return
@@ -202,7 +223,9 @@ class _Ingestion:
             self._case.add_path(child, path, id)
 
     def _failed(self, event: FileFailed) -> None:
-        self._case.save_failure(event.path, event.sha256, event.reason, event.message, event.advice)
+        with self._case.transaction():
+            self._case.save_failure(event.path, event.sha256, event.reason, event.message, event.advice)
+            record_unreadable(self._case, self._relative(event.path), self._root, event.sha256, event.reason)
         self.result.fates.append(
             DocumentRecord(event.path, "failed", event.sha256, event.reason, event.message, event.advice)
         )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from engine.custody.recording import save_review
 from engine.errors import UsageError
-from engine.results.gold import reviewer
 from engine.results.names import forms_in, forms_of, operator_of, renamed
 from engine.results.pairs import NamePair, PairKind, pipeline_of, write_pairs
 from engine.results.table import ResultView, result_view
@@ -96,5 +96,5 @@ def _rename(
             original = row.values.get(column)
             edits.append(ReviewEdit(row.identity(view.columns), column, "rename", original=original, value=other))
     if edits:
-        case.save_review(run_id, edits, who=reviewer())
+        save_review(case, run_id, edits)
     return len(edits)

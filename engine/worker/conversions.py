@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from engine.custody.recording import record_conversion
 from engine.errors import UsageError
 from engine.executor.events import Emit
 from engine.worker.answering import Answering
@@ -63,7 +64,10 @@ async def convert(job: ConvertJob, answering: Answering, emit: Emit) -> int:
 def _convert(job: ConvertJob, tell: Tell) -> None:
     if not job.current:
         encrypt_case(job.case, job.new, tell)
+        record_conversion(job.case, "encrypt")
     elif not job.new:
         decrypt_case(job.case, job.current, tell)
+        record_conversion(job.case, "decrypt")
     else:
         rekey_case(job.case, job.current, job.new, tell)
+        record_conversion(job.case, "rekey")

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from engine.custody.recording import redo_review, save_review, undo_review
 from engine.errors import UsageError
-from engine.results.gold import reviewer, write_gold
+from engine.results.gold import write_gold
 from engine.results.table import result_view
 from engine.results.values import shown, typed
 from engine.worker.queries.desk import Desk
@@ -107,14 +108,14 @@ def note(desk: Desk, *, case: str, run: str, row: str, text: str, column: str = 
 def undo(desk: Desk, *, case: str) -> ReviewStep | None:
     """Take the last step back; None when there is none."""
     with desk.writing(case) as opened:
-        return opened.undo_review()
+        return undo_review(opened)
 
 
 @query("reviews.redo", lane="edit")
 def redo(desk: Desk, *, case: str) -> ReviewStep | None:
     """Make the step again that was taken back last; None when there is none."""
     with desk.writing(case) as opened:
-        return opened.redo_review()
+        return redo_review(opened)
 
 
 def _rows(case: Case, run: str, rows: tuple[str, ...], column: str) -> list[DeliveredRow]:
@@ -132,4 +133,4 @@ def _edit(case: Case, run: str, row: DeliveredRow, column: str, kind: EditKind, 
 
 
 def _save(case: Case, run: str, edits: list[ReviewEdit]) -> None:
-    case.save_review(run, edits, who=reviewer())
+    save_review(case, run, edits)

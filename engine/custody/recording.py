@@ -1,0 +1,131 @@
+"""What goes into the custody log of a case, event by event. Each is called in the transaction that it tells of."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from engine.results.gold import reviewer
+from engine.rows import DocumentId
+from storage.case import Case
+from storage.ledger import Ledger
+from storage.reviews import ReviewEdit, ReviewStep
+
+
+def versions() -> dict[str, str]:
+    """Name the versions of what runs: this program, Python, the system."""
+    try:
+        program = importlib.metadata.version("redwell")
+    except importlib.metadata.PackageNotFoundError:
+        program = "a source checkout that is not installed"
+    return {"redwell": program, "python": platform.python_version(), "os": platform.platform()}
+
+
+def record_source(case: Case, path: str, root: Path, id: DocumentId, parent: DocumentId | None) -> None:
+    """Record a file that was read into the case. `path` is relative to `root`; `parent` holds a file inside another."""
+    facts = {"path": path, "folder": root.name, "sha256": id, **({"inside": parent} if parent else {})}
+    case.record_custody("ingest", {**facts, "text_sha256": case.seal_document(id)})
+
+
+def record_container(case: Case, path: str, root: Path, id: DocumentId) -> None:
+    """Record an archive, whose files are recorded by themselves; once, however often it is read."""
+    facts = {"path": path, "folder": root.name, "sha256": id, "is_archive": True}
+    if not case.has_custody_entry("ingest", facts):
+        case.record_custody("ingest", facts)
+
+
+def record_unreadable(case: Case, path: str, root: Path, id: str | None, reason: str) -> None:
+    """Record a file that could not be read; once, however often it is tried."""
+    facts = {"path": path, "folder": root.name, "sha256": id, "reason": reason}
+    if not case.has_custody_entry("unreadable", facts):
+        case.record_custody("unreadable", facts)
+
+
+def record_data_file(case: Case, run_id: str, dataset: str, file: Path, sha256: str) -> None:
+    """Record a data file (CSV, JSON lines, a workbook) whose rows a run reads."""
+    facts = {"run": run_id, "dataset": dataset, "path": file.name, "folder": file.parent.name, "sha256": sha256}
+    case.record_custody("data", facts)
+
+
+def record_run_start(
+    case: Case, run_id: str, *, pipeline: str, model: str, settings: Mapping[str, Any], resumed: bool
+) -> None:
+    """Record that a run begins, with what and on what."""
+    facts = {"run": run_id, "pipeline_sha256": pipeline, "model": model, "settings": dict(settings), "resumed": resumed}
+    case.record_custody("run_start", {**facts, "versions": versions()})
+
+
+def record_results(case: Case, run_id: str) -> None:
+    """Seal the results that a run has just saved, and record their digest."""
+    rows, digest = case.seal_results(run_id)
+    case.record_custody("results", {"run": run_id, "rows": rows, "sha256": digest})
+
+
+def record_run_end(case: Case, run_id: str, status: str, models: Mapping[str, str]) -> None:
+    """Record how a run ended, which weights it asked (name -> SHA-256), and the sums of its ledger."""
+    weights = [{"name": name, "sha256": digest} for name, digest in sorted(models.items())]
+    counts = ledger_counts(case.ledger(run_id))
+    case.record_custody("run_end", {"run": run_id, "status": status, "models": weights, "counts": counts})
+
+
+def ledger_counts(ledger: Ledger) -> dict[str, Any]:
+    """Return the sums of a ledger as JSON."""
+    files = ledger.documents
+    return {
+        "files": {
+            "found": files.found,
+            "read": files.parsed,
+            "duplicates": files.duplicates,
+            "failed": files.failed,
+        },
+        "operators": [
+            {
+                "name": operator.operator,
+                "rows_in": operator.rows_in,
+                "output": operator.output,
+                "rejected": operator.rejected,
+                "failed": operator.failed,
+                "rows_out": operator.rows_out,
+            }
+            for operator in ledger.operators
+        ],
+    }
+
+
+def save_review(case: Case, run_id: str, edits: Sequence[ReviewEdit]) -> int:
+    """Save a step of a review, and record who decided what; the log binds the values and does not show them."""
+    with case.transaction():
+        case.begin_custody()
+        who = reviewer()
+        step = case.save_review(run_id, edits, who=who)
+        decisions = [{"row": edit.row.id, "field": edit.field, "kind": edit.kind} for edit in edits]
+        facts = {"run": run_id, "step": step, "who": who, "decisions": decisions}
+        case.record_custody("review", facts, committed=case.review_facts(step))
+    return step
+
+
+def undo_review(case: Case) -> ReviewStep | None:
+    """Take the last step of the reviews back, and record that; None when there is none."""
+    with case.transaction():
+        return _recorded(case, "review_undone", case.undo_review())
+
+
+def redo_review(case: Case) -> ReviewStep | None:
+    """Make the step again that was taken back last, and record that; None when there is none."""
+    with case.transaction():
+        return _recorded(case, "review_redone", case.redo_review())
+
+
+def _recorded(case: Case, event: str, step: ReviewStep | None) -> ReviewStep | None:
+    if step is not None:
+        case.record_custody(event, {"step": step.number, "who": reviewer()})
+    return step
+
+
+def record_conversion(path: Path, event: str) -> None:
+    """Record that a case was encrypted, decrypted or got another passphrase (`event`)."""
+    with Case(path, create=False, beside=True) as case:
+        case.record_custody(event, {"versions": versions()})

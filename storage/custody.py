@@ -1,0 +1,149 @@
+"""The custody log: what was done with a case, each entry chained to the one before by SHA-256.
+
+An entry is one line of canonical JSON (sorted keys, UTF-8, no spaces):
+
+    {"body":{"event":"ingest",...},"number":2,"previous":"<SHA-256 of line 1>","time":"2026-11-24T14:00:00.000+00:00"}
+
+Its digest is the SHA-256 of that line, so anybody can check the chain with `sha256sum`. Whoever can write to the file
+can write the whole chain anew: what holds against that is a digest of the last entry that has left the machine, in the
+manifest of an export (docs/custody.md).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from storage.codec import is_utf8, text_of
+from storage.errors import CustodyBroken
+from storage.topic import Topic, now
+
+BEGIN: Final = "begin"
+"""The event of every first entry: how much was in the case before, of which the log can say nothing."""
+
+BEFORE_ALL: Final = "0" * 64
+"""What the first entry names as the digest of the entry before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class CustodyEntry:
+    """One entry. `line` is the text that the digest is of; `secret` stays in the case (see `commitment`)."""
+
+    number: int
+    time: str
+    body: Mapping[str, Any]
+    line: str
+    digest: str
+    secret: bytes
+
+    @property
+    def event(self) -> str:
+        """Return what the entry tells of: ingest, run_start, results, run_end, review, export, ..."""
+        return str(self.body.get("event", ""))
+
+
+class Custody(Topic):
+    """The part of a case that holds the custody log. Entries are added, never changed."""
+
+    def record_custody(self, event: str, facts: Mapping[str, Any], *, committed: Any = None) -> CustodyEntry:
+        """Add an entry, in the transaction that is open if any, so that it is kept exactly if what it tells of is.
+
+        `committed` is a value that the entry binds without showing it (see `commitment`).
+        """
+        with self._connection.transaction():
+            self.begin_custody()
+            ((number, digest),) = self._connection.query(
+                "SELECT number, digest FROM custody ORDER BY number DESC LIMIT 1"
+            )
+            secret = secrets.token_bytes(32) if committed is not None else b""
+            bound = {"commitment": commitment(secret, committed)} if committed is not None else {}
+            return self._add(number + 1, digest, {"event": event, **facts, **bound}, secret)
+
+    def begin_custody(self) -> None:
+        """Add the first entry if there is none. Call it before what the log is to tell of first is saved."""
+        with self._connection.transaction():
+            if self._connection.first("SELECT 1 FROM custody LIMIT 1") is None:
+                self._add(1, BEFORE_ALL, {"event": BEGIN, **self._before()}, b"")
+
+    def _add(self, number: int, previous: str, body: Mapping[str, Any], secret: bytes) -> CustodyEntry:
+        time = now()
+        line = canonical({"body": body, "number": number, "previous": previous, "time": time})
+        entry = CustodyEntry(number, time, body, line, digest_of(line), secret)
+        self._connection.execute(
+            "INSERT INTO custody (number, entry, digest, secret) VALUES (?, ?, ?, ?)",
+            [number, line, entry.digest, secret],
+        )
+        return entry
+
+    def _before(self) -> dict[str, Any]:
+        """Say what the case held when its log began."""
+        return {
+            "documents_before": self._connection.count("SELECT count(*) FROM documents"),
+            "runs_before": self._connection.count("SELECT max(id) FROM runs"),
+            "reviews_before": self._connection.count("SELECT max(key) FROM review_edits"),
+        }
+
+    def has_custody(self) -> bool:
+        """Say whether the case has a log yet."""
+        return self._connection.first("SELECT 1 FROM custody LIMIT 1") is not None
+
+    def has_custody_entry(self, event: str, facts: Mapping[str, Any]) -> bool:
+        """Say whether something was recorded before with exactly these facts."""
+        body = canonical({"event": event, **facts})
+        where = "instr(entry, ?) = 1"  # an entry begins with its body
+        return (
+            self._connection.first(f"SELECT 1 FROM custody WHERE {where}", [f'{{"body":{body},"number":']) is not None
+        )
+
+    def custody(self) -> list[CustodyEntry]:
+        """Return the whole log, every link checked; empty while there is none. Raises CustodyBroken."""
+        return list(self._checked_custody()) if self.has_custody() else []
+
+    def _checked_custody(self) -> Iterator[CustodyEntry]:
+        previous = BEFORE_ALL
+        rows = self._connection.query("SELECT number, entry, digest, secret FROM custody ORDER BY number")
+        for expected, (number, text, digest, secret) in enumerate(rows, 1):
+            line = text_of(text)
+            body = _read(line, expected, previous) if number == expected and digest_of(line) == digest else None
+            if body is None:
+                raise CustodyBroken(
+                    f"the custody log of {self._path} is broken at entry {expected}: it was changed after it was "
+                    "written, or an entry before it was taken out"
+                )
+            yield CustodyEntry(number, str(body["time"]), body["body"], line, digest, secret)
+            previous = digest
+
+
+def _read(line: str, number: int, previous: str) -> dict[str, Any] | None:
+    """Read an entry; None where it is none, or does not follow the one before."""
+    try:
+        entry = json.loads(line)
+    except ValueError:
+        return None
+    fits = isinstance(entry, dict) and set(entry) == {"body", "number", "previous", "time"}
+    if not fits or not isinstance(entry["body"], dict) or (entry["number"], entry["previous"]) != (number, previous):
+        return None
+    return entry
+
+
+def canonical(value: Any) -> str:
+    """Write JSON in one form: keys sorted, UTF-8, no spaces; text that UTF-8 cannot hold is escaped."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return text if is_utf8(text) else json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+def digest_of(text: str) -> str:
+    """Return the SHA-256 of a text in UTF-8, hexadecimal."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def commitment(secret: bytes, value: Any) -> str:
+    """Bind a value without showing it: SHA-256 of 32 random bytes and its canonical JSON.
+
+    The log is given out with an export; names that a reviewer wrote must not be guessed from it.
+    """
+    return hashlib.sha256(secret + canonical(value).encode()).hexdigest()
