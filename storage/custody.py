@@ -121,7 +121,7 @@ class Custody(Topic):
 def _read(line: str, number: int, previous: str) -> dict[str, Any] | None:
     """Read an entry; None where it is none, or does not follow the one before."""
     try:
-        entry = json.loads(line)
+        entry: dict[str, Any] = json.loads(line)
     except ValueError:
         return None
     fits = isinstance(entry, dict) and set(entry) == {"body", "number", "previous", "time"}

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from engine.custody.manifest import Export, write_manifest
 from engine.documents.options import ParseOptions
 from engine.errors import UsageError
 from engine.worker.report import REPORT_SUFFIX, write_report
@@ -38,6 +40,13 @@ class OutputOptions:
     reviews: ReviewOptions = ReviewOptions()
     rows: frozenset[str] | None = None
     parse: ParseOptions = ParseOptions()
+
+    @property
+    def layout(self) -> dict[str, Any]:
+        """Say how the rows were laid out and which they are, for the manifest."""
+        chosen = {"columns": list(self.columns) or "usual", "rows": "all" if self.rows is None else "chosen"}
+        reviews = {"reviews": self.reviews.reviews, "drop_rejected": self.reviews.drop_rejected}
+        return {"form": self.form, **reviews, **chosen}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +104,13 @@ def write_outs(
     for number, out in enumerate(outs):
         if out.suffix.lower() == REPORT_SUFFIX:
             notes = write_report(case, run_id, table, out, output.parse, lambda done, total: told(done, total, "pages"))
-            written.append(Written(out, len(table.rows), notes))
-            continue
-        told(number, len(outs), "files")
-        notes = write_table(shaped, out, csv_options=options, sqlite_table=output.table)
-        written.append(Written(out, len(shaped.rows), notes))
+            rows = len(table.rows)
+        else:
+            told(number, len(outs), "files")
+            notes = write_table(shaped, out, csv_options=options, sqlite_table=output.table)
+            rows = len(shaped.rows)
+        notes = (*notes, *write_manifest(case, run_id, Export(out, rows, output.layout)))
+        written.append(Written(out, rows, notes))
     return table, written
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from engine.custody.manifest import manifest_path, token_path
 from engine.documents.options import ParseOptions
 from engine.errors import UsageError
 from engine.executor.run import RunOptions, refuse, refuse_problems
@@ -138,6 +139,12 @@ def check_outs(outs: Sequence[Path], *, case: Path, loaded: Loaded | None = None
         if loaded is not None and (message := harm_to_data(loaded, out)):
             raise UsageError(message, advice="Choose another place for the results.")
         _check_writable(out)
+        token = token_path(manifest_path(out))
+        if token.exists():
+            advice = "Choose another name, or move the export with its manifest elsewhere."
+            raise UsageError(
+                f"{out}: its manifest has a timestamp, {token.name}, which writing would void", advice=advice
+            )
 
 
 def _check_writable(out: Path) -> None:

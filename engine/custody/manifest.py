@@ -1,0 +1,191 @@
+"""The manifest beside an export: what it was made from and by what, so that others can check it (docs/custody.md)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import Any, Final
+
+from engine.custody.recording import ledger_counts, versions
+from engine.results.gold import reviewer
+from storage.case import Case
+from storage.custody import CustodyEntry
+from storage.errors import StorageError
+from storage.export.atomic import replacing
+from storage.ledger import DocumentRecord
+from storage.topic import now
+
+FORMAT: Final = "redwell manifest 1"
+MANIFEST_SUFFIX: Final = ".manifest.json"
+LOG_SUFFIX: Final = ".custody.jsonl"
+SIGNATURE_SUFFIX: Final = ".sig"
+TOKEN_SUFFIX: Final = ".tsr"
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """A file that was written: its rows, how they were laid out, and what a person should know of it."""
+
+    out: Path
+    rows: int
+    layout: Mapping[str, Any]
+    warnings: tuple[str, ...] = ()
+
+
+def manifest_path(out: Path) -> Path:
+    """Name the manifest of an export: `out.csv.manifest.json`."""
+    return out.with_name(out.name + MANIFEST_SUFFIX)
+
+
+def log_path(out: Path) -> Path:
+    """Name the copy of the custody log that goes with an export: `out.csv.custody.jsonl`."""
+    return out.with_name(out.name + LOG_SUFFIX)
+
+
+def signature_path(manifest: Path) -> Path:
+    """Name the signature of a manifest."""
+    return manifest.with_name(manifest.name + SIGNATURE_SUFFIX)
+
+
+def token_path(manifest: Path) -> Path:
+    """Name the timestamp of a manifest, which somebody else made."""
+    return manifest.with_name(manifest.name + TOKEN_SUFFIX)
+
+
+def write_manifest(case: Case, run_id: str, export: Export) -> tuple[str, ...]:
+    """Record an export in the log, and write its manifest and a copy of the log beside it; return notes.
+
+    Where the case cannot be written now (another process writes to it, it is read-only) the export is not in the log,
+    and the manifest and a note say so. Raises ExportError, DiskFull or CustodyBroken.
+    """
+    digest = sha256_of(export.out)
+    facts = {"run": run_id, "file": export.out.name, "sha256": digest, "rows": export.rows, "by": reviewer()}
+    problem = _record(case, facts)
+    entries = case.custody()
+    log = "".join(f"{entry.line}\n" for entry in entries)
+    with replacing(log_path(export.out)) as path:
+        path.write_bytes(log.encode())
+    body = {
+        "format": FORMAT,
+        "made_at": now(),
+        "export": {
+            "file": export.out.name,
+            "sha256": digest,
+            "bytes": export.out.stat().st_size,
+            "rows": export.rows,
+            "layout": dict(export.layout),
+            "by": facts["by"],
+        },
+        "warnings": [*export.warnings, *([problem] if problem else [])],
+        "run": _run(case, run_id, entries),
+        "reviews": _reviews(run_id, entries),
+        "counts": ledger_counts(case.ledger(run_id)),
+        "custody": {
+            "file": log_path(export.out).name,
+            "entries": len(entries),
+            "head": entries[-1].digest if entries else "",
+            "has_this_export": not problem,
+        },
+        "versions": versions(),
+        "sources": list(sources_of(case, run_id, entries)),
+    }
+    with replacing(manifest_path(export.out)) as path:
+        path.write_text(json.dumps(body, ensure_ascii=True, indent=1) + "\n", encoding="utf-8")
+    signature_path(manifest_path(export.out)).unlink(missing_ok=True)  # of the manifest that was there before
+    return (problem,) if problem else ()
+
+
+def _record(case: Case, facts: Mapping[str, Any]) -> str:
+    """Record an export; return why that was not possible, empty where it was."""
+    if not case.read_only:
+        case.record_custody("export", facts)
+        return ""
+    try:
+        with Case(case.path, create=False, beside=True) as writer:
+            writer.record_custody("export", facts)
+    except StorageError as error:
+        return f"This export is not in the custody log of the case: {error}."
+    return ""
+
+
+def _run(case: Case, run_id: str, entries: Sequence[CustodyEntry]) -> dict[str, Any]:
+    run = case.run(run_id)
+    end = _last(entries, "run_end", run_id)
+    start = _last(entries, "run_start", run_id)
+    results = _last(entries, "results", run_id)
+    return {
+        "id": run.id,
+        "status": run.status,
+        "started_at": run.started_at,
+        "finished_at": run.finished_at,
+        "pipeline_sha256": run.pipeline_digest,
+        "model": run.model_name,
+        "models": end.get("models", []),
+        "settings": run.settings,
+        "versions": start.get("versions", {}),
+        "results_sha256": results.get("sha256", ""),
+    }
+
+
+def _last(entries: Sequence[CustodyEntry], event: str, run_id: str) -> Mapping[str, Any]:
+    bodies = (e.body for e in reversed(entries) if e.event == event and e.body.get("run") == run_id)
+    return next(bodies, {})
+
+
+def _reviews(run_id: str, entries: Sequence[CustodyEntry]) -> list[dict[str, Any]]:
+    """List who reviewed the run, with the number of steps and the time of the last."""
+    steps = [entry for entry in entries if entry.event == "review" and entry.body.get("run") == run_id]
+    reviewers = dict.fromkeys(str(entry.body["who"]) for entry in steps)
+    return [
+        {"who": who, "steps": len(own_steps), "last": own_steps[-1].time}
+        for who in reviewers
+        for own_steps in [[entry for entry in steps if entry.body["who"] == who]]
+    ]
+
+
+def sources_of(case: Case, run_id: str, entries: Sequence[CustodyEntry]) -> Iterator[dict[str, Any]]:
+    """Yield every source file of a run: path below its folder, SHA-256, what became of it, and the file that holds it.
+
+    Archives, which have no rows of their own, come after the files in them.
+    """
+    logged: dict[Any, list[Mapping[str, Any]]] = {}
+    for entry in entries:
+        if entry.event in ("ingest", "unreadable"):
+            logged.setdefault(entry.body.get("sha256"), []).append(entry.body)
+    files = [_source(record, logged.get(record.document_id, ())) for record in case.run_documents(run_id)]
+    archives = {
+        (body["folder"], body["path"]): {"path": body["path"], "folder": body["folder"], "sha256": body["sha256"]}
+        for bodies in logged.values()
+        for body in bodies
+        if body.get("is_archive") and any(_is_in(file, body) for file in files)
+    }
+    every = [*files, *({**archive, "fate": "unpacked"} for archive in archives.values())]
+    holders = {(file["folder"], file["path"]) for file in every}
+    for file in every:
+        above = (parent.as_posix() for parent in PurePath(file["path"]).parents)
+        holder = next((path for path in above if (file["folder"], path) in holders), "")
+        yield {**file, **({"inside": holder} if holder else {})}
+    for entry in entries:
+        if entry.event == "data" and entry.body.get("run") == run_id:
+            yield {key: entry.body[key] for key in ("path", "folder", "sha256")} | {"fate": "rows"}
+
+
+def _source(record: DocumentRecord, logged: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Describe a file of a run; its path below the folder is the one that the log has."""
+    whole = Path(record.path).as_posix()
+    paths = [(body["path"], body["folder"]) for body in logged if whole.endswith(f"/{body['path']}")]
+    path, folder = max(paths, key=lambda pair: len(pair[0]), default=(Path(record.path).name, ""))
+    return {"path": path, "folder": folder, "sha256": record.document_id, "fate": record.fate}
+
+
+def _is_in(file: Mapping[str, Any], archive: Mapping[str, Any]) -> bool:
+    return file["folder"] == archive["folder"] and str(file["path"]).startswith(f"{archive['path']}/")
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file, hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
