@@ -22,6 +22,10 @@ from desktop.workspace import Workspace
 _FOLLOW_MILLISECONDS = 120
 _EMPTY = "No results yet.\nAsk a question of the documents and run it: its answers are listed here."
 _NO_ROWS = "This run found nothing: no row came out of it.\nLook at its ledger in Run to see why."
+_CHANGED = (
+    "Another program wrote to this case. Trust none of it before it was compared with a backup and with the manifests "
+    "of earlier exports. It is not exported."
+)
 _NONE_FIT = "No row fits the filters. Show all rows again with Ctrl+Shift+E."
 
 
@@ -266,6 +270,12 @@ class ResultsPlace(Place):
         self._tell_shown()
         if not table["rows"]:
             self.parts.show_hint(_NO_ROWS)
+        self.workspace.ask("results.changes", self._show_changes, run=table["run"])
+
+    def _show_changes(self, warning: str) -> None:
+        """Warn of rows and lines that another program changed; nothing is shown where there are none."""
+        if warning:
+            self.workspace.said.emit(f"WARNING: {warning}", _CHANGED)
 
     def _not_shown(self, message: str, advice: str) -> None:
         self._coming = ""

@@ -11,6 +11,7 @@ from engine.cli.options import (
     BomOption,
     CaseArgument,
     ColumnsOption,
+    DespiteChangesOption,
     DropRejectedOption,
     FormOption,
     ListsOption,
@@ -47,12 +48,14 @@ def export(  # noqa: PLR0913, PLR0917 - one parameter per option
     reviews: ReviewsOption = "none",
     drop_rejected: DropRejectedOption = False,
     rows: RowsOption = "",
+    despite_changes: DespiteChangesOption = False,
     password: PasswordOption = None,
     overwrite: OverwriteOption = False,
 ) -> None:
     """Write the results of a run again, in any format.
 
-    A .pdf is a report: each row with the pages of its evidence, the lines marked, and the ledger at the end.
+    A .pdf is a report: each row with the pages of its evidence, the lines marked, and the ledger at the end. Beside
+    each file stands a manifest of what it was made from (`redwell verify`).
     """
     outs = tuple(out or ())
     if not outs:
@@ -65,6 +68,7 @@ def export(  # noqa: PLR0913, PLR0917 - one parameter per option
         form=form,
         reviews=ReviewOptions(reviews, drop_rejected),
         parse=ParseOptions(password=password),
+        despite_changes=despite_changes,
     )
     with Case(case, read_only=True) as opened:
         run_id = find_run(opened, run).id

@@ -56,6 +56,12 @@ DropRejectedOption = Annotated[bool, typer.Option("--drop-rejected", help="Leave
 RowsOption = Annotated[
     str, typer.Option("--rows", metavar="1,4-7", help="Rows to write, by number in the table; all if not given.")
 ]
+DespiteChangesOption = Annotated[
+    bool,
+    typer.Option(
+        "--despite-changes", help="Write also what was changed outside of Redwell, with a warning in every row."
+    ),
+]
 OcrOption = Annotated[
     Literal["auto", "never", "always"], typer.Option("--ocr", help="Read pages by OCR: those that need it, none, all.")
 ]

@@ -17,6 +17,7 @@ from engine.cli.options import CaseArgument, RunOption, find_run
 from engine.cli.passwords import PasswordOption
 from engine.cli.results_view import shown_value
 from engine.cli.settings import COMMAND_SETTINGS
+from engine.custody.guard import change_warning
 from engine.documents.options import ParseOptions
 from engine.errors import DocumentError, UsageError
 from engine.worker.page_images import draw, marked_pages
@@ -59,7 +60,8 @@ def trace(
     """Show the lines of the records that a cell of the table comes from.
 
     Each value is shown with its file, page and lines, how it was found (exact, normalised, fuzzy with a score,
-    by value), or that it was not located. Then come the operators that the row passed through.
+    by value), or that it was not located. Then come the operators that the row passed through. Ends with 1, and a
+    warning, where the row or the lines were changed outside of Redwell since the run.
     """
     if image is not None:
         check_target(image)
@@ -68,13 +70,19 @@ def trace(
         columns = _chosen(traced, column)
         title = f"Row {traced.number} of run {traced.run_id}"
         output().print(styled((title, "bold"), (f"  id {traced.row.id}", "dim")))
+        warning = change_warning(opened, traced.run_id, only={traced.row.id}, reviews=False)
+        if warning:
+            messages().print(styled(("WARNING: ", "bold red"), warning), soft_wrap=True)
         leaves = [leaf for name in columns for leaf in _show_column(traced, name)]
         _show_lineage(traced.generations())
         if replies:
             output().print(decisions_view(list(traced.decisions())))
         if image is not None:
             places = [place for leaf in leaves for place in leaf.places]
-            raise typer.Exit(_draw(opened, places, image, ParseOptions(password=password)))
+            code = _draw(opened, places, image, ParseOptions(password=password))
+            raise typer.Exit(1 if warning else code)
+        if warning:
+            raise typer.Exit(1)
 
 
 def _chosen(traced: TracedRow, column: str) -> Sequence[str]:

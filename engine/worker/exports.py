@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from engine.custody.guard import change_warning, refuse_changes, with_warning
 from engine.custody.manifest import Export, write_manifest
 from engine.documents.options import ParseOptions
 from engine.errors import UsageError
@@ -30,6 +31,7 @@ class OutputOptions:
 
     `table` names the table of a database, empty for the usual name. `form` and `reviews` are those of storage.export.
     `rows` are the ids of the rows to write, None for all. `parse` opens encrypted files for pictures of their pages.
+    `despite_changes`: write what was changed outside of Redwell too, with a warning in it.
     """
 
     columns: tuple[str, ...] = ()
@@ -40,6 +42,7 @@ class OutputOptions:
     reviews: ReviewOptions = ReviewOptions()
     rows: frozenset[str] | None = None
     parse: ParseOptions = ParseOptions()
+    despite_changes: bool = False
 
     @property
     def layout(self) -> dict[str, Any]:
@@ -88,8 +91,12 @@ def write_outs(
 ) -> tuple[ResultTable, list[Written]]:
     """Write the results of a run to each file; return the table too, one row for each result.
 
-    Raises ExportError, DiskFull, DocumentError or NotInCase, and what `told` raises.
+    Raises CustodyBroken where something was changed outside of Redwell, ExportError, DiskFull, DocumentError or
+    NotInCase, and what `told` raises.
     """
+    warning = change_warning(case, run_id, only=output.rows, reviews=output.reviews != ReviewOptions())
+    if not output.despite_changes:
+        refuse_changes(case, warning)
     table = result_table(
         case,
         run_id,
@@ -98,9 +105,11 @@ def write_outs(
         only=output.rows,
         told=lambda done, total: told(done, total, "rows"),
     )
+    if warning:
+        table = with_warning(table, warning)
     shaped = long_form(table) if output.form == "long" else table
     options = CsvOptions(bom=output.bom, lists=output.lists)
-    written = []
+    written, warnings = [], (warning,) if warning else ()
     for number, out in enumerate(outs):
         if out.suffix.lower() == REPORT_SUFFIX:
             notes = write_report(case, run_id, table, out, output.parse, lambda done, total: told(done, total, "pages"))
@@ -109,7 +118,7 @@ def write_outs(
             told(number, len(outs), "files")
             notes = write_table(shaped, out, csv_options=options, sqlite_table=output.table)
             rows = len(shaped.rows)
-        notes = (*notes, *write_manifest(case, run_id, Export(out, rows, output.layout)))
+        notes = (*notes, *write_manifest(case, run_id, Export(out, rows, output.layout, warnings)))
         written.append(Written(out, rows, notes))
     return table, written
 

@@ -50,6 +50,7 @@ def export_job(given: Mapping[str, Any]) -> ExportJob:
         reviews=reviews,
         rows=frozenset(texts_of(given, "rows")) if "rows" in given else None,
         parse=ParseOptions(password=given.get("password")),
+        despite_changes=given.get("despite_changes", False),
     )
     return ExportJob(case, given["run"], outs, output, given.get("overwrite", False))
 

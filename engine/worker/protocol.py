@@ -64,6 +64,7 @@ _KEYS: Mapping[str, tuple[str, ...]] = {
         "rows",
         "password",
         "overwrite",
+        "despite_changes",
     ),
     "try": ("text", "case", "directory", "documents", "until", "model", "trust_code", "allow_host", "allow_path"),
     "build": (
@@ -110,6 +111,7 @@ _KINDS: Mapping[str, type] = {
     "follow_links": bool,
     "again": bool,
     "drop_rejected": bool,
+    "despite_changes": bool,
     "minutes": float,
     "sample": int,
     "seed": int,

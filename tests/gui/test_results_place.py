@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -64,6 +66,27 @@ def verdicts(place: ResultsPlace) -> list[str]:
 
 def officers(place: ResultsPlace) -> list[Any]:
     return [cell(place, n, "officer") for n in range(place.model.rowCount())]
+
+
+def test_a_name_that_another_program_wrote_into_the_case_is_told(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path
+) -> None:
+    path, run = make_results(tmp_path / "made")
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("UPDATE lines SET text = replace(text, 'D. Harmon', 'Ana Ruiz')")
+        connection.commit()
+    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
+        window.workspace.open_case(str(path))
+    window.go_to("Results")
+    qtbot.waitUntil(lambda: "line 2 of record 0.pdf" in window.messages.text, timeout=WAIT)
+    assert "changed outside of Redwell" in window.messages.text
+    export = place_of(window, ExportPlace)
+    window.go_to("Export")
+    qtbot.waitUntil(lambda: export.runs.currentData() == run, timeout=WAIT)
+    export.file.setText(str(tmp_path / "out.csv"))
+    export.export()
+    qtbot.waitUntil(lambda: export.told.text() == "Nothing was written.", timeout=WAIT)
+    assert not (tmp_path / "out.csv").exists()
 
 
 def test_a_cell_opens_its_page_with_the_line_marked(

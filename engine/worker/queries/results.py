@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from engine.custody.guard import change_warning
 from engine.documents.codec import box_to_json
 from engine.documents.document import Document
 from engine.errors import UsageError
@@ -193,6 +194,12 @@ def table(desk: Desk, *, case: str, run: str) -> TableInfo:
 def prepare(desk: Desk, *, case: str, run: str) -> int:
     """Read all rows, so that the first sorting, filter or group need not wait for it; return their number."""
     return len(result_view(desk.reading(case), run).rows)
+
+
+@query("results.changes", lane="slow")
+def changes(desk: Desk, *, case: str, run: str) -> str:
+    """Say what of a run was changed outside of Redwell since it was recorded; empty for nothing."""
+    return change_warning(desk.reading(case), run)
 
 
 @query("results.page")

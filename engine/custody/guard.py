@@ -1,0 +1,51 @@
+"""Whether results are still what a run delivered and its files were read as: told before they are shown or written."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from storage.case import Case
+from storage.errors import CustodyBroken
+from storage.export.table import ResultTable, free_name
+
+MOST_NAMED = 10
+"""Changed rows and lines that a message names; all are counted."""
+
+WARNING_COLUMN = "custody_warning"
+
+
+def change_warning(case: Case, run_id: str, *, only: Collection[str] | None = None, reviews: bool = True) -> str:
+    """Say what of a run was changed outside of Redwell since it was recorded; empty for nothing.
+
+    `only`: the ids of the rows to look at, all if None. `reviews`: look at what reviewers said too, whose corrections
+    are no such changes as long as they were made in Redwell. Raises NotInCase.
+    """
+    changes = case.seal_state(run_id, only=only, reviews=reviews).changes
+    if not changes:
+        return ""
+    more = f", and {len(changes) - MOST_NAMED} more" if len(changes) > MOST_NAMED else ""
+    return f"changed outside of Redwell since it was recorded (run {run_id}): {'; '.join(changes[:MOST_NAMED])}{more}"
+
+
+def refuse_changes(case: Case, warning: str) -> None:
+    """Raise CustodyBroken for a warning that is not empty."""
+    if warning:
+        raise CustodyBroken(
+            f"{case.path.name}: {warning}",
+            advice="Somebody or something wrote to the case beside Redwell: compare it with a backup and with earlier "
+            "manifests (docs/custody.md). --despite-changes exports it with a warning in every row.",
+        )
+
+
+def with_warning(table: ResultTable, warning: str) -> ResultTable:
+    """Put a warning into a table: a column with it in every row, so that no format loses it, and a note."""
+    name = free_name(WARNING_COLUMN, table.columns)
+    rows = tuple(replace(row, values={**row.values, name: warning}) for row in table.rows)
+    return replace(
+        table,
+        columns=(*table.columns, name),
+        rows=rows,
+        plain=table.plain | {name},
+        notes=(*table.notes, f"WARNING: {warning}"),
+    )
