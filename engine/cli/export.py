@@ -7,6 +7,7 @@ from dataclasses import replace
 import typer
 
 from engine.cli.console import counted, output, styled
+from engine.cli.custody import SignOption, SignPassphraseFileOption, signing_key
 from engine.cli.options import (
     BomOption,
     CaseArgument,
@@ -49,6 +50,8 @@ def export(  # noqa: PLR0913, PLR0917 - one parameter per option
     drop_rejected: DropRejectedOption = False,
     rows: RowsOption = "",
     despite_changes: DespiteChangesOption = False,
+    sign: SignOption = None,
+    sign_passphrase_file: SignPassphraseFileOption = None,
     password: PasswordOption = None,
     overwrite: OverwriteOption = False,
 ) -> None:
@@ -69,6 +72,7 @@ def export(  # noqa: PLR0913, PLR0917 - one parameter per option
         reviews=ReviewOptions(reviews, drop_rejected),
         parse=ParseOptions(password=password),
         despite_changes=despite_changes,
+        signer=signing_key(sign, sign_passphrase_file) if sign else None,
     )
     with Case(case, read_only=True) as opened:
         run_id = find_run(opened, run).id

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from engine.cli.console import counted, messages, output, shell_word, styled
+from engine.cli.custody import SignOption, SignPassphraseFileOption, signing_key
 from engine.cli.interrupting import run_interruptible
 from engine.cli.ledger_view import failed_files, failed_rows, ledger_view, notes_view, rejections_view
 from engine.cli.local_models import LocalModels
@@ -80,6 +81,8 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter per option
     allow_path: AllowPathOption = None,
     overwrite: OverwriteOption = False,
     cluster: ClusterOption = "",
+    sign: SignOption = None,
+    sign_passphrase_file: SignPassphraseFileOption = None,
     quiet: QuietOption = False,
     json_events: Annotated[
         bool, typer.Option("--json-events", help="Write events to stdout as JSON lines, in place of the table.")
@@ -103,7 +106,9 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter per option
         allow_paths=tuple(allow_path or ()),
         overwrite=overwrite,
         cluster=cluster,
-        output=OutputOptions(split_columns(columns), bom, lists),
+        output=OutputOptions(
+            split_columns(columns), bom, lists, signer=signing_key(sign, sign_passphrase_file) if sign else None
+        ),
         parse=ParseOptions(ocr=ocr, password=password, follow_links=follow_links),
     )
     models = new_models()

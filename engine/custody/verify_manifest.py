@@ -109,18 +109,16 @@ def check_record(say: Say, body: Entry, log: list[Entry]) -> None:
         say.append(("record", NOTE, f"the log has no results of run {run['id']}: nothing vouches for them"))
     logged = {e.get("sha256") for e in log if e["event"] in ("ingest", "unreadable", "data")}
     strange = [source["path"] for source in body["sources"] if source["sha256"] not in logged]
-    if strange:
-        say.append(("record", DIFFERS, f"{len(strange)} source files are not in the log, the first: {strange[0]}"))
-    else:
-        say.append(("record", OK, f"the log has all {len(body['sources'])} source files"))
+    text = f"the log has {len(body['sources']) - len(strange)} of {len(body['sources'])} source files"
+    say.append(("record", DIFFERS if strange else OK, text + (f", not {strange[0]}" if strange else "")))
 
 
 def check_earlier(say: Say, earlier: Path, log: list[Entry]) -> None:
     """Check that this log goes on from the one of an earlier manifest: nothing before that was written anew."""
     custody = json.loads(earlier.read_bytes())["custody"]
     goes_on = any(e["digest"] == custody["head"] for e in log[custody["entries"] - 1 : custody["entries"]])
-    text = "this log goes on from the log of that manifest" if goes_on else "this is not a later state of its log"
-    say.append(("earlier", OK if goes_on else DIFFERS, f"{earlier.name}: {text}"))
+    text = "goes on from" if goes_on else "is not a later state of"
+    say.append(("earlier", OK if goes_on else DIFFERS, f"this log {text} that of {earlier.name}"))
 
 
 def check_sources(say: Say, sources: list[Entry], folder: Path) -> None:
@@ -218,10 +216,10 @@ def parts_of(data: bytes) -> list[tuple[int, bytes]]:
     parts, at = [], 0
     while at < len(data):
         tag, length, at = data[at], data[at + 1], at + 2
-        if length & 0x80:  # so many bytes of length follow
-            size = length & 0x7F
+        is_open, size = length == 0x80, length & 0x7F
+        if length & 0x80:  # `size` bytes of length follow
             length, at = int.from_bytes(data[at : at + size], "big"), at + size
-        if at + length > len(data) or data[at - 1] == 0x80:
+        if is_open or at + length > len(data):
             raise ValueError("it is cut short, or not DER")
         parts.append((tag, data[at : at + length]))
         at += length

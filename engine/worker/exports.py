@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from engine.custody.guard import change_warning, refuse_changes, with_warning
-from engine.custody.manifest import Export, write_manifest
+from engine.custody.keys import SigningKey, sign_manifest
+from engine.custody.manifest import Export, manifest_path, write_manifest
 from engine.documents.options import ParseOptions
 from engine.errors import UsageError
 from engine.worker.report import REPORT_SUFFIX, write_report
@@ -31,7 +32,7 @@ class OutputOptions:
 
     `table` names the table of a database, empty for the usual name. `form` and `reviews` are those of storage.export.
     `rows` are the ids of the rows to write, None for all. `parse` opens encrypted files for pictures of their pages.
-    `despite_changes`: write what was changed outside of Redwell too, with a warning in it.
+    `despite_changes`: write what was changed outside of Redwell too, with a warning in it. `signer` signs manifests.
     """
 
     columns: tuple[str, ...] = ()
@@ -43,6 +44,7 @@ class OutputOptions:
     rows: frozenset[str] | None = None
     parse: ParseOptions = ParseOptions()
     despite_changes: bool = False
+    signer: SigningKey | None = None
 
     @property
     def layout(self) -> dict[str, Any]:
@@ -119,6 +121,9 @@ def write_outs(
             notes = write_table(shaped, out, csv_options=options, sqlite_table=output.table)
             rows = len(shaped.rows)
         notes = (*notes, *write_manifest(case, run_id, Export(out, rows, output.layout, warnings)))
+        if output.signer is not None:
+            signed = sign_manifest(manifest_path(out), output.signer)
+            notes = (*notes, f"signed: {signed.name}")
         written.append(Written(out, rows, notes))
     return table, written
 
