@@ -42,6 +42,7 @@ COMMANDS = (
     Entry("export", "engine.cli.export", "Write the results of a run again, in any format."),
     Entry("verify", "engine.cli.verify", "Check an export against its manifest: sources, custody log, signature."),
     Entry("custody", "engine.cli.custody", "Show the custody log of a case; make keys that sign, add timestamps."),
+    Entry("rerun", "engine.cli.rerun", "Run a pipeline again on the same documents; report row by row what differs."),
     Entry("review", "engine.cli.review", "Show what was reviewed, or write it as gold answers."),
     Entry("trace", "engine.cli.trace", "Show the lines of the records that a cell of the table comes from."),
     Entry("ledger", "engine.cli.ledger", "Show what became of every file and every row."),

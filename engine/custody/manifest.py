@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any, Final
 
-from engine.custody.recording import ledger_counts, versions
+from engine.custody.recording import ledger_counts, record_beside, versions
 from engine.results.gold import reviewer
 from storage.case import Case
 from storage.custody import CustodyEntry
-from storage.errors import StorageError
 from storage.export.atomic import replacing
 from storage.ledger import DocumentRecord
 from storage.topic import now
@@ -63,7 +62,7 @@ def write_manifest(case: Case, run_id: str, export: Export) -> tuple[str, ...]:
     """
     digest = sha256_of(export.out)
     facts = {"run": run_id, "file": export.out.name, "sha256": digest, "rows": export.rows, "by": reviewer()}
-    problem = _record(case, facts)
+    problem = record_beside(case, "export", facts)
     entries = case.custody()
     log = "".join(f"{entry.line}\n" for entry in entries)
     with replacing(log_path(export.out)) as path:
@@ -96,19 +95,6 @@ def write_manifest(case: Case, run_id: str, export: Export) -> tuple[str, ...]:
         path.write_text(json.dumps(body, ensure_ascii=True, indent=1) + "\n", encoding="utf-8")
     signature_path(manifest_path(export.out)).unlink(missing_ok=True)  # of the manifest that was there before
     return (problem,) if problem else ()
-
-
-def _record(case: Case, facts: Mapping[str, Any]) -> str:
-    """Record an export; return why that was not possible, empty where it was."""
-    if not case.read_only:
-        case.record_custody("export", facts)
-        return ""
-    try:
-        with Case(case.path, create=False, beside=True) as writer:
-            writer.record_custody("export", facts)
-    except StorageError as error:
-        return f"This export is not in the custody log of the case: {error}."
-    return ""
 
 
 def _run(case: Case, run_id: str, entries: Sequence[CustodyEntry]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any
 from engine.results.gold import reviewer
 from engine.rows import DocumentId
 from storage.case import Case
+from storage.errors import StorageError
 from storage.ledger import Ledger
 from storage.reviews import ReviewEdit, ReviewStep
 
@@ -123,6 +124,28 @@ def _recorded(case: Case, event: str, step: ReviewStep | None) -> ReviewStep | N
     if step is not None:
         case.record_custody(event, {"step": step.number, "who": reviewer()})
     return step
+
+
+def weights_of_run(case: Case, run_id: str) -> dict[str, str]:
+    """Return the models that a run asked, by name, with the SHA-256 of their weights, as the log has it."""
+    ends = [entry.body for entry in case.custody() if entry.event == "run_end" and entry.body["run"] == run_id]
+    return {model["name"]: model["sha256"] for model in ends[-1]["models"]} if ends else {}
+
+
+def record_beside(case: Case, event: str, facts: Mapping[str, Any]) -> str:
+    """Record something in a case that may be open for reading only; return why that was not possible, "" where it was.
+
+    It is not where another process writes to the case, or where it is on a disk that cannot be written.
+    """
+    if not case.read_only:
+        case.record_custody(event, facts)
+        return ""
+    try:
+        with Case(case.path, create=False, beside=True) as writer:
+            writer.record_custody(event, facts)
+    except StorageError as error:
+        return f"This {event} is not in the custody log of the case: {error}."
+    return ""
 
 
 def record_conversion(path: Path, event: str) -> None:

@@ -65,7 +65,8 @@ class RunOptions:
     `columns`: the columns of the results table, empty for the usual ones. `workers` parse files at once.
     `rewrite`: run the plan after its exact rewrites (engine.plan.rewrites), which give the same results with less work.
     `rows` fills datasets of type memory, before the rows that the plan gives them; `first` takes so many documents or
-    rows of each dataset, and no more. `watch` sees what operators make of rows, while they do.
+    rows of each dataset, and no more. `kept` are rows by dataset that stand for reading it. `watch` sees what
+    operators make of rows, while they do.
     """
 
     model: str = ""
@@ -77,6 +78,7 @@ class RunOptions:
     rewrite: bool = True
     rows: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     first: int | None = None
+    kept: Mapping[str, Sequence[Row]] = field(default_factory=dict)
     watch: WatchOutcome = watch_nothing
 
 
@@ -281,6 +283,10 @@ class _Run:
         return {d.name: await self._read(d) for d in self._plan.datasets if d.name in used}
 
     async def _read(self, dataset: Dataset) -> Sequence[Row]:
+        if dataset.name in self._options.kept:
+            again = ReadDataset(list(self._options.kept[dataset.name]))
+            self._keep_source(dataset.name, again)
+            return again.rows
         reader = DatasetReader(
             case=self._case,
             emit=self._emit,

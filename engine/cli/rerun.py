@@ -1,0 +1,109 @@
+"""`redwell rerun`: the same again, and what differs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+import engine.cli.run as run_command
+from engine.cli.console import counted, one_line, output, styled
+from engine.cli.interrupting import run_interruptible
+from engine.cli.options import AllowHostOption, CaseArgument, QuietOption, TrustOption, find_run
+from engine.cli.results_view import shown_value
+from engine.cli.settings import COMMAND_SETTINGS
+from engine.cli.watching import choose_watch
+from engine.custody.recording import record_beside, weights_of_run
+from engine.custody.rerun import Comparison, Difference, run_again
+from engine.worker.exit_codes import INTERRUPTED
+from models.errors import ModelError
+from models.install import find_model
+from models.selftest import run_selftest
+from storage.case import Case
+
+app = typer.Typer(**COMMAND_SETTINGS)
+
+
+@app.command()
+def rerun(
+    case: CaseArgument,
+    run: Annotated[str, typer.Argument(metavar="[RUN]", help="Which run; the latest with results if not given.")] = "",
+    compare: Annotated[
+        bool, typer.Option("--compare", help="Compare the results row by row. That is all that rerun does.")
+    ] = True,
+    trust_code: TrustOption = False,
+    allow_host: AllowHostOption = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Run the pipeline of a run again on the same documents, every reply asked anew, and report what differs.
+
+    The files are not read again, and the case keeps nothing of it but an entry in its custody log. Where replies depend
+    on what else a machine is doing, rows may differ though nothing was changed: the report says whether that is so
+    here. Ends with 1 if a row differs.
+    """
+    watch = choose_watch(quiet=quiet, json_events=False)
+    models = run_command.new_models()
+    with Case(case, read_only=True) as opened:
+        stored = find_run(opened, run)
+        work = run_again(opened, stored, models, watch.take, trust_code=trust_code, allow_hosts=tuple(allow_host or ()))
+        try:
+            with watch:
+                found = run_interruptible(work)
+        except KeyboardInterrupt:
+            raise typer.Exit(INTERRUPTED) from None
+        facts = {"run": stored.id, "rows": found.rows_before, "same_rows": found.same_rows}
+        problem = record_beside(opened, "rerun", {**facts, "models": _weights(found)})
+        asked = weights_of_run(opened, stored.id)
+    _report(stored.id, found)
+    output().print(exactness(asked or dict.fromkeys(name for name in found.weights)), soft_wrap=True)
+    if problem:
+        output().print(problem, soft_wrap=True)
+    raise typer.Exit(0 if found.is_same else 1)
+
+
+def _weights(found: Comparison) -> dict[str, str]:
+    return {name: after for name, (_, after) in found.weights.items()}
+
+
+def _report(run_id: str, found: Comparison) -> None:
+    console = output()
+    for difference in found.differences:
+        console.print(_line(difference), soft_wrap=True)
+    for name in found.other_weights:
+        before, after = found.weights[name]
+        text = f"Model {one_line(name)}: weights {before or 'not recorded'} then, {after or 'not asked'} now"
+        console.print(styled((text, "bold yellow")), soft_wrap=True)
+    verdict = (
+        f"Run {run_id}: {found.same_rows:,} of {counted(found.rows_before, 'row')} are the same; "
+        f"{counted(found.rows_after, 'row')} came out now."
+    )
+    console.print(styled((verdict, "bold green" if found.is_same else "bold red")), soft_wrap=True)
+
+
+def _line(difference: Difference) -> Any:
+    row = f"row {difference.number} (id {difference.row_id})"
+    if difference.column:
+        before, after = shown_value(difference.before) or "(empty)", shown_value(difference.after) or "(empty)"
+        return styled((row, "bold"), f"  {one_line(difference.column)}: ", before, (" → ", "bold"), after)
+    return styled((row, "bold"), "  came out then and not now" if difference.after is None else "  came out only now")
+
+
+def exactness(models: dict[str, Any]) -> str:
+    """Say whether replies can be the same to the last bit on this machine, by the self-test of each model asked."""
+    told = []
+    for name in models:
+        try:
+            path = find_model(name).path
+        except ModelError:
+            told.append(f"{one_line(name)}: whether its replies can be the same to the last bit is not known here.")
+            continue
+        if not path.is_file():
+            told.append(f"{one_line(name)}: whether its replies can be the same to the last bit is not tried.")
+        elif run_selftest(path).reproducible:
+            told.append(f"{one_line(name)}: replies are the same to the last bit here, whatever else is asked.")
+        else:
+            told.append(
+                f"{one_line(name)}: replies are not the same to the last bit here when others are asked beside them, "
+                "so a row may differ though nothing was changed (docs/decisions/0005)."
+            )
+    return "\n".join(told) or "No model was asked: the results are those of code alone."
