@@ -7,6 +7,7 @@ line, are kept beside it only to name what was changed: without the log they pro
 from __future__ import annotations
 
 import hashlib
+import zlib
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -19,7 +20,10 @@ from storage.result_rows import ResultRows
 from storage.reviews import Reviews, StoredEdit
 
 MARK_BYTES: Final = 4
-"""Bytes kept of the digest of each line: enough to say which line differs where the whole does."""
+"""Bytes kept of each line, its CRC-32: enough to say which line differs where the digest of the whole does."""
+
+_FEW: Final = 500
+"""So many rows are asked for by number, more as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +63,15 @@ class Seals(Custody, ResultRows, Reviews):
             raise NotInCase(f"the case {self._path} has no document {document_id}")
         filename, kind, pages, body = row
         head = [document_id, text_of(filename), kind, pages, hashlib.sha256(body).hexdigest()]
-        whole, marks = hashlib.sha256(canonical(head).encode()), bytearray()
+        parts, marks = [canonical(head).encode()], []
         for page, text in self._connection.query(
             "SELECT page, text FROM lines WHERE id BETWEEN ? AND ? ORDER BY id",
             [key * LINES_PER_DOCUMENT, (key + 1) * LINES_PER_DOCUMENT - 1],
         ):
-            line = hashlib.sha256(f"{page}\t{text_of(text)}".encode("utf-8", "surrogatepass")).digest()
-            whole.update(line)
-            marks += line[:MARK_BYTES]
-        return whole.hexdigest(), bytes(marks)
+            line = text if isinstance(text, bytes) else text.encode()
+            parts.append(b"\n%d %d " % (page, len(line)) + line)
+            marks.append(zlib.crc32(parts[-1]).to_bytes(MARK_BYTES, "big"))
+        return hashlib.sha256(b"".join(parts)).hexdigest(), b"".join(marks)
 
     def seal_results(self, run_id: str) -> tuple[int, str]:
         """Keep the digest of each row of the results; return how many there are and the digest of all, for the log."""
@@ -85,11 +89,13 @@ class Seals(Custody, ResultRows, Reviews):
     ) -> Iterator[tuple[int, str, bytes, tuple[str, ...]]]:
         """Yield number, id, digest and documents of rows: all results, or those of `numbers`."""
         places: dict[str, list[Any]] = {}
+        few = numbers if numbers is not None and len(numbers) <= _FEW else ()
+        some = f" AND x.position IN ({', '.join('?' * len(few))})" if few else ""
         for row_id, *place in self._connection.query(
             'SELECT i.id, e."column", e.path, d.id, e.page, e.first_line, e.last_line, e.method, e.score'
             " FROM evidence e JOIN results x ON x.row = e.row JOIN row_ids i ON i.key = e.row"
-            " LEFT JOIN documents d ON d.key = e.document WHERE x.run = ? ORDER BY e.key",
-            [run_id],
+            f" LEFT JOIN documents d ON d.key = e.document WHERE x.run = ?{some} ORDER BY e.key",
+            [run_id, *few],
         ):
             places.setdefault(text_of(row_id), []).append([_plain(part) for part in place])
         for row in self.delivered_rows(run_id, numbers=numbers):
@@ -112,13 +118,14 @@ class Seals(Custody, ResultRows, Reviews):
         except CustodyBroken as error:
             return SealState(is_sealed=True, changes=(str(error),))
         said = self._changed_reviews(entries) if reviews else []
-        sealed = next((e for e in reversed(entries) if e.event == "results" and e.body.get("run") == run_id), None)
+        # The first entry counts: a run delivers once, and whoever changes a row could add another entry.
+        sealed = next((e for e in entries if e.event == "results" and e.body.get("run") == run_id), None)
         if sealed is None:
             before = entries[0].event == BEGIN and int(run_id) <= int(entries[0].body.get("runs_before", 0))
             gone = [] if before else [f"the custody log has no entry for the results of run {run_id}"]
             return SealState(is_sealed=bool(gone), changes=(*gone, *said))
         changed, documents = self._changed_rows(run_id, sealed, only)
-        lines = [change for id in documents for change in self._changed_lines(id, entries)]
+        lines = [change for id in documents for change in self._changed_lines(id, entries, sealed)]
         return SealState(is_sealed=True, changes=(*changed, *lines, *said))
 
     def _changed_rows(
@@ -147,17 +154,20 @@ class Seals(Custody, ResultRows, Reviews):
         changed += [f"row {number + 1} (id {by_position[number][0]}), which is gone" for number in gone]
         return changed, list(documents)
 
-    def _changed_lines(self, document_id: str, entries: Sequence[CustodyEntry]) -> list[str]:
-        """Name the first line of a document that differs from what was read; nothing for one read before the log."""
-        logged = next(
-            (e for e in reversed(entries) if e.body.get("sha256") == document_id and "text_sha256" in e.body), None
-        )
-        if logged is None:
+    def _changed_lines(self, document_id: str, entries: Sequence[CustodyEntry], sealed: CustodyEntry) -> list[str]:
+        """Name the first line of a document that differs from what the run read; nothing for one the log has not."""
+        readings = [e for e in entries if e.body.get("sha256") == document_id and "text_sha256" in e.body]
+        if not readings:
+            return []
+        # What the run saw: the last reading before its results, or, of a document older than the log, the first.
+        then = next((e for e in reversed(readings) if e.number < sealed.number), readings[0])
+        digest, marks = self._document_digest(document_id)
+        if digest == then.body["text_sha256"]:
             return []
         name = self._name_of(document_id)
-        digest, marks = self._document_digest(document_id)
-        if digest == logged.body["text_sha256"]:
-            return []
+        later = next((e for e in readings if e.number > then.number and e.body["text_sha256"] == digest), None)
+        if later is not None:
+            return [f"{name}, which was read again after the run, with another text (entry {later.number} of the log)"]
         kept = self._connection.first(
             "SELECT marks FROM document_seals WHERE document = ?", [self._document_key(document_id)]
         )

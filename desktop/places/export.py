@@ -121,6 +121,7 @@ class ExportPlace(Place):
             "form": "long" if self.long_form.isChecked() and self.suffix != "pdf" else "wide",
             "reviews": self.reviews.currentData(),
             "drop_rejected": self.drop_rejected.isChecked(),
+            "despite_changes": self.despite_changes.isChecked(),
             "bom": self.bom.isChecked(),
             "lists": "joined" if self.joined.isChecked() else "json",
         }
@@ -158,6 +159,7 @@ class ExportPlace(Place):
             self.reviews.addItem(title, key)
         self.reviews.setCurrentIndex(1)
         self.drop_rejected = QCheckBox("Leave out rows that were rejected")
+        self.despite_changes = QCheckBox("Also what differs from what was recorded, with a warning in every row")
         self.bom = QCheckBox("Mark the file as UTF-8 (Excel on Windows likes that)")
         self.joined = QCheckBox("Write lists as text joined by ; instead of JSON")
 
@@ -178,7 +180,7 @@ class ExportPlace(Place):
         form = QFormLayout(box)
         form.addRow("Results of", self.runs)
         rows = QVBoxLayout()
-        for part in (self.only_selected, self.only_columns, self.drop_rejected):
+        for part in (self.only_selected, self.only_columns, self.drop_rejected, self.despite_changes):
             rows.addWidget(part)
         form.addRow("Parts", rows)
         shape = QVBoxLayout()

@@ -23,8 +23,8 @@ _FOLLOW_MILLISECONDS = 120
 _EMPTY = "No results yet.\nAsk a question of the documents and run it: its answers are listed here."
 _NO_ROWS = "This run found nothing: no row came out of it.\nLook at its ledger in Run to see why."
 _CHANGED = (
-    "Another program wrote to this case. Trust none of it before it was compared with a backup and with the manifests "
-    "of earlier exports. It is not exported."
+    "Unless you had files read again, another program wrote to this case: compare it with a backup and with the "
+    "manifests of earlier exports before you trust it. Export refuses it."
 )
 _NONE_FIT = "No row fits the filters. Show all rows again with Ctrl+Shift+E."
 
@@ -273,7 +273,7 @@ class ResultsPlace(Place):
         self.workspace.ask("results.changes", self._show_changes, run=table["run"])
 
     def _show_changes(self, warning: str) -> None:
-        """Warn of rows and lines that another program changed; nothing is shown where there are none."""
+        """Warn of rows and lines that differ from what was recorded; nothing is shown where there are none."""
         if warning:
             self.workspace.said.emit(f"WARNING: {warning}", _CHANGED)
 

@@ -59,7 +59,7 @@ RowsOption = Annotated[
 DespiteChangesOption = Annotated[
     bool,
     typer.Option(
-        "--despite-changes", help="Write also what was changed outside of Redwell, with a warning in every row."
+        "--despite-changes", help="Write also what differs from what was recorded, with a warning in every row."
     ),
 ]
 OcrOption = Annotated[

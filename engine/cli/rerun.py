@@ -14,8 +14,8 @@ from engine.cli.results_view import shown_value
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.cli.watching import choose_watch
 from engine.custody.recording import record_beside, weights_of_run
-from engine.custody.rerun import Comparison, Difference, run_again
 from engine.worker.exit_codes import INTERRUPTED
+from engine.worker.rerun import Comparison, Difference, run_again
 from models.errors import ModelError
 from models.install import find_model
 from models.selftest import run_selftest

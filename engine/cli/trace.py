@@ -61,7 +61,7 @@ def trace(
 
     Each value is shown with its file, page and lines, how it was found (exact, normalised, fuzzy with a score,
     by value), or that it was not located. Then come the operators that the row passed through. Ends with 1, and a
-    warning, where the row or the lines were changed outside of Redwell since the run.
+    warning, where the row or the lines differ from what was recorded of the run.
     """
     if image is not None:
         check_target(image)

@@ -16,7 +16,7 @@ WARNING_COLUMN = "custody_warning"
 
 
 def change_warning(case: Case, run_id: str, *, only: Collection[str] | None = None, reviews: bool = True) -> str:
-    """Say what of a run was changed outside of Redwell since it was recorded; empty for nothing.
+    """Say what of a run differs from what was recorded of it; empty for nothing.
 
     `only`: the ids of the rows to look at, all if None. `reviews`: look at what reviewers said too, whose corrections
     are no such changes as long as they were made in Redwell. Raises NotInCase.
@@ -25,7 +25,7 @@ def change_warning(case: Case, run_id: str, *, only: Collection[str] | None = No
     if not changes:
         return ""
     more = f", and {len(changes) - MOST_NAMED} more" if len(changes) > MOST_NAMED else ""
-    return f"changed outside of Redwell since it was recorded (run {run_id}): {'; '.join(changes[:MOST_NAMED])}{more}"
+    return f"the case differs from what was recorded of run {run_id}: {'; '.join(changes[:MOST_NAMED])}{more}"
 
 
 def refuse_changes(case: Case, warning: str) -> None:
@@ -33,8 +33,8 @@ def refuse_changes(case: Case, warning: str) -> None:
     if warning:
         raise CustodyBroken(
             f"{case.path.name}: {warning}",
-            advice="Somebody or something wrote to the case beside Redwell: compare it with a backup and with earlier "
-            "manifests (docs/custody.md). --despite-changes exports it with a warning in every row.",
+            advice="Unless files were read again, another program wrote to the case: compare it with a backup and with "
+            "earlier manifests (docs/custody.md). --despite-changes exports it with a warning in every row.",
         )
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any, Final
 
+from engine.custody.people import reviewer
 from engine.custody.recording import ledger_counts, record_beside, versions
-from engine.results.gold import reviewer
 from storage.case import Case
 from storage.custody import CustodyEntry
 from storage.export.atomic import replacing
@@ -99,9 +99,7 @@ def write_manifest(case: Case, run_id: str, export: Export) -> tuple[str, ...]:
 
 def _run(case: Case, run_id: str, entries: Sequence[CustodyEntry]) -> dict[str, Any]:
     run = case.run(run_id)
-    end = _last(entries, "run_end", run_id)
-    start = _last(entries, "run_start", run_id)
-    results = _last(entries, "results", run_id)
+    end, start, results = (_first(entries, event, run_id) for event in ("run_end", "run_start", "results"))
     return {
         "id": run.id,
         "status": run.status,
@@ -116,8 +114,8 @@ def _run(case: Case, run_id: str, entries: Sequence[CustodyEntry]) -> dict[str, 
     }
 
 
-def _last(entries: Sequence[CustodyEntry], event: str, run_id: str) -> Mapping[str, Any]:
-    bodies = (e.body for e in reversed(entries) if e.event == event and e.body.get("run") == run_id)
+def _first(entries: Sequence[CustodyEntry], event: str, run_id: str) -> Mapping[str, Any]:
+    bodies = (e.body for e in entries if e.event == event and e.body.get("run") == run_id)
     return next(bodies, {})
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from engine.results.gold import reviewer
+from engine.custody.people import reviewer
 from engine.rows import DocumentId
 from storage.case import Case
 from storage.errors import StorageError

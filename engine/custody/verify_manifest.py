@@ -99,8 +99,8 @@ def check_record(say: Say, body: Entry, log: list[Entry]) -> None:
     else:
         state = DIFFERS if body["custody"]["has_this_export"] else NOTE
         say.append(("record", state, "the log has no entry for this export"))
-    results = [e["sha256"] for e in log if e["event"] == "results" and e["run"] == run["id"]][-1:] or [""]
-    started = [e["pipeline_sha256"] for e in log if e["event"] == "run_start" and e["run"] == run["id"]][-1:]
+    results = [e["sha256"] for e in log if e["event"] == "results" and e["run"] == run["id"]][:1] or [""]
+    started = [e["pipeline_sha256"] for e in log if e["event"] == "run_start" and e["run"] == run["id"]][:1]
     if results[0] != run["results_sha256"] or (started and started[0] != run["pipeline_sha256"]):
         say.append(("record", DIFFERS, f"the results or the pipeline of run {run['id']} are not those in the log"))
     elif results[0]:

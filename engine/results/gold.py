@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,14 +74,3 @@ def _as_json(row: GoldRow) -> dict[str, Any]:
         "judged": list(row.judged),
         "note": row.note,
     }
-
-
-def reviewer() -> str:
-    """Return who reviews on this computer: REDWELL_REVIEWER, else the name of the user."""
-    named = os.environ.get("REDWELL_REVIEWER", "").strip()
-    if named:
-        return named
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # a user without an entry in the system's list
-        return "unknown"

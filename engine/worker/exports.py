@@ -32,7 +32,7 @@ class OutputOptions:
 
     `table` names the table of a database, empty for the usual name. `form` and `reviews` are those of storage.export.
     `rows` are the ids of the rows to write, None for all. `parse` opens encrypted files for pictures of their pages.
-    `despite_changes`: write what was changed outside of Redwell too, with a warning in it. `signer` signs manifests.
+    `despite_changes`: write also what differs from what was recorded, with a warning in it. `signer` signs manifests.
     """
 
     columns: tuple[str, ...] = ()
@@ -93,7 +93,7 @@ def write_outs(
 ) -> tuple[ResultTable, list[Written]]:
     """Write the results of a run to each file; return the table too, one row for each result.
 
-    Raises CustodyBroken where something was changed outside of Redwell, ExportError, DiskFull, DocumentError or
+    Raises CustodyBroken where something differs from what was recorded, ExportError, DiskFull, DocumentError or
     NotInCase, and what `told` raises.
     """
     warning = change_warning(case, run_id, only=output.rows, reviews=output.reviews != ReviewOptions())

@@ -79,7 +79,7 @@ def test_a_name_that_another_program_wrote_into_the_case_is_told(
         window.workspace.open_case(str(path))
     window.go_to("Results")
     qtbot.waitUntil(lambda: "line 2 of record 0.pdf" in window.messages.text, timeout=WAIT)
-    assert "changed outside of Redwell" in window.messages.text
+    assert "differs from what was recorded" in window.messages.text
     export = place_of(window, ExportPlace)
     window.go_to("Export")
     qtbot.waitUntil(lambda: export.runs.currentData() == run, timeout=WAIT)
@@ -87,6 +87,11 @@ def test_a_name_that_another_program_wrote_into_the_case_is_told(
     export.export()
     qtbot.waitUntil(lambda: export.told.text() == "Nothing was written.", timeout=WAIT)
     assert not (tmp_path / "out.csv").exists()
+    export.despite_changes.setChecked(True)
+    export.export()
+    qtbot.waitUntil(lambda: export.told.text().startswith("Written"), timeout=WAIT)
+    with (tmp_path / "out.csv").open(encoding="utf-8", newline="") as file:
+        assert all("line 2 of record 0.pdf" in row["custody_warning"] for row in csv.DictReader(file))
 
 
 def test_a_cell_opens_its_page_with_the_line_marked(

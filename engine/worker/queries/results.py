@@ -198,7 +198,7 @@ def prepare(desk: Desk, *, case: str, run: str) -> int:
 
 @query("results.changes", lane="slow")
 def changes(desk: Desk, *, case: str, run: str) -> str:
-    """Say what of a run was changed outside of Redwell since it was recorded; empty for nothing."""
+    """Say what of a run differs from what was recorded of it; empty for nothing."""
     return change_warning(desk.reading(case), run)
 
 

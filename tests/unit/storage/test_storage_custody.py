@@ -159,6 +159,25 @@ def test_digests_of_rows_that_were_made_anew_do_not_fit_the_log(case: Case, lett
     assert change_named.startswith(f"the columns of run {run}, or the digests of its rows, are not those of entry 3")
 
 
+def test_another_entry_for_the_results_does_not_make_a_forged_row_right(case: Case, letter: str) -> None:
+    run = deliver(case, letter)
+    change(case, "UPDATE evidence SET first_line = 1")
+    count, digest = case.seal_results(run)
+    case.record_custody("results", {"run": run, "rows": count, "sha256": digest})
+    assert case.seal_state(run).changes
+
+
+def test_another_reading_after_the_run_is_told_for_the_run_cites_lines_that_it_did_not_see(
+    case: Case, letter: str
+) -> None:
+    run = deliver(case, letter)
+    change(case, "UPDATE lines SET text = replace(text, 'struck', 'greeted') WHERE text LIKE '%struck%'")
+    case.record_custody("ingest", {"sha256": letter, "path": "letter.pdf", "text_sha256": case.seal_document(letter)})
+    assert case.seal_state(run).changes == (
+        "letter.pdf, which was read again after the run, with another text (entry 4 of the log)",
+    )
+
+
 def test_a_forged_line_is_named(case: Case, letter: str) -> None:
     run = deliver(case, letter)
     change(case, "UPDATE lines SET text = replace(text, 'struck', 'greeted') WHERE text LIKE '%struck%'")

@@ -87,7 +87,7 @@ def test_a_forged_case_is_not_exported(case: Path, redwell, forge: Callable[[Pat
     result = redwell("export", case, "--out", name)
     assert result.exit_code == 2
     assert told in flat(result.output)
-    assert "changed outside of Redwell" in flat(result.output)
+    assert "differs from what was recorded of run 1" in flat(result.output)
     assert not list(Path().glob("out*"))
 
 

@@ -12,7 +12,7 @@ from engine.custody.recording import weights_of_run
 from engine.executor.case_documents import load_document, save_document
 from engine.executor.events import Emit
 from engine.executor.run import RunOptions, run_pipeline
-from engine.language.loader import Loaded, parse_pipeline
+from engine.loader import Loaded, parse_pipeline
 from engine.rows import DocumentId, Row, RowId, Span
 from engine.worker.model_choice import Models, settled
 from storage import passphrases
