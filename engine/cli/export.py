@@ -26,6 +26,7 @@ from engine.cli.options import (
 )
 from engine.cli.passwords import PasswordOption
 from engine.cli.settings import COMMAND_SETTINGS
+from engine.custody.manifest import with_manifests
 from engine.documents.options import ParseOptions
 from engine.errors import UsageError
 from engine.worker.crossings import recorded
@@ -79,7 +80,7 @@ def export(  # noqa: PLR0913, PLR0917 - one parameter per option
         _check_columns(opened, run_id, layout.columns)
         if rows:
             layout = replace(layout, rows=row_ids(opened, run_id, rows))
-        with recorded(opened, outs, overwrite=overwrite):
+        with recorded(opened, with_manifests(outs), overwrite=overwrite):
             table, written = write_outs(opened, run_id, outs, layout)
     console = output()
     for file in written:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any, Final
@@ -42,6 +42,11 @@ def manifest_path(out: Path) -> Path:
 def log_path(out: Path) -> Path:
     """Name the copy of the custody log that goes with an export: `out.csv.custody.jsonl`."""
     return out.with_name(out.name + LOG_SUFFIX)
+
+
+def with_manifests(outs: Iterable[Path]) -> list[Path]:
+    """List exports, each with its manifest and its copy of the log."""
+    return [file for out in outs for file in (out, manifest_path(out), log_path(out))]
 
 
 def signature_path(manifest: Path) -> Path:

@@ -154,7 +154,7 @@ class _Ingestion:
                 self._failed(event)
             case Parsed(document=document):
                 self._count(event)
-                with self._case.transaction():
+                with self._case.transaction(relaxed=True):
                     save_document(self._case, document, event.seconds)
                     self._keep_path(document.id, event)
                 self._time(document, event.seconds)
@@ -204,7 +204,7 @@ class _Ingestion:
 
         Files inside a file come before it, so their paths wait for it.
         """
-        with self._case.transaction():
+        with self._case.transaction(relaxed=True):
             if self._is_new(id, event):
                 record_source(self._case, self._relative(event.path), self._root, id, event.parent_id)
             self._add_path(id, event)
@@ -223,7 +223,7 @@ class _Ingestion:
             self._case.add_path(child, path, id)
 
     def _failed(self, event: FileFailed) -> None:
-        with self._case.transaction():
+        with self._case.transaction(relaxed=True):
             self._case.save_failure(event.path, event.sha256, event.reason, event.message, event.advice)
             record_unreadable(self._case, self._relative(event.path), self._root, event.sha256, event.reason)
         self.result.fates.append(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from engine.custody.manifest import manifest_path, token_path
+from engine.custody.manifest import manifest_path, token_path, with_manifests
 from engine.documents.options import ParseOptions
 from engine.errors import UsageError
 from engine.executor.run import RunOptions, refuse, refuse_problems
@@ -79,7 +79,7 @@ def make_ready(job: RunJob, models: Models) -> ReadyRun:
     outs = _outs(job, loaded)
     check_outs(outs, case=job.case, loaded=loaded)
     if not job.overwrite:
-        refuse_foreign((*outs, *_intermediate_files(loaded)), job.case)
+        refuse_foreign((*with_manifests(outs), *_intermediate_files(loaded)), job.case)
     _check_columns(loaded.plan, job.output.columns)
     options = RunOptions(
         model=job.model,
@@ -162,7 +162,7 @@ def write_results(ready: ReadyRun, case: Case, run_id: str) -> tuple[ResultTable
 
     Returns the table and the results files. Raises ExportError, DiskFull or NotInCase.
     """
-    files = (*ready.outs, *_intermediate_files(ready.loaded))
+    files = (*with_manifests(ready.outs), *_intermediate_files(ready.loaded))
     with recorded(case, files, overwrite=ready.overwrite):
         _write_intermediate(ready.loaded, case, run_id)
         return write_outs(case, run_id, ready.outs, ready.output)

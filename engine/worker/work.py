@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from engine.custody.manifest import with_manifests
 from engine.executor.events import Emit, Event
 from engine.executor.reading_rates import remember_readings
 from engine.executor.run import RunOptions, run_pipeline
@@ -135,7 +136,10 @@ class Work:
 
         def write() -> list[Written]:
             check_outs(job.outs, case=job.case)
-            with Case(job.case, read_only=True) as case, recorded(case, job.outs, overwrite=job.overwrite):
+            with (
+                Case(job.case, read_only=True) as case,
+                recorded(case, with_manifests(job.outs), overwrite=job.overwrite),
+            ):
                 return write_outs(case, job.run, job.outs, job.output, tell)[1]
 
         writing = asyncio.ensure_future(asyncio.to_thread(write))

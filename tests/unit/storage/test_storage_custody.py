@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from storage import checksums
 from storage.case import Case
 from storage.codec import pack, unpack
 from storage.errors import CustodyBroken
@@ -25,6 +26,7 @@ LONG_TEXT = "Sgt. Varrick struck a handcuffed man. " * 20
 def change(case: Case, sql: str, *parameters: object) -> None:
     """Do what another program can do that may write to the file."""
     with contextlib.closing(sqlite3.connect(case.path)) as connection:
+        checksums.keep(connection)  # who knows how computes them anew
         connection.execute(sql, parameters)
         connection.commit()
 
