@@ -46,7 +46,7 @@ def _keep_in_memory(page: mmap.mmap) -> bool:
     first = ctypes.c_char.from_buffer(page)
     try:
         libc = ctypes.CDLL(None, use_errno=True)
-        is_locked = libc.mlock(ctypes.c_void_p(ctypes.addressof(first)), ctypes.c_size_t(len(page))) == 0
+        is_locked = bool(libc.mlock(ctypes.c_void_p(ctypes.addressof(first)), ctypes.c_size_t(len(page))) == 0)
     finally:
         del first
     if hasattr(mmap, "MADV_DONTDUMP"):
