@@ -11,6 +11,9 @@ from storage.errors import CaseDamaged
 WORTH_COMPRESSING_BYTES = 200
 """Shorter values gain nothing from zlib."""
 
+LARGEST_VALUE_BYTES = 1_000_000_000
+"""What SQLite holds in one value at most. A few bytes can be packed so that they unpack to far more."""
+
 _PLAIN, _DEFLATED, _RAW = b"j", b"z", b"b"
 
 
@@ -48,18 +51,29 @@ def pack(value: Any) -> bytes:
 
 
 def unpack(body: bytes) -> Any:
-    """Decode what `pack` made: a JSON value or bytes; raises CaseDamaged for anything else."""
+    """Decode what `pack` made: a JSON value or bytes. Raises CaseDamaged for anything else."""
+    if not isinstance(body, bytes):
+        raise CaseDamaged(f"a value in the case is no packed one, but {type(body).__name__}")
     form, payload = body[:1], body[1:]
     if form == _RAW:
         return payload
+    if form not in (_PLAIN, _DEFLATED):
+        raise CaseDamaged(f"a value in the case starts with {form!r}, not with one of j, z, b")
     try:
-        if form == _DEFLATED:
-            payload = zlib.decompress(payload)
-        elif form != _PLAIN:
-            raise ValueError(f"a packed value starts with one of j, z, b, not {form!r}")
-        return json.loads(payload.decode())  # given bytes, json looks for their encoding first
-    except (zlib.error, ValueError) as error:
+        plain = _inflated(payload) if form == _DEFLATED else payload
+        return json.loads(plain.decode())  # given bytes, json looks for their encoding first
+    except (ValueError, RecursionError, zlib.error) as error:
         raise CaseDamaged(f"a value in the case cannot be read: {error}") from error
+
+
+def _inflated(payload: bytes) -> bytes:
+    inflating = zlib.decompressobj()
+    plain = inflating.decompress(payload, LARGEST_VALUE_BYTES)
+    if inflating.unconsumed_tail:
+        raise CaseDamaged(f"a value in the case unpacks to more than {LARGEST_VALUE_BYTES} bytes")
+    if not inflating.eof:
+        raise CaseDamaged("a value in the case is cut off")
+    return plain
 
 
 def storable(value: Any) -> Any:

@@ -186,7 +186,12 @@ CREATE TABLE row_seals (
     PRIMARY KEY (run, position)) WITHOUT ROWID;
 CREATE TABLE document_seals (document INTEGER PRIMARY KEY REFERENCES documents(key), marks BLOB NOT NULL);
 """
-_APPEND_ONLY = "CREATE TRIGGER custody_{0}s BEFORE {0} ON custody BEGIN SELECT RAISE(ABORT, 'append only'); END"
+CUSTODY_TRIGGERS: Final = {
+    f"custody_{change}s": (
+        f"CREATE TRIGGER custody_{change}s BEFORE {change} ON custody BEGIN SELECT RAISE(ABORT, 'append only'); END"
+    )
+    for change in ("update", "delete")
+}
 """A guard against mistakes of our own. Who means harm drops it; the chain is what shows that (storage.custody)."""
 
 
@@ -194,8 +199,8 @@ _APPEND_ONLY = "CREATE TRIGGER custody_{0}s BEFORE {0} ON custody BEGIN SELECT R
 def _custody(database: Database) -> None:
     for statement in _statements(_CUSTODY):
         database.execute(statement)
-    for change in ("update", "delete"):
-        database.execute(_APPEND_ONLY.format(change))
+    for trigger in CUSTODY_TRIGGERS.values():
+        database.execute(trigger)
 
 
 def _statements(script: str) -> list[str]:

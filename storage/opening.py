@@ -10,13 +10,14 @@ from typing import Any, Final
 
 from storage import checksums, errors, passphrases
 from storage.encryption import Header, Key, connect_encrypted, database_errors, key_of, new_key
-from storage.migrations import APPLICATION_ID, SCHEMA_VERSION, upgrade
+from storage.migrations import APPLICATION_ID, CUSTODY_TRIGGERS, SCHEMA_VERSION, upgrade
 from storage.open_files import OpenFile
 from storage.sqlite_errors import NOT_A_DATABASE, code_of
 from storage.sqlite_library import Database
 from storage.upgrades import upgrade_case
 
 BUSY_TIMEOUT_MILLISECONDS: Final = 5000
+_VIEWS: Final = (("view", "numbered_lines"),)
 MOST_ANSWERS: Final = 3
 """How often a person is asked for the passphrase of a case."""
 
@@ -190,7 +191,29 @@ def _check_is_case(connection: Any, path: Path, *, may_be_empty: bool) -> None:
         if names - {"_sqlite_migrations"} or not may_be_empty:
             what = "an SQLite database of another program" if names else "an empty file"
             raise errors.NotACase(f"{path} is {what}, not a Redwell case")
+    if foreign := _foreign(connection):
+        raise errors.NotACase(
+            f"{path} has {foreign}, which no version of Redwell makes: another program changed it",
+            advice="Do not use this file. Ask for it again, or restore it from a backup.",
+        )
     if (version := _version(connection)) > SCHEMA_VERSION:
         raise errors.CaseTooNew(
             f"{path} has schema {version}, written by a later version of Redwell; this one knows {SCHEMA_VERSION}"
         )
+
+
+def _foreign(connection: Any) -> str:
+    """Name what would run when the case is read or written: a view, a trigger, a computed column. Empty for none.
+
+    A view in the place of a table can be endless, and a column can compute a value as large as the memory.
+    """
+    for kind, name, sql in connection.execute(
+        "SELECT type, name, sql FROM sqlite_master WHERE type NOT IN ('table', 'index') ORDER BY name"
+    ):
+        if (kind, name) not in _VIEWS and CUSTODY_TRIGGERS.get(name) != sql:
+            return f"the {kind} {name!r}"
+    computed = connection.execute(
+        "SELECT x.name, m.name FROM sqlite_master m JOIN pragma_table_xinfo(m.name) x"
+        " WHERE m.type = 'table' AND x.hidden IN (2, 3)"
+    ).fetchone()
+    return f"the computed column {computed[0]!r} of {computed[1]!r}" if computed else ""

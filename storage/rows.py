@@ -12,6 +12,7 @@ from storage.codec import dump_json, pack, text_of, unpack
 from storage.errors import BadRecord, NotInCase
 from storage.topic import Topic
 
+_KEYS_AT_ONCE = 500
 LARGE_FIELD_BYTES = 512
 """A field whose JSON is longer is stored once per case, however many rows carry it (a document's text does)."""
 
@@ -155,32 +156,48 @@ class Rows(Topic):
 
     def ancestors(self, run_id: str, row_id: str) -> list[Relative]:
         """Return the rows from which this one was made, nearest first, each once; raises NotInCase."""
-        return self._relatives(
-            run_id, row_id, step="SELECT l.parent, w.distance + 1 FROM lineage l JOIN walk w ON l.child = w.row"
-        )
+        return self._relatives(run_id, row_id, "SELECT parent FROM lineage WHERE child")
 
     def descendants(self, run_id: str, row_id: str) -> list[Relative]:
         """Return the rows that were made from this one, nearest first, each once; raises NotInCase."""
-        return self._relatives(
-            run_id, row_id, step="SELECT l.child, w.distance + 1 FROM lineage l JOIN walk w ON l.parent = w.row"
-        )
+        return self._relatives(run_id, row_id, "SELECT child FROM lineage WHERE parent")
 
-    def _relatives(self, run_id: str, row_id: str, *, step: str) -> list[Relative]:
-        start = self._known_row_key(run_id, row_id)
-        rows = self._connection.query(
-            f"WITH RECURSIVE walk (row, distance) AS (SELECT ?, 0 UNION {step}),"
-            " nearest (row, distance) AS (SELECT row, min(distance) FROM walk WHERE row <> ? GROUP BY row)"
-            " SELECT i.id, n.distance, o.name, d.id, r.first_line, r.last_line FROM nearest n"
-            " JOIN row_ids i ON i.key = n.row"
-            " LEFT JOIN rows r ON r.key = (SELECT key FROM rows WHERE row = n.row ORDER BY operator LIMIT 1)"
-            " LEFT JOIN operators o ON o.key = r.operator LEFT JOIN documents d ON d.key = r.document"
-            " ORDER BY n.distance, n.row",
-            [start, start],
+    def _relatives(self, run_id: str, row_id: str, step: str) -> list[Relative]:
+        distances = self._distances(self._known_row_key(run_id, row_id), step)
+        rows = self._query_in(
+            "SELECT i.key, i.id, o.name, d.id, r.first_line, r.last_line FROM row_ids i"
+            " LEFT JOIN rows r ON r.key = (SELECT key FROM rows WHERE row = i.key ORDER BY operator LIMIT 1)"
+            " LEFT JOIN operators o ON o.key = r.operator LEFT JOIN documents d ON d.key = r.document WHERE i.key",
+            list(distances),
         )
+        rows.sort(key=lambda row: (distances[row[0]], row[0]))
         return [
-            Relative(text_of(relative), distance, text_of(operator or ""), document, first, last)
-            for relative, distance, operator, document, first, last in rows
+            Relative(text_of(relative), distances[key], text_of(operator or ""), document, first, last)
+            for key, relative, operator, document, first, last in rows
         ]
+
+    def _distances(self, start: int, step: str) -> dict[int, int]:
+        """Walk the lineage from a row, generation by generation; return how far away each other row is.
+
+        Each row is visited once: in a case that somebody changed, rows may be made from each other.
+        """
+        distances = {start: 0}
+        generation, distance = [start], 0
+        while generation:
+            distance += 1
+            reached = {int(key) for (key,) in self._query_in(step, generation)}
+            generation = sorted(reached - distances.keys())
+            distances |= dict.fromkeys(generation, distance)
+        del distances[start]
+        return distances
+
+    def _query_in(self, sql: str, keys: Sequence[int]) -> list[tuple[Any, ...]]:
+        """Run a query that ends in a column, for a list of its values."""
+        found: list[tuple[Any, ...]] = []
+        for at in range(0, len(keys), _KEYS_AT_ONCE):
+            part = keys[at : at + _KEYS_AT_ONCE]
+            found += self._connection.query(f"{sql} IN ({', '.join('?' * len(part))})", part)
+        return found
 
 
 def _check_unique(operator: str, records: Sequence[RowRecord]) -> None:

@@ -205,7 +205,10 @@ class Answering:
             desk.close()
 
     def _finish(self, asked: _Asked, answer: Event) -> None:
-        line = answer.to_json()
+        try:
+            line = answer.to_json()
+        except Exception as error:  # noqa: BLE001 - a guard: the thread lives, and answers the next question
+            line = failure_of(asked.id, "ask", error, what=asked.query.name).to_json()
         if asked.query.lane == "edit" and isinstance(answer, Answered):
             changed = CaseChanged(str(asked.given.get("case", "")), asked.query.name).to_json()
             line = f"{line}\n{changed}"
