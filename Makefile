@@ -1,7 +1,7 @@
 # `make demo` and `make test` each stand alone: both set up what is missing first, and nothing twice.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test setup lint eval-demo bench clean
+.PHONY: help demo test setup lint eval-demo bench fuzz clean
 
 # Nothing is fetched from a model hub, ever.
 export HF_HUB_OFFLINE := 1
@@ -16,6 +16,7 @@ help:
 	@echo "make lint       style, types and layers only"
 	@echo "make eval-demo  measure the sample case against its gold answers"
 	@echo "make bench      run the benchmarks of tests/bench"
+	@echo "make fuzz       read changed files, cases, models and commands by chance (SECONDS_EACH=600 for ten minutes each)"
 	@echo "make clean      remove .venv, caches and what the demo wrote (models stay in the per-user cache)"
 
 setup:
@@ -42,6 +43,11 @@ eval-demo: setup
 
 bench: setup
 	$(BIN)/python -m pytest tests/bench -o python_files='bench_*.py' -s
+
+# Each of eight targets for so many seconds; what is found is written below build/fuzz (docs/fuzzing.md).
+SECONDS_EACH ?= 60
+fuzz: setup
+	cd tests && ../$(BIN)/python -m fuzz --seconds $(SECONDS_EACH)
 
 clean:
 	rm -rf .venv build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
