@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.documents.encoding import decode, looks_like_text
+from engine.documents.mailbox_lines import has_messages
 from engine.errors import DocumentError
 
 HEAD_BYTES = 8192
@@ -37,6 +38,8 @@ SUFFIXES = {
     ".htm": "html",
     ".xhtml": "html",
     ".eml": "mail",
+    ".mbox": "mbox",
+    ".mbx": "mbox",
     ".csv": "csv",
     ".tsv": "csv",
     ".json": "json",
@@ -117,7 +120,9 @@ def recognise(path: Path, name: str) -> Recognised:
 
 
 def _by_content(path: Path, head: bytes, expected: str | None, suffix: str) -> str:
-    return _kind_of_binary(path, head, expected) or _kind_of_text(head, expected, suffix)
+    kind = _kind_of_binary(path, head, expected) or _kind_of_text(head, expected, suffix)
+    least = 1 if expected == "mbox" else 2  # a single mail may begin with an envelope, too
+    return "mbox" if kind in ("mail", "text") and has_messages(path, least) else kind
 
 
 def refuse_other_content(path: Path) -> None:

@@ -47,7 +47,7 @@ def parse_mail(data: bytes, scratch: Scratch) -> Contents:
         raise DocumentError(
             "the e-mail is encrypted", reason="encrypted", advice="Decrypt it in the mail program and export it again."
         )
-    headers = [(name, value) for name in _HEADERS for value in _header_values(message, name)]
+    headers = [(name, value) for name in _HEADERS for value in header_values(message, name)]
     if not headers and not message.keys():
         raise DocumentError("the file has no e-mail headers", reason="corrupt", advice="Export the e-mail again.")
     parts = _Parts()
@@ -60,7 +60,7 @@ def parse_mail(data: bytes, scratch: Scratch) -> Contents:
         lines.append("Attachments: " + ", ".join([*(c.name for c in children), *(f.name for f in failures)]))
     text = "\n".join([*lines, "", body.strip("\r\n")]) if body.strip() else "\n".join(lines)
     metadata = [(name.lower(), value) for name, value in _single(headers)]
-    metadata += [("message-id", value) for value in _header_values(message, "Message-ID")[:1]]
+    metadata += [("message-id", value) for value in header_values(message, "Message-ID")[:1]]
     return Contents(
         [text_page(text, "e-mail")], metadata=metadata, warnings=warnings, children=children, failures=failures
     )
@@ -72,7 +72,7 @@ def _single(headers: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
         yield name, "; ".join(value for key, value in headers if key == name)
 
 
-def _header_values(message: Message, name: str) -> list[str]:
+def header_values(message: Message, name: str) -> list[str]:
     """Return the values of a header; one that cannot be parsed is given raw."""
     try:
         values = [str(value) for value in message.get_all(name, [])]
@@ -174,7 +174,7 @@ def _invented_name(part: Message, number: int) -> str:
     kind = part.get_content_type()
     if kind == "message/rfc822" and part.is_multipart():
         inner = part.get_payload(0)
-        subject = _header_values(inner, "Subject") if isinstance(inner, Message) else []
+        subject = header_values(inner, "Subject") if isinstance(inner, Message) else []
         if subject:
             return re.sub(r"[^\w .-]+", "_", subject[0])[:80] + ".eml"
     return f"attachment-{number}{_EXTENSIONS.get(kind, '')}"

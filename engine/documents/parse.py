@@ -136,6 +136,12 @@ def _mail(job: _Job) -> Contents:
     return parse_mail(job.path.read_bytes(), job.scratch)
 
 
+def _mbox(job: _Job) -> Contents:
+    from engine.documents.mailbox import parse_mailbox
+
+    return parse_mailbox(job.path, job.scratch)
+
+
 def _html(job: _Job) -> Contents:
     from engine.documents.web import parse_html
 
@@ -167,6 +173,7 @@ _PARSERS: dict[str, Parser] = {
     "xlsx": _xlsx,
     "pptx": _pptx,
     "mail": _mail,
+    "mbox": _mbox,
     "html": _html,
     "zip": _zip,
     "csv": _records,
