@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from engine.documents.document import Box, Document, Line, OutlineEntry, Page, Table
+from engine.documents.document import Box, Document, Hidden, Line, OutlineEntry, Page, Table
 from engine.rows import DocumentId, Span
 
 FORMAT = 1
@@ -15,7 +15,8 @@ def document_to_json(document: Document) -> dict[str, Any]:
     """Return the document as a JSON object; `document_from_json` gives an equal document back.
 
     Lines are lists `[page, text, box, source, confidence]` in order, so their numbers are implied; `bold` numbers the
-    bold ones (absent in cases of versions that did not look).
+    bold ones, `hidden` has a pair `[number, how]` for each hidden one (both absent in cases of versions that did not
+    look).
     """
     return {
         "format": FORMAT,
@@ -26,6 +27,7 @@ def document_to_json(document: Document) -> dict[str, Any]:
         "pages": [_page_to_json(page) for page in document.pages],
         "lines": [[ln.page, ln.text, box_to_json(ln.box), ln.source, ln.confidence] for ln in document.lines],
         "bold": [ln.number for ln in document.lines if ln.bold],
+        "hidden": [[ln.number, ln.hidden] for ln in document.lines if ln.hidden],
         "tables": [[t.page, box_to_json(t.box), [list(r) for r in t.rows], t.has_header] for t in document.tables],
         "outline": [[entry.level, entry.title, entry.page] for entry in document.outline],
         "metadata": dict(document.metadata),
@@ -38,6 +40,7 @@ def document_from_json(value: Mapping[str, Any]) -> Document:
     if value.get("format") != FORMAT:
         raise ValueError(f"a stored document of format {value.get('format')!r}; this program reads format {FORMAT}")
     bold = frozenset(value.get("bold", ()))
+    hidden = dict(value.get("hidden", ()))
     return Document(
         id=DocumentId(value["id"]),
         filename=value["filename"],
@@ -45,7 +48,8 @@ def document_from_json(value: Mapping[str, Any]) -> Document:
         size_bytes=value["size_bytes"],
         pages=tuple(_page_from_json(number, page) for number, page in enumerate(value["pages"], 1)),
         lines=tuple(
-            _line_from_json(number, line, bold=number in bold) for number, line in enumerate(value["lines"], 1)
+            _line_from_json(number, line, bold=number in bold, hidden=hidden.get(number))
+            for number, line in enumerate(value["lines"], 1)
         ),
         tables=tuple(_table_from_json(table) for table in value["tables"]),
         outline=tuple(OutlineEntry(*entry) for entry in value["outline"]),
@@ -88,9 +92,9 @@ def _page_from_json(number: int, value: Mapping[str, Any]) -> Page:
     )
 
 
-def _line_from_json(number: int, value: list[Any], *, bold: bool) -> Line:
+def _line_from_json(number: int, value: list[Any], *, bold: bool, hidden: Hidden | None) -> Line:
     page, text, box, source, confidence = value
-    return Line(number, page, text, box_from_json(box), source, confidence, bold)
+    return Line(number, page, text, box_from_json(box), source, confidence, bold, hidden)
 
 
 def _table_from_json(value: list[Any]) -> Table:

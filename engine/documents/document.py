@@ -9,6 +9,10 @@ from engine.rows import DocumentId, Span
 
 LineSource = Literal["text", "ocr"]
 
+Hidden = Literal["covered", "invisible", "white", "off_page", "tiny"]
+"""Why a reader of the page does not see a line: something opaque lies on it, it is drawn without ink, in the colour of
+its background, outside the page, or in letters under two points."""
+
 
 @dataclass(frozen=True, slots=True)
 class Box:
@@ -25,7 +29,8 @@ class Line:
     """One line. `number` counts from 1 over the whole document; `page` from 1.
 
     `box` is None for formats without pages (plain text). `confidence` is the OCR engine's, 0..1, None for text.
-    `bold`: all its letters are set in bold, as far as the format tells.
+    `bold`: all its letters are set in bold, as far as the format tells. `hidden`: it is in the file, but a reader of
+    the page does not see it; None for an ordinary line.
     """
 
     number: int
@@ -35,6 +40,7 @@ class Line:
     source: LineSource = "text"
     confidence: float | None = None
     bold: bool = False
+    hidden: Hidden | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +77,7 @@ class OutlineEntry:
 
 @dataclass(frozen=True)
 class Document:
-    """A parsed file, identified by the SHA-256 of its bytes. Invariant: `text` is the lines joined by newlines."""
+    """A parsed file, identified by the SHA-256 of its bytes. Line n of `text` is line n, empty where it is hidden."""
 
     id: DocumentId
     filename: str
@@ -86,5 +92,10 @@ class Document:
 
     @property
     def text(self) -> str:
-        """Return the whole text; line n of it is `lines[n - 1]`."""
+        """Return the text that a reader of the pages sees; line n of it is `lines[n - 1]`, empty where it is hidden."""
+        return "\n".join("" if line.hidden else line.text for line in self.lines)
+
+    @property
+    def whole_text(self) -> str:
+        """Return the text with the hidden lines; line n of it is `lines[n - 1]`."""
         return "\n".join(line.text for line in self.lines)

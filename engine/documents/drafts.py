@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from engine.documents.document import Box, Document, Line, LineSource, OutlineEntry, Page, Table
+from engine.documents.document import Box, Document, Hidden, Line, LineSource, OutlineEntry, Page, Table
 from engine.rows import DocumentId, Span
 
 Progress = Callable[[str, int], None]
@@ -23,6 +23,7 @@ class LineDraft:
     source: LineSource = "text"
     confidence: float | None = None
     bold: bool = False
+    hidden: Hidden | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +98,8 @@ def number_lines(drafts: Sequence[PageDraft]) -> tuple[tuple[Page, ...], tuple[L
     for number, draft in enumerate(drafts, 1):
         first = len(out.lines) + 1
         for line in draft.lines:
-            out.lines.append(
-                Line(len(out.lines) + 1, number, line.text, rounded(line.box), line.source, line.confidence, line.bold)
-            )
+            marks = (line.source, line.confidence, line.bold, line.hidden)
+            out.lines.append(Line(len(out.lines) + 1, number, line.text, rounded(line.box), *marks))
         span = Span(first, len(out.lines)) if len(out.lines) >= first else None
         out.pages.append(
             Page(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from statistics import fmean
 
 import numpy as np
@@ -14,6 +15,7 @@ from engine.documents.reading_order import Fragment, Row, arrange, enclosing, jo
 
 _BLANK_CONTRAST = 24
 _DOUBTFUL = 0.8
+_SAME_PLACE = 3.0
 
 
 def read_picture(image: Image, points_per_pixel: float, threads: int) -> OcrPage:
@@ -26,6 +28,49 @@ def read_picture(image: Image, points_per_pixel: float, threads: int) -> OcrPage
 def page_lines(fragments: Iterable[Fragment], rules: Sequence[Box] = ()) -> list[LineDraft]:
     """Put the fragments of a page, from its text layer or from OCR, into lines in reading order."""
     return [_line(row) for row in arrange(fragments, rules)]
+
+
+def with_hidden(lines: Sequence[LineDraft], hidden: Iterable[Fragment]) -> list[LineDraft]:
+    """Put what is hidden on a page among its lines, each piece behind the visible line that is nearest to it."""
+    kinds: dict[str, list[Fragment]] = {}
+    for fragment in hidden:
+        kinds.setdefault(fragment.hidden or "", []).append(fragment)
+    added: dict[int, list[LineDraft]] = {}
+    for fragments in kinds.values():
+        for row in arrange(fragments):
+            line = replace(_line(row), hidden=row[0].hidden)
+            if not any(other.text == line.text and _is_at(other, line) for other in lines):
+                added.setdefault(_nearest(lines, line), []).append(line)
+    merged = list(added.get(0, ()))
+    for number, visible in enumerate(lines, 1):
+        merged += [visible, *added.get(number, ())]
+    return merged
+
+
+def _is_at(line: LineDraft, other: LineDraft) -> bool:
+    """Say whether two lines are at one place: text that is printed twice."""
+    one, two = line.box, other.box
+    return one is not None and two is not None and abs(one.x0 - two.x0) < _SAME_PLACE > abs(one.y0 - two.y0)
+
+
+def _nearest(lines: Sequence[LineDraft], line: LineDraft) -> int:
+    """Return how many of the lines come before one that is put among them."""
+    at = line.box
+    if at is None:
+        return len(lines)
+    distances = [(_distance(other.box, at), number) for number, other in enumerate(lines) if other.box is not None]
+    if not distances:
+        return len(lines)
+    number = min(distances)[1]
+    nearest = lines[number].box
+    is_above = nearest is not None and at.y0 + at.y1 < nearest.y0 + nearest.y1 and at.y1 < (nearest.y0 + nearest.y1) / 2
+    return number if is_above else number + 1
+
+
+def _distance(one: Box, other: Box) -> float:
+    across = max(one.x0 - other.x1, other.x0 - one.x1, 0.0)
+    down = abs(one.y0 + one.y1 - other.y0 - other.y1) / 2
+    return down + across / 4
 
 
 def mostly_ocr(lines: Iterable[LineDraft]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from engine.documents.mupdf import MUPDF_ERRORS, pymupdf
 from engine.documents.ocr import Image, OcrPage
 from engine.documents.ocr_choice import added_by_ocr, need_of_ocr, ocr_is_better
 from engine.documents.options import ParseOptions
-from engine.documents.pages import mostly_ocr, ocr_doubts, page_lines, read_picture
+from engine.documents.pages import mostly_ocr, ocr_doubts, page_lines, read_picture, with_hidden
 from engine.documents.pdf_tables import find_tables
 from engine.documents.pdf_text import TextLayer, read_text_layer
 from engine.documents.scratch import Scratch
@@ -144,6 +144,8 @@ def _read_page(pdf: Any, number: int, options: ParseOptions, reading: _Reading) 
         page = pdf.load_page(number - 1)
         layer = read_text_layer(page)
         draft, warnings = _better_reading(page, layer, options)
+        if layer.hidden and options.ocr != "only":
+            draft = replace(draft, lines=with_hidden(draft.lines, layer.hidden))
         tables = find_tables(page, number, layer) if options.tables and draft.source == "text" else []
     except MUPDF_ERRORS as error:
         reading.failed += 1

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from engine.documents.document import Box
+from engine.documents.document import Box, Hidden
 from engine.documents.mupdf import pymupdf
+from engine.documents.pdf_hidden import Painted, Place, hidden_characters, how_hidden
 from engine.documents.reading_order import ASKEW, Fragment, turned
 
-FLAGS = pymupdf.TEXT_MEDIABOX_CLIP | pymupdf.TEXT_CID_FOR_UNKNOWN_UNICODE
-"""No ligature code points (they become letters), no pictures, nothing outside the page."""
+FLAGS = pymupdf.TEXT_CID_FOR_UNKNOWN_UNICODE
+"""No ligature code points (they become letters), no pictures; also what lies outside the page."""
 
 _ASKEW_DEGREES = 10
 _MANY_PATHS = 5000
@@ -24,11 +26,13 @@ _BUTTONS = (pymupdf.PDF_WIDGET_TYPE_CHECKBOX, pymupdf.PDF_WIDGET_TYPE_RADIOBUTTO
 class TextLayer:
     """What a page holds besides pictures of text.
 
-    `rules` are ruling lines, `image_share` the share 0..1 of the page covered by pictures, and `unread_share` the
-    share covered by pictures on which the layer has no text. `has_drawings` says whether vector paths are drawn.
+    `fragments` are its visible text, `hidden` what a reader of the page does not see. `rules` are ruling lines,
+    `image_share` the share 0..1 of the page covered by pictures, and `unread_share` the share covered by pictures on
+    which the layer has no text. `has_drawings` says whether vector paths are drawn.
     """
 
     fragments: tuple[Fragment, ...]
+    hidden: tuple[Fragment, ...]
     rules: tuple[Box, ...]
     image_share: float
     unread_share: float
@@ -43,33 +47,77 @@ class TextLayer:
 def read_text_layer(page: Any) -> TextLayer:
     """Read the text layer of a page; the page keeps its rotation."""
     matrix = page.rotation_matrix
-    fragments = [
-        fragment
-        for block in page.get_text("dict", flags=FLAGS)["blocks"]
-        for line in block.get("lines", ())
-        if (fragment := _fragment(line, matrix)) is not None
-    ]
-    if page.first_widget is not None:
-        fragments = _with_buttons(page, fragments, matrix)
     paths = page.get_cdrawings()
     images = [_box(pymupdf.Rect(info["bbox"]) * matrix & page.rect) for info in page.get_image_info()]
     area = max(abs(page.rect), 1.0)
+    image_share = min(1.0, sum(map(_area, images)) / area)
+    lines = _lines(page, "dict")
+    hidden = hidden_characters(page, lines, Painted(paths, image_share))
+    if hidden:
+        lines = _lines(page, "rawdict")
+    every = [f for line in lines for part in _parts(line, hidden) if (f := _fragment(part, matrix)) is not None]
+    fragments = [fragment for fragment in every if fragment.hidden is None]
+    if page.first_widget is not None:
+        fragments = _with_buttons(page, fragments, matrix)
     return TextLayer(
         fragments=tuple(fragments),
+        hidden=tuple(fragment for fragment in every if fragment.hidden is not None),
         rules=_rules(paths, matrix) if len(paths) <= _MANY_PATHS else (),
-        image_share=min(1.0, sum(map(_area, images)) / area),
+        image_share=image_share,
         unread_share=min(1.0, sum(_area(image) for image in images if not _has_text(image, fragments)) / area),
         has_drawings=bool(paths),
     )
 
 
-def _fragment(line: dict[str, Any], matrix: Any) -> Fragment | None:
-    text = " ".join("".join(span["text"] for span in line["spans"]).split())
-    box = _box(pymupdf.Rect(line["bbox"]) * matrix)
+def _lines(page: Any, form: str) -> list[dict[str, Any]]:
+    blocks = page.get_text(form, flags=FLAGS, clip=pymupdf.INFINITE_RECT())["blocks"]
+    return [line for block in blocks for line in block.get("lines", ())]
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A stretch of a line that is visible, or hidden in one way."""
+
+    text: str
+    box: Any
+    direction: tuple[float, float]
+    bold: bool
+    hidden: Hidden | None = None
+
+
+def _parts(line: dict[str, Any], hidden: Mapping[Place, Hidden]) -> Iterator[_Part]:
+    """Cut a line where it becomes hidden or visible; a space goes with what precedes it."""
+    spans = line["spans"]
+    if not hidden:
+        yield _Part("".join(span["text"] for span in spans), line["bbox"], line["dir"], _is_bold(spans))
+        return
+    runs: list[tuple[Hidden | None, list[tuple[str, Any, dict[str, Any]]]]] = []
+    for span in spans:
+        for character in span["chars"]:
+            text = character["c"]
+            kind = runs[-1][0] if runs and text.isspace() else how_hidden(character, hidden)
+            if not runs or runs[-1][0] != kind:
+                runs.append((kind, []))
+            runs[-1][1].append((text, character["bbox"], span))
+    for kind, run in runs:
+        styles = [{**span, "text": text} for text, _, span in run]
+        boxes = [box for text, box, _ in run if not text.isspace()] or [box for _, box, _ in run]
+        box = line["bbox"] if len(runs) == 1 else pymupdf.Rect(_around(boxes))
+        yield _Part("".join(text for text, _, _ in run), box, line["dir"], _is_bold(styles), kind)
+
+
+def _around(boxes: Sequence[Any]) -> tuple[float, float, float, float]:
+    left, top, right, bottom = zip(*boxes, strict=True)
+    return min(left), min(top), max(right), max(bottom)
+
+
+def _fragment(part: _Part, matrix: Any) -> Fragment | None:
+    text = " ".join(part.text.split())
+    box = _box(pymupdf.Rect(part.box) * matrix)
     if not text or box.x1 <= box.x0 or box.y1 <= box.y0:
         return None
-    turn = _turn(line["dir"], matrix)
-    return Fragment(text, box, turned(box, turn), turn, bold=_is_bold(line["spans"]))
+    turn = _turn(part.direction, matrix)
+    return Fragment(text, box, turned(box, turn), turn, bold=part.bold, hidden=part.hidden)
 
 
 def _is_bold(spans: list[dict[str, Any]]) -> bool:

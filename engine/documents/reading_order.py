@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from engine.documents.document import Box
+from engine.documents.document import Box, Hidden
 
 ASKEW = -1
 """The `turn` of text that runs at an odd angle, such as a watermark."""
@@ -49,6 +49,7 @@ class Fragment:
     turn: int = 0
     confidence: float | None = None
     bold: bool = False
+    hidden: Hidden | None = None
 
     @property
     def height(self) -> float:
