@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -9,7 +10,7 @@ from PySide6.QtCore import QObject, Qt
 
 from desktop.paged_model import LEFT, PAGE_ROWS, RIGHT, ROW_ROLE, Ask, PagedModel
 from desktop.theme import icon
-from desktop.words import size_text
+from desktop.words import counted, size_text
 
 __all__ = ["COLUMNS", "PAGE_ROWS", "ROW_ROLE", "DocumentsModel", "cell_text", "text_source"]
 
@@ -52,7 +53,7 @@ class DocumentsModel(PagedModel):
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
             return cell_text(key, row)
         if role == Qt.ItemDataRole.ToolTipRole:
-            return row["id"] if key == "hash" else row["path"] if key == "name" else None
+            return tooltip(key, row)
         return icon("documents") if role == Qt.ItemDataRole.DecorationRole and key == "name" else None
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
@@ -72,7 +73,7 @@ _TEXTS: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
     "name": lambda row: str(row["name"]),
     "type": lambda row: str(row["kind"]),
     "pages": lambda row: f"{row['pages']:,}",
-    "text": lambda row: text_source(row["pages"], row["ocr_pages"], row["lines"]),
+    "text": lambda row: text_source(row["pages"], row["ocr_pages"], row["lines"]) + _notes(len(row["warnings"])),
     "language": lambda row: str(row["language"]),
     "year": lambda row: str(row["year"] or ""),
     "size": lambda row: size_text(row["size_bytes"]),
@@ -82,9 +83,20 @@ _TEXTS: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
 }
 
 
+def tooltip(key: str, row: Mapping[str, Any]) -> str | None:
+    """Return what there is more to say of a cell; markup in notes, which name parts of files, is shown as written."""
+    if key == "text" and row["warnings"]:
+        return "<p>" + "<br>".join(html.escape(note) for note in row["warnings"]) + "</p>"
+    return str(row["id"]) if key == "hash" else str(row["path"]) if key == "name" else None
+
+
 def cell_text(key: str, row: Mapping[str, Any]) -> str:
     """Write one cell as people read it."""
     return _TEXTS[key](row)
+
+
+def _notes(count: int) -> str:
+    return f" ({counted(count, 'note')})" if count else ""
 
 
 def text_source(pages: int, ocr_pages: int | None, lines: int) -> str:

@@ -1,4 +1,4 @@
-"""Filters beside the table: types, tags, years and stars, each with how many documents have it."""
+"""Filters beside the table: types, tags, years, stars, hidden text, each with how many documents or pages have it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from typing import Any
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QHeaderView, QTreeWidget, QTreeWidgetItem, QWidget
 
+from desktop.hidden_text import hidden_title
+from desktop.words import counted
+
 _KEY = Qt.ItemDataRole.UserRole
-_GROUPS = (("kinds", "Type"), ("tags", "Tag"), ("years", "Year"))
+_GROUPS = (("kinds", "Type"), ("tags", "Tag"), ("years", "Year"), ("hidden", "Not shown by pages"))
+_FLAGS = (("starred", "★ Starred"), ("warned", "Not all was read"))
 
 
 class FacetsPanel(QTreeWidget):
@@ -33,8 +37,8 @@ class FacetsPanel(QTreeWidget):
         for item in self._boxes():
             if item.checkState(0) == Qt.CheckState.Checked:
                 group, value = item.data(0, _KEY)
-                if group == "starred":
-                    only["starred"] = True
+                if value is True:
+                    only[group] = True
                 else:
                     only.setdefault(group, []).append(value)
         return only
@@ -44,8 +48,9 @@ class FacetsPanel(QTreeWidget):
         ticked = self.chosen()
         with QSignalBlocker(self):
             self.clear()
-            if facets["starred"] or ticked.get("starred"):
-                self._add(None, "starred", True, "★ Starred", facets["starred"], bool(ticked.get("starred")))
+            for flag, title in _FLAGS:
+                if facets[flag] or ticked.get(flag):
+                    self._add(None, flag, True, title, f"{facets[flag]:,}", bool(ticked.get(flag)))
             for group, title in _GROUPS:
                 self._add_group(group, title, facets[group], ticked.get(group, []))
             self.expandAll()
@@ -68,12 +73,14 @@ class FacetsPanel(QTreeWidget):
         font.setBold(True)
         head.setFont(0, font)
         for value, count in rows:
-            self._add(head, group, value, str(value) if value else "unknown", count, value in ticked)
+            text = hidden_title(value) if group == "hidden" else str(value) if value else "unknown"
+            told = counted(count, "page") if group == "hidden" else f"{count:,}"
+            self._add(head, group, value, text, told, value in ticked)
 
     def _add(
-        self, head: QTreeWidgetItem | None, group: str, value: object, text: str, count: int, is_ticked: bool
+        self, head: QTreeWidgetItem | None, group: str, value: object, text: str, count: str, is_ticked: bool
     ) -> None:
-        item = QTreeWidgetItem([text, f"{count:,}"])
+        item = QTreeWidgetItem([text, count])
         item.setData(0, _KEY, (group, value))
         item.setCheckState(0, Qt.CheckState.Checked if is_ticked else Qt.CheckState.Unchecked)
         item.setTextAlignment(1, Qt.AlignmentFlag.AlignRight)

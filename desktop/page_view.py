@@ -10,12 +10,14 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QGuiApplication, QImage,
 from PySide6.QtWidgets import (
     QGraphicsItem,
     QGraphicsPixmapItem,
+    QGraphicsRectItem,
     QGraphicsScene,
     QGraphicsView,
     QStyleOptionGraphicsItem,
     QWidget,
 )
 
+from desktop.hidden_text import hidden_words
 from desktop.text_selection import Box, Spot, Stretch, boxes_of, spot_in, text_of, whole, words_between
 
 __all__ = ["Box", "PageView", "ViewLine", "lay_out"]
@@ -23,6 +25,8 @@ __all__ = ["Box", "PageView", "ViewLine", "lay_out"]
 _EVIDENCE = (QColor(255, 196, 0, 90), QColor(200, 60, 20))
 _FOUND = (QColor(90, 170, 255, 80), QColor(30, 100, 190))
 _SELECTED = (QColor(60, 120, 220, 90), QColor(0, 0, 0, 0))
+_HIDDEN = QColor(200, 20, 20)
+_EDGE = 4.0
 _OCR_GROUND = QColor(255, 255, 240, 235)
 _TEXT_POINTS = 11.0
 _MARGIN = 24.0
@@ -31,12 +35,16 @@ _LINE_GAP = 1.35
 
 @dataclass(frozen=True, slots=True)
 class ViewLine:
-    """A line to show. `box` is given for every line: pages without boxes are laid out first (`lay_out`)."""
+    """A line to show. `box` is given for every line: pages without boxes are laid out first (`lay_out`).
+
+    `hidden` says why a reader of the page does not see it.
+    """
 
     number: int
     text: str
     box: Box
     source: str
+    hidden: str | None = None
 
 
 def lay_out(lines: Sequence[tuple[int, str]]) -> tuple[list[ViewLine], float, float]:
@@ -138,10 +146,13 @@ class PageView(QGraphicsView):
         self._text: _Lines | None = None
         self._marks: dict[str, _Marks] = {}
         self._pressed: Spot | None = None
+        self.hidden_boxes: list[QGraphicsRectItem] = []
+        """Around text that the page does not show."""
 
     def show_page(self, width: float, height: float, lines: Sequence[ViewLine], *, is_text: bool) -> None:
         """Show an empty page of this size in points, or the text itself; the picture comes later."""
         self._page.clear()
+        self.hidden_boxes = []
         self._picture, self._text, self._marks, self.selection = None, None, {}, None
         self.lines, self._area = lines, QRectF(0, 0, width, height)
         self._page.setSceneRect(self._area.adjusted(-8, -8, 8, 8))
@@ -149,6 +160,9 @@ class PageView(QGraphicsView):
         sheet.setZValue(-2)
         if is_text:
             self._add(_Lines(lines, self._area, is_layer=False), -1)
+        for line in lines:
+            if line.hidden:
+                self._outline_hidden(line)
 
     def show_picture(self, image: QImage) -> None:
         """Put the picture of the page on it, in place of an earlier one."""
@@ -243,6 +257,20 @@ class PageView(QGraphicsView):
             return None
         nearest = min(range(len(self.lines)), key=lambda place: distance(self.lines[place]))
         return spot_in(self.lines[nearest].text, self.lines[nearest].box, nearest, point.x())
+
+    def _outline_hidden(self, line: ViewLine) -> None:
+        """Draw a dashed box where text is that the page does not show; what is off the page gets it at its edge."""
+        x0, y0, x1, y1 = line.box
+        right, bottom = self._area.width(), self._area.height()
+        left, top = min(max(x0, 0.0), right - _EDGE), min(max(y0, 0.0), bottom - _EDGE)
+        pen = QPen(_HIDDEN, 1.5, Qt.PenStyle.DashLine)
+        pen.setCosmetic(True)
+        width, height = max(min(x1, right) - left, _EDGE), max(min(y1, bottom) - top, _EDGE)
+        box = self._page.addRect(QRectF(left, top, width, height), pen)
+        box.setZValue(3)
+        how = hidden_words(line.hidden or "")
+        box.setToolTip(f"Line {line.number}: text that the page does not show, {how}.")
+        self.hidden_boxes.append(box)
 
     def _mark(self, what: str, boxes: Sequence[Box], colours: tuple[QColor, QColor]) -> None:
         if (old := self._marks.pop(what, None)) is not None:

@@ -302,4 +302,4 @@ class Viewer(QWidget):
 
 def _view_line(line: dict[str, Any]) -> ViewLine:
     x0, y0, x1, y1 = line["box"]
-    return ViewLine(line["number"], line["text"], (x0, y0, x1, y1), line["source"])
+    return ViewLine(line["number"], line["text"], (x0, y0, x1, y1), line["source"], line["hidden"])

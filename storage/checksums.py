@@ -64,7 +64,7 @@ COVERED: Final = (
     _covered("documents", "key body", checksum="body_checksum"),
     _covered("paths", "key document path parent"),
     _covered("failures", "path sha256 reason message advice failed_at"),
-    Covered("lines", ("id", "page", "text"), is_inserted=True),
+    Covered("lines", ("id", "page", "text", "hidden"), is_inserted=True),
     _covered(
         "runs",
         "id pipeline_yaml pipeline_digest model_name model_digest settings status columns started_at finished_at",
@@ -84,6 +84,7 @@ COVERED: Final = (
     _covered("evidence", "key row column path document page first_line last_line method score"),
     _covered("text_indexes", "key name digest texts"),
     _covered("vector_models", "key digest"),
+    _covered("document_warnings", "document position text", "document position"),
     _covered("document_facts", "document ocr_pages language year read_seconds"),
     _covered("stars", "document starred_at"),
     _covered("tags", "key name"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,11 +17,20 @@ LINES_PER_DOCUMENT = 1 << 28
 
 @dataclass(frozen=True, slots=True)
 class LineRecord:
-    """One line: `number` counts from 1 over the whole document, `page` from 1."""
+    """One line: `number` counts from 1 over the whole document, `page` from 1.
+
+    `hidden` says why no reader of the page sees it; None for an ordinary line.
+    """
 
     number: int
     page: int
     text: str
+    hidden: str | None = None
+
+    @property
+    def seen(self) -> str:
+        """Return the text that a reader of the page sees: none of a hidden line."""
+        return "" if self.hidden else self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +63,15 @@ class DocumentPath:
 
 
 @dataclass(frozen=True, slots=True)
+class DocumentWarning:
+    """What of a document was not read, or is doubtful."""
+
+    document_id: str
+    filename: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class FailedFile:
     """A file that could not be parsed. `sha256` is None when not even its bytes could be read."""
 
@@ -78,10 +96,11 @@ class Documents(Topic):
         page_count: int,
         body: Mapping[str, Any],
         lines: Iterable[LineRecord],
+        warnings: Sequence[str] = (),
     ) -> None:
         """Save a parsed document and its lines; one that is there already is replaced as a whole.
 
-        Lines must be numbered 1..n in order; raises BadRecord otherwise.
+        Lines must be numbered 1..n in order; raises BadRecord otherwise. `warnings` say what of the file was not read.
         """
         records = _checked(document_id, lines)
         fields = [filename, kind, size_bytes, page_count, len(records), pack(dict(body)), now()]
@@ -93,6 +112,11 @@ class Documents(Topic):
                 key = int(row[0])
                 self._replace(key, fields)
             self._add_lines(key, records)
+            self._connection.execute("DELETE FROM document_warnings WHERE document = ?", [key])
+            self._connection.execute_many(
+                "INSERT INTO document_warnings (document, position, text) VALUES (?, ?, ?)",
+                ((key, position, text) for position, text in enumerate(warnings)),
+            )
 
     def _insert(self, document_id: str, fields: list[Any]) -> int:
         return self._connection.insert(
@@ -118,8 +142,8 @@ class Documents(Topic):
     def _add_lines(self, key: int, lines: list[LineRecord]) -> None:
         start = key * LINES_PER_DOCUMENT
         self._connection.execute_many(
-            "INSERT INTO lines (id, page, text, checksum) VALUES (?, ?, ?, ?)",
-            (_line(start + line.number, line.page, storable(line.text)) for line in lines),
+            "INSERT INTO lines (id, page, text, hidden, checksum) VALUES (?, ?, ?, ?, ?)",
+            (_line(start + line.number, line.page, storable(line.text), line.hidden) for line in lines),
         )
         self._connection.execute(
             "INSERT INTO lines_search (rowid, text) SELECT id, text FROM lines WHERE id BETWEEN ? AND ?",
@@ -147,11 +171,20 @@ class Documents(Topic):
         start = self._document_key(document_id) * LINES_PER_DOCUMENT
         stop = LINES_PER_DOCUMENT - 1 if last is None else min(last, LINES_PER_DOCUMENT - 1)
         rows = self._connection.query(
-            f"SELECT id, page, text, {is_whole(l='lines')} FROM lines l WHERE id BETWEEN ? AND ? ORDER BY id",
+            f"SELECT id, page, text, hidden, {is_whole(l='lines')} FROM lines l WHERE id BETWEEN ? AND ? ORDER BY id",
             [start + max(first, 1), start + stop],
         )
         lines = self._whole(f"lines of document {document_id}", rows)
-        return [LineRecord(line_id - start, page, text_of(text)) for line_id, page, text in lines]
+        return [LineRecord(line_id - start, page, text_of(text), hidden) for line_id, page, text, hidden in lines]
+
+    def warned_documents(self) -> list[DocumentWarning]:
+        """List what of each document was not read or is doubtful, in the order of reading."""
+        rows = self._connection.query(
+            f"SELECT d.id, d.filename, w.text, {is_whole(w='document_warnings')} FROM document_warnings w"
+            " JOIN documents d ON d.key = w.document ORDER BY w.document, w.position"
+        )
+        warnings = self._whole("a warning about a document", rows)
+        return [DocumentWarning(document, text_of(name), text_of(text)) for document, name, text in warnings]
 
     def add_path(self, document_id: str, path: str, parent_id: str | None = None) -> None:
         """Record that the document was found at `path`, which also clears an earlier failure of that path."""
@@ -200,8 +233,10 @@ _ENTRY = "id, filename, kind, size_bytes, page_count, line_count, saved_at"
 _WHOLE_DOCUMENT = f"{is_whole(d='documents')} AND {BODY_IS_WHOLE}"
 
 
-def _line(line_id: int, page: int, text: str | bytes) -> tuple[int, int, str | bytes, bytes]:
-    return line_id, page, text, checksum(line_id, page, text)
+def _line(
+    line_id: int, page: int, text: str | bytes, hidden: str | None
+) -> tuple[int, int, str | bytes, str | None, bytes]:
+    return line_id, page, text, hidden, checksum(line_id, page, text, hidden)
 
 
 def _entry(row: tuple[Any, ...]) -> DocumentEntry:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from storage.checksums import is_whole
 from storage.codec import text_of
+from storage.documents import LINES_PER_DOCUMENT
 from storage.errors import BadRecord
 from storage.topic import Topic
 
@@ -46,6 +47,19 @@ class EvidenceRecord:
             raise BadRecord(f"row {self.row_id}, column {self.column!r}: evidence needs a document and lines")
         elif not 1 <= self.first_line <= self.last_line:
             raise BadRecord(f"row {self.row_id}, column {self.column!r}: bad lines {self.first_line}-{self.last_line}")
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenEvidence:
+    """A cell that rests on a line which no reader of the page sees; `hidden` says why."""
+
+    row_id: str
+    column: str
+    document_id: str
+    filename: str
+    page: int
+    line: int
+    hidden: str
 
 
 class Evidence(Topic):
@@ -93,3 +107,18 @@ class Evidence(Topic):
             for name, path, document, page, first, last, method, score in self._whole("the evidence of a row", rows)
         ]
         return [record for record in records if column is None or record.column == column]
+
+    def hidden_evidence(self, run_id: str) -> list[HiddenEvidence]:
+        """List the cells of a run's results whose evidence holds hidden lines, in their order; raises NotInCase."""
+        self._need_run(run_id)
+        rows = self._connection.query(
+            'SELECT i.id, e."column", d.id, d.filename, h.page, h.id % ?, h.hidden FROM results r'
+            " JOIN evidence e ON e.row = r.row JOIN row_ids i ON i.key = r.row JOIN documents d ON d.key = e.document"
+            " JOIN lines h ON h.id BETWEEN e.document * ? + e.first_line AND e.document * ? + e.last_line"
+            " WHERE r.run = ? AND h.hidden IS NOT NULL ORDER BY r.position, e.key, h.id",
+            [LINES_PER_DOCUMENT, LINES_PER_DOCUMENT, LINES_PER_DOCUMENT, run_id],
+        )
+        return [
+            HiddenEvidence(row, text_of(column), document, text_of(name), page, line, hidden)
+            for row, column, document, name, page, line, hidden in rows
+        ]

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 from storage.codec import text_of
+from storage.documents import LINES_PER_DOCUMENT
 from storage.topic import Topic
 
 SortColumn = Literal["name", "type", "pages", "text", "language", "size", "hash", "copies", "tags", "star", "year"]
@@ -19,6 +20,13 @@ _TAGS = (
     " WHERE m.document = d.key ORDER BY t.name))"
 )
 _STAR = "EXISTS (SELECT 1 FROM stars s WHERE s.document = d.key)"
+_LISTED = (
+    "d.id, d.filename, d.kind, d.page_count, d.line_count, d.size_bytes, f.ocr_pages, f.language, f.year,"
+    f" {_COPIES}, {_TAGS}, {_STAR}, (SELECT p.path FROM paths p WHERE p.document = d.key ORDER BY p.key LIMIT 1),"
+    " (SELECT group_concat(text, char(10)) FROM"
+    " (SELECT w.text FROM document_warnings w WHERE w.document = d.key ORDER BY w.position))"
+)
+_WARNED = "EXISTS (SELECT 1 FROM document_warnings w WHERE w.document = d.key)"
 _SORT_BY: Mapping[str, str] = MappingProxyType(
     {
         "name": "d.filename COLLATE NOCASE",
@@ -40,19 +48,25 @@ _SORT_BY: Mapping[str, str] = MappingProxyType(
 class DocumentFilter:
     """Which documents: all that fit every part that is given.
 
-    `text` is part of the name or the path; of `kinds`, `tags` and `years` one must fit; a year of 0 is an unknown one.
+    `text` is part of the name or the path; of `kinds`, `tags`, `years` and `hidden` one must fit; a year of 0 is an
+    unknown one, `hidden` are ways in which a line is hidden. `warned`: something of it was not read or is doubtful.
     """
 
     text: str = ""
     kinds: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     years: tuple[int, ...] = ()
+    hidden: tuple[str, ...] = ()
     starred: bool = False
+    warned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ListedDocument:
-    """One row of the table. `copies` counts the paths it was found at; `ocr_pages` is None while not yet known."""
+    """One row of the table. `copies` counts the paths it was found at; `ocr_pages` is None while not yet known.
+
+    `warnings` say what of it was not read, or is doubtful.
+    """
 
     id: str
     name: str
@@ -67,16 +81,22 @@ class ListedDocument:
     tags: tuple[str, ...]
     starred: bool
     path: str
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Facets:
-    """How many documents have each kind, tag and year; each counted with the other filters, not with its own."""
+    """How many documents have each kind, tag and year; each counted with the other filters, not with its own.
+
+    `hidden` counts pages with lines that are hidden in a way, `warned` documents of which not all was read.
+    """
 
     kinds: tuple[tuple[str, int], ...]
     tags: tuple[tuple[str, int], ...]
     years: tuple[tuple[int, int], ...]
     starred: int
+    hidden: tuple[tuple[str, int], ...] = ()
+    warned: int = 0
 
 
 def condition(wanted: DocumentFilter) -> tuple[str, list[Any]]:
@@ -99,8 +119,14 @@ def condition(wanted: DocumentFilter) -> tuple[str, list[Any]]:
         years = "SELECT y.year FROM document_facts y WHERE y.document = d.key"
         parts.append(f"coalesce(({years}), 0) IN ({_marks(wanted.years)})")
         values += wanted.years
+    if wanted.hidden:
+        hidden = f"SELECT h.id / {LINES_PER_DOCUMENT} FROM lines h WHERE h.hidden"
+        parts.append(f"d.key IN ({hidden} IN ({_marks(wanted.hidden)}))")
+        values += wanted.hidden
     if wanted.starred:
         parts.append(_STAR)
+    if wanted.warned:
+        parts.append(_WARNED)
     return " AND ".join(parts), values
 
 
@@ -120,10 +146,8 @@ class Listing(Topic):
         where, values = _where(wanted)
         direction = "DESC" if descending else "ASC"
         rows = self._connection.query(
-            "SELECT d.id, d.filename, d.kind, d.page_count, d.line_count, d.size_bytes, f.ocr_pages, f.language,"
-            f" f.year, {_COPIES}, {_TAGS}, {_STAR},"
-            " (SELECT p.path FROM paths p WHERE p.document = d.key ORDER BY p.key LIMIT 1)"
-            " FROM (SELECT d.key AS place FROM documents d LEFT JOIN document_facts f ON f.document = d.key"
+            f"SELECT {_LISTED} FROM"
+            " (SELECT d.key AS place FROM documents d LEFT JOIN document_facts f ON f.document = d.key"
             f"{where} ORDER BY {_SORT_BY[sort]} {direction}, d.key LIMIT ? OFFSET ?) chosen"
             " JOIN documents d ON d.key = chosen.place LEFT JOIN document_facts f ON f.document = d.key"
             f" ORDER BY {_SORT_BY[sort]} {direction}, d.key",
@@ -135,10 +159,7 @@ class Listing(Topic):
         """Return the row of one document; raises NotInCase."""
         key = self._document_key(document_id)
         rows = self._connection.query(
-            "SELECT d.id, d.filename, d.kind, d.page_count, d.line_count, d.size_bytes, f.ocr_pages, f.language,"
-            f" f.year, {_COPIES}, {_TAGS}, {_STAR},"
-            " (SELECT p.path FROM paths p WHERE p.document = d.key ORDER BY p.key LIMIT 1)"
-            " FROM documents d LEFT JOIN document_facts f ON f.document = d.key WHERE d.key = ?",
+            f"SELECT {_LISTED} FROM documents d LEFT JOIN document_facts f ON f.document = d.key WHERE d.key = ?",
             [key],
         )
         return _listed(rows[0])
@@ -178,7 +199,17 @@ class Listing(Topic):
             "1 DESC",
         )
         starred = self.count_documents(replace(asked, starred=True))
-        return Facets(tuple(kinds), tuple(tags), tuple(years), starred)
+        hidden = self.count_hidden_pages(replace(asked, hidden=()))
+        warned = self.count_documents(replace(asked, warned=True))
+        return Facets(tuple(kinds), tuple(tags), tuple(years), starred, tuple(hidden), warned)
+
+    def count_hidden_pages(self, wanted: DocumentFilter | None = None) -> list[tuple[str, int]]:
+        """Count the pages with lines that no reader sees, by how they are hidden, most frequent first."""
+        where, values = _where(wanted)
+        only = f" AND h.id / {LINES_PER_DOCUMENT} IN (SELECT d.key FROM documents d{where})" if where else ""
+        pages = f"SELECT DISTINCT h.hidden, h.id / {LINES_PER_DOCUMENT}, h.page FROM lines h WHERE h.hidden IS NOT NULL"
+        sql = f"SELECT hidden, count(*) FROM ({pages}{only}) GROUP BY 1 ORDER BY 2 DESC, 1"
+        return [(kind, count) for kind, count in self._connection.query(sql, values)]
 
     def _counts(self, what: str, joins: str, wanted: DocumentFilter, order: str) -> list[tuple[Any, int]]:
         where, values = _where(wanted)
@@ -213,7 +244,7 @@ def _escaped(text: str) -> str:
 
 
 def _listed(row: tuple[Any, ...]) -> ListedDocument:
-    document, name, kind, pages, lines, size, ocr_pages, language, year, copies, tags, starred, path = row
+    document, name, kind, pages, lines, size, ocr_pages, language, year, copies, tags, starred, path, warnings = row
     return ListedDocument(
         id=document,
         name=text_of(name),
@@ -228,4 +259,5 @@ def _listed(row: tuple[Any, ...]) -> ListedDocument:
         tags=tuple(tags.split("\n")) if tags else (),
         starred=bool(starred),
         path=text_of(path) if path is not None else "",
+        warnings=tuple(text_of(warnings).split("\n")) if warnings else (),
     )

@@ -173,6 +173,22 @@ def _reviews(database: Database) -> None:
         database.execute(statement)
 
 
+_HIDDEN_LINES = """
+ALTER TABLE lines ADD COLUMN hidden TEXT;
+CREATE INDEX hidden_lines ON lines (hidden, page) WHERE hidden IS NOT NULL;
+CREATE TABLE document_warnings (
+    document INTEGER NOT NULL REFERENCES documents(key), position INTEGER NOT NULL, text TEXT NOT NULL,
+    PRIMARY KEY (document, position)) WITHOUT ROWID;
+"""
+"""`hidden` says why no reader of the page sees a line; null for an ordinary one, and for all that were read before."""
+
+
+@case_migrations(name="0006_hidden_lines")
+def _hidden_lines(database: Database) -> None:
+    for statement in _statements(_HIDDEN_LINES):
+        database.execute(statement)
+
+
 @case_migrations(name="0007_checksums")
 def _checksums(database: Database) -> None:
     add_columns(database.conn)

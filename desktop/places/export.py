@@ -63,6 +63,7 @@ class ExportPlace(Place):
         column.setSpacing(10)
         for part in (self._format_box(), self._what_box(), self._file_row()):
             column.addWidget(part)
+        column.addWidget(self.hidden_note)
         column.addLayout(self._buttons())
         column.addWidget(self.told)
         column.addStretch(1)
@@ -148,7 +149,11 @@ class ExportPlace(Place):
 
     def _make_options(self) -> None:
         self.runs = choice_box("Run to export")
-        self.runs.currentIndexChanged.connect(lambda index: self._enable())
+        self.runs.currentIndexChanged.connect(lambda index: self._choose_run())
+        self.hidden_note = QLabel(textFormat=Qt.TextFormat.PlainText, wordWrap=True)
+        self.hidden_note.setAccessibleName("Warning about hidden text")
+        self.hidden_note.setStyleSheet("color: #b02a1e; font-weight: 600;")
+        self.hidden_note.hide()
         self.only_selected = QCheckBox("Only the rows selected in Results")
         self.only_columns = QCheckBox("Only the columns shown in Results")
         self.wide_form = QRadioButton("One row for each result (wide)")
@@ -240,6 +245,18 @@ class ExportPlace(Place):
             case = Path(self.workspace.case)
             self.file.setText(str(case.with_name(f"{case.stem}.{self.suffix}")))
         self._enable()
+
+    def _choose_run(self) -> None:
+        """Ask whether the run's values rest on text that pages do not show."""
+        self.hidden_note.hide()
+        if run := self.runs.currentData():
+            self.workspace.ask("results.hidden", self._show_hidden, run=run)
+        self._enable()
+
+    def _show_hidden(self, note: dict[str, Any]) -> None:
+        if note["run"] == self.runs.currentData():
+            self.hidden_note.setText(note["text"] and f"{note['text']}.")
+            self.hidden_note.setVisible(bool(note["text"]))
 
     def _format_chosen(self) -> None:
         if path := self.file.text().strip():

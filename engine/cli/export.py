@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import typer
 
-from engine.cli.console import counted, output, styled
+from engine.cli.console import counted, messages, output, styled
 from engine.cli.custody import SignOption, SignPassphraseFileOption, signing_key
 from engine.cli.options import (
     BomOption,
@@ -29,6 +29,7 @@ from engine.cli.settings import COMMAND_SETTINGS
 from engine.custody.manifest import with_manifests
 from engine.documents.options import ParseOptions
 from engine.errors import UsageError
+from engine.results.hidden import hidden_warning
 from engine.worker.crossings import recorded
 from engine.worker.exports import OutputOptions, row_ids, write_outs
 from engine.worker.jobs import check_outs
@@ -80,6 +81,8 @@ def export(  # noqa: PLR0913, PLR0917 - one parameter per option
         _check_columns(opened, run_id, layout.columns)
         if rows:
             layout = replace(layout, rows=row_ids(opened, run_id, rows))
+        if warning := hidden_warning(opened, run_id, rows=layout.rows):
+            messages().print(styled(("Note ", "bold yellow"), warning), soft_wrap=True)
         with recorded(opened, with_manifests(outs), overwrite=overwrite):
             table, written = write_outs(opened, run_id, outs, layout)
     console = output()

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from engine.cli.console import counted, messages, output, shell_word, styled
-from engine.cli.ledger_view import failed_files
+from engine.cli.ledger_view import failed_files, unread_view
 from engine.cli.options import FollowLinksOption, OcrOption, QuietOption, WorkersOption
 from engine.cli.passwords import PasswordOption
 from engine.cli.settings import COMMAND_SETTINGS
@@ -77,6 +77,8 @@ def _report(case: Case, found: Ingested, *, quiet: bool) -> None:
         entries = [entry for entry in case.documents() if entry.id in found.documents]
         pages, lines = sum(entry.page_count for entry in entries), sum(entry.line_count for entry in entries)
         output().print(f"{counted(pages, 'page')}, {counted(lines, 'line')} in {case.path.name}")
+        if unread := unread_view(case, found.documents):
+            output().print(unread)
         output().print(styled("Search them: ", (f"redwell search {shell_word(case.path)} WORDS", "bold cyan")))
     if found.failed:
         messages().print(failed_files([record for record in found.fates if record.fate == "failed"]))

@@ -19,6 +19,7 @@ from engine.cli.ledger_view import (
     ledger_view,
     notes_view,
     rejected_rows,
+    unread_view,
 )
 from engine.cli.options import CaseArgument, RunOption, find_run
 from engine.cli.settings import COMMAND_SETTINGS
@@ -54,6 +55,8 @@ def ledger(
         console.print(ledger_view(opened.ledger(chosen.id)))
         if notes := notes_view(opened.decisions(chosen.id)):
             console.print(notes)
+        if unread := unread_view(opened):
+            console.print(unread)
         if failed or rejected or decisions:
             console.print()
         if failed:
@@ -70,12 +73,15 @@ def _show_files(case: Case, *, failed: bool, as_json: bool) -> None:
     if as_json:
         files = [dataclasses.asdict(file) for file in failures]
         told = {"run": None, "failed": sums.failed, "documents": dataclasses.asdict(sums), "files": files}
+        told |= _unread(case)
         json.dump(told, sys.stdout, ensure_ascii=False, indent=1)
         sys.stdout.write("\n")
         return
     console = output()
     console.print(styled(f"No pipeline has run in {case.path.name} yet."))
     console.print(files_view(sums))
+    if unread := unread_view(case):
+        console.print(unread)
     if failed:
         console.print()
         console.print(failed_files(failures) if failures else "Nothing failed.")
@@ -109,7 +115,14 @@ def everything(case: Case, run: StoredRun) -> dict[str, Any]:
         ],
         "decisions": [{"operator": d.operator, **dataclasses.asdict(d.record)} for d in case.decisions(run.id)],
         "model_calls": case.calls_of_run(run.id),
+        **_unread(case),
     }
+
+
+def _unread(case: Case) -> dict[str, Any]:
+    """Return what of the documents of a case was not read, and its pages with hidden text."""
+    warnings = [dataclasses.asdict(warning) for warning in case.warned_documents()]
+    return {"hidden_pages": dict(case.count_hidden_pages()), "warnings": warnings}
 
 
 def _when(run: StoredRun) -> str:

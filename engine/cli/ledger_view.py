@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from rich import box
 from rich.console import Group, RenderableType
@@ -11,6 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from engine.cli.console import counted, one_line, shortened, styled
+from engine.results.hidden import hidden_pages_text
 from engine.results.ledger import RowNames, notes_of
 from storage.case import Case
 from storage.documents import FailedFile
@@ -20,6 +21,7 @@ _NUMBERS = ("in", "output", "rejected", "failed", "rows out")
 _REPLY_CHARACTERS = 400
 _REASON_CHARACTERS = 160
 _REASONS = 5
+_WARNINGS = 20
 _TOLD = {"cut": "cut to fit", "split": "read in parts"}
 
 
@@ -50,6 +52,26 @@ def _files_text(documents: DocumentSums) -> str:
         f"{counted(documents.found, 'file')} found: {documents.parsed:,} read, "
         f"{counted(documents.duplicates, 'duplicate')}, {documents.failed:,} failed"
     )
+
+
+def unread_view(case: Case, documents: Container[str] | None = None) -> RenderableType | None:
+    """List what of documents was not read, and count pages with hidden text; None where there is nothing to say.
+
+    `documents`: of these alone, None for all of the case.
+    """
+    warnings = [w for w in case.warned_documents() if documents is None or w.document_id in documents]
+    parts: list[RenderableType] = []
+    if hidden := hidden_pages_text(case):
+        parts.append(styled(("Hidden  ", "bold"), f"{hidden}; models see it only with --include-hidden."))
+    if warnings:
+        count = len({warning.document_id for warning in warnings})
+        parts.append(styled(("Not all  ", "bold"), f"of {counted(count, 'document')} was read, or is certain:"))
+        parts += [Padding(styled(one_line(f"{w.filename}: {w.text}")), (0, 0, 0, 2)) for w in warnings[:_WARNINGS]]
+        if len(warnings) > _WARNINGS:
+            parts.append(
+                Padding(styled(f"and {len(warnings) - _WARNINGS:,} more: redwell ledger --json"), (0, 0, 0, 2))
+            )
+    return Group(*parts) if parts else None
 
 
 def failed_files(records: Sequence[DocumentRecord | FailedFile], most: int | None = None) -> RenderableType:

@@ -29,6 +29,13 @@ InputOption = Annotated[
         "case:starred=1 or case:tag=NAME for some of them.",
     ),
 ]
+HiddenOption = Annotated[
+    bool,
+    typer.Option(
+        "--include-hidden",
+        help="Show models also the text of documents that no reader of a page sees: under boxes, ...",
+    ),
+]
 OutOption = Annotated[
     list[Path] | None,
     typer.Option(

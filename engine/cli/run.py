@@ -19,6 +19,7 @@ from engine.cli.options import (
     ClusterOption,
     ColumnsOption,
     FollowLinksOption,
+    HiddenOption,
     InputOption,
     ListsOption,
     OcrOption,
@@ -36,6 +37,7 @@ from engine.cli.watching import SHOWN_PROBLEMS, Watch, choose_watch
 from engine.documents.options import ParseOptions
 from engine.executor.run import run_pipeline
 from engine.executor.run_state import CallState
+from engine.results.hidden import hidden_warning
 from engine.worker.exit_codes import INTERRUPTED
 from engine.worker.exports import OutputOptions, Written
 from engine.worker.jobs import (
@@ -76,6 +78,7 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter per option
     workers: WorkersOption = None,
     password: PasswordOption = None,
     follow_links: FollowLinksOption = False,
+    include_hidden: HiddenOption = False,
     trust_code: TrustOption = False,
     allow_host: AllowHostOption = None,
     allow_path: AllowPathOption = None,
@@ -102,6 +105,7 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter per option
         model=model,
         workers=workers,
         trust_code=trust_code,
+        include_hidden=include_hidden,
         allow_hosts=tuple(allow_host or ()),
         allow_paths=tuple(allow_path or ()),
         overwrite=overwrite,
@@ -136,6 +140,8 @@ def _run(ready: ReadyRun, models: Models, case: Case, watch: Watch, *, silent: b
         _say_stopped(case)
         return INTERRUPTED
     table, written = write_results(ready, case, result.run_id)
+    if written and (warning := hidden_warning(case, result.run_id)):
+        messages().print(styled(("Note ", "bold yellow"), warning), soft_wrap=True)
     if not silent:
         report(case, result.run_id, table, watch.state.calls)
         _say_written(written)

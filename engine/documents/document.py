@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from engine.rows import DocumentId, Span
@@ -94,6 +94,12 @@ class Document:
     def text(self) -> str:
         """Return the text that a reader of the pages sees; line n of it is `lines[n - 1]`, empty where it is hidden."""
         return "\n".join("" if line.hidden else line.text for line in self.lines)
+
+    def seen(self) -> Document:
+        """Return the document as a reader of its pages sees it: hidden lines keep their number and have no text."""
+        if not any(line.hidden for line in self.lines):
+            return self
+        return replace(self, lines=tuple(replace(line, text="") if line.hidden else line for line in self.lines))
 
     @property
     def whole_text(self) -> str:

@@ -57,4 +57,4 @@ def ocr_pages_of(document: Document) -> int:
 
 
 def _first_lines(document: Document) -> list[str]:
-    return [line.text for line in islice(document.lines, _LOOKED_AT_LINES)]
+    return [line.text for line in islice(document.seen().lines, _LOOKED_AT_LINES)]

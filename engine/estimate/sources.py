@@ -104,7 +104,7 @@ def _of_case(dataset: Dataset, case: Case) -> list[Item]:
     for entry in wanted_documents(case, dataset):
         path = next((found.path for found in case.paths(entry.id)), entry.filename)
         if fits(path, dataset.glob):
-            text = "\n".join(line.text for line in case.lines(entry.id))
+            text = _text(case, entry.id, dataset)
             values = {"filename": entry.filename, "text": text}
             found.append(Item(entry.filename, {key: len(value) for key, value in values.items()}, values))
     return found
@@ -125,7 +125,7 @@ def _length(value: Any) -> int:
 
 
 def _documents(dataset: Dataset, folder: Path, case: Case | None) -> Source:
-    known = _known_texts(case) if case else {}
+    known = _known_texts(case, dataset) if case else {}
     items: list[Item] = []
     guessed = 0
     for file in sorted(walk([folder]).files, key=lambda path: path.parts):
@@ -152,9 +152,13 @@ def _guess(suffix: str, size_bytes: int) -> int:
     return round(size_bytes / per_character) if per_character else PICTURE_CHARACTERS
 
 
-def _known_texts(case: Case) -> dict[str, str]:
+def _text(case: Case, document_id: str, dataset: Dataset) -> str:
+    return "\n".join(line.text if dataset.include_hidden else line.seen for line in case.lines(document_id))
+
+
+def _known_texts(case: Case, dataset: Dataset) -> dict[str, str]:
     texts: dict[str, str] = {}
     for entry in case.documents():
-        text = "\n".join(line.text for line in case.lines(entry.id))
+        text = _text(case, entry.id, dataset)
         texts |= {found.path: text for found in case.paths(entry.id)}
     return texts

@@ -21,7 +21,8 @@ def save_document(case: Case, document: Document, seconds: float | None = None) 
             size_bytes=document.size_bytes,
             page_count=len(document.pages),
             body=document_to_json(document),
-            lines=(LineRecord(line.number, line.page, line.text) for line in document.lines),
+            lines=(LineRecord(line.number, line.page, line.text, line.hidden) for line in document.lines),
+            warnings=document.warnings,
         )
         save_facts(case, document, seconds)
 

@@ -107,7 +107,9 @@ class ParsingFunctions:
         # A file that cannot be read fails the rows that name it; as a file it would be counted twice.
         found.files += [record for record in ingested.fates if record.fate != "failed"]
         return [
-            file if isinstance(file, DocumentError) else await self._read(parsing, file, records.get(str(file)))
+            file
+            if isinstance(file, DocumentError)
+            else await self._read(dataset, parsing, file, records.get(str(file)))
             for file in named
         ]
 
@@ -142,7 +144,9 @@ class ParsingFunctions:
             f"there is no file {places[0]}", reason="unreadable", advice="Correct the path in this row."
         )
 
-    async def _read(self, parsing: Parsing, file: Path, record: DocumentRecord | None) -> list[_Parsed] | DocumentError:
+    async def _read(
+        self, dataset: Dataset, parsing: Parsing, file: Path, record: DocumentRecord | None
+    ) -> list[_Parsed] | DocumentError:
         if record is None or record.fate == "failed" or record.document_id is None:
             reason = record.reason if record else "unsupported"
             message = record.message if record else "an archive has no text of its own"
@@ -152,7 +156,8 @@ class ParsingFunctions:
         document = load_document(self._reader.case, DocumentId(record.document_id))
         if parsing.function == "xlsx_to_string":
             return await self._sheets(parsing, file, document)
-        return [_Parsed({parsing.target_field: text}, document, span) for text, span in _texts(parsing, document)]
+        shown = document if dataset.include_hidden else document.seen()
+        return [_Parsed({parsing.target_field: text}, document, span) for text, span in _texts(parsing, shown)]
 
     async def _sheets(self, parsing: Parsing, file: Path, document: Document) -> list[_Parsed] | DocumentError:
         """Write a workbook as DocETL does: column by column, or row by row with `orientation: row`."""

@@ -183,7 +183,8 @@ class Retrieval:
             first = (row.span.first if row.span else 1) + value.count("\n", 0, start)
             span = Span(first, first + passage.text.count("\n"))
             lines = self._case.lines(row.document_id, span.first, span.last)
-            if passage.text in "\n".join(line.text for line in lines):
+            whole, seen = ("\n".join(texts) for texts in zip(*((n.text, n.seen) for n in lines), strict=True))
+            if passage.text in whole or passage.text in seen:
                 return span
         return None
 

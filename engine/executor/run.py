@@ -230,7 +230,8 @@ class _Run:
 
     def _kept_settings(self) -> dict[str, Any]:
         allowed = {"allow_hosts": list(self._options.allow_hosts)} if self._options.allow_hosts else {}
-        return {"columns": list(self._options.columns), **allowed}
+        hidden = {"include_hidden": True} if self._plan.includes_hidden else {}
+        return {"columns": list(self._options.columns), **allowed, **hidden}
 
     async def _work(self) -> RunResult:
         outputs = await _beside(self._load_early, self._begun_reading, self._read_all())
@@ -263,6 +264,7 @@ class _Run:
             retrieval=retrieval,
             system_prompt="\n".join(text for text in (prompt.persona, prompt.dataset_description) if text),
             trusts_code=self._options.trust_code,
+            includes_hidden=self._plan.includes_hidden,
             code=self._code,
             watch=self._options.watch,
         )
@@ -336,7 +338,7 @@ class _Run:
 
     def _deliver(self, rows: Sequence[Row], passages: Mapping[str, Sequence[Retrieved]]) -> RunResult:
         columns = result_columns(self._plan, rows, self._options.columns, source_fields=list(self._source_fields))
-        finder = EvidenceFinder(self._rows, source_reader(self._case), passages)
+        finder = EvidenceFinder(self._rows, source_reader(self._case, hidden=self._plan.includes_hidden), passages)
         with self._case.transaction():
             for row in rows:
                 records = [r for cell in finder.evidence(row, columns) for r in evidence_records(row.id, cell)]

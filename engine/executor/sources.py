@@ -245,12 +245,15 @@ class _Ingestion:
         return Path(os.path.relpath(path, self._root)).as_posix()
 
 
-def source_reader(case: Case) -> Callable[[DocumentId], SourceText]:
-    """Return what reads the numbered lines of a document from the case, when evidence is looked for in it."""
+def source_reader(case: Case, *, hidden: bool = False) -> Callable[[DocumentId], SourceText]:
+    """Return what reads the numbered lines of a document from the case, when evidence is looked for in it.
+
+    `hidden`: models were shown the text of hidden lines, so values may come from there.
+    """
     names = {entry.id: entry.filename for entry in case.documents()}
 
     def read(id: DocumentId) -> SourceText:
-        lines = tuple(SourceLine(line.number, line.page, line.text) for line in case.lines(id))
+        lines = tuple(SourceLine(n.number, n.page, n.text if hidden else n.seen) for n in case.lines(id))
         return SourceText(id, lines, names=(names[id],))
 
     return read
@@ -261,7 +264,7 @@ def document_row(dataset: Dataset, document: Document, path: str) -> Row:
     values = {
         "filename": document.filename,
         "path": path,
-        "text": document.text,
+        "text": document.whole_text if dataset.include_hidden else document.text,
         "pages": len(document.pages),
         "kind": document.kind,
     }

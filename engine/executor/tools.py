@@ -68,6 +68,7 @@ class Lent:
     system_prompt: str
     retrieval: Retrieval
     trusts_code: bool = False
+    includes_hidden: bool = False
     code: CodePool = field(default_factory=CodePool)
     watch: WatchOutcome = watch_nothing
     structures: dict[DocumentId, Structure] = field(default_factory=dict)
@@ -146,12 +147,13 @@ class OperatorTools:
         """Say where the pages and the sections of a document begin; worked out once a run."""
         known = self._lent.structures
         if document_id not in known:
-            known[document_id] = structure_of(load_document(self._lent.case, document_id))
+            known[document_id] = structure_of(self.document(document_id))
         return known[document_id]
 
     def document(self, document_id: DocumentId) -> Document:
-        """Return a document of the case; raises storage.errors.NotInCase."""
-        return load_document(self._lent.case, document_id)
+        """Return a document of the case, with its hidden lines only if models are shown them; raises NotInCase."""
+        document = load_document(self._lent.case, document_id)
+        return document if self._lent.includes_hidden else document.seen()
 
     async def read_by_ocr(self, document_id: DocumentId, pages: Sequence[int]) -> Document:
         """Read some pages of a document's file by OCR, the others left empty; raises DocumentError."""

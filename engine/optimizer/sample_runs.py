@@ -124,6 +124,7 @@ class SampleRunner:
             retrieval=retrieval,
             system_prompt="\n".join(text for text in (prompt.persona, prompt.dataset_description) if text),
             trusts_code=self._trusts_code,
+            includes_hidden=plan.includes_hidden,
             code=self._code,
         )
 

@@ -103,7 +103,8 @@ class Dataset:
     kind, is read as documents. case: the documents of a case file, or of the run's own case where `path` is empty,
     those whose path or file name fits one of `glob` if there are any, which have one of `tags` if there are any, a star
     if `starred`, and which are one of `documents` (SHA-256) if there are any. memory: the rows `data`, or rows that the
-    caller hands over (engine.executor.run.RunOptions.rows).
+    caller hands over (engine.executor.run.RunOptions.rows). `include_hidden`: models also read lines
+    that no reader of the page sees.
     """
 
     name: str
@@ -116,6 +117,7 @@ class Dataset:
     documents: tuple[str, ...] = ()
     data: tuple[Mapping[str, Any], ...] = ()
     parsing: tuple[Parsing, ...] = ()
+    include_hidden: bool = False
     source: Literal["local"] = "local"
 
     def __post_init__(self) -> None:

@@ -138,10 +138,19 @@ class Plan:
         return (self.operator(name) for name in step.operators)
 
     @property
+    def includes_hidden(self) -> bool:
+        """Say whether a dataset shows models lines that no reader of a page sees."""
+        return any(dataset.include_hidden for dataset in self.datasets)
+
+    @property
     def unused(self) -> tuple[str, ...]:
         """Return operators that no step runs."""
         used = {name for step in self.steps for name in step.operators}
         return tuple(n.name for n in self.operators if n.name not in used)
+
+    def including_hidden(self) -> Plan:
+        """Let every dataset show models the lines that no reader of a page sees."""
+        return replace(self, datasets=tuple(replace(dataset, include_hidden=True) for dataset in self.datasets))
 
     def with_dataset(self, dataset: Dataset) -> Plan:
         """Replace the dataset of that name."""

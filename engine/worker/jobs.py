@@ -37,6 +37,7 @@ class RunJob:
     sent to although it is not this machine. `allow_paths`: what the pipeline may read and write besides its own folder
     and the inputs. `overwrite`: files may be replaced that Redwell did not write. `cluster`: where models run, empty
     for this machine.
+    `include_hidden`: models also read lines that no reader of the page sees, whatever the pipeline says.
     """
 
     pipeline: Path
@@ -50,6 +51,7 @@ class RunJob:
     allow_paths: tuple[Path, ...] = ()
     overwrite: bool = False
     cluster: str = ""
+    include_hidden: bool = False
     output: OutputOptions = field(default=OutputOptions())
     parse: ParseOptions = field(default=ParseOptions())
 
@@ -104,6 +106,8 @@ def load_checked(job: RunJob, models: Models) -> Loaded:
     if job.cluster:
         models.use_cluster(job.cluster)
     loaded = load_with_inputs(job.pipeline, job.inputs, job.allow_paths)
+    if job.include_hidden:
+        loaded = replace(loaded, plan=loaded.plan.including_hidden())
     refuse_crossings(loaded, output=not job.outs, models=not job.model)
     refuse_problems(loaded)
     refuse_untrusted(loaded.plan, loaded.positions, trust_code=job.trust_code)

@@ -31,6 +31,7 @@ def row(number: int) -> dict[str, Any]:
         "tags": [],
         "starred": False,
         "path": f"/records/file {number}.pdf",
+        "warnings": [],
     }
 
 

@@ -112,7 +112,7 @@ def one(desk: Desk, *, case: str, document: str) -> DocumentDetails:
 @query("documents.outline", lane="slow")
 def outline(desk: Desk, *, case: str, document: str) -> tuple[Section, ...]:
     """Return the sections of a document with their first and last lines and pages, in order."""
-    return outline_of(load_document(desk.reading(case), DocumentId(document)))
+    return outline_of(load_document(desk.reading(case), DocumentId(document)).seen())
 
 
 @query("documents.failures")

@@ -39,13 +39,17 @@ class PagePicture:
 
 @dataclass(frozen=True, slots=True)
 class PageLine:
-    """One line; `box` is x0, y0, x1, y1 in points from the page's top left, None for formats without pages."""
+    """One line; `box` is x0, y0, x1, y1 in points from the page's top left, None for formats without pages.
+
+    `hidden` says why no reader of the page sees it, None for an ordinary line.
+    """
 
     number: int
     text: str
     box: list[float] | None
     source: str
     confidence: float | None
+    hidden: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +113,9 @@ def lines(desk: Desk, *, case: str, document: str, page: int, near: int | None =
         height=at.height,
         source=at.source,
         total_lines=total,
-        lines=tuple(PageLine(ln.number, ln.text, box_to_json(ln.box), ln.source, ln.confidence) for ln in there),
+        lines=tuple(
+            PageLine(ln.number, ln.text, box_to_json(ln.box), ln.source, ln.confidence, ln.hidden) for ln in there
+        ),
     )
 
 

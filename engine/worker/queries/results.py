@@ -13,6 +13,7 @@ from engine.errors import UsageError
 from engine.executor.case_documents import load_document
 from engine.results.answers import question_columns
 from engine.results.doubt import doubt_of
+from engine.results.hidden import hidden_warning
 from engine.results.names import resolved_columns
 from engine.results.sections import UNGROUPED, Grouping, Heading, Sections
 from engine.results.table import Selection, result_view
@@ -49,6 +50,14 @@ class RunEntry:
     started_at: str
     finished_at: str | None
     rows: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenNote:
+    """What is to be said before results of a run are exported; `text` is empty where there is nothing."""
+
+    run: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +163,12 @@ class CellDetails:
     who: str
     made_at: str
     places: tuple[CellPlace, ...]
+
+
+@query("results.hidden")
+def hidden(desk: Desk, *, case: str, run: str) -> HiddenNote:
+    """Say which values of a run rest on text that no reader of a page sees, for whoever is about to export them."""
+    return HiddenNote(run, hidden_warning(desk.reading(case), run))
 
 
 @query("results.runs")

@@ -1,3 +1,7 @@
+import contextlib
+import sqlite3
+from pathlib import Path
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -5,6 +9,7 @@ from hypothesis import strategies as st
 from storage.case import Case
 from storage.documents import DocumentPath, LineRecord
 from storage.errors import BadRecord, NotInCase
+from storage.listing import DocumentFilter
 from storage.search import HIT_END, HIT_START, match_expression
 
 
@@ -158,3 +163,46 @@ def test_no_query_is_an_error(case: Case, query: str) -> None:
 def test_match_expression() -> None:
     assert match_expression('(Ramirez) "use of force" offic*') == '"(Ramirez)" AND "use of force" AND "offic" *'
     assert match_expression("-- *") == ""
+
+
+def test_hidden_lines_are_counted_by_page_and_found_by_filter(case: Case, letter: str) -> None:
+    lines = [
+        LineRecord(1, 1, "seen"),
+        LineRecord(2, 1, "boxed", "covered"),
+        LineRecord(3, 1, "boxed too", "covered"),
+        LineRecord(4, 2, "boxed", "covered"),
+        LineRecord(5, 2, "pale", "white"),
+    ]
+    case.save_document(
+        "b" * 64, filename="b.pdf", kind="pdf", size_bytes=1, page_count=2, body={}, lines=lines, warnings=["w1", "w2"]
+    )
+    assert case.lines("b" * 64) == lines
+    assert [line.seen for line in lines] == ["seen", "", "", "", ""]
+    assert case.count_hidden_pages() == [("covered", 2), ("white", 1)]
+    facets = case.facets(DocumentFilter(kinds=("pdf",)))
+    assert (facets.hidden, facets.warned) == ((("covered", 2), ("white", 1)), 1)
+    assert case.facets(DocumentFilter(text="letter")).hidden == ()
+    assert case.documents_that_fit(DocumentFilter(hidden=("white",))) == {"b" * 64}
+    assert case.documents_that_fit(DocumentFilter(hidden=("tiny",))) == set()
+    assert case.documents_that_fit(DocumentFilter(warned=True)) == {"b" * 64}
+    assert [(w.filename, w.text) for w in case.warned_documents()] == [("b.pdf", "w1"), ("b.pdf", "w2")]
+    case.save_document("b" * 64, filename="b.pdf", kind="pdf", size_bytes=1, page_count=2, body={}, lines=lines[:1])
+    assert (case.count_hidden_pages(), case.warned_documents()) == ([], [])
+
+
+def test_a_case_of_the_schema_before_hidden_lines_gets_them(tmp_path: Path) -> None:
+    path = tmp_path / "old.redwell"
+    with Case(path) as case:
+        case.save_document(
+            "c" * 64, filename="c", kind="text", size_bytes=1, page_count=1, body={}, lines=[LineRecord(1, 1, "x")]
+        )
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("DROP INDEX hidden_lines")
+        database.execute("ALTER TABLE lines DROP COLUMN hidden")
+        database.execute("DROP TABLE document_warnings")
+        database.execute("DELETE FROM _sqlite_migrations WHERE name >= '0006'")
+        database.execute("PRAGMA user_version = 5")
+        database.commit()
+    with Case(path) as case:
+        assert case.lines("c" * 64) == [LineRecord(1, 1, "x")]
+        assert case.count_hidden_pages() == []

@@ -21,7 +21,11 @@ def test_every_field_survives() -> None:
         kind="pdf",
         size_bytes=3,
         pages=(Page(1, 612.0, 792.0, "ocr", "no text layer", Span(1, 3), 90.5), Page(2, 1.0, 2.0, "text", "", None)),
-        lines=(Line(1, 1, "x", Box(1.5, 2, 3, 4), "ocr", 0.5), Line(2, 1, ""), Line(3, 1, "y", bold=True, hidden="covered")),
+        lines=(
+            Line(1, 1, "x", Box(1.5, 2, 3, 4), "ocr", 0.5),
+            Line(2, 1, ""),
+            Line(3, 1, "y", bold=True, hidden="covered"),
+        ),
         tables=(Table(1, Box(0, 0, 1, 1), (("a", "b"), ("1", "2")), True),),
         outline=(OutlineEntry(1, "One", 2),),
         metadata=(("title", "T"), ("children", [{"name": "c", "id": "d"}])),

@@ -1,0 +1,87 @@
+"""Text that is in a file and that its pages do not show: marked on the page, a filter, a warning before an export."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QSettings, Qt
+from pytestqt.qtbot import QtBot
+
+from desktop.client import WorkerClient
+from desktop.documents_model import cell_text, tooltip
+from desktop.facets import FacetsPanel
+from desktop.page_view import PageView, ViewLine
+from desktop.places.export import ExportPlace
+from desktop.workspace import Workspace
+
+NO_FACETS: dict[str, Any] = {"kinds": [], "tags": [], "years": [], "starred": 0, "hidden": [], "warned": 0}
+
+
+def test_a_dashed_box_stands_around_hidden_lines_and_says_how_they_are_hidden(qtbot: QtBot) -> None:
+    view = PageView()
+    qtbot.addWidget(view)
+    lines = [
+        ViewLine(1, "seen", (10, 10, 60, 20), "text"),
+        ViewLine(2, "<b>John</b>", (10, 30, 60, 40), "text", "covered"),
+        ViewLine(3, "left", (-300, 50, -200, 60), "text", "off_page"),
+    ]
+    view.show_page(200, 100, lines, is_text=False)
+    boxed, outside = view.hidden_boxes
+    assert boxed.pen().style() == Qt.PenStyle.DashLine
+    assert boxed.rect().getRect() == (10, 30, 50, 10)
+    assert boxed.toolTip() == "Line 2: text that the page does not show, under a box or a picture."
+    assert 0 <= outside.rect().left() < outside.rect().right() <= 200
+    view.show_page(200, 100, lines[:1], is_text=False)
+    assert view.hidden_boxes == []
+
+
+def test_hidden_text_and_what_was_not_read_are_filters(qtbot: QtBot) -> None:
+    facets = FacetsPanel()
+    qtbot.addWidget(facets)
+    facets.show_counts(NO_FACETS)
+    assert facets._boxes() == []
+    facets.show_counts({**NO_FACETS, "hidden": [["covered", 14], ["white", 1]], "warned": 2})
+    assert [(box.text(0), box.text(1)) for box in facets._boxes()] == [
+        ("Not all was read", "2"),
+        ("Text under redactions", "14 pages"),
+        ("Text in its background's colour", "1 page"),
+    ]
+    for box in facets._boxes()[:2]:
+        box.setCheckState(0, Qt.CheckState.Checked)
+    assert facets.chosen() == {"warned": True, "hidden": ["covered"]}
+
+
+def test_notes_about_a_document_are_shown_without_markup() -> None:
+    row = {"pages": 1, "ocr_pages": 0, "lines": 3, "warnings": ["sheet <b>x</b>", "two"]}
+    assert cell_text("text", row) == "text (2 notes)"
+    assert tooltip("text", row) == "<p>sheet &lt;b&gt;x&lt;/b&gt;<br>two</p>"
+    assert tooltip("text", {**row, "warnings": []}) is None
+
+
+class Questions(WorkerClient):
+    """Notes what it is asked; nobody answers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+
+    def ask(self, query: str, *then: Any, **given: Any) -> str:
+        self.asked.append((query, given))
+        return ""
+
+
+def test_a_warning_stands_above_the_export_button(qtbot: QtBot, tmp_path: Path) -> None:
+    client = Questions()
+    settings = QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
+    place = ExportPlace(Workspace(client, settings))
+    qtbot.addWidget(place)
+    place.show()
+    place.runs.addItem("Run 1", "1")
+    assert client.asked[-1] == ("results.hidden", {"case": "", "run": "1"})
+    assert not place.hidden_note.isVisible()
+    place._show_hidden({"run": "1", "text": "1 value rests on text that no reader of its page sees: a.pdf, page 1"})
+    assert place.hidden_note.isVisible()
+    assert place.hidden_note.text().endswith("a.pdf, page 1.")
+    place._show_hidden({"run": "1", "text": ""})
+    assert not place.hidden_note.isVisible()
