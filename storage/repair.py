@@ -268,10 +268,11 @@ class _Repair:
             for line in range(start + 1, start + count + 1):
                 page = pages.get(line, page)
                 if line not in pages:
-                    values = (line, page, LOST_LINE)
+                    values = (line, page, LOST_LINE, None)
                     self._lose(PARTS["lines"], f"{name}, page {page}, line {line - start}")
                     self._new.execute(
-                        "INSERT INTO lines (id, page, text, checksum) VALUES (?, ?, ?, ?)", [*values, checksum(*values)]
+                        "INSERT INTO lines (id, page, text, hidden, checksum) VALUES (?, ?, ?, ?, ?)",
+                        [*values, checksum(*values)],
                     )
 
     def _number_anew(self, table: str, column: str) -> None:

@@ -13,3 +13,8 @@ pymupdf.TOOLS.set_small_glyph_heights(True)
 
 MUPDF_ERRORS: tuple[type[Exception], ...] = (RuntimeError, ValueError, pymupdf.mupdf.FzErrorBase)
 """What PyMuPDF raises on broken files."""
+
+
+def first_line(error: BaseException) -> str:
+    """Return what an error says, in one line of a reasonable length."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0][:200]

@@ -12,11 +12,12 @@ import numpy as np
 
 from engine.documents.document import OutlineEntry, Table
 from engine.documents.drafts import ChildFailure, ChildFile, Contents, LineDraft, PageDraft, Progress
-from engine.documents.mupdf import MUPDF_ERRORS, pymupdf
+from engine.documents.mupdf import MUPDF_ERRORS, first_line, pymupdf
 from engine.documents.ocr import Image, OcrPage
 from engine.documents.ocr_choice import added_by_ocr, need_of_ocr, ocr_is_better
 from engine.documents.options import ParseOptions
 from engine.documents.pages import mostly_ocr, ocr_doubts, page_lines, read_picture, with_hidden
+from engine.documents.pdf_notes import WIDGET_ERRORS
 from engine.documents.pdf_tables import find_tables
 from engine.documents.pdf_text import TextLayer, read_text_layer
 from engine.documents.scratch import Scratch
@@ -25,6 +26,8 @@ from engine.errors import DocumentError
 Size = tuple[float, float]
 
 _UNREAD_PICTURE = 0.15
+_NAMED = 10
+_DECRYPT = "Open the PDF in a reader with the password, and save the attachment as a file of its own."
 
 
 @dataclass
@@ -70,6 +73,7 @@ def parse_pdf(path: Path, options: ParseOptions, scratch: Scratch, progress: Pro
                 )
             reading.warnings.insert(0, "the PDF was damaged and has been repaired; parts of it may be missing")
         children, failures = _attachments(pdf, scratch)
+        reading.warnings += _layers_off(pdf)
         return Contents(
             reading.pages,
             reading.tables,
@@ -93,13 +97,30 @@ def open_pdf(path: Path, password: str | None) -> Iterator[Any]:
             advice="Ask for the file again; it may have been cut short when it was copied.",
         ) from error
     with pdf:
-        if pdf.needs_pass and not any(pdf.authenticate(word) for word in ("", password or "")):
+        is_open = not pdf.needs_pass or any(pdf.authenticate(word) for word in ("", password or ""))
+        if not is_open and _encrypts_attachments_only(pdf):
+            pdf.is_encrypted = False  # of the library's own; the text of the pages needs no password
+            pdf.init_doc()
+        elif not is_open:
             raise DocumentError(
                 "the PDF needs a password" + (", and the one given is wrong" if password else ""),
                 reason="encrypted",
                 advice="Give the password, or save a copy of the file without one.",
             )
         yield pdf
+
+
+def _encrypts_attachments_only(pdf: Any) -> bool:
+    """Say whether strings and streams are as they are, and attachments alone need a password."""
+    try:
+        kind, value = pdf.xref_get_key(-1, "Encrypt")
+        prefix = "Encrypt/" if kind == "dict" else ""
+        number = -1 if kind == "dict" else int(value.split()[0])
+        filters = [pdf.xref_get_key(number, f"{prefix}{key}") for key in ("StmF", "StrF")]
+        handler = pdf.xref_get_key(number, f"{prefix}EFF")
+    except (*MUPDF_ERRORS, IndexError):
+        return False
+    return handler[0] == "name" and all(kind == "null" or name == "/Identity" for kind, name in filters)
 
 
 def render_page(page: Any, dpi: float, max_pixels: int) -> tuple[Image, float]:
@@ -118,7 +139,7 @@ def _page_count(pdf: Any) -> int:
         count = int(pdf.page_count)
     except MUPDF_ERRORS as error:
         raise DocumentError(
-            f"the list of its pages is broken ({_first_line(error)})",
+            f"the list of its pages is broken ({first_line(error)})",
             reason="corrupt",
             advice="Open it in a PDF reader and print it to a new PDF.",
         ) from error
@@ -141,20 +162,34 @@ def _content_is_lost(pdf: Any) -> bool:
 def _read_page(pdf: Any, number: int, options: ParseOptions, reading: _Reading) -> None:
     """Read one page into `reading`; a page that cannot be read is kept, empty, with a warning."""
     try:
-        page = pdf.load_page(number - 1)
-        layer = read_text_layer(page)
+        page, layer, doubts = _load(pdf, number)
         draft, warnings = _better_reading(page, layer, options)
-        if layer.hidden and options.ocr != "only":
-            draft = replace(draft, lines=with_hidden(draft.lines, layer.hidden))
+        if options.ocr != "only" and (layer.hidden or layer.notes):
+            draft = replace(draft, lines=[*with_hidden(draft.lines, layer.hidden), *layer.notes])
         tables = find_tables(page, number, layer) if options.tables and draft.source == "text" else []
     except MUPDF_ERRORS as error:
         reading.failed += 1
-        reading.warnings.append(f"page {number} could not be read: {_first_line(error)}")
-        reading.pages.append(PageDraft((), reason=f"could not be read: {_first_line(error)}"))
+        reading.warnings.append(f"page {number} could not be read: {first_line(error)}")
+        reading.pages.append(PageDraft((), reason=f"could not be read: {first_line(error)}"))
         return
     reading.pages.append(draft)
     reading.tables += tables
-    reading.warnings += [f"page {number}: {warning}" for warning in warnings]
+    reading.warnings += [f"page {number}: {warning}" for warning in [*doubts, *warnings]]
+
+
+def _load(pdf: Any, number: int) -> tuple[Any, TextLayer, Sequence[str]]:
+    """Load a page and its text, without its form fields and notes where the library stumbles over them."""
+    try:
+        page = pdf.load_page(number - 1)
+        layer = read_text_layer(page)
+    except MUPDF_ERRORS as error:
+        xref = pdf.page_xref(number - 1)
+        if pdf.xref_get_key(xref, "Annots")[0] == "null":
+            raise
+        pdf.xref_set_key(xref, "Annots", "null")
+        page = pdf.load_page(number - 1)
+        return page, read_text_layer(page), [f"its form fields could not be read ({first_line(error)}); its text was"]
+    return page, layer, layer.doubts
 
 
 def _better_reading(page: Any, layer: TextLayer, options: ParseOptions) -> tuple[PageDraft, list[str]]:
@@ -214,6 +249,18 @@ def _metadata(pdf: Any) -> list[tuple[str, str]]:
     return [(key, value.strip()) for key, value in values.items() if isinstance(value, str) and value.strip()]
 
 
+def _layers_off(pdf: Any) -> list[str]:
+    """Name the layers that are switched off: nothing of them is read."""
+    try:
+        names = [str(layer["name"]) for layer in pdf.get_ocgs().values() if not layer["on"]]
+    except WIDGET_ERRORS as error:
+        return [f"its layers could not be listed ({first_line(error)})"]
+    if not names:
+        return []
+    what = "1 layer that is" if len(names) == 1 else f"{len(names)} layers that are"
+    return [f"{what} switched off {'was' if len(names) == 1 else 'were'} not read: {', '.join(names[:_NAMED])}"]
+
+
 def _attachments(pdf: Any, scratch: Scratch) -> tuple[list[ChildFile], list[ChildFailure]]:
     """Take out the files embedded in the PDF."""
     children, failures = [], []
@@ -221,7 +268,11 @@ def _attachments(pdf: Any, scratch: Scratch) -> tuple[list[ChildFile], list[Chil
         try:
             info = pdf.embfile_info(name)
             scratch.claim(1, int(info.get("size") or 0))
-            children.append(scratch.write(info.get("filename") or name, pdf.embfile_get(name)))
+            data = pdf.embfile_get(name)
+            if data or not info.get("length"):
+                children.append(scratch.write(info.get("filename") or name, data))
+            else:
+                failures.append(ChildFailure(name, "encrypted", "the attachment is encrypted", _DECRYPT))
         except DocumentError as error:
             failures.append(ChildFailure(name, error.reason, str(error), error.advice))
         except MUPDF_ERRORS as error:
@@ -253,9 +304,5 @@ def _pages_with_pins(pdf: Any) -> Iterator[Any]:
 
 def _stuck(name: str, error: BaseException) -> ChildFailure:
     return ChildFailure(
-        name, "corrupt", f"the attachment cannot be taken out: {_first_line(error)}", "Ask for it as a file of its own."
+        name, "corrupt", f"the attachment cannot be taken out: {first_line(error)}", "Ask for it as a file of its own."
     )
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0][:200]

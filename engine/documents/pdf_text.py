@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.documents.document import Box, Hidden
-from engine.documents.mupdf import pymupdf
+from engine.documents.drafts import LineDraft
+from engine.documents.mupdf import first_line, pymupdf
 from engine.documents.pdf_hidden import Painted, Place, hidden_characters, how_hidden
+from engine.documents.pdf_notes import WIDGET_ERRORS, read_fields, read_notes
 from engine.documents.reading_order import ASKEW, Fragment, turned
 
 FLAGS = pymupdf.TEXT_CID_FOR_UNKNOWN_UNICODE
@@ -26,7 +28,8 @@ _BUTTONS = (pymupdf.PDF_WIDGET_TYPE_CHECKBOX, pymupdf.PDF_WIDGET_TYPE_RADIOBUTTO
 class TextLayer:
     """What a page holds besides pictures of text.
 
-    `fragments` are its visible text, `hidden` what a reader of the page does not see. `rules` are ruling lines,
+    `fragments` are its visible text, `hidden` what a reader of the page does not see, `notes` what annotations and form
+    fields say besides; `doubts` what of these could not be read. `rules` are ruling lines,
     `image_share` the share 0..1 of the page covered by pictures, and `unread_share` the share covered by pictures on
     which the layer has no text. `has_drawings` says whether vector paths are drawn.
     """
@@ -37,6 +40,8 @@ class TextLayer:
     image_share: float
     unread_share: float
     has_drawings: bool
+    notes: tuple[LineDraft, ...] = ()
+    doubts: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -57,8 +62,18 @@ def read_text_layer(page: Any) -> TextLayer:
         lines = _lines(page, "rawdict")
     every = [f for line in lines for part in _parts(line, hidden) if (f := _fragment(part, matrix)) is not None]
     fragments = [fragment for fragment in every if fragment.hidden is None]
-    if page.first_widget is not None:
-        fragments = _with_buttons(page, fragments, matrix)
+    notes: list[LineDraft] = []
+    doubts: list[str] = []
+    try:
+        if page.first_widget is not None:
+            fragments = _with_buttons(page, fragments, matrix)
+        notes += read_fields(page, matrix, fragments)
+    except WIDGET_ERRORS as error:
+        doubts.append(f"its form fields could not be read ({first_line(error)}); its text was")
+    try:
+        notes += read_notes(page, matrix)
+    except WIDGET_ERRORS as error:
+        doubts.append(f"its notes could not be read ({first_line(error)}); its text was")
     return TextLayer(
         fragments=tuple(fragments),
         hidden=tuple(fragment for fragment in every if fragment.hidden is not None),
@@ -66,6 +81,8 @@ def read_text_layer(page: Any) -> TextLayer:
         image_share=image_share,
         unread_share=min(1.0, sum(_area(image) for image in images if not _has_text(image, fragments)) / area),
         has_drawings=bool(paths),
+        notes=tuple(notes),
+        doubts=tuple(doubts),
     )
 
 
