@@ -18,6 +18,9 @@ from engine.errors import DocumentError
 _HEADERS = ("From", "To", "Cc", "Bcc", "Date", "Subject")
 _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _HEAD_BYTES = 256
+_HTML_MARK = "[HTML part]"
+_WORD = re.compile(r"\w{2,}")
+_ADDRESS = re.compile(r"\S+://\S+|\S+@\S+")
 _HEADER_ERRORS = (ValueError, IndexError, KeyError, AttributeError, TypeError, LookupError)
 """What the standard library's header parser raises on malformed headers."""
 _EXTENSIONS = {
@@ -32,9 +35,10 @@ _EXTENSIONS = {
 
 @dataclass
 class _Parts:
-    """The parts of a mail: readings of the body, and the rest."""
+    """The parts of a mail: readings of the body, other readings of the same in HTML, and the rest."""
 
     bodies: list[Message] = field(default_factory=list)
+    others: list[Message] = field(default_factory=list)
     attachments: list[Message] = field(default_factory=list)
 
 
@@ -54,6 +58,9 @@ def parse_mail(data: bytes, scratch: Scratch) -> Contents:
     _sort_parts(message, parts)
     warnings: list[str] = []
     body = "\n\n".join(text for part in parts.bodies if (text := _body_text(part, warnings)).strip())
+    if others := _other_words(parts.others, body):
+        warnings.append(f"the HTML part says something else than the plain text; its lines are marked {_HTML_MARK}")
+        body = "\n".join([body.strip("\r\n"), "", *(f"{_HTML_MARK} {line}" for line in others)])
     children, failures = _take_out(parts.attachments, scratch)
     lines = [f"{name}: {value}" for name, value in headers]
     if children or failures:
@@ -109,6 +116,20 @@ def _sort_alternatives(choices: list[Message], parts: _Parts) -> None:
         key=lambda bodies: (not _body_text(bodies[0], []).strip(), bodies[0].get_content_type() != "text/plain")
     )
     parts.bodies += readings[0] if readings else []
+    parts.others += [part for bodies in readings[1:] for part in bodies if part.get_content_type() == "text/html"]
+    parts.others += [part for inner in sorted_choices for part in inner.others]
+
+
+def _other_words(readings: list[Message], body: str) -> list[str]:
+    """Return the lines of HTML of which more words are not in the plain text than are; addresses do not count."""
+    known = set(_WORD.findall(_ADDRESS.sub(" ", body.casefold())))
+    lines = [line for part in readings for line in _body_text(part, []).splitlines()]
+    others = []
+    for line in lines:
+        words = _WORD.findall(_ADDRESS.sub(" ", line.casefold()))
+        if 2 * sum(word not in known for word in words) > len(words):
+            others.append(line)
+    return others
 
 
 def _is_attachment(part: Message) -> bool:

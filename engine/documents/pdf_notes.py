@@ -24,7 +24,8 @@ def read_notes(page: Any, matrix: Any) -> Iterator[LineDraft]:
         return
     for note in page.annots():
         text = " ".join((note.info.get("content") or "").split())
-        if text and note.type[0] not in _SHOWN_BY_THEMSELVES:
+        is_name = note.type[0] == pymupdf.PDF_ANNOT_FILE_ATTACHMENT and text == note.file_info.get("filename")
+        if text and not is_name and note.type[0] not in _SHOWN_BY_THEMSELVES:
             author = " ".join((note.info.get("title") or "").split())
             yield LineDraft(f"[note] {author}: {text}" if author else f"[note] {text}", _box(note.rect, matrix))
 

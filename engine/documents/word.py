@@ -13,18 +13,20 @@ from docx.oxml.ns import qn
 from lxml import etree
 
 from engine.documents.archive import OFFICE_ERRORS, check_bomb
-from engine.documents.drafts import Contents, text_page
+from engine.documents.drafts import Contents, LineDraft, PageDraft
 from engine.documents.options import ParseOptions
 from engine.errors import DocumentError
 
-_NOTES = {"footnotes": "Footnote", "endnotes": "Endnote", "comments": "Comment"}
+_COMMENT = "Comment"
+_SHOWN, _DELETED, _VANISHED = "shown", "deleted", "vanished"
+_NOTES = {"footnotes": "Footnote", "endnotes": "Endnote", "comments": _COMMENT}
 _CONTAINERS = frozenset(
     qn(tag)
     for tag in ("w:sdt", "w:sdtContent", "w:ins", "w:moveTo", "w:customXml", "w:smartTag", "w:txbxContent", "w:body")
 )
 _BREAKS = {qn("w:tab"): "\t", qn("w:br"): "\n", qn("w:cr"): "\n", qn("w:noBreakHyphen"): "-"}
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
-_SKIPPED = frozenset((_FALLBACK, qn("w:del"), qn("w:moveFrom"), qn("w:pPr"), qn("w:rPr")))
+_SKIPPED = frozenset((_FALLBACK, qn("w:moveFrom"), qn("w:pPr"), qn("w:rPr")))
 _ERRORS = (PackageNotFoundError, *OFFICE_ERRORS)
 
 
@@ -44,17 +46,17 @@ def parse_docx(path: Path, options: ParseOptions) -> Contents:
             advice="Open it in a word processor and save it again.",
         ) from error
     warnings = [f"{pictures} pictures in the text were not read"] if pictures else []
-    return Contents([text_page("\n".join(lines), "Word file")], metadata=metadata, warnings=warnings)
+    return Contents([PageDraft(lines, reason="Word file")], metadata=metadata, warnings=warnings)
 
 
-def _document_lines(document: Any) -> Iterator[str]:
+def _document_lines(document: Any) -> Iterator[LineDraft]:
     yield from _margin_lines(document, "header")
     yield from _block_lines(document.element.body)
     yield from _note_lines(document)
     yield from _margin_lines(document, "footer")
 
 
-def _margin_lines(document: Any, which: str) -> Iterator[str]:
+def _margin_lines(document: Any, which: str) -> Iterator[LineDraft]:
     """Yield each distinct header (or footer) once, however many sections repeat it."""
     seen = set()
     for section in document.sections:
@@ -68,7 +70,7 @@ def _margin_lines(document: Any, which: str) -> Iterator[str]:
                 yield from lines
 
 
-def _block_lines(parent: Any) -> Iterator[str]:
+def _block_lines(parent: Any) -> Iterator[LineDraft]:
     """Yield the lines of paragraphs and tables below an element; a table row is one line, cells parted by ` | `."""
     for element in parent:
         if element.tag == qn("w:p"):
@@ -79,24 +81,36 @@ def _block_lines(parent: Any) -> Iterator[str]:
             yield from _block_lines(element)
 
 
-def _paragraph_lines(paragraph: Any) -> Iterator[str]:
-    text = "".join(_pieces(paragraph))
-    for line in text.split("\n"):
-        if line.strip():
-            yield " ".join(line.split())
+def _paragraph_lines(paragraph: Any) -> Iterator[LineDraft]:
+    """Yield the text; then what was deleted while changes were tracked, with a mark; then what is set as hidden."""
+    pieces = list(_pieces(paragraph))
+    for how, mark, hidden in ((_SHOWN, "", None), (_DELETED, "[deleted] ", None), (_VANISHED, "", "invisible")):
+        for line in "".join(text for kind, text in pieces if kind == how).split("\n"):
+            if line.strip():
+                yield LineDraft(mark + " ".join(line.split()), hidden=hidden)  # type: ignore[arg-type]
     for box in _text_boxes(paragraph):
         yield from _block_lines(box)
 
 
-def _pieces(element: Any) -> Iterator[str]:
-    """Yield the text of runs, hyperlinks and insertions; not of deletions, nor of text boxes."""
+def _pieces(element: Any, how: str = _SHOWN) -> Iterator[tuple[str, str]]:
+    """Yield the text of runs, hyperlinks, insertions and deletions, each with how it is shown; not of text boxes."""
     for child in element:
-        if child.tag == qn("w:t"):
-            yield child.text or ""
+        if child.tag in (qn("w:t"), qn("w:delText")):
+            yield how, child.text or ""
         elif child.tag in _BREAKS:
-            yield _BREAKS[child.tag]
+            yield how, _BREAKS[child.tag]
+        elif child.tag == qn("w:del"):
+            yield from _pieces(child, _DELETED)
+        elif child.tag == qn("w:r") and how == _SHOWN and _is_vanished(child):
+            yield from _pieces(child, _VANISHED)
         elif child.tag not in _SKIPPED and child.tag != qn("w:txbxContent"):
-            yield from _pieces(child)
+            yield from _pieces(child, how)
+
+
+def _is_vanished(run: Any) -> bool:
+    """Say whether a run is set as hidden text."""
+    mark = run.find(f"{qn('w:rPr')}/{qn('w:vanish')}")
+    return mark is not None and mark.get(qn("w:val")) not in ("0", "false", "off")
 
 
 def _text_boxes(paragraph: Any) -> Iterator[Any]:
@@ -106,20 +120,22 @@ def _text_boxes(paragraph: Any) -> Iterator[Any]:
             yield box
 
 
-def _table_lines(table: Any) -> Iterator[str]:
+def _table_lines(table: Any) -> Iterator[LineDraft]:
     for row in table.iter(qn("w:tr")):
         if next(row.iterancestors(qn("w:tbl"))) is not table:
             continue  # a table inside a cell is part of that cell's text
-        cells = [" ".join(_block_lines(cell)) for cell in _cells(row)]
-        if any(cells):
-            yield " | ".join(cells)
+        cells = [list(_block_lines(cell)) for cell in _cells(row)]
+        texts = [" ".join(line.text for line in lines if not line.hidden) for lines in cells]
+        if any(texts):
+            yield LineDraft(" | ".join(texts))
+        yield from (line for lines in cells for line in lines if line.hidden)
 
 
 def _cells(row: Any) -> Iterable[Any]:
     return (cell for cell in row.iter(qn("w:tc")) if next(cell.iterancestors(qn("w:tr"))) is row)
 
 
-def _note_lines(document: Any) -> Iterator[str]:
+def _note_lines(document: Any) -> Iterator[LineDraft]:
     """Yield footnotes, endnotes and comments, each with its kind in front."""
     for relation in document.part.rels.values():
         label = _NOTES.get(relation.reltype.rsplit("/", 1)[-1])
@@ -127,9 +143,11 @@ def _note_lines(document: Any) -> Iterator[str]:
             continue
         parser = etree.XMLParser(resolve_entities=False, no_network=True)
         for note in etree.fromstring(relation.target_part.blob, parser):
-            text = " ".join(_block_lines(note))
+            text = " ".join(line.text for line in _block_lines(note))
+            author = " ".join((note.get(qn("w:author")) or "").split())
             if text:
-                yield f"{label}: {text}"
+                said = f"[comment] {author}: {text}" if author else f"[comment] {text}"
+                yield LineDraft(said if label == _COMMENT else f"{label}: {text}")
 
 
 def _metadata(document: Any) -> list[tuple[str, str]]:

@@ -14,24 +14,58 @@ from lxml import etree
 from openpyxl.utils.exceptions import InvalidFileException
 
 from engine.documents.archive import check_bomb
+from engine.documents.document import Hidden
 from engine.documents.drafts import Contents, LineDraft, PageDraft
 from engine.documents.options import ParseOptions
 from engine.documents.records import column_names
+from engine.documents.sheet_remains import SheetRemains, sheet_remains
 from engine.errors import DocumentError
 
+_NAMED = 10
 _ERRORS = (InvalidFileException, zipfile.BadZipFile, KeyError, ValueError, TypeError, OSError, etree.XMLSyntaxError)
 
 
 def parse_workbook(path: Path, options: ParseOptions) -> Contents:
-    """Read an Excel file, a page per visible sheet and a line per row, cells parted by ` | `; raise DocumentError."""
-    pages = []
+    """Read an Excel file, a page per sheet and a line per row, cells parted by ` | `; raise DocumentError.
+
+    Comments follow the rows of their sheet as `[comment CELL] AUTHOR: TEXT`. Hidden sheets come last; their lines are
+    hidden.
+    """
+    pages, warnings = [], []
     with _opened(path, options) as book:
         sheets = _visible(book)
-        for sheet in sheets:
-            lines = [sheet.title] if len(sheets) > 1 else []
+        hidden = [sheet for sheet in book.worksheets if sheet not in sheets]
+        for sheet in [*sheets, *hidden]:
+            how: Hidden | None = "invisible" if sheet in hidden else None
+            lines = [sheet.title] if len(sheets) > 1 or how else []
             lines += [" | ".join(_plain(cell) for cell in cells) for cells in _rows(sheet)]
-            pages.append(PageDraft([LineDraft(line) for line in lines], reason=f"sheet {sheet.title}"))
-    return Contents(pages, metadata=[("sheets", [sheet.title for sheet in sheets])])
+            remains = sheet_remains(book._archive, sheet._worksheet_path)
+            lines += [f"[comment {cell}] {text}" for cell, text in remains.comments]
+            reason = f"{'hidden ' if how else ''}sheet {sheet.title}"
+            pages.append(PageDraft([LineDraft(line, hidden=how) for line in lines], reason=reason))
+            warnings += _left_out(sheet.title, remains)
+        if hidden:
+            names = ", ".join(sheet.title for sheet in hidden)
+            warnings.append(f"{_counted(len(hidden), 'hidden sheet')}, read as text that is not shown: {names}")
+    return Contents(pages, metadata=[("sheets", [sheet.title for sheet in sheets])], warnings=warnings)
+
+
+def _left_out(sheet: str, remains: SheetRemains) -> Iterator[str]:
+    """Say what a reader of the sheet sees otherwise than the lines say it."""
+    parts = [
+        _counted(number, what)
+        for number, what in ((remains.hidden_rows, "hidden row"), (remains.hidden_columns, "hidden column"))
+        if number
+    ]
+    if parts:
+        yield f"sheet {sheet}: {' and '.join(parts)}, read like the others"
+    if cells := remains.formulas:
+        places = ", ".join(cells[:_NAMED]) + (", …" if len(cells) > _NAMED else "")
+        yield f"sheet {sheet}: {_counted(len(cells), 'formula')} without a stored value, read as empty: {places}"
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def workbook_rows(path: Path, options: ParseOptions, sheet: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
