@@ -19,13 +19,17 @@ SNIPPET_WORDS = 24
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A line that matches. `snippet` is part of the line with hits between HIT_START and HIT_END."""
+    """A line that matches. `snippet` is part of the line with hits between HIT_START and HIT_END.
+
+    `hidden` says why no reader of the page sees it; None for an ordinary line.
+    """
 
     document_id: str
     line: int
     page: int
     text: str
     snippet: str
+    hidden: str | None = None
 
 
 class Search(Topic):
@@ -54,8 +58,8 @@ class Search(Topic):
         if only:
             only = f" AND l.id / {LINES_PER_DOCUMENT} IN (SELECT d.key FROM documents d WHERE {only})"
         rows = self._connection.query(
-            "SELECT d.id, s.id % ?, s.page, s.text, s.snippet FROM ("
-            " SELECT l.id, l.page, l.text, snippet(lines_search, 0, ?, ?, '…', ?) AS snippet, rank AS score"
+            "SELECT d.id, s.id % ?, s.page, s.text, s.snippet, s.hidden FROM ("
+            " SELECT l.id, l.page, l.text, l.hidden, snippet(lines_search, 0, ?, ?, '…', ?) AS snippet, rank AS score"
             " FROM lines_search JOIN lines l ON l.id = lines_search.rowid"
             f" WHERE lines_search MATCH ?{only} ORDER BY rank, lines_search.rowid LIMIT ? OFFSET ?) s"
             " JOIN documents d ON d.key = s.id / ? ORDER BY s.score, s.id",
@@ -65,7 +69,8 @@ class Search(Topic):
             ],
         )
         return [
-            Hit(document, line, page, text_of(text), text_of(snippet)) for document, line, page, text, snippet in rows
+            Hit(document, line, page, text_of(text), text_of(snippet), hidden)
+            for document, line, page, text, snippet, hidden in rows
         ]
 
     def check_search_index(self) -> None:

@@ -34,6 +34,7 @@ class QuotedLine:
     number: int
     text: str
     is_context: bool
+    hidden: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ class TracedRow:
             return []
         first, last = place.first_line, place.last_line
         lines = self.case.lines(place.document_id, max(1, first - context), last + context)
-        return [QuotedLine(line.number, line.text, not first <= line.number <= last) for line in lines]
+        return [QuotedLine(n.number, n.text, not first <= n.number <= last, n.hidden) for n in lines]
 
     def generations(self) -> list[Generation]:
         """Say which operators made the rows that this one comes from, the records first."""

@@ -12,6 +12,7 @@ from rich.text import Text
 from engine.cli.console import counted, output, styled, visible
 from engine.cli.options import CaseArgument
 from engine.cli.settings import COMMAND_SETTINGS
+from engine.results.hidden import HIDDEN_WORDS
 from storage.case import Case
 from storage.export.assemble import file_names
 from storage.search import HIT_END, HIT_START, Hit
@@ -35,6 +36,7 @@ def search(
     for hit in hits[:limit]:
         if as_json:
             place = {"file": names[hit.document_id], "page": hit.page, "line": hit.line, "text": hit.text}
+            place |= {"hidden": hit.hidden} if hit.hidden else {}
             sys.stdout.write(json.dumps({"document": hit.document_id, **place}, ensure_ascii=False) + "\n")
         else:
             output().print(_hit_line(hit, names[hit.document_id]), soft_wrap=True)
@@ -55,6 +57,8 @@ def _hit_line(hit: Hit, name: str) -> Text:
         found, _, rest = part.partition(HIT_END) if index else ("", "", part)
         line.append(visible(found), "bold red")
         line.append(visible(rest))
+    if hit.hidden:
+        line.append(f"  (not shown by the page: {HIDDEN_WORDS.get(hit.hidden, hit.hidden)})", "bold yellow")
     return line
 
 

@@ -20,6 +20,7 @@ from engine.cli.settings import COMMAND_SETTINGS
 from engine.custody.guard import change_warning
 from engine.documents.options import ParseOptions
 from engine.errors import DocumentError, UsageError
+from engine.results.hidden import HIDDEN_WORDS
 from engine.worker.page_images import draw, marked_pages
 from storage.case import Case
 from storage.evidence import NOT_LOCATED, EvidenceRecord
@@ -119,6 +120,8 @@ def _show_place(traced: TracedRow, place: EvidenceRecord) -> None:
         style = "dim" if line.is_context else ""
         mark = " " if line.is_context else "│"
         text = Text(f"  {mark} {line.number:>{width}}  {visible(line.text)}", style=style)
+        if line.hidden:
+            text.append(f"  (not shown by the page: {HIDDEN_WORDS.get(line.hidden, line.hidden)})", "bold yellow")
         console.print(text, soft_wrap=not console.is_terminal)
 
 

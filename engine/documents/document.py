@@ -65,6 +65,13 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     has_header: bool
 
+    def holds(self, line: Line) -> bool:
+        """Say whether a line stands in the table, or reaches into it."""
+        mine, other = self.box, line.box
+        if other is None or line.page != self.page:
+            return False
+        return mine.x0 < other.x1 and other.x0 < mine.x1 and mine.y0 < other.y1 and other.y0 < mine.y1
+
 
 @dataclass(frozen=True, slots=True)
 class OutlineEntry:
@@ -96,10 +103,15 @@ class Document:
         return "\n".join("" if line.hidden else line.text for line in self.lines)
 
     def seen(self) -> Document:
-        """Return the document as a reader of its pages sees it: hidden lines keep their number and have no text."""
-        if not any(line.hidden for line in self.lines):
+        """Return the document as a reader of its pages sees it: hidden lines keep their number and have no text.
+
+        Tables in which a hidden line stands are left out: their cells hold its text.
+        """
+        hidden = [line for line in self.lines if line.hidden]
+        if not hidden:
             return self
-        return replace(self, lines=tuple(replace(line, text="") if line.hidden else line for line in self.lines))
+        lines = tuple(replace(line, text="") if line.hidden else line for line in self.lines)
+        return replace(self, lines=lines, tables=tuple(t for t in self.tables if not any(t.holds(n) for n in hidden)))
 
     @property
     def whole_text(self) -> str:

@@ -46,3 +46,13 @@ def test_without_the_option_nothing_rests_on_it(redwell: Any, pipeline: Path, re
     assert run.exit_code == 0, run.output
     assert "no reader of its page" not in run.output
     assert "no reader of its page" not in redwell("export", "officers.redwell", "--out", "b.csv").output
+
+
+def test_search_and_trace_say_that_the_page_does_not_show_a_line(redwell: Any, pipeline: Path, records: Path) -> None:
+    redwell("run", pipeline, "--input", records, "--include-hidden", "--out", "a.csv")
+    told = "(not shown by the page: in the colour of its background)"
+    found = redwell("search", "officers.redwell", "Varrick").stdout
+    assert f"memo.pdf p.1 l.2  Sgt. Varrick  {told}" in found
+    assert json.loads(redwell("search", "officers.redwell", "Varrick", "--json").stdout)["hidden"] == "white"
+    assert "not shown" not in redwell("search", "officers.redwell", "Report").stdout
+    assert told in redwell("trace", "officers.redwell", 1, "officer").stdout

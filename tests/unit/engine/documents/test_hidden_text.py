@@ -7,9 +7,10 @@ from typing import Any
 import pymupdf
 import pytest
 
-from engine.documents.document import Document
+from engine.documents.document import Box, Document, Line, Page, Table
 from engine.documents.options import ParseOptions
 from engine.documents.parse import parse_file
+from engine.rows import DocumentId, Span
 
 BLACK, WHITE, GREY = (0, 0, 0), (1, 1, 1), (0.85, 0.85, 0.85)
 Draw = Callable[[Any], None]
@@ -189,6 +190,21 @@ def test_a_box_over_a_scan_covers_the_scans_own_reading(tmp_path: Path) -> None:
         page.draw_rect((38, 106, 160, 126), color=None, fill=BLACK)
 
     assert marks(read(tmp_path, draw)) == [("Ordinary words", None), ("John Smith", "covered")]
+
+
+def test_the_seen_document_has_no_table_with_a_hidden_cell() -> None:
+    pages = (Page(1, 100, 100, "text", "", Span(1, 3)),)
+    lines = (
+        Line(1, 1, "a b", Box(10, 10, 50, 20)),
+        Line(2, 1, "secret", Box(60, 10, 90, 20), hidden="covered"),
+        Line(3, 1, "c", Box(10, 60, 50, 70)),
+    )
+    first = Table(1, Box(0, 0, 100, 40), (("a b", "secret"), ("", "")), False)
+    second = Table(1, Box(0, 50, 100, 90), (("c", ""), ("", "")), False)
+    document = Document(DocumentId("x"), "a.pdf", "pdf", 1, pages, lines, tables=(first, second))
+    assert document.seen().tables == (second,)
+    assert [line.text for line in document.seen().lines] == ["a b", "", "c"]
+    assert [line.number for line in document.seen().lines] == [1, 2, 3]
 
 
 @needs_data
