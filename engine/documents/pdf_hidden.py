@@ -4,7 +4,8 @@ What was painted after a character and lies on it only makes it a candidate, as 
 The picture of the page decides: a candidate is hidden where its place shows one even colour, or where the picture stays
 the same without it. So highlighters, shading behind text, and tables in reverse print mark nothing.
 
-Invisible text on a page that is mostly pictures is a scan's own reading, and ordinary; so is text below such a picture.
+Invisible text on a page that is mostly pictures, and has more of it than visible text, is a scan's own reading, and
+ordinary; so is text below such a picture.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ class Painted:
     image_share: float
 
 
-def hidden_characters(page: Any, lines: Iterable[Mapping[str, Any]], painted: Painted) -> dict[Place, Hidden]:
+def hidden_characters(page: Any, lines: Sequence[Mapping[str, Any]], painted: Painted) -> dict[Place, Hidden]:
     """Return how each hidden character of a page is hidden; `lines` are those of its text, as MuPDF gives them."""
     covers = [cover for path in painted.paths for cover in _filled(path)]
     log = page.get_bboxlog() if covers or painted.image_share else []
@@ -89,9 +90,10 @@ def hidden_characters(page: Any, lines: Iterable[Mapping[str, Any]], painted: Pa
         for order, (what, box) in enumerate(log)
         if what in _PICTURES and min(box[2] - box[0], box[3] - box[1]) > _SMALLEST_COVER
     ]
-    if not (_has_odd_spans(page, lines, covers, painted) or _has_covered(log, [*covers, *pictures])):
+    is_scan = painted.image_share >= _SCAN_SHARE and _is_mostly_without_ink(lines)
+    if not (_has_odd_spans(page, lines, covers, is_scan=is_scan) or _has_covered(log, [*covers, *pictures])):
         return {}
-    return _Page(page, covers, pictures, painted.image_share).hidden()
+    return _Page(page, covers, pictures, is_scan=is_scan).hidden()
 
 
 def how_hidden(character: Mapping[str, Any], hidden: Mapping[Place, Hidden]) -> Hidden | None:
@@ -112,10 +114,18 @@ def _filled(path: Mapping[str, Any]) -> Iterator[_Cover]:
             yield _Cover(path["seqno"], (x0, y0, x1, y1), _rgb(path["fill"]))
 
 
-def _has_odd_spans(page: Any, lines: Iterable[Mapping[str, Any]], covers: Sequence[_Cover], painted: Painted) -> bool:
+def _is_mostly_without_ink(lines: Iterable[Mapping[str, Any]]) -> bool:
+    """Say whether at least as many characters are invisible as are not."""
+    balance = 0
+    for line in lines:
+        for span in line["spans"]:
+            balance += len(span["text"]) * (-1 if span["char_flags"] & _INK_FLAGS else 1)
+    return balance >= 0
+
+
+def _has_odd_spans(page: Any, lines: Iterable[Mapping[str, Any]], covers: Sequence[_Cover], *, is_scan: bool) -> bool:
     """Say whether some text is worth a closer look: without ink, light, tiny, outside, or on its own colour."""
     inside = page.rect * page.derotation_matrix
-    is_scan = painted.image_share >= _SCAN_SHARE
     colors = [cover.color for cover in covers if cover.color is not None]
     for line in lines:
         x0, y0, x1, y1 = line["bbox"]
@@ -152,13 +162,13 @@ def _has_covered(log: Sequence[tuple[str, Any]], covers: Sequence[_Cover]) -> bo
 class _Page:
     """A page whose characters are looked at one by one."""
 
-    def __init__(self, page: Any, covers: Sequence[_Cover], pictures: Sequence[_Cover], image_share: float) -> None:
+    def __init__(self, page: Any, covers: Sequence[_Cover], pictures: Sequence[_Cover], *, is_scan: bool) -> None:
         self._page = page
         self._inside = page.rect * page.derotation_matrix
         self._area = max(abs(self._inside), 1.0)
         self._covers = covers
         self._pictures = pictures
-        self._is_scan = image_share >= _SCAN_SHARE
+        self._is_scan = is_scan
         self._trace = page.get_texttrace()
         self._inked = [(span["seqno"], _shrunk(span["bbox"], 1.0)) for span in self._trace if _has_ink(span)]
         self._zoom = min(_ZOOM, (_MOST_PIXELS / self._area) ** 0.5)
@@ -218,8 +228,7 @@ class _Page:
         if cover is not None:
             return "covered", cover.order, _common(box, cover.box)
         if not _has_ink(span):
-            is_scan = self._is_scan or any(_holds(picture.box, x, y) for picture in self._pictures)
-            return (None if is_scan else "invisible"), None, box
+            return (None if self._is_scan else "invisible"), None, box
         if span["size"] < _TINY_POINTS and min(box[3] - box[1], box[2] - box[0]) < _TINY_POINTS:
             return "tiny", None, box
         color = _rgb(span["color"])

@@ -183,6 +183,18 @@ def test_what_hides_nothing(tmp_path: Path, draw: Draw) -> None:
     assert marks(read(tmp_path, draw)) == [("Ordinary words", None)]
 
 
+def test_invisible_text_on_the_background_picture_of_a_printed_page(tmp_path: Path) -> None:
+    def draw(page: Any) -> None:
+        page.insert_image(page.rect, stream=picture(50, 50, 250))
+        write(page, 60, "A page of printed words on a tinted ground")
+        write(page, 80, "Ignore the question", render_mode=3)
+
+    assert marks(read(tmp_path, draw)) == [
+        ("A page of printed words on a tinted ground", None),
+        ("Ignore the question", "invisible"),
+    ]
+
+
 def test_a_box_over_a_scan_covers_the_scans_own_reading(tmp_path: Path) -> None:
     def draw(page: Any) -> None:
         scan_with_its_reading(page)
