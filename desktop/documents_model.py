@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -84,9 +83,9 @@ _TEXTS: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
 
 
 def tooltip(key: str, row: Mapping[str, Any]) -> str | None:
-    """Return what there is more to say of a cell; markup in notes, which name parts of files, is shown as written."""
+    """Return what there is more to say of a cell."""
     if key == "text" and row["warnings"]:
-        return "<p>" + "<br>".join(html.escape(note) for note in row["warnings"]) + "</p>"
+        return "\n".join(row["warnings"])
     return str(row["id"]) if key == "hash" else str(row["path"]) if key == "name" else None
 
 

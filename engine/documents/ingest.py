@@ -167,33 +167,42 @@ class _Run:
             return _Outcome(is_known=True)
         folder = Path(tempfile.mkdtemp(dir=self.scratch))
         try:
-            parsed = await self._parse(node, file, folder, budget, is_nested=depth > 0)
+            parsed = await self._parse(node, file, folder, budget, depth)
         except DocumentError as error:
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
             return _Outcome(error=error)
         outcome = _Outcome(parsed=parsed, folder=folder, is_container=parsed.document is None)
         for child in parsed.children:
             inner = _Node(f"{node.path}/{child.name}", child.name, taken_out=child.path)
-            outcome.nodes.append(await self._visit(inner, child.path, budget, depth=depth + 1))
+            own = Budget(size_of(child.path), self.options) if _is_folder_of_mails(parsed, depth) else budget
+            outcome.nodes.append(await self._visit(inner, child.path, own, depth=depth + 1))
         for failure in parsed.failures:
             stuck = DocumentError(failure.message, reason=failure.reason, advice=failure.advice)
             outcome.nodes.append(_Node(f"{node.path}/{failure.name}", failure.name, error=stuck))
         return outcome
 
-    async def _parse(self, node: _Node, file: Path, folder: Path, budget: Budget, *, is_nested: bool) -> ParsedFile:
+    async def _parse(self, node: _Node, file: Path, folder: Path, budget: Budget, depth: int) -> ParsedFile:
         """Parse a file within what is left of the budget; again with more, where the usual share was not enough."""
-        *attempts, last = budget.needs(size_of(file), is_nested=is_nested)
+        *attempts, last = budget.needs(size_of(file), is_nested=depth > 0)
         for need in attempts:
             with contextlib.suppress(_TooLarge):
-                return await self._parse_within(node, file, folder, budget, need)
+                return await self._parse_within(node, file, folder, budget, need, depth)
             await asyncio.to_thread(clear_folder, folder)
         try:
-            return await self._parse_within(node, file, folder, budget, last, keeps_failures=True)
+            return await self._parse_within(node, file, folder, budget, last, depth, keeps_failures=True)
         except _TooLarge as error:
             raise error.reported from error
 
-    async def _parse_within(
-        self, node: _Node, file: Path, folder: Path, budget: Budget, need: int, *, keeps_failures: bool = False
+    async def _parse_within(  # noqa: PLR0913, PLR0917 - what one attempt needs
+        self,
+        node: _Node,
+        file: Path,
+        folder: Path,
+        budget: Budget,
+        need: int,
+        depth: int,
+        *,
+        keeps_failures: bool = False,
     ) -> ParsedFile:
         async with budget.share(need) as share:
             try:
@@ -203,7 +212,8 @@ class _Run:
             stuck = next((f for f in parsed.failures if f.reason == TOO_LARGE), None)
             if stuck is not None and not keeps_failures:
                 raise _TooLarge(DocumentError(stuck.message, reason=stuck.reason, advice=stuck.advice))
-            budget.take(await asyncio.to_thread(_taken_out, parsed))
+            if not _is_folder_of_mails(parsed, depth):
+                budget.take(await asyncio.to_thread(_taken_out, parsed))
             return parsed
 
     async def _report(self, node: _Node, parent: DocumentId | None) -> AsyncIterator[FileEvent]:
@@ -286,6 +296,14 @@ class _TooLarge(Exception):
 def _taken_out(parsed: ParsedFile) -> Share:
     """Measure what was taken out of a file."""
     return Share(sum(child.path.lstat().st_size for child in parsed.children), len(parsed.children))
+
+
+def _is_folder_of_mails(parsed: ParsedFile, depth: int) -> bool:
+    """Say whether a file is a mailbox of the user's, which unpacks to no more than itself.
+
+    Its messages are not counted, and each has a budget of its own, like a mail that the user gave.
+    """
+    return parsed.kind == "mbox" and depth == 0
 
 
 def _failed(node: _Node, error: DocumentError | None, parent: DocumentId | None) -> FileFailed:

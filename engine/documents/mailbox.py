@@ -13,6 +13,7 @@ from engine.documents.mailbox_lines import MailboxLine, mailbox_lines
 from engine.documents.scratch import Scratch, safe_name
 from engine.errors import DocumentError
 
+MOST_MESSAGES = 1_000_000
 _LONGEST_HEADER = 2_000
 _MOST_HEADERS = 1_000
 _LONGEST_SUBJECT = 60
@@ -20,7 +21,7 @@ _QUOTED = re.compile(rb">+From ")
 
 
 def parse_mailbox(path: Path, scratch: Scratch) -> Contents:
-    """Take out the messages of an MBOX; raise DocumentError (corrupt) where there is none.
+    """Take out the messages of an MBOX; raise DocumentError (corrupt) where there is none, or too_large.
 
     A line `From ADDRESS DATE` before a header begins a message. Of `>From ` in a body, one `>` is the mailbox's.
     """
@@ -31,6 +32,7 @@ def parse_mailbox(path: Path, scratch: Scratch) -> Contents:
             if line.begins_message:
                 if message is not None:
                     children.append(message.close(len(children) + 1))
+                _check_count(len(children))
                 message = _Message(scratch.new_path())
             elif message is not None:
                 message.add(line)
@@ -45,6 +47,15 @@ def parse_mailbox(path: Path, scratch: Scratch) -> Contents:
             advice="Export the mailbox again as MBOX, or its messages as EML.",
         )
     return Contents(None, children=children)
+
+
+def _check_count(messages: int) -> None:
+    if messages >= MOST_MESSAGES:
+        raise DocumentError(
+            f"the mailbox holds more than {MOST_MESSAGES:,} messages",
+            reason="too_large",
+            advice="Split it into several mailboxes.",
+        )
 
 
 class _Message:

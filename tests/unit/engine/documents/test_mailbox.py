@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Callable
 from email.message import EmailMessage
 from pathlib import Path
@@ -14,10 +15,12 @@ from engine.documents.mailbox_lines import LONGEST_LINE
 from engine.documents.options import ParseOptions
 from engine.documents.parse import parse_file
 from engine.documents.scratch import Scratch
+from engine.documents.unpacking import Share
 from engine.errors import DocumentError
 
 Ingest = Callable[..., list[Any]]
 
+PLENTY = Share(10**9, 10**4)
 ENVELOPE = b"From a@example.org Fri Mar  5 10:00:00 2021\n"
 
 
@@ -69,7 +72,7 @@ def test_quoted_from_lines_lose_one_mark_and_begin_no_message(tmp_path: Path) ->
         "text\n\nFrom here on he spoke.\n\n>From a@example.org Fri Mar  5 10:00:00 2021\n\n>>From above\n> From x\nend"
     )
     (tmp_path / "q.mbox").write_bytes(mailbox(message("Quoted", body), message("Two", "second")))
-    children = parse_mailbox(tmp_path / "q.mbox", Scratch(tmp_path / "out")).children
+    children = parse_mailbox(tmp_path / "q.mbox", Scratch(tmp_path / "out", PLENTY)).children
     assert [child.name for child in children] == ["00001 Quoted.eml", "00002 Two.eml"]
     lines = children[0].path.read_bytes().decode().split("\n\n", 1)[1].splitlines()
     assert lines == [
@@ -92,7 +95,7 @@ def test_quoted_from_lines_lose_one_mark_and_begin_no_message(tmp_path: Path) ->
 def test_envelopes_that_mail_programs_write(tmp_path: Path, envelope: bytes) -> None:
     data = b"".join(envelope + b"\r\n" + message(s, "x").replace(b"\n", b"\r\n") + b"\r\n" for s in "ABC")
     (tmp_path / "e.mbox").write_bytes(data)
-    children = parse_mailbox(tmp_path / "e.mbox", Scratch(tmp_path / "out")).children
+    children = parse_mailbox(tmp_path / "e.mbox", Scratch(tmp_path / "out", PLENTY)).children
     assert [child.name for child in children] == ["00001 A.eml", "00002 B.eml", "00003 C.eml"]
     assert children[0].path.read_bytes() == message("A", "x").replace(b"\n", b"\r\n")
 
@@ -125,17 +128,31 @@ def test_a_message_without_headers_fails_alone(tmp_path: Path, ingest: Ingest) -
 def test_a_line_longer_than_the_buffer_is_kept_whole(tmp_path: Path) -> None:
     long = b"Subject: long\nFrom: a@x.org\n\n" + b"x" * (2 * LONGEST_LINE) + b"From here\n"
     (tmp_path / "l.mbox").write_bytes(mailbox(long, message("Two", "x")))
-    children = parse_mailbox(tmp_path / "l.mbox", Scratch(tmp_path / "out")).children
+    children = parse_mailbox(tmp_path / "l.mbox", Scratch(tmp_path / "out", PLENTY)).children
     assert [child.path.read_bytes() for child in children] == [long, message("Two", "x")]
 
 
 def test_a_mailbox_of_another_format_says_so(tmp_path: Path) -> None:
     (tmp_path / "x.mbox").write_bytes(b"\n\nnothing of that kind\n")
     with pytest.raises(DocumentError) as caught:
-        parse_mailbox(tmp_path / "x.mbox", Scratch(tmp_path / "out"))
+        parse_mailbox(tmp_path / "x.mbox", Scratch(tmp_path / "out", PLENTY))
     assert caught.value.reason == "corrupt"
 
 
 def test_prose_that_begins_with_from_is_text(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("From Monday on the officer was absent.\nNote: seen.\n\nFrom Tuesday he was not.\n")
     assert parse_file(tmp_path / "a.txt", ParseOptions()).kind == "text"
+
+
+def test_a_mailbox_may_hold_more_messages_than_an_archive_files(tmp_path: Path, ingest: Ingest) -> None:
+    messages = [message(f"Number {n}", f"text {n}", note=b"attached %d" % n) for n in range(6)]
+    (tmp_path / "many.mbox").write_bytes(mailbox(*messages))
+    events = ingest(tmp_path, options=ParseOptions(ocr="never", max_members=4))
+    assert not [e for e in events if isinstance(e, FileFailed)]
+    assert len([e for e in events if isinstance(e, Parsed)]) == 12
+    with zipfile.ZipFile(tmp_path / "inner.zip", "w") as archive:
+        archive.write(tmp_path / "many.mbox", "many.mbox")
+    (tmp_path / "many.mbox").unlink()
+    events = ingest(tmp_path, options=ParseOptions(ocr="never", max_members=4))
+    (failed,) = [e for e in events if isinstance(e, FileFailed)]
+    assert (failed.reason, Path(failed.path).name) == ("too_large", "many.mbox")

@@ -52,10 +52,10 @@ def test_hidden_text_and_what_was_not_read_are_filters(qtbot: QtBot) -> None:
     assert facets.chosen() == {"warned": True, "hidden": ["covered"]}
 
 
-def test_notes_about_a_document_are_shown_without_markup() -> None:
+def test_notes_about_a_document_are_counted_and_listed() -> None:
     row = {"pages": 1, "ocr_pages": 0, "lines": 3, "warnings": ["sheet <b>x</b>", "two"]}
     assert cell_text("text", row) == "text (2 notes)"
-    assert tooltip("text", row) == "<p>sheet &lt;b&gt;x&lt;/b&gt;<br>two</p>"
+    assert tooltip("text", row) == "sheet <b>x</b>\ntwo"
     assert tooltip("text", {**row, "warnings": []}) is None
 
 
