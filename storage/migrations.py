@@ -224,7 +224,7 @@ def _statements(script: str) -> list[str]:
     return [statement for part in script.split(";") if (statement := part.strip())]
 
 
-SCHEMA_VERSION: Final = 7
+SCHEMA_VERSION: Final = 8
 """How many migrations there are; kept in `PRAGMA user_version` of every case."""
 
 
