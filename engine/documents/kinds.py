@@ -214,8 +214,8 @@ def _kind_of_zip(path: Path, expected: str | None) -> str:
             names = set(archive.namelist())
             mimetype = b""
             if "mimetype" in names:
-                with archive.open("mimetype") as member:
-                    mimetype = member.read(60)  # not the whole: it may be a bomb
+                with archive.open("mimetype") as opened:
+                    mimetype = opened.read(60)  # not the whole: it may be a bomb
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, RuntimeError, EOFError) as error:
         raise DocumentError(
             f"the ZIP container is damaged ({error})", reason="corrupt", advice="Ask for the file again."

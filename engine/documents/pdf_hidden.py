@@ -302,7 +302,7 @@ def _place(origin: Sequence[float], character: str) -> Place:
 
 
 def _has_ink(span: Mapping[str, Any]) -> bool:
-    return span["type"] != _INVISIBLE_MODE and span["opacity"] > _TRANSPARENT
+    return bool(span["type"] != _INVISIBLE_MODE and span["opacity"] > _TRANSPARENT)
 
 
 def _picture(page: Any, zoom: float) -> Image:

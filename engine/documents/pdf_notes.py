@@ -10,7 +10,7 @@ from engine.documents.drafts import LineDraft
 from engine.documents.mupdf import MUPDF_ERRORS, pymupdf
 from engine.documents.reading_order import Fragment
 
-WIDGET_ERRORS = (*MUPDF_ERRORS, TypeError, IndexError, KeyError, AttributeError)
+WIDGET_ERRORS: tuple[type[Exception], ...] = (*MUPDF_ERRORS, TypeError, IndexError, KeyError, AttributeError)
 """What PyMuPDF raises on broken annotations and fields."""
 
 _SHOWN_BY_THEMSELVES = (pymupdf.PDF_ANNOT_FREE_TEXT, pymupdf.PDF_ANNOT_POPUP)

@@ -31,7 +31,8 @@ def parse_workbook(path: Path, options: ParseOptions) -> Contents:
     Comments follow the rows of their sheet as `[comment CELL] AUTHOR: TEXT`. Hidden sheets come last; their lines are
     hidden.
     """
-    pages, warnings = [], []
+    pages: list[PageDraft] = []
+    warnings: list[str] = []
     with _opened(path, options) as book:
         sheets = _visible(book)
         hidden = [sheet for sheet in book.worksheets if sheet not in sheets]

@@ -132,14 +132,13 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
             "is_person": is_person,
             "around": around,
             "sentences_about": sentences_about,
-            **likeness.FILTERS,
         }
-        usual = self.filters | bounds.FILTERS | own
+        usual: dict[str, Callable[..., Any]] = {**self.filters, **bounds.FILTERS, **own, **likeness.FILTERS}
         self.filters = {name: _guard(name, function) for name, function in usual.items()}
         self.filters[JOIN] = _join
         self.filters[SHOWN] = _shown
 
-    def concat(self, parts: Iterable[str]) -> str:  # type: ignore[override]
+    def concat(self, parts: Iterable[str]) -> str:
         """Put the pieces of a block, a macro or a call together."""
         return bounds.joined("", parts)
 

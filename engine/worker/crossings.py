@@ -158,8 +158,9 @@ def recorded(case: Case, files: Iterable[Path], *, overwrite: bool) -> Iterator[
 
 def _note(case: Case, digests: Mapping[Path, str]) -> None:
     with _notes(case) as notes:
-        for file, digest in digests.items() if notes is not None else ():
-            notes.save_cached(_KIND, _key(case, file), digest)
+        if notes is not None:
+            for file, digest in digests.items():
+                notes.save_cached(_KIND, _key(case, file), digest)
 
 
 @contextlib.contextmanager
