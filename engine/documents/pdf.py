@@ -118,7 +118,7 @@ def _encrypts_attachments_only(pdf: Any) -> bool:
         number = -1 if kind == "dict" else int(value.split()[0])
         filters = [pdf.xref_get_key(number, f"{prefix}{key}") for key in ("StmF", "StrF")]
         handler = pdf.xref_get_key(number, f"{prefix}EFF")
-    except (*MUPDF_ERRORS, IndexError):
+    except WIDGET_ERRORS:
         return False
     return handler[0] == "name" and all(kind == "null" or name == "/Identity" for kind, name in filters)
 

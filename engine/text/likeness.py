@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -129,7 +130,7 @@ def _without_marks(text: str) -> str:
     return "".join(c for c in marks if not unicodedata.combining(c))
 
 
-FILTERS = {
+FILTERS: Mapping[str, Callable[..., Any]] = {
     "folded": folded,
     "contains_words": contains_words,
     "words": words,

@@ -15,7 +15,7 @@ from engine.loader import Loaded
 from engine.plan.borders import reading_refused, writing_refused
 from engine.plan.sources import override_input
 from engine.worker.model_choice import model_names
-from models.install import models_folder
+from models.cache_place import models_folder
 from storage.case import Case
 from storage.errors import StorageError
 
