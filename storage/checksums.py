@@ -71,6 +71,7 @@ COVERED: Final = (
     ),
     _covered("run_documents", "run path fate document_id reason message advice"),
     _covered("replies", "key body operator run saved_at"),
+    _covered("begun_calls", "key run operator begun_at", "key run"),
     _covered("cache", "id kind key body"),
     _covered("events", "run number body", "run number"),
     _covered("operators", "key run name rows_in"),

@@ -116,6 +116,7 @@ class Connection:
 
         What is committed is on the disk then, but for a `relaxed` one: the death of the process does not lose it, a
         power cut may, until the next one that is not relaxed. That is for what can be read or computed again.
+        Raises CaseGone where the file was deleted or replaced.
         """
         database = self._mine()
         if self.read_only:
@@ -126,6 +127,7 @@ class Connection:
             with database.atomic():
                 yield
             return
+        self._file.check()
         with translated(self.path):
             # Told before each transaction, for it cannot be within one.
             database.conn.execute("PRAGMA synchronous = NORMAL" if relaxed else "PRAGMA synchronous = FULL")

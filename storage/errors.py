@@ -2,6 +2,7 @@
 
 StorageError
 ├── CaseMissing      there is no file at this path
+├── CaseGone         the file was deleted or replaced while it was open
 ├── CaseExists       there is a file already where a copy was to go
 ├── NotACase         the file is something else than a Redwell case
 ├── CaseDamaged      SQLite finds the file corrupt
@@ -43,6 +44,15 @@ class CaseMissing(StorageError):
     """There is no case file at the path."""
 
     default_advice = "Check the path; `redwell run --case PATH` makes a new case."
+
+
+class CaseGone(StorageError):
+    """The file at the path is no longer the one that was opened: what is written now would be lost."""
+
+    default_advice = (
+        "Nothing more was written. Put the case back if you moved it, and repeat the command; what a deleted case held "
+        "is lost, unless there is a backup."
+    )
 
 
 class CaseExists(StorageError):

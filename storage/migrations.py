@@ -189,8 +189,18 @@ def _hidden_lines(database: Database) -> None:
         database.execute(statement)
 
 
+_BEGUN_CALLS = """
+CREATE TABLE begun_calls (
+    key BLOB NOT NULL, run INTEGER NOT NULL REFERENCES runs(id), operator TEXT NOT NULL, begun_at TEXT NOT NULL,
+    PRIMARY KEY (key, run)) WITHOUT ROWID;
+"""
+"""Calls of a model that have not ended; those that a kill cut short stay, and say what later runs had to repeat."""
+
+
 @case_migrations(name="0007_checksums")
 def _checksums(database: Database) -> None:
+    for statement in _statements(_BEGUN_CALLS):
+        database.execute(statement)
     add_columns(database.conn)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from storage.encryption import Header, read_header
-from storage.errors import CaseBusy, CaseReadOnly
+from storage.errors import CaseBusy, CaseGone, CaseReadOnly
 from storage.files import make_private
 
 
@@ -53,6 +53,18 @@ class OpenFile:
             file.users += 1
             self._file = _files.setdefault(self._key, file)
         self.header = file.header
+
+    def check(self) -> None:
+        """Raise CaseGone where another file, or none, has the path by now."""
+        try:
+            is_same = _identity(self._path) == self._key
+        except FileNotFoundError:
+            is_same = False
+        except OSError as error:
+            raise CaseReadOnly(f"{self._path} cannot be reached any more: {error.strerror}") from error
+        if not is_same:
+            what = "replaced by another file" if self._path.exists() else "deleted or moved"
+            raise CaseGone(f"the case {self._path} was {what} while it was in use")
 
     def is_now(self, header: Header) -> None:
         """Say what a new file has become."""

@@ -38,6 +38,20 @@ class Replies(Topic):
                 "INSERT OR REPLACE INTO replies (key, body, operator, run, saved_at) VALUES (?, ?, ?, ?, ?)",
                 [_digest(key), pack(dict(reply)), operator, run_id, now()],
             )
+            self._connection.execute("DELETE FROM begun_calls WHERE key = ? AND run = ?", [_digest(key), run_id])
+
+    def begin_call(self, key: str, operator: str, run_id: str) -> None:
+        """Note that a run asks the model now. Its reply, or `end_call`, takes the note away; a kill leaves it."""
+        with self._connection.transaction(relaxed=True):
+            self._connection.execute(
+                "INSERT OR REPLACE INTO begun_calls (key, run, operator, begun_at) VALUES (?, ?, ?, ?)",
+                [_digest(key), run_id, operator, now()],
+            )
+
+    def end_call(self, key: str, run_id: str) -> None:
+        """Note that a call came to an end without a reply, as the model refused it."""
+        with self._connection.transaction(relaxed=True):
+            self._connection.execute("DELETE FROM begun_calls WHERE key = ? AND run = ?", [_digest(key), run_id])
 
     def count_replies(self) -> int:
         """Count the replies of all runs."""
@@ -47,6 +61,22 @@ class Replies(Topic):
         """Count, per operator, the calls that this run made itself: replies it saved, not those it found."""
         rows = self._connection.query(
             "SELECT operator, count(*) FROM replies WHERE run = ? GROUP BY operator ORDER BY operator", [run_id]
+        )
+        return {text_of(operator): count for operator, count in rows}
+
+    def unfinished_calls_of_run(self, run_id: str) -> dict[str, int]:
+        """Count, per operator, the calls that were in progress when the run was killed or stopped."""
+        rows = self._connection.query(
+            "SELECT operator, count(*) FROM begun_calls WHERE run = ? GROUP BY operator ORDER BY operator", [run_id]
+        )
+        return {text_of(operator): count for operator, count in rows}
+
+    def repeated_calls_of_run(self, run_id: str) -> dict[str, int]:
+        """Count, per operator, the calls of this run that an earlier one had begun and not finished."""
+        rows = self._connection.query(
+            "SELECT operator, count(*) FROM replies r WHERE run = ? AND EXISTS (SELECT 1 FROM begun_calls b"
+            " WHERE b.key = r.key AND b.run < r.run) GROUP BY operator ORDER BY operator",
+            [run_id],
         )
         return {text_of(operator): count for operator, count in rows}
 

@@ -31,6 +31,7 @@ PARTS: Final[Mapping[str, str]] = MappingProxyType(
         "runs": "run",
         "run_documents": "file of a run",
         "replies": "reply",
+        "begun_calls": "call that was begun",
         "cache": "value kept to save time",
         "events": "event of a run",
         "operators": "operator",

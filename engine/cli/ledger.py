@@ -12,6 +12,7 @@ import typer
 
 from engine.cli.console import output, styled
 from engine.cli.ledger_view import (
+    calls_view,
     decisions_view,
     failed_files,
     failed_rows,
@@ -53,6 +54,8 @@ def ledger(
         console = output()
         console.print(styled((f"Run {chosen.id}", "bold"), f" of {opened.path.name}: {_when(chosen)}"))
         console.print(ledger_view(opened.ledger(chosen.id)))
+        if calls := calls_view(opened, chosen.id):
+            console.print(calls)
         if notes := notes_view(opened.decisions(chosen.id)):
             console.print(notes)
         if unread := unread_view(opened):
@@ -116,6 +119,8 @@ def everything(case: Case, run: StoredRun) -> dict[str, Any]:
         "decisions": [{"operator": d.operator, **dataclasses.asdict(d.record)} for d in case.decisions(run.id)],
         "model_calls": case.calls_of_run(run.id),
         **_unread(case),
+        "model_calls_unfinished": case.unfinished_calls_of_run(run.id),
+        "model_calls_repeated": case.repeated_calls_of_run(run.id),
     }
 
 

@@ -125,6 +125,21 @@ def notes_view(decisions: Sequence[StoredDecision]) -> RenderableType | None:
     return Group(*parts) if parts else None
 
 
+def calls_view(case: Case, run_id: str) -> RenderableType | None:
+    """Tell calls of the model that a kill cut short, and their repetitions, from finished ones; None without any."""
+    answered = sum(case.calls_of_run(run_id).values())
+    unfinished = sum(case.unfinished_calls_of_run(run_id).values())
+    repeated = sum(case.repeated_calls_of_run(run_id).values())
+    if not unfinished and not repeated:
+        return None
+    parts = [f"{answered:,} answered"]
+    if repeated:
+        parts.append(f"{repeated:,} of them asked again, as an earlier run had ended before their answer")
+    if unfinished:
+        parts.append(f"{unfinished:,} begun and not answered when the run ended")
+    return styled(("Model calls  ", "bold"), ", ".join(parts), ".")
+
+
 def decisions_view(decisions: Sequence[StoredDecision]) -> RenderableType:
     """List the verdicts about pairs and groups."""
     view = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0))

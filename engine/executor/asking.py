@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from engine.executor.events import Emit, ModelCall
-from models.errors import OutOfTokens
+from models.errors import ModelError, OutOfTokens
 from models.loops import text_loops
 from models.protocol import ModelBackend, Reply, Request
 
@@ -30,6 +30,12 @@ class ReplyStore(Protocol):
     def save_reply(self, key: str, reply: Mapping[str, Any], operator: str = "", run_id: str | None = None) -> None:
         """Save a reply for good before this returns."""
 
+    def begin_call(self, key: str, operator: str, run_id: str) -> None:
+        """Note that the model is asked now, until there is a reply or the call ends without."""
+
+    def end_call(self, key: str, run_id: str) -> None:
+        """Note that a call ended without a reply."""
+
 
 class RepliesOnly:
     """The replies of a case, for work in it that is no run of its own: a trial, a build."""
@@ -44,6 +50,12 @@ class RepliesOnly:
     def save_reply(self, key: str, reply: Mapping[str, Any], operator: str = "", run_id: str | None = None) -> None:
         """Save a reply for good, as that of no run."""
         self._case.save_reply(key, reply, operator)
+
+    def begin_call(self, key: str, operator: str, run_id: str) -> None:
+        """Keep no note: the ledger is of runs."""
+
+    def end_call(self, key: str, run_id: str) -> None:
+        """Keep no note."""
 
 
 class Asking(Protocol):
@@ -89,7 +101,12 @@ class CachedAsk:
         return await self._wait(key, call)
 
     async def _call(self, key: str, backend: ModelBackend, request: Request) -> Reply:
-        reply = await _out_of_circles(backend, request)
+        self._store.begin_call(key, request.purpose.operator, self._run_id)
+        try:
+            reply = await _out_of_circles(backend, request)
+        except ModelError:
+            self._store.end_call(key, self._run_id)
+            raise
         # No await between the two: a reply that the model has finished is safe before anything else happens.
         self._store.save_reply(key, _reply_to(reply), request.purpose.operator, self._run_id)
         return self._report(request, reply)

@@ -60,6 +60,7 @@ def filled(path: Path) -> Path:
                     EvidenceRecord.not_located(row.id, "note"),
                 ],
             )
+            case.begin_call(hashlib.sha256(f"cut {row.id}".encode()).hexdigest(), "map", run)
             case.save_reply(hashlib.sha256(row.id.encode()).hexdigest(), {"text": row.id * 200}, "map", run)
         case.save_results(run, ["name", "note"], [row.id for row in rows])
         identity = RowIdentity.of("r1", {"name": "Officer 1", "note": "x" * 901}, [LETTER])
