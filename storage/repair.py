@@ -120,7 +120,8 @@ class _Repair:
             return  # a table that the version which made the case did not have
         columns = list(dict.fromkeys(name for covered in groups for name in covered.columns))
         checksums = [covered.checksum for covered in groups if covered.checksum in known]
-        names = ", ".join(f"[{name}]" for name in (*columns, *checksums))
+        # A column that the version which made the case did not have is empty.
+        names = ", ".join(f"[{name}]" if name in known else f"NULL AS [{name}]" for name in (*columns, *checksums))
         extra = ["checksum"] if groups[0].is_inserted else []
         insert = (
             f"INSERT OR IGNORE INTO {table} ({', '.join(f'[{name}]' for name in (*columns, *extra))})"

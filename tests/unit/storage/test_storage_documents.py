@@ -1,10 +1,9 @@
-import contextlib
-import sqlite3
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from old_cases import LINES, make_old_case
 
 from storage.case import Case
 from storage.documents import DocumentPath, LineRecord
@@ -191,18 +190,6 @@ def test_hidden_lines_are_counted_by_page_and_found_by_filter(case: Case, letter
 
 
 def test_a_case_of_the_schema_before_hidden_lines_gets_them(tmp_path: Path) -> None:
-    path = tmp_path / "old.redwell"
-    with Case(path) as case:
-        case.save_document(
-            "c" * 64, filename="c", kind="text", size_bytes=1, page_count=1, body={}, lines=[LineRecord(1, 1, "x")]
-        )
-    with contextlib.closing(sqlite3.connect(path)) as database:
-        database.execute("DROP INDEX hidden_lines")
-        database.execute("ALTER TABLE lines DROP COLUMN hidden")
-        database.execute("DROP TABLE document_warnings")
-        database.execute("DELETE FROM _sqlite_migrations WHERE name >= '0006'")
-        database.execute("PRAGMA user_version = 5")
-        database.commit()
-    with Case(path) as case:
-        assert case.lines("c" * 64) == [LineRecord(1, 1, "x")]
+    with Case(make_old_case(tmp_path / "old.redwell", 5)) as case:
+        assert [line.hidden for line in case.lines("a" * 64)] == [None] * len(LINES)
         assert case.count_hidden_pages() == []

@@ -39,6 +39,7 @@ def filled(path: Path) -> Path:
                 page_count=2,
                 body={"pages": list(range(200))},
                 lines=[LineRecord(n, 1 + n // 20, f"line {n} of {name}: Ramírez struck the man") for n in range(1, 40)],
+                warnings=("a hidden sheet was not read",),
             )
             case.add_path(document, f"records/{name}")
             case.save_facts(document, DocumentFacts(1, "en", 2019, 0.5))
