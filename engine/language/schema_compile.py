@@ -123,7 +123,7 @@ def read_value(kind: Type, value: Any) -> Any:
             was_read = value is None or (isinstance(value, Mapping) and all(mark in value for mark in MARKS))
             return value if was_read else value_type.cell(value)
         case Nullable(inner=inner, word=word):
-            return None if value == word else read_value(inner, value)
+            return None if value == word or _says_null(inner, value) else read_value(inner, value)
         case Either(options=options):
             return read_value(next((o for o in options if _may_be(o, value)), options[0]), value)
         case ListOf() | DictOf() | Record():
@@ -131,6 +131,12 @@ def read_value(kind: Type, value: Any) -> Any:
     if not isinstance(value, float):
         return value
     return int(value) if value.is_integer() and is_integer(kind) else value or 0.0
+
+
+def _says_null(kind: Type, value: Any) -> bool:
+    """Say whether a text means null: small models write null in quotation marks where a string may stand, too."""
+    may_be_text = isinstance(kind, Quote) or (isinstance(kind, Enum) and "null" in kind.values)
+    return bool(value == "null") and not may_be_text
 
 
 def _read_container(kind: ListOf | DictOf | Record, value: Any) -> Any:

@@ -93,6 +93,14 @@ def test_gold_itself_scores_best_and_nothing_worst(name: str) -> None:
     assert none[task.main_metric] == 1.0 - ideal
 
 
+def test_a_type_that_a_contract_has_no_span_of_is_no_clause() -> None:
+    task = ready("contracts")
+    documents = task.documents("dev")
+    clauses = [{"clause_type": kind, "text_span": None} for kind in ("Parties", "Insurance")]
+    results = [Result({"clauses": clauses}, frozenset({d.id})) for d in documents]
+    assert task.score(results, documents)["clauses"] == 0.0
+
+
 def contracts(documents: tuple[Document, ...]) -> list[Result]:
     def clauses(document: Document) -> list[dict[str, str]]:
         return [{"clause_type": kind, "text_span": text} for kind, text in document.gold[0]]

@@ -54,6 +54,13 @@ def test_a_word_for_null_is_asked_for_and_read_as_null() -> None:
     assert schema.read(reply) == {"acts": [{"what": None}, {"what": "Nothing new"}], "note": "Nothing"}
 
 
+def test_null_in_quotation_marks_is_null_where_a_value_may_be_missing():
+    kinds = {"may": "string?", "must": "string", "acts": "list[{span: string?}]", "word": "enum[null, x]?"}
+    reply = {"may": "null", "must": "null", "acts": [{"span": "null"}, {"span": "null and void"}], "word": "null"}
+    read = {"may": None, "must": "null", "acts": [{"span": None}, {"span": "null and void"}], "word": "null"}
+    assert Schema.parse(kinds).read(reply) == read
+
+
 def test_a_word_for_null_is_no_choice_of_its_enum() -> None:
     with pytest.raises(PipelineError, match="one of the choices already"):
         type_of("enum[a, none] or none")
