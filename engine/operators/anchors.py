@@ -1,6 +1,6 @@
 """Where a model parts the same from the different: pairs whose answer is known are its anchors (docs/decisions/0036).
 
-A value beside a copy that lacks a third of its words is the same; the values of all that are least alike are
+A value beside a copy that lacks one of its words is the same; the values of all that are least alike are
 different. The border lies midway between what the model says of either, so that it does not matter how readily it says
 yes. Beside itself a value is more alike than any two mentions of one thing, and the border would lie too high.
 """
