@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop.hidden_text import hidden_words
+from desktop.plain_text import plain
 from desktop.text_selection import Box, Spot, Stretch, boxes_of, spot_in, text_of, whole, words_between
 
 __all__ = ["Box", "PageView", "ViewLine", "lay_out"]
@@ -269,7 +270,7 @@ class PageView(QGraphicsView):
         box = self._page.addRect(QRectF(left, top, width, height), pen)
         box.setZValue(3)
         how = hidden_words(line.hidden or "")
-        box.setToolTip(f"Line {line.number}: text that the page does not show, {how}.")
+        box.setToolTip(plain(f"Line {line.number}: text that the page does not show, {how}."))
         self.hidden_boxes.append(box)
 
     def _mark(self, what: str, boxes: Sequence[Box], colours: tuple[QColor, QColor]) -> None:

@@ -49,6 +49,9 @@ QT_PACKAGES=(
   libxcb-cursor0 libxcb-icccm4 libxcb-keysyms1 libxcb-shape0 xvfb xauth
 )
 
+# What tests watch system calls with; they are skipped where it is missing.
+TEST_PACKAGES=(strace)
+
 # Debian's packages that are not there yet. clang 16 rather than gcc: gcc 12 miscompiles the AMX kernels.
 wanted_packages() {
   local python
@@ -61,7 +64,7 @@ wanted_packages() {
     fi
   fi
   local package
-  for package in "${QT_PACKAGES[@]}"; do
+  for package in "${QT_PACKAGES[@]}" "${TEST_PACKAGES[@]}"; do
     if ! dpkg -s "$package" > /dev/null 2>&1; then echo "$package"; fi
   done
 }

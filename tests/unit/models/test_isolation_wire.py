@@ -15,6 +15,7 @@ from models.errors import (
     ModelCrashed,
     ModelError,
     ModelMissing,
+    NetworkRefused,
     NotEnoughMemory,
     OutOfTokens,
     PromptTooLong,
@@ -88,6 +89,7 @@ ERRORS = [
     AddressRefused("not this machine"),
     ServerGone("it hung up"),
     SchemaRefused("it cannot"),
+    NetworkRefused("started without", advice="Start it with --network."),
 ]
 
 

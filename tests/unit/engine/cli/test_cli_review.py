@@ -11,6 +11,7 @@ import pymupdf
 import pytest
 from invented_results import make_results
 
+from engine.custody.recording import save_review
 from engine.results.table import result_view
 from storage.case import Case
 from storage.reviews import ReviewEdit
@@ -23,8 +24,8 @@ def reviewed(tmp_path: Path) -> Path:
         view = result_view(case, run)
         at = [row.identity(view.columns) for row in view.rows]
         correction = ReviewEdit(at[0], "officer", "correct", original="Daniel Harmon", value="Dan Harmon")
-        case.save_review(run, [correction], who="ann")
-        case.save_review(run, [ReviewEdit(at[3], "", "reject"), ReviewEdit(at[3], "", "note", note="no")], who="ann")
+        save_review(case, run, [correction])
+        save_review(case, run, [ReviewEdit(at[3], "", "reject"), ReviewEdit(at[3], "", "note", note="no")])
     return path
 
 

@@ -78,6 +78,7 @@ async def test_a_run_that_stops_keeps_the_batches_that_were_done(case, monkeypat
 
 KILLED = """
 import asyncio, os, sys
+sys.path[:0] = ["", "tests/fixtures"]
 from engine.executor import embedding
 from scripted_model import ScriptedEmbedder
 from storage.case import Case
