@@ -5,11 +5,28 @@ HYPOTHESIS_PROFILE=explore draws new examples instead, to look for what no one h
 
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
+
+from storage import passphrases
 
 settings.register_profile("repeat", derandomize=True, database=None, deadline=None)
 settings.register_profile("explore", max_examples=1000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
 sys.path.insert(0, str(Path(__file__).parent / "fixtures"))
+
+
+@pytest.fixture(autouse=True)
+def process_left_as_it_was(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Undo what commands do to the process they run in: take a passphrase for all cases, set the umask.
+
+    A passphrase that is left would encrypt the cases of the next tests.
+    """
+    monkeypatch.setattr(passphrases, "_settings", {})
+    before = os.umask(0o077)
+    os.umask(before)
+    yield
+    os.umask(before)
