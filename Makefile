@@ -51,4 +51,4 @@ fuzz: setup
 
 clean:
 	rm -rf .venv build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	rm -f demo.redwell demo.redwell-shm demo.redwell-wal officers.csv
+	rm -f demo.redwell demo.redwell-shm demo.redwell-wal officers.csv officers.csv.custody.jsonl officers.csv.manifest.json
