@@ -41,7 +41,7 @@ class QuestionPlace(Place):
     def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
         super().__init__(workspace, parent)
         self.document = PipelineDocument(workspace, self)
-        self.begin = BeginView()
+        self.begin = BeginView(workspace)
         self.header = Header(self.document)
         self.cards = CardList(self.document)
         self.yaml = YamlEditor()
@@ -59,7 +59,7 @@ class QuestionPlace(Place):
             self.workspace.client.ask("pipelines.templates", self.begin.show_templates)
         self.trial.choose_documents()
         self._show_files()
-        (self.cards if self.document.is_open else self.begin.templates).setFocus()
+        (self.cards if self.document.is_open else self.begin.ask.question).setFocus()
 
     def deactivate(self) -> None:
         """Keep what was typed."""
@@ -103,15 +103,23 @@ class QuestionPlace(Place):
 
     def begin_with(self, template: dict[str, Any]) -> None:
         """Begin a pipeline with a template, under a name that no file of the case has."""
+        self._begin_named(template["text"], template["title"])
 
+    def _begin_named(self, text: str, title: str, then: Callable[[], object] = lambda: None) -> None:
         def named(files: list[dict[str, Any]]) -> None:
             taken = {file["name"] for file in files}
-            title, number = template["title"], 2
-            while title in taken:
-                title, number = f"{template['title']} {number}", number + 1
-            self.document.begin(template["text"], title)
+            name, number = title, 2
+            while name in taken:
+                name, number = f"{title} {number}", number + 1
+            self.document.begin(text, name)
+            then()
 
         self.workspace.ask("pipelines.list", named)
+
+    def _begin_asked(self, text: str, title: str, what: str) -> None:
+        """Go on with the table of a question in plain words: try it, run it, or show its steps."""
+        then: dict[str, Callable[[], object]] = {"try": self.try_now, "run": self.run}
+        self._begin_named(text, title, then.get(what, lambda: None))
 
     def save(self) -> None:
         """Keep the pipeline in its file."""
@@ -201,6 +209,7 @@ class QuestionPlace(Place):
         self.header.wanted.connect(lambda what: self._wanted[what]())
         self.begin.template_chosen.connect(self.begin_with)
         self.begin.file_chosen.connect(self.open_file)
+        self.begin.ask.wanted.connect(self._begin_asked)
         document.text_changed.connect(self.yaml.show_text)
         document.opened.connect(self._opened)
         document.state_changed.connect(self._show_state)

@@ -1,4 +1,4 @@
-"""What is shown while no pipeline is written: the templates, and those of this case."""
+"""What is shown while no pipeline is written: the box for a question, ready-made questions, and those of this case."""
 
 from __future__ import annotations
 
@@ -9,26 +9,29 @@ from PySide6.QtCore import QDateTime, QLocale, QSize, Qt, Signal
 from PySide6.QtWidgets import QGroupBox, QHBoxLayout, QLabel, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
 
 from desktop.plain_text import plain
+from desktop.question.ask_box import AskBox
 from desktop.theme import icon
+from desktop.workspace import Workspace
 
 _DATA = Qt.ItemDataRole.UserRole
 
 
 class BeginView(QWidget):
-    """Two lists: what to begin with, and what was written before."""
+    """The box for a question in plain words, and two lists: ready-made questions, and those written before."""
 
     template_chosen = Signal(dict)
     """A template (engine.templates.PipelineTemplate)."""
     file_chosen = Signal(str)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.ask = AskBox(workspace)
         title = QLabel("What do you want to know?", textFormat=Qt.TextFormat.PlainText)
         font = title.font()
         font.setPointSizeF(font.pointSizeF() * 1.6)
         title.setFont(font)
         hint = QLabel(
-            "A question is a row of steps over the documents of this case. Begin with one that is ready.",
+            "Type a question in your own words, or choose a ready-made one.",
             textFormat=Qt.TextFormat.PlainText,
         )
         hint.setWordWrap(True)
@@ -45,13 +48,14 @@ class BeginView(QWidget):
         )
         columns = QHBoxLayout()
         columns.setSpacing(20)
-        columns.addWidget(_box("Begin with", self.templates), 3)
+        columns.addWidget(_box("Ready-made questions", self.templates), 3)
         columns.addWidget(_box("Questions of this case", self.files, self._none), 2)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(20, 16, 20, 12)
         layout.setSpacing(12)
         layout.addWidget(title)
         layout.addWidget(hint)
+        layout.addWidget(self.ask)
         layout.addLayout(columns, 1)
         self.show_files([], [])
 

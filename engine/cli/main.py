@@ -31,6 +31,7 @@ class Entry:
 
 
 COMMANDS = (
+    Entry("ask", "engine.cli.ask", "Ask a folder of records a question in plain words; show and write the table."),
     Entry("run", "engine.cli.run", "Run a pipeline over a folder of records; show and write the table."),
     Entry("new", "engine.cli.new", "Write a pipeline to begin with; without arguments, list the templates."),
     Entry("check", "engine.cli.check", "Check a pipeline without running it: every problem with its line."),

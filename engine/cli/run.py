@@ -119,11 +119,12 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter per option
     ready = make_ready(job, models)
     watch = choose_watch(quiet=quiet, json_events=json_events)
     with Case(job.case) as opened:
-        code = _run(ready, models, opened, watch, silent=quiet or json_events)
+        code = carry_out(ready, models, opened, watch, silent=quiet or json_events)
     raise typer.Exit(code)
 
 
-def _run(ready: ReadyRun, models: Models, case: Case, watch: Watch, *, silent: bool) -> int:
+def carry_out(ready: ReadyRun, models: Models, case: Case, watch: Watch, *, silent: bool) -> int:
+    """Run a job that passed its checks, write and print its results; returns the exit code."""
     try:
         with watch:
             result = run_interruptible(

@@ -126,6 +126,23 @@ class Pipeline(OperatorMethods):
         """Keep documents, replies and results of all runs in this case file, which is made where there is none."""
         return replace(self, case_file=Path(case).expanduser().absolute())
 
+    def ask(self, question: str, *, notes: Sequence[str] = (), model: str = "") -> Self:
+        """Answer a question in plain words: the model drafts the columns (engine.ask), and the operators are added.
+
+        The pipeline must be one of documents (read_folder). `notes` change the draft in plain words, one after the
+        other. `model` drafts, else the default model of the pipeline; without any, the words of the question alone do,
+        with a warning. Nothing is run yet: look at `schema()` or `to_yaml()`.
+        """
+        from engine.frame.asking import asked  # noqa: PLC0415 - opens a model
+
+        plan, problem = asked(question, notes, model or self.plan.default_model)
+        if problem:
+            warnings.warn(f"the question was read without a model: {problem}", stacklevel=2)
+        *steps, last = self.plan.steps
+        longer = replace(last, operators=(*last.operators, *(node.name for node in plan.operators)))
+        operators = (*self.plan.operators, *plan.operators)
+        return replace(self, plan=replace(self.plan, operators=operators, steps=(*steps, longer)))
+
     # -- looking -------------------------------------------------------------------------------------------------
 
     def schema(self) -> dict[str, str]:

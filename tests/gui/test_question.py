@@ -250,3 +250,32 @@ def test_an_estimate_is_one_line() -> None:
     assert estimate_text(found) == "1,200 calls, 100,000 tokens, about 2 min"
     assert estimate_text({**found, "seconds": None}) == "1,200 calls, 100,000 tokens, time not measured yet"
     assert estimate_text({**found, "calls": 0}) == "No model is asked"
+
+
+def test_a_question_in_plain_words_becomes_a_table_that_is_changed_and_tried(
+    qtbot: QtBot, place: QuestionPlace
+) -> None:
+    ask = place.begin.ask
+    assert not ask.proposed.isVisible()
+    qtbot.keyClicks(ask.question, "Which plates are mentioned?")
+    qtbot.keyClick(ask.question, Qt.Key.Key_Return)
+    qtbot.waitUntil(ask.proposed.isVisible, timeout=WAIT)
+    assert ask.row.text() == "Sgt. Varrick"
+    names = [ask.table.item(n, 0).text() for n in range(ask.table.rowCount())]
+    assert names[-1] == "plate number"
+
+    last = len(names) - 1
+    ask.table.item(last, 0).setText("license plate")
+    ask.table.cellWidget(last, 1).setCurrentText("quotation")  # type: ignore[attr-defined]
+    qtbot.waitUntil(lambda: "license_plate: quote(text_chunk)" in ask._text, timeout=WAIT)
+    ask.table.item(last, 0).setText("")
+    qtbot.waitUntil(lambda: "is no name of a column" in ask.state.text(), timeout=WAIT)
+    assert ask.table.item(last, 0).text() == "license plate"
+
+    qtbot.keyClicks(ask.note, "only old ones")
+    qtbot.keyClick(ask.note, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: not ask.note.text(), timeout=WAIT)
+    ask.edit.click()
+    qtbot.waitUntil(lambda: place.document.is_open and len(place.cards.cards) == 3, timeout=WAIT)
+    assert place.document.file.name == "Which plates are mentioned"
+    assert "Which plates are mentioned?" in place.document.text

@@ -22,6 +22,7 @@ time."""
 GROUPS: Mapping[str, str] = types.MappingProxyType(
     {
         "answers": "engine.worker.queries.answers",
+        "ask": "engine.worker.queries.ask",
         "build": "engine.worker.queries.build",
         "case": "engine.worker.queries.case",
         "charts": "engine.worker.queries.charts",

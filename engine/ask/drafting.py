@@ -1,0 +1,159 @@
+"""A proposal drafted by the model on this machine within a mask, corrected by the words of the question."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from engine.ask.proposal import LONGEST_NAME, MOST_COLUMNS, Column, Proposal, as_kind, checked
+from engine.ask.wording import draft_from_words, settle
+from engine.errors import UsageError
+from engine.language.templates import prompt_template
+from models.errors import ModelError
+from models.protocol import ModelBackend, Purpose, Request, Sampling, Segment, canonical_json
+
+_SAFE: Final = r'[^":\\\n]'
+_COLUMN: Final = (
+    rf"[^\s\":\\]{_SAFE}{{0,40}}: (text|date|amount|number|person|yes/no|quotation|one of [^\s\":\\]{_SAFE}{{3,100}})"
+)
+_SCHEMA: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "row": {"type": "string", "pattern": rf"[^\s\":\\]{_SAFE}{{0,40}}"},
+        "columns": {
+            "type": "array",
+            "minItems": 1,
+            "maxItems": MOST_COLUMNS - 1,
+            "items": {"type": "string", "pattern": _COLUMN},
+        },
+    },
+    "required": ["row", "columns"],
+    "additionalProperties": False,
+}
+_MOST_TOKENS: Final = 400
+_SHOWN_REJECTED: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A proposal and where it comes from: `problem` says why the model has no part in it, empty where it has."""
+
+    proposal: Proposal
+    problem: str = ""
+
+
+async def draft(question: str, model: ModelBackend | None) -> Draft:
+    """Propose a table for a question: by the model, or by its words alone where there is none or it fails.
+
+    Raises UsageError for an empty or overlong question.
+    """
+    by_words = draft_from_words(question)
+    if model is None:
+        return Draft(by_words, "no model is installed")
+    try:
+        value = await _ask(model, _prompt(question))
+        return Draft(settle(_read(value, by_words.question, ())))
+    except (ModelError, UsageError) as error:
+        return Draft(by_words, f"{model.name} gave no draft: {error}")
+
+
+async def revise(proposal: Proposal, note: str, model: ModelBackend | None, *, rejected: Sequence[str] = ()) -> Draft:
+    """Change a proposal by a note in plain words ("split make and model", "only cars, not weapons").
+
+    What the model changes in row and columns is taken; a note that changes neither is told to the model with the
+    question from then on. `rejected` are rows, as text, that the user called wrong. Raises UsageError for an empty
+    note.
+    """
+    wish = re.sub(r"\s+", " ", note).strip()
+    if not wish:
+        raise UsageError("there is no note", advice="Say in plain words what should be different.")
+    noted = checked(replace(proposal, notes=(*proposal.notes, wish)))
+    if model is None:
+        return Draft(noted, "no model is installed")
+    try:
+        value = await _ask(model, _prompt(proposal.question, proposal, wish, rejected))
+        changed = settle(_read(value, proposal.question, noted.notes), proposal)
+    except (ModelError, UsageError) as error:
+        return Draft(noted, f"{model.name} gave no draft: {error}")
+    return Draft(_merged(proposal, changed))
+
+
+def _merged(before: Proposal, after: Proposal) -> Proposal:
+    """Keep the note only where it changed nothing that is seen: a condition is not lost, a wish not said twice."""
+    changed = (after.columns, after.row) != (before.columns, before.row)
+    return replace(after, notes=before.notes) if changed else after
+
+
+def changes(before: Proposal, after: Proposal) -> list[str]:
+    """Say what differs between two proposals, a sentence each."""
+    old, new = ({column.field: column for column in p.columns} for p in (before, after))
+    said = [f"A row is now a {after.row or 'document'}."] if before.row != after.row else []
+    said += [f"{column.name} was removed." for field, column in old.items() if field not in new]
+    said += [f"{column.name} was added." for field, column in new.items() if field not in old]
+    said += [
+        f"{column.name} is now {column.kind}."
+        for field, column in new.items()
+        if field in old and (old[field].kind, old[field].choices) != (column.kind, column.choices)
+    ]
+    return said + [f"The model is also told: {note}" for note in after.notes if note not in before.notes]
+
+
+def _prompt(question: str, before: Proposal | None = None, note: str = "", rejected: Sequence[str] = ()) -> str:
+    return prompt_template("ask/draft").render(
+        question=re.sub(r"\s+", " ", question).strip(),
+        before=_written(before) if before else "",
+        note=note,
+        rejected=list(rejected)[:_SHOWN_REJECTED],
+    )
+
+
+def _written(proposal: Proposal) -> str:
+    columns = [
+        f"{c.name}: {c.kind} {', '.join(c.choices)}" if c.choices else f"{c.name}: {c.kind}" for c in proposal.columns
+    ]
+    return json.dumps({"row": proposal.row or "document", "columns": columns}, indent=2, ensure_ascii=False)
+
+
+async def _ask(model: ModelBackend, prompt: str) -> dict[str, Any]:
+    request = Request(
+        _turns(prompt),
+        canonical_json(_SCHEMA),
+        Sampling(0.0, _MOST_TOKENS),
+        purpose=Purpose(operator="ask"),
+    )
+    reply = await model.ask(request)
+    value: dict[str, Any] = reply.value
+    return value
+
+
+def _turns(prompt: str) -> tuple[Segment, ...]:
+    """Make the prompt a conversation: what is to be done, each example as a question and its answer, the question."""
+    task, *parts = re.split(r"\n+(?=Question: )", prompt.strip())
+    segments = [Segment("system", task, shared=True)]
+    for part in parts:
+        question, brace, answer = part.partition("\n{")
+        segments.append(Segment("user", question, shared=bool(brace)))
+        if not brace:
+            continue
+        reply, _, wish = f"{answer}\n".partition("\n}\n")
+        segments.append(Segment("assistant", f"{{{reply}\n}}", shared=True))
+        if wish.strip():
+            segments.append(Segment("user", wish.strip()))
+    return tuple(segments)
+
+
+def _read(value: dict[str, Any], question: str, notes: tuple[str, ...]) -> Proposal:
+    return Proposal(question, value["row"].strip(), tuple(_column(text) for text in value["columns"]), notes)
+
+
+def _column(written: str) -> Column:
+    name, _, kind = written.partition(": ")
+    if kind.startswith("one of "):
+        choices = re.split(r",\s*(?:or\s+)?|\s+or\s+|/", kind.removeprefix("one of "))
+        return Column(
+            name.strip()[:LONGEST_NAME], "one of", tuple(choice.strip() for choice in choices if choice.strip())
+        )
+    return Column(name.strip()[:LONGEST_NAME], as_kind(kind))

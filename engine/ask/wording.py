@@ -1,0 +1,267 @@
+"""What the words of a question settle by themselves: nouns that mean documents, choices, kinds of columns.
+
+It corrects the draft of a model, and is the whole draft where no model is there. English; in other languages a
+model's draft is kept as it is, and without a model the draft is plain.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Final
+
+from engine.ask.english import singular, words
+from engine.ask.proposal import (
+    LONGEST_NAME,
+    MOST_CHOICES,
+    MOST_COLUMNS,
+    Column,
+    Kind,
+    Proposal,
+    checked,
+    field_name,
+)
+
+_DOCUMENTS: Final = words(
+    "document file report contract agreement lease letter warrant deposition invoice transcript scan form policy nda "
+    "mail email e-mail affidavit judgment judgement notice memo review article receipt page"
+)
+"""Nouns of which each document is one: a row per contract is a row per document."""
+_SOMETIMES_DOCUMENTS: Final = words(
+    "record case complaint message note statement order decision opinion interview chart agreement game product"
+)
+"""Nouns of which a document is one only where the question says so: `for each complaint`, `this record`."""
+_ELSEWHERE: Final = r"(?:mentioned|cited|named|listed|referred to|referenced|attached|quoted)"
+_PERSONS: Final = words(
+    "person people officer witness victim suspect defendant plaintiff judge lawyer attorney patient doctor physician "
+    "nurse donor author sender signer signatory man woman child relative guest attendee participant tenant landlord"
+)
+_PERSON_ENDINGS: Final = ("er", "or", "ee", "ist", "ian", "ant", "man", "woman", "person")
+_IDENTIFIERS: Final = re.compile(
+    r"\b(?:(?:serial|badge|plate|licen[sc]e|phone|telephone|account|case|item|invoice|id|file|docket|report|vin|policy|"
+    r"passport|exhibit|tail|flight|registration|tax|room|permit|contract|warrant|clause|section|page) "
+    r"(?:no|nos|number|#)|iban|vin)\b"
+)
+_KINDS: Final[tuple[tuple[re.Pattern[str], Kind], ...]] = (
+    (_IDENTIFIERS, "text"),
+    (re.compile(r"\b(?:date|when|day|birthday|deadline|born|signed on)\b"), "date"),
+    (
+        re.compile(
+            r"\b(?:amount|price|cost|costs|salary|fee|fine|payment|how much|paid|sum|damages|total value|rent)\b"
+        ),
+        "amount",
+    ),
+    (re.compile(r"^(?:is|are|was|were|does|do|did|has|have|had|can|could|whether|if)\b"), "yes/no"),
+    (re.compile(r"\b(?:number of|how many|count|age|years|minutes|hours|quantity)\b"), "number"),
+    (re.compile(r"\b(?:quote|quotation|exact words|own words|sentence|passage)\b"), "quotation"),
+    (re.compile(r"\b(?:who|whom|person|officer|judge|witness|author|sender|name of the)\b"), "person"),
+)
+_ALTERNATIVES: Final = re.compile(r"(?P<before>(?:[\w' -]+,\s*)*[\w' -]+?),?\s+or\s+(?P<last>[\w' -]+)", re.IGNORECASE)
+_ARTICLES: Final = re.compile(r"^(?:(?:the|a|an|its|their|his|her|any|each|every|all)\s+)+", re.IGNORECASE)
+_DANGLING: Final = re.compile(r"\s+(?:of|for|with|about|by|in|on|to|from) (?:it|them|this|that|these|those)$|\s+each$")
+_SEVERAL_PARTS: Final = re.compile(r"[,;:/+]|[.?!]\s+\S|\b(?:and|with|whether|if|including)\b", re.IGNORECASE)
+_ONE_EACH: Final = re.compile(
+    r"\b(?:each|every) (?:file|document|pdf|scan) (?:is|holds|has|contains) (?:one|an?|a single)\b"
+    r"|\bone per (?:file|document|pdf)\b"
+    r"|\b(?:one|an?) [\w ]{1,30} in each (?:file|document|pdf)\b",
+    re.IGNORECASE,
+)
+_ROW_IS: Final = (
+    re.compile(r"\b(?:one|a) (?:line|row|entry) (?:per|for each|for every) (?P<noun>[a-z]+)\b", re.IGNORECASE),
+    re.compile(r"\bfor (?:every|each) (?P<noun>[a-z]+)\s*:", re.IGNORECASE),
+)
+_LEADS: Final = re.compile(
+    r"^(?:(?:please|kindly|hi|hello|can you|could you|would you|i want to know|i need|i would like|give me|show me|"
+    r"tell me|list|find|extract|which|what|all|every|each|any|the|of|a|an|names? of)\b[\s,:]*)+",
+    re.IGNORECASE,
+)
+_NOUN_ENDS: Final = re.compile(
+    r"[;:,.?!()]|\s(?:with|including|and|or|who|that|which|where|when|in|from|for|by|on|at|to|is|are|was|were|has|"
+    r"have|had|did|do|does|mentioned|named|listed|described)\b",
+    re.IGNORECASE,
+)
+_COLUMNS_BEGIN: Final = re.compile(r":\s+|\b(?:with|including|along with)\s+|,\s+(?:and\s+)?(?:their|its|the)\s+", re.I)
+
+
+def draft_from_words(question: str) -> Proposal:
+    """Propose a plain table from the words alone, to be changed by hand; raises UsageError without a question."""
+    text = re.sub(r"\s+", " ", question).strip()
+    asked = re.sub(r"[?.!]+$", "", re.split(r"(?<=[.?!])\s", text)[0] if text else "")
+    if _KINDS[3][0].match(asked.lower()):
+        columns: list[Column] = [Column("answer", "yes/no"), Column("sentence", "quotation")]
+        return checked(Proposal(question.strip(), "", tuple(columns)))
+    begin = _COLUMNS_BEGIN.search(asked)
+    parts = re.split(r",\s*(?:and\s+)?|;\s*|\s+and\s+", asked[begin.end() :]) if begin else []
+    named = [column for part in parts if (column := _column(part))]
+    head = asked[: begin.start()] if begin else asked
+    noun = _NOUN_ENDS.split(_LEADS.sub("", head), maxsplit=1)[0].strip()
+    row = row_noun(noun, text) if noun and len(noun.split()) <= 4 and singular(noun) != noun else ""
+    if not named:
+        named = [Column("sentence", "quotation")] if row else [Column("answer"), Column("sentence", "quotation")]
+    elif row and not any(row.lower() in column.name.lower() or "name" in column.name for column in named):
+        named = [Column(row), *named]
+    return checked(with_identity(Proposal(question.strip(), row, distinct(named))))
+
+
+def row_noun(written: str, question: str) -> str:
+    """Return what a row is in the singular, or "" where each document is one."""
+    if _ONE_EACH.search(question):
+        return ""
+    noun = singular(_ARTICLES.sub("", re.sub(r"\s+", " ", written).strip()))
+    head, asked = noun.lower().split(" ")[-1] if noun else "", question.lower()
+    names = "|".join({re.escape(head), re.escape(noun.lower())})
+    elsewhere = re.search(rf"\b(?:{names})s?\b[^.?!]{{0,30}}\b{_ELSEWHERE}", asked)
+    if head in _DOCUMENTS and not elsewhere:
+        return ""
+    each = rf"\b(?:each|every|per|this|(?:all|of) the)\s+(?:\w+\s+)?(?:{names})s?\b"
+    if head in _SOMETIMES_DOCUMENTS and re.search(each, asked) and not elsewhere:
+        return ""
+    return noun
+
+
+def _said_row(question: str) -> str:
+    """Return the noun of `one row per NOUN` or `for every NOUN:`, "" where that is a document or nothing is said."""
+    for match in (pattern.search(question) for pattern in _ROW_IS):
+        noun = row_noun(match["noun"], question) if match else ""
+        if noun and noun.lower().split(" ")[-1] not in _SOMETIMES_DOCUMENTS:
+            return noun
+    return ""
+
+
+def settle(proposal: Proposal, before: Proposal | None = None) -> Proposal:
+    """Correct a draft by its question: the row, kinds that a name settles, choices, a column that names the row.
+
+    Choices are kept that the question, a note or the table `before` names. A list of words joined by `or`, for each of
+    which the draft has a column of its own, becomes one column of choices.
+    """
+    known = [choice for column in before.columns for choice in column.choices] if before else []
+    question = " ".join((proposal.question, *proposal.notes, *known))
+    row = _said_row(question) or row_noun(proposal.row, question)
+    columns = [_settled(column, question) for column in proposal.columns]
+    columns = _joined(columns, alternatives(proposal.question))
+    settled = replace(proposal, row=row, columns=distinct(columns))
+    if before is None:
+        return checked(with_identity(_without_restating(settled)))
+    # A column that was put there to name the row is no loss where nothing else was changed.
+    is_same = before.row == row and before.columns[0].name == row and settled.columns == before.columns[1:]
+    return checked(replace(settled, columns=before.columns)) if is_same else checked(settled)
+
+
+def with_identity(proposal: Proposal) -> Proposal:
+    """Put a column first that names the row, where no column does."""
+    row, columns = proposal.row, proposal.columns
+    head = row.lower().split(" ")[-1] if row else ""
+    is_person = head in _PERSONS or head.endswith(_PERSON_ENDINGS)
+    is_named = any(
+        head in (name := column.name.lower())
+        or name in row.lower()
+        or column.kind == "quotation"
+        or ("name" in name and not words(name).isdisjoint(row.lower().split()))
+        for column in columns
+    )
+    # A thing that takes two words ("phone record", "evidence log") is described by its columns.
+    is_described = " " in row and len(columns) > 1 and not is_person
+    if not row or is_named or is_described or (is_person and any(column.kind == "person" for column in columns)):
+        return proposal
+    first = Column(row[:LONGEST_NAME], "person" if is_person else "text")
+    return replace(proposal, columns=distinct((first, *columns)))
+
+
+def _without_restating(proposal: Proposal) -> Proposal:
+    """Drop columns that repeat what the row is: the kind of document, a condition, a name beside a named person."""
+    row, columns = proposal.row, proposal.columns
+    kept = list(columns)
+    if not row:
+        kept = [c for c in columns if c.kind != "text" or singular(c.name.lower()) not in _DOCUMENTS]
+    elif not _SEVERAL_PARTS.search(proposal.question):
+        kept = [c for c in columns if c.kind != "yes/no"]
+    if row and kept and kept[0].kind == "person" and kept[0].name.lower() == row.lower():
+        kept = [c for c in kept if c.name.lower() != "name"]
+    return replace(proposal, columns=tuple(kept or columns))
+
+
+def kind_of(name: str) -> Kind:
+    """Tell the kind of a column from its name; text where that says nothing."""
+    return next((kind for pattern, kind in _KINDS if pattern.search(name.lower())), "text")
+
+
+def alternatives(question: str) -> list[tuple[str, ...]]:
+    """Find the choices that a question names: `sustained, not sustained or exonerated`."""
+    groups = []
+    for match in _ALTERNATIVES.finditer(question):
+        before = [part.strip() for part in match["before"].split(",")]
+        last = [word for word in match["last"].split() if word]
+        words = [*before, " ".join(last[:3])]
+        # Of the first, the words before it are the sentence: the longest choice says how many belong to it.
+        most = max((len(word.split()) for word in words[1:]), default=1)
+        first = " ".join(words[0].split()[-most:])
+        groups.append(tuple(_ARTICLES.sub("", word) for word in (first, *words[1:]) if word))
+    return groups
+
+
+def distinct(columns: Iterable[Column]) -> tuple[Column, ...]:
+    """Return the columns without those whose name came before, at most as many as a table has."""
+    by_field: dict[str, Column] = {}
+    for column in columns:
+        by_field.setdefault(column.field, column)
+    by_field.pop("", None)
+    return tuple(by_field.values())[:MOST_COLUMNS]
+
+
+def _column(written: str) -> Column | None:
+    name = _clean(re.sub(r"^(?:with|including|and|plus|also)\s+", "", written.strip(), flags=re.IGNORECASE))
+    return Column(name, kind_of(name)) if field_name(name) else None
+
+
+def _clean(name: str) -> str:
+    short = re.sub(r"\s+", " ", name).strip(" .?!,;:")
+    return _DANGLING.sub("", _ARTICLES.sub("", short)).strip()[:LONGEST_NAME]
+
+
+def _settled(column: Column, question: str) -> Column:
+    name, kind = _clean(column.name), column.kind
+    if _IDENTIFIERS.search(name.lower()) or (kind == "date" and re.search(r"\btimes?\b", name.lower())):
+        kind = "text"
+    choices = tuple(_in_question(column.choices, question))
+    if kind == "one of" and len(choices) < 2:
+        return Column(name, "text")
+    if kind != "one of":
+        return Column(name, kind)
+    return Column(_without(name, choices) or name, "one of", choices[:MOST_CHOICES])
+
+
+def _in_question(choices: Iterable[str], question: str) -> Iterator[str]:
+    """Keep the choices that the question names; an invented one would hide what the documents say."""
+    low = question.lower()
+    kept: set[str] = set()
+    for choice in choices:
+        words = re.findall(r"\w+", choice.lower())
+        if words and all(word[: max(4, len(word) - 2)] in low for word in words) and choice.lower() not in kept:
+            kept.add(choice.lower())
+            yield choice
+
+
+def _without(name: str, choices: Iterable[str]) -> str:
+    """Take the choices out of a name that repeats them: `stop ended in a warning or arrest` is `stop ended`."""
+    short = name
+    for choice in choices:
+        short = re.sub(rf",?\s*\b(?:or|and)?\s*(?:an?\s+)?{re.escape(choice)}\b", "", short, flags=re.IGNORECASE)
+    if short == name:
+        return name
+    short = re.sub(
+        r"^(?:did|does|was|were|is|are|has|have)\s+(?:it\s+|the\s+)?|\s+(?:in|as|an?|the|it|or|,)+$", "", short
+    )
+    return _clean(re.sub(r"\s+(?:in|as|a|an|the|,)$", "", short))
+
+
+def _joined(columns: list[Column], groups: list[tuple[str, ...]]) -> list[Column]:
+    for group in groups:
+        apart = [c for c in columns if c.kind in ("yes/no", "text") and c.name.lower() in {g.lower() for g in group}]
+        if len(apart) < 2:
+            continue
+        place = columns.index(apart[0])
+        rest = [c for c in columns if c not in apart]
+        rest.insert(place, Column(" or ".join((group[0], group[-1])), "one of", group))
+        columns = rest
+    return columns

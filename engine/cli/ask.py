@@ -1,0 +1,198 @@
+"""`redwell ask`: a question in plain words becomes a table."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from engine.ask.drafting import Draft, changes, draft, revise
+from engine.ask.pipeline import columns_of, pipeline_text
+from engine.ask.proposal import Proposal, described
+from engine.cli import run as run_command
+from engine.cli.console import messages, output, shell_word, styled
+from engine.cli.new import write_new
+from engine.cli.options import (
+    FollowLinksOption,
+    HiddenOption,
+    OcrOption,
+    OutOption,
+    OverwriteOption,
+    QuietOption,
+    WorkersOption,
+)
+from engine.cli.passwords import PasswordOption
+from engine.cli.settings import COMMAND_SETTINGS
+from engine.cli.watching import choose_watch
+from engine.documents.options import ParseOptions
+from engine.errors import UsageError
+from engine.worker.exports import OutputOptions
+from engine.worker.jobs import RunJob, make_ready
+from models.protocol import ModelBackend
+from storage.case import Case
+
+app = typer.Typer(**COMMAND_SETTINGS)
+
+_YES = frozenset({"y", "yes", "run", "ok"})
+_NO = frozenset({"n", "no", "q", "quit", "stop"})
+
+
+@app.command()
+def ask(  # noqa: PLR0913, PLR0917 - one parameter per option
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="What you want to know.", show_default=False)],
+    folder: Annotated[
+        Path | None,
+        typer.Argument(metavar="FOLDER", help="The documents; those of --case if not given.", show_default=False),
+    ] = None,
+    out: OutOption = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Run at once, without asking.")] = False,
+    save: Annotated[
+        Path | None, typer.Option("--save", metavar="FILE", help="Keep the pipeline (YAML), to change and run again.")
+    ] = None,
+    note: Annotated[
+        list[str] | None,
+        typer.Option("--note", metavar="TEXT", help="Change the proposal in plain words. May be repeated."),
+    ] = None,
+    case: Annotated[
+        Path | None,
+        typer.Option("--case", metavar="FILE", help="The case file; FOLDER's name with .redwell if not given."),
+    ] = None,
+    model: Annotated[
+        str, typer.Option("--model", metavar="NAME", help="A model of `redwell models list`, a GGUF file, or a server.")
+    ] = "",
+    ocr: OcrOption = "auto",
+    workers: WorkersOption = None,
+    password: PasswordOption = None,
+    follow_links: FollowLinksOption = False,
+    include_hidden: HiddenOption = False,
+    overwrite: OverwriteOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Ask a folder of records a question in plain words: a table is proposed, then filled.
+
+    You can answer the proposal with a change in plain words ("split make and model", "only cars, not weapons"). With
+    --save and without FOLDER, --case and --out, the pipeline is written and nothing is run. Ends as `redwell run` does.
+    """
+    runs = folder is not None or case is not None
+    if not runs and not save:
+        raise UsageError("there are no documents to ask", advice="Name a folder, or a case that has read one: --case.")
+    if folder is not None and not folder.exists():
+        raise UsageError(f"there is no folder or file {folder}", advice="Check the path.")
+    proposal = _agreed(question, note or [], model, ask_first=runs and not yes)
+    if proposal is None:
+        messages().print("Nothing was run.")
+        raise typer.Exit
+    text = pipeline_text(proposal, model=model)
+    if save is not None:
+        write_new(save, text)
+        messages().print(styled(("Written ", "bold"), str(save)), soft_wrap=True)
+    if not runs:
+        return
+    with tempfile.TemporaryDirectory(prefix="redwell-ask-") as scratch:
+        file = save or Path(scratch) / "ask.yaml"
+        if save is None:
+            file.write_text(text, encoding="utf-8")
+        job = RunJob(
+            pipeline=file,
+            case=case or _case_of(folder),
+            inputs=(str(folder),) if folder is not None else (),
+            outs=tuple(out or ()),
+            model=model,
+            workers=workers,
+            include_hidden=include_hidden,
+            overwrite=overwrite,
+            output=OutputOptions(tuple(columns_of(proposal))),
+            parse=ParseOptions(ocr=ocr, password=password, follow_links=follow_links),
+        )
+        models = run_command.new_models()
+        ready = make_ready(job, models)
+        with Case(job.case) as opened:
+            code = run_command.carry_out(
+                ready, models, opened, choose_watch(quiet=quiet, json_events=False), silent=quiet
+            )
+    if not quiet:
+        _say_next(job.case)
+    raise typer.Exit(code)
+
+
+def _agreed(question: str, notes: list[str], model: str, *, ask_first: bool) -> Proposal | None:
+    """Draft the table, show it, and change it until the user agrees; None where the user wants none."""
+    made = asyncio.run(_drafted(question, notes, model))
+    _show(made)
+    while ask_first:
+        answer = typer.prompt("Run it? [Y/n, or say what to change]", default="y", show_default=False, err=True).strip()
+        if answer.lower() in _YES:
+            break
+        if answer.lower() in _NO:
+            return None
+        changed = asyncio.run(_changed(made.proposal, answer, model))
+        for sentence in changes(made.proposal, changed.proposal) or ["Nothing changed."]:
+            messages().print(f"  {sentence}", markup=False, soft_wrap=True)
+        made = changed
+        _show(made)
+    return made.proposal
+
+
+async def _drafted(question: str, notes: list[str], model: str) -> Draft:
+    backend = _open(model)
+    try:
+        made = await draft(question, backend)
+        for note in notes:
+            made = await revise(made.proposal, note, backend)
+        return made
+    finally:
+        await backend.close()
+
+
+async def _changed(proposal: Proposal, note: str, model: str) -> Draft:
+    backend = _open(model)
+    try:
+        return await revise(proposal, note, backend)
+    finally:
+        await backend.close()
+
+
+def _open(model: str) -> ModelBackend:
+    models = run_command.new_models()
+    models.stand_in(model, is_chosen=bool(model))
+    return models.open_model(model)
+
+
+def _show(made: Draft) -> None:
+    console, proposal = messages(), made.proposal
+    if made.problem:
+        console.print(
+            f"Drafted from the words of the question alone, for {made.problem}.", markup=False, soft_wrap=True
+        )
+    row = f"{proposal.row} and document" if proposal.row else "document"
+    console.print(styled("One row per ", (row, "bold"), ", with"), soft_wrap=True)
+    for column in proposal.columns:
+        console.print(styled("  ", (column.name, "bold"), f"  {described(column).removeprefix(column.name).strip()}"))
+    for wish in proposal.notes:
+        console.print(f"The model is also told: {wish}", markup=False, soft_wrap=True)
+
+
+def _case_of(folder: Path | None) -> Path:
+    name = folder.resolve().stem if folder is not None else "ask"
+    return Path.cwd() / f"{name}.redwell"
+
+
+def _say_next(case: Path) -> None:
+    word = shell_word(case)
+    console = output()
+    console.print()
+    console.print("Next: look at every row before you rely on it.")
+    console.print(
+        styled("  ", ("redwell desktop", "bold cyan"), f"               review the rows of {case.name}, page by page")
+    )
+    console.print(
+        styled("  ", (f"redwell trace {word} ROW COLUMN", "bold cyan"), "   the lines that a cell comes from"),
+        soft_wrap=True,
+    )
+    console.print(
+        styled("  ", (f"redwell export {word} FILE", "bold cyan"), "   write the table again, in any format"),
+        soft_wrap=True,
+    )

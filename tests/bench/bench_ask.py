@@ -1,0 +1,131 @@
+"""How many drafts of `redwell ask` have the right row and columns: each model, and the words of the question alone.
+
+`redwell bench ask [--models NAME,NAME] [--set dev]`. The thirty questions and their gold were written by somebody who
+had not seen the code, before it was measured on them; the twelve of the set `dev` were looked at while it was built.
+
+A draft is right where it has a row per document exactly if the gold has, a column for each column of the gold (one of
+the names that the gold accepts, or its words among others), and no column besides these and the optional ones. Kinds
+are counted apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import re
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from engine.ask.drafting import draft
+from engine.ask.english import singular, words
+from engine.ask.proposal import Column, Proposal
+from engine.cli.local_models import open_model
+
+_HERE = Path(__file__).parent
+MODELS = ("qwen2.5-coder-1.5b", "qwen2.5-coder-0.5b")
+_SMALL = words("the a an of in on at to for by it its their was were is are did do does s")
+
+
+@dataclass(frozen=True)
+class Score:
+    """Of one draft: is the row right, are the columns, and of how many matched columns is the kind."""
+
+    row: bool
+    missing: tuple[str, ...]
+    extra: tuple[str, ...]
+    kinds: int
+    matched: int
+
+    @property
+    def right(self) -> bool:
+        """Tell whether row and columns are right."""
+        return self.row and not self.missing and not self.extra
+
+
+def score(proposal: Proposal, gold: dict[str, Any]) -> Score:
+    """Compare a draft with the gold of its question."""
+    left = list(proposal.columns)
+    missing, kinds, matched = [], 0, 0
+    for wanted in gold["columns"]:
+        column = _best(left, wanted["names"])
+        if column is None:
+            missing.append(wanted["names"][0])
+            continue
+        left.remove(column)
+        matched += 1
+        kinds += column.kind in wanted["type"] or (column.kind == "quotation" and "text" in wanted["type"])
+    for names in gold["optional"]:
+        column = _best(left, names)
+        if column is not None:
+            left.remove(column)
+    row = bool(proposal.row) == (gold["grain"] == "thing")
+    return Score(row, tuple(missing), tuple(column.name for column in left), kinds, matched)
+
+
+def _best(columns: Sequence[Column], names: Iterable[str]) -> Column | None:
+    """Find the column that has one of the names: the same words, else all words of a name among its own."""
+    accepted = [_words(name) for name in names]
+    for column in columns:
+        if _words(column.name) in accepted:
+            return column
+    # The longest accepted name first, so that `date` does not take the column of `new date`.
+    for name in sorted(accepted, key=len, reverse=True):
+        for column in columns:
+            if name and name <= _words(column.name):
+                return column
+    return None
+
+
+def _words(name: str) -> frozenset[str]:
+    found = re.findall(r"\w+", name.lower().replace("'", "").replace("’", ""))
+    return frozenset(singular(word) for word in found if word not in _SMALL) or frozenset(found)
+
+
+async def measure(name: str, questions: Sequence[dict[str, Any]], *, show: bool = False) -> None:
+    """Draft a table for each question, by a model or (empty name) from its words alone, and print the shares."""
+    model = open_model(name) if name else None
+    scores, seconds = [], []
+    try:
+        for gold in questions:
+            began = time.perf_counter()
+            made = await draft(gold["question"], model)
+            seconds.append(time.perf_counter() - began)
+            scores.append(score(made.proposal, gold))
+            if show and not scores[-1].right:
+                print(
+                    f"  {gold['question']}\n    {made.proposal.sentence} {made.problem}\n    {scores[-1]}", flush=True
+                )
+    finally:
+        if model is not None:
+            await model.close()
+    total, matched = len(scores), sum(s.matched for s in scores)
+    print(
+        f"{name or 'words alone':22} right {sum(s.right for s in scores)}/{total}"
+        f" = {sum(s.right for s in scores) / total:.2f}, row {sum(s.row for s in scores)}/{total},"
+        f" columns {sum(not s.missing and not s.extra for s in scores)}/{total},"
+        f" kinds {sum(s.kinds for s in scores)}/{matched},"
+        f" seconds median {sorted(seconds)[total // 2]:.1f}, first {seconds[0]:.1f}",
+        flush=True,
+    )
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Measure what the command line names."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--models", default=",".join(MODELS), help="names with commas; words alone are always measured")
+    parser.add_argument("--set", choices=("questions", "second", "dev"), default="questions")
+    parser.add_argument("--show", action="store_true", help="print the drafts that are not right")
+    options = parser.parse_args(arguments)
+    lines = (_HERE / f"ask_{options.set}.jsonl").read_text(encoding="utf-8").splitlines()
+    questions = [json.loads(line) for line in lines if line.strip()]
+    for name in ("", *filter(None, options.models.split(","))):
+        asyncio.run(measure(name, questions, show=options.show))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

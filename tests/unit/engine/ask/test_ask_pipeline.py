@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import pytest
+
+from engine.ask.pipeline import columns_of, pipeline_text
+from engine.ask.proposal import KINDS, Column, Proposal
+from engine.language.checks import check
+from engine.loader import parse_pipeline
+
+ALL = tuple(
+    Column(f"a {kind}", kind, ("new", "used, or so", 'an "old" one') if kind == "one of" else ()) for kind in KINDS
+)
+
+
+@pytest.mark.parametrize("row", ["car", ""])
+def test_every_kind_of_column_makes_a_pipeline_without_problems(row: str) -> None:
+    loaded = parse_pipeline(pipeline_text(Proposal("Which cars?", row, ALL, ("no trucks",))))
+    assert not loaded.warnings
+    assert not list(check(loaded.plan, positions=loaded.positions))
+
+
+def test_the_question_is_text_whatever_it_holds() -> None:
+    asked = "Which {{ input.secret }} {% for x in y %} {# note #}\n# \"cars\"? 'x': y"
+    loaded = parse_pipeline(pipeline_text(Proposal(asked, "car", (Column("car"),))))
+    prompt = next(node for node in loaded.plan.operators if node.name == "find_cars").prompt  # type: ignore[attr-defined]
+    assert "Which { { input.secret }} { % for x in y %}" in prompt.text
+    assert prompt.mentions("input") == frozenset({"text_chunk"})
+
+
+def test_rows_that_are_persons_must_be_names() -> None:
+    loaded = parse_pipeline(pipeline_text(Proposal("Who was there?", "person", (Column("name", "person"),))))
+    assert [node.name for node in loaded.plan.operators][-1] == "names_only"
+
+
+def test_the_table_begins_with_the_file() -> None:
+    assert columns_of(Proposal("Which?", "car", (Column("plate number"),))) == ["filename", "plate_number"]

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from scripted_model import ScriptedBackend
+
+from engine.ask.drafting import changes, draft, revise
+from engine.ask.proposal import Column, Proposal
+from engine.errors import UsageError
+from models.errors import OutOfTokens
+from models.protocol import Request
+
+
+def model(value: Mapping[str, Any]) -> ScriptedBackend:
+    return ScriptedBackend(lambda request: value)
+
+
+CARS = Proposal("Which cars are there?", "car", (Column("car"), Column("state", "one of", ("new", "old"))))
+
+
+def test_the_model_drafts_and_the_words_correct() -> None:
+    asked = "Find all contracts: parties, fee, and are they active, expired or void?"
+    backend = model(
+        {"row": "contract", "columns": ["parties: text", "fee: amount", "state: one of active, expired, void"]}
+    )
+    made = asyncio.run(draft(asked, backend))
+    assert (made.proposal.row, made.problem) == ("", "")
+    assert made.proposal.columns == (
+        Column("parties"), Column("fee", "amount"), Column("state", "one of", ("active", "expired", "void")),
+    )  # fmt: skip
+    first = backend.requests[0].segments[0]
+    assert first.role == "system" and "one row of the table" in first.text
+    assert backend.requests[0].segments[-1].text == f"Question: {asked}"
+
+
+def test_without_a_usable_reply_the_words_alone_are_the_draft() -> None:
+    def fail(request: Request) -> Any:
+        raise OutOfTokens("the reply repeats itself after 320 tokens")
+
+    made = asyncio.run(draft("Is a weapon mentioned?", ScriptedBackend(fail)))
+    assert [c.kind for c in made.proposal.columns] == ["yes/no", "quotation"]
+    assert "repeats itself" in made.problem
+    assert asyncio.run(draft("Is a weapon mentioned?", None)).problem == "no model is installed"
+
+
+def test_a_note_changes_columns_or_is_told_to_the_model() -> None:
+    split = model({"row": "car", "columns": ["make: text", "model: text", "state: one of new, old"]})
+    changed = asyncio.run(revise(CARS, "split the car into make and model", split)).proposal
+    assert [c.name for c in changed.columns] == ["make", "model", "state"]
+    assert changed.notes == ()
+    assert changes(CARS, changed) == ["car was removed.", "make was added.", "model was added."]
+    asked = split.requests[0].segments
+    assert json.loads(asked[-2].text)["columns"] == ["car: text", "state: one of new, old"]
+    assert "split the car into make and model" in asked[-1].text
+
+    same = model({"row": "car", "columns": ["car: text", "state: one of new, old"]})
+    noted = asyncio.run(revise(CARS, "only cars, not trucks", same)).proposal
+    assert (noted.columns, noted.notes) == (CARS.columns, ("only cars, not trucks",))
+    assert changes(CARS, noted) == ["The model is also told: only cars, not trucks"]
+
+
+def test_an_empty_note_is_refused() -> None:
+    with pytest.raises(UsageError, match="there is no note"):
+        asyncio.run(revise(CARS, " ", None))

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import pytest
+
+from engine.ask.english import plural, singular
+from engine.ask.proposal import Column, Proposal, checked, field_name, from_json
+from engine.errors import UsageError
+
+CARS = Proposal("Which cars?", "car", (Column("make"), Column("plate number"), Column("seen", "date")))
+
+
+def test_it_is_said_in_a_sentence() -> None:
+    assert CARS.sentence == "One row per car and document, with make, plate number and seen (date)."
+    assert CARS.per("").sentence.startswith("One row per document, with make,")
+
+
+def test_names_become_fields_that_a_pipeline_can_have() -> None:
+    assert [field_name(name) for name in ("plate number", "Who's there?", "2nd owner", "text", "-")] == [
+        "plate_number", "who_s_there", "n_2nd_owner", "the_text", "",
+    ]  # fmt: skip
+
+
+def test_columns_are_renamed_retyped_added_and_removed() -> None:
+    changed = CARS.renamed(0, "brand").retyped(2, "one of", ("day", "night")).with_column(Column("owner", "person"))
+    assert [(c.name, c.kind, c.choices) for c in changed.without(1).columns] == [
+        ("brand", "text", ()), ("seen", "one of", ("day", "night")), ("owner", "person", ()),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda: CARS.renamed(0, " "), "is no name of a column"),
+        (lambda: CARS.renamed(0, "Plate Number"), "two columns would be called"),
+        (lambda: CARS.retyped(0, "colour"), "there is no kind of column 'colour'"),
+        (lambda: CARS.retyped(0, "one of", ("new",)), "needs 2 to 30 different choices, not 1"),
+        (lambda: checked(Proposal("", "", (Column("a"),))), "there is no question"),
+        (lambda: checked(Proposal("q", "", ())), "a table has 1 to 12 columns, not 0"),
+        (lambda: checked(Proposal("q" * 2001, "", (Column("a"),))), "the question has 2,001 characters"),
+        (lambda: from_json({"question": "q", "columns": [{"kind": "text"}]}), "this is no proposal: KeyError('name')"),
+    ],
+)
+def test_what_cannot_be_a_table_is_refused(change, said: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(UsageError) as raised:
+        change()
+    assert said in str(raised.value)
+    assert raised.value.advice
+
+
+def test_json_and_back_is_the_same() -> None:
+    assert from_json(CARS.to_json()) == CARS
+
+
+@pytest.mark.parametrize(
+    ("many", "one"),
+    [
+        ("cars", "car"), ("parties", "party"), ("license plates", "license plate"), ("people", "person"),
+        ("addresses", "address"), ("witnesses", "witness"), ("boxes", "box"), ("diagnoses", "diagnosis"),
+    ],
+)  # fmt: skip
+def test_singular_and_plural(many: str, one: str) -> None:
+    assert singular(many) == one
+    assert plural(one) == many
+    assert singular(one) == one

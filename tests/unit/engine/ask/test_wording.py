@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import pytest
+
+from engine.ask.proposal import Column, Proposal
+from engine.ask.wording import alternatives, draft_from_words, kind_of, row_noun, settle
+from engine.errors import UsageError
+
+
+def test_a_row_per_kind_of_document_is_a_row_per_document() -> None:
+    assert row_noun("contract", "Which contracts were signed after 2015?") == ""
+    assert row_noun("the search warrants", "search warrants (one per file): judge, date") == ""
+    assert row_noun("complaint", "For each complaint, the date and the outcome") == ""
+    assert row_noun("complaint", "Which complaints about noise did neighbours make?") == "complaint"
+    assert row_noun("contracts", "Which contracts are mentioned in the mails?") == "contract"
+    assert row_noun("cars", "Which cars are mentioned?") == "car"
+
+
+def test_the_words_alone_give_a_usable_table() -> None:
+    cars = draft_from_words("Which cars are mentioned, with plate number and date seen?")
+    assert (cars.row, [(c.name, c.kind) for c in cars.columns]) == (
+        "car", [("car", "text"), ("plate number", "text"), ("date seen", "date")],
+    )  # fmt: skip
+    assert [c.kind for c in draft_from_words("Is a weapon mentioned?").columns] == ["yes/no", "quotation"]
+    assert draft_from_words("Wer war anwesend?").columns == (Column("answer"), Column("sentence", "quotation"))
+    with pytest.raises(UsageError, match="there is no question"):
+        draft_from_words("  ")
+
+
+def test_choices_that_the_question_does_not_name_are_dropped() -> None:
+    asked = "What language is it in, and was it sustained, not sustained or exonerated?"
+    columns = (
+        Column("language", "one of", ("English", "French")),
+        Column("finding", "one of", ("sustained", "not sustained", "exonerated", "closed")),
+    )
+    settled = settle(Proposal(asked, "document", columns))
+    assert settled.columns[0] == Column("language")
+    assert settled.columns[1].choices == ("sustained", "not sustained", "exonerated")
+
+
+def test_columns_for_each_choice_become_one_column() -> None:
+    asked = "Say whether each file is handwritten, typed or both"
+    assert alternatives(asked) == [("handwritten", "typed", "both")]
+    columns = (Column("language"), Column("handwritten", "yes/no"), Column("typed", "yes/no"))
+    settled = settle(Proposal(asked, "file", columns))
+    assert settled.row == ""
+    assert settled.columns == (
+        Column("language"),
+        Column("handwritten or both", "one of", ("handwritten", "typed", "both")),
+    )
+
+
+def test_a_row_that_no_column_names_gets_one() -> None:
+    asked = "everyone who gave money, with town and amount"
+    settled = settle(Proposal(asked, "donor", (Column("town"), Column("amount", "amount"))))
+    assert settled.columns[0] == Column("donor", "person")
+    named = settle(
+        Proposal("dog bites: name of the dog, date", "dog bite", (Column("name of the dog"), Column("date", "date")))
+    )
+    assert len(named.columns) == 2
+
+
+def test_names_tell_kinds() -> None:
+    names = ("badge number", "number of shots", "date filed", "fee for leaving", "was searched", "colour")
+    assert [kind_of(name) for name in names] == ["text", "number", "date", "amount", "yes/no", "text"]

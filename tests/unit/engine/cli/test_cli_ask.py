@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+from typer.testing import CliRunner
+
+from engine.cli.main import app
+
+
+def header(path: Path) -> list[str]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return next(csv.reader(file))
+
+
+def test_a_question_and_a_folder_give_a_table(redwell: Any, pipeline: Path, tmp_path: Path) -> None:
+    result = redwell(
+        "ask", "Which plates are mentioned?", tmp_path / "records", "--yes", "-o", "o.csv", "--save", "q.yaml"
+    )
+    assert result.exit_code == 0, result.output
+    assert "plate number" in result.stderr
+    assert "Next: look at every row" in result.stdout
+    assert header(Path("o.csv"))[:3] == ["filename", "Sgt_Varrick".lower(), "plate_number"]
+    assert "Which plates are mentioned?" in Path("q.yaml").read_text(encoding="utf-8")
+    assert Path("records.redwell").is_file()
+    assert redwell("check", "q.yaml").exit_code == 0
+
+
+def test_it_asks_once_and_no_runs_nothing(redwell: Any, pipeline: Path, tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["ask", "Which plates?", str(tmp_path / "records"), "-o", "o.csv"], input="n\n")
+    assert result.exit_code == 0
+    assert "Nothing was run." in result.stderr
+    assert not Path("o.csv").exists()
+
+
+def test_an_answer_in_words_changes_the_proposal(redwell: Any, pipeline: Path, tmp_path: Path) -> None:
+    answers = "only old ones\ny\n"
+    result = CliRunner().invoke(app, ["ask", "Which plates?", str(tmp_path / "records"), "-o", "o.csv"], input=answers)
+    assert result.exit_code == 0, result.output
+    assert "The model is also told: only old ones" in result.stderr
+    assert Path("o.csv").exists()
+
+
+def test_without_documents_it_says_what_to_give(redwell: Any, pipeline: Path) -> None:
+    result = redwell("ask", "Which plates?")
+    assert result.exit_code == 2
+    assert "there are no documents to ask" in result.stderr
+    assert redwell("ask", "Which plates?", "nowhere").exit_code == 2
+    saved = redwell("ask", "Which plates?", "--save", "only.yaml")
+    assert saved.exit_code == 0
+    assert Path("only.yaml").is_file()
