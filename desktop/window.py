@@ -22,7 +22,8 @@ from PySide6.QtWidgets import (
 
 from desktop.actions import Actions
 from desktop.buttons import tool_button
-from desktop.case_dialogs import ask_for_case, ask_for_folder, ask_for_new_case, ask_for_passphrase
+from desktop.care_dialog import CareDialog
+from desktop.case_dialogs import ask_for_case, ask_for_folder, ask_for_new_case, ask_for_passphrase, choose_case
 from desktop.message_bar import MessageBar
 from desktop.offline_panel import OfflinePanel, fence_text, window_process
 from desktop.page_actions import add_page_actions
@@ -32,6 +33,7 @@ from desktop.permission import ask_permission
 from desktop.place import Place
 from desktop.places import PLACES
 from desktop.places.settings import SettingsPlace
+from desktop.places.start import StartPlace
 from desktop.plain_text import plain
 from desktop.settings_values import font_scale_of
 from desktop.theme import FONT_SCALES, THEME_NAMES, THEMES, Theme, apply_theme, icon, theme_of
@@ -88,6 +90,8 @@ class MainWindow(QMainWindow):
         workspace.client.ready.connect(self._ask_fence)
         workspace.job.finished.connect(self._ask_fence)
         for place in self.places:
+            if isinstance(place, StartPlace):
+                place.care_wanted.connect(self.care_for)
             if isinstance(place, SettingsPlace):
                 place.theme_chosen.connect(self.set_theme)
                 place.letters_chosen.connect(self.set_font_scale)
@@ -130,6 +134,21 @@ class MainWindow(QMainWindow):
         panel.show()
         panel.start()
         return panel
+
+    def care_for(self, case: str, begin: Callable[[CareDialog], object] = lambda dialog: None) -> CareDialog:
+        """Open the dialog that checks, backs up and repairs a case, and begin with one of these."""
+        dialog = CareDialog(self.workspace, case, self)
+        self.closing.connect(dialog.close)
+        dialog.show()
+        begin(dialog)
+        return dialog
+
+    def _care(self, begin: Callable[[CareDialog], object]) -> None:
+        """Look after the open case; where none is, such as one that is too damaged to open, ask which."""
+        if self.workspace.case:
+            self.care_for(self.workspace.case, begin)
+        else:
+            choose_case(self, lambda path: self.care_for(path, begin))
 
     def undo(self) -> None:
         """Undo what was done last in the place that is shown."""
@@ -247,6 +266,13 @@ class MainWindow(QMainWindow):
         add("New &encrypted case…", encrypted, menu="File", shortcut="Ctrl+Alt+Shift+N", icon_name="add")
         add("&Open case…", lambda: ask_for_case(self, space), menu="File", shortcut="Ctrl+O", icon_name="open")
         add("Add &folder…", lambda: ask_for_folder(self, space), menu="File", shortcut="Ctrl+I", icon_name="folder")
+        for text, begin, shortcut, name in (
+            ("&Check this case", CareDialog.verify, "Ctrl+Alt+Shift+C", "check"),
+            ("&Back up this case…", CareDialog.ask_backup, "Ctrl+Alt+Shift+B", "save"),
+            ("&Repair a damaged case…", CareDialog.ask_repair, "Ctrl+Alt+Shift+R", "merge"),
+        ):
+            care = lambda begin=begin: self._care(begin)  # noqa: E731 - bound now
+            add(text, care, menu="File", shortcut=shortcut, icon_name=name)
         add("&Quit", self.close, menu="File", shortcut="Ctrl+Q")
         add("&Commands…", self.show_palette, menu="View", shortcut="Ctrl+K", icon_name="palette")
         add("&Larger letters", lambda: self.scale_font(1), menu="View", shortcut="Ctrl+Shift++")

@@ -23,6 +23,7 @@ GROUPS: Mapping[str, str] = types.MappingProxyType(
     {
         "answers": "engine.worker.queries.answers",
         "build": "engine.worker.queries.build",
+        "care": "engine.worker.queries.care",
         "case": "engine.worker.queries.case",
         "charts": "engine.worker.queries.charts",
         "doctor": "engine.worker.queries.doctor",
