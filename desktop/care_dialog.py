@@ -60,13 +60,13 @@ class CareDialog(QDialog):
         self.check = push_button("check", "Check", self.verify)
         self.save = push_button("save", "Back up…", self.ask_backup)
         self.mend = push_button("merge", "Repair…", self.ask_repair)
-        self.open = push_button("open", "Open the new case", self.open_made)
+        self.open_new = push_button("open", "Open the new case", self.open_made)
         self.stop = push_button("cancel", "Stop", self.give_up)
         layout = QVBoxLayout(self)
         for widget in (place, self.verdict, self.findings, self.progress):
             layout.addWidget(widget, 1 if widget is self.findings else 0)
         row = QHBoxLayout()
-        for button in (self.check, self.save, self.mend, self.open):
+        for button in (self.check, self.save, self.mend, self.open_new):
             row.addWidget(button)
         row.addStretch(1)
         row.addWidget(self.stop)
@@ -160,7 +160,7 @@ class CareDialog(QDialog):
             button.setEnabled(not is_going)
         self.progress.setVisible(is_going)
         self.stop.setVisible(is_going)
-        self.open.setVisible(bool(self._made))
+        self.open_new.setVisible(bool(self._made))
 
     def _take(self, event: dict[str, Any]) -> None:
         if event["event"] != "CareProgress" or event["question"] != self._question:

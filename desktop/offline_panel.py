@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QFont, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QPlainTextEdit, QVBoxLayout, QWidget
 
 from desktop.buttons import push_button
@@ -116,6 +117,19 @@ class OfflinePanel(QDialog):
         self._ready()
         self.verdict.setText(verdict_text(self._state, self._isolated))
         self.report.setPlainText("\n".join(report_lines(self._state, self._isolated)))
+        self._mark_titles()
+
+    def _mark_titles(self) -> None:
+        """Set the lines that have others below them in bold."""
+        bold = QTextCharFormat()
+        bold.setFontWeight(QFont.Weight.Bold)
+        block = self.report.document().begin()
+        while block.isValid():
+            if block.text()[:1].strip():
+                cursor = QTextCursor(block)
+                cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor)
+                cursor.setCharFormat(bold)
+            block = block.next()
 
 
 def try_window() -> dict[str, Any]:

@@ -255,6 +255,7 @@ class MainWindow(QMainWindow):
             tip = fence_text(everyone)
         elif problem:
             tip = f"Whether the kernel keeps Redwell from the network could not be found out: {problem}."
+        self._offline.setIcon(icon("offline" if text == NETWORK_REFUSED else "warning"))
         self._offline.setText(text)
         self._offline.setToolTip(plain(f"{tip} Click to see more, and to try."))
         self._offline.setAccessibleName(f"{text}. {tip}")

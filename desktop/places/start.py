@@ -49,7 +49,7 @@ class StartPlace(Place):
         font.setPointSizeF(font.pointSizeF() * 1.6)
         title.setFont(font)
         hint = QLabel(
-            "PDFs, scans, mail, office files. Everything is read on this computer, and stays on it.",
+            "PDFs, scans, mail, office files. Everything is read on this computer.",
             textFormat=Qt.TextFormat.PlainText,
         )
         layout = QVBoxLayout(self)

@@ -97,7 +97,7 @@ def _is_shaded(properties: Any) -> bool:
     if shading is None:
         return is_marked
     is_pattern = shading.get(qn("w:val")) not in (None, "clear", "nil")
-    return is_marked or is_pattern or _fill(shading) not in _NO_FILL
+    return bool(is_marked or is_pattern or _fill(shading) not in _NO_FILL)
 
 
 def _fill(shading: Any) -> str | None:

@@ -99,7 +99,7 @@ def test_a_flipped_bit_is_named_and_the_case_repaired(qtbot: QtBot, window: Main
     assert verify_case(new).is_sound
     assert damaged.read_bytes() == before
     with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
-        dialog.open.click()
+        dialog.open_new.click()
     assert window.workspace.case == str(new)
 
 
