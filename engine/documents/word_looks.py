@@ -79,7 +79,7 @@ class Looks:
 
 
 def _is_usual(style: Any) -> bool:
-    return style.get(qn("w:default")) == "1" and style.get(qn("w:type")) != "table"
+    return bool(style.get(qn("w:default")) == "1" and style.get(qn("w:type")) != "table")
 
 
 def _style_name(element: Any, path: str) -> str | None:
