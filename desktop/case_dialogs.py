@@ -54,6 +54,11 @@ def ask_for_case(parent: QWidget, workspace: Workspace) -> QFileDialog:
     return _open(_dialog(parent, "Open case", workspace.open_case), QFileDialog.FileMode.ExistingFile)
 
 
+def choose_case(parent: QWidget, chosen: Callable[[str], object]) -> QFileDialog:
+    """Ask for a case that is to be looked after, and not opened."""
+    return _open(_dialog(parent, "Which case?", chosen), QFileDialog.FileMode.ExistingFile)
+
+
 def ask_for_folder(parent: QWidget, workspace: Workspace) -> QFileDialog:
     """Ask which folder of records to read."""
     dialog = _dialog(parent, "Add a folder of records", workspace.take_folder)

@@ -8,6 +8,7 @@ from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QHeaderView, QTreeWidget, QTreeWidgetItem, QWidget
 
 from desktop.hidden_text import hidden_title
+from desktop.plain_text import plain
 from desktop.words import counted
 
 _KEY = Qt.ItemDataRole.UserRole
@@ -72,6 +73,7 @@ class FacetsPanel(QTreeWidget):
         font = head.font(0)
         font.setBold(True)
         head.setFont(0, font)
+        head.setFirstColumnSpanned(True)
         for value, count in rows:
             text = hidden_title(value) if group == "hidden" else str(value) if value else "unknown"
             told = counted(count, "page") if group == "hidden" else f"{count:,}"
@@ -83,6 +85,7 @@ class FacetsPanel(QTreeWidget):
         item = QTreeWidgetItem([text, count])
         item.setData(0, _KEY, (group, value))
         item.setCheckState(0, Qt.CheckState.Checked if is_ticked else Qt.CheckState.Unchecked)
+        item.setToolTip(0, plain(text))
         item.setTextAlignment(1, Qt.AlignmentFlag.AlignRight)
         if head is None:
             self.addTopLevelItem(item)

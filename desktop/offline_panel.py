@@ -1,113 +1,259 @@
-"""Offline: what is open now, and a test in a process without network; shown from the indicator of the status bar."""
+"""Offline: what the kernel fences, what was tried, what was allowed to leave; from the indicator of the status bar."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
+from datetime import UTC, datetime
 from typing import Any
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QFont, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QPlainTextEdit, QVBoxLayout, QWidget
 
 from desktop.buttons import push_button
+from desktop.words import counted
 from desktop.workspace import Workspace
+from engine.fencing import this_process, try_socket
 
-PROMISE = (
-    "Redwell reads, asks its models and keeps everything on this computer. It opens a connection to another computer "
-    "only where you say so: when you install a model, or name a server or a cluster of your own."
-)
+_WINDOW = "the window"
+_NOT_YET = "not in this session"
+_OUTCOMES = {
+    "kernel": "refused",
+    "python": "refused by Python alone, which native code passes",
+    "made": "NOT REFUSED",
+    "untried": "not tried",
+}
+_STATES = {"refused": "no network", "allowed": "network allowed", "unknown": "not known"}
 
 
 class OfflinePanel(QDialog):
-    """Not modal. The test takes some seconds, in the worker."""
+    """Not modal. It shows what is known; the buttons try, in the worker, and take some seconds."""
 
     def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._space = workspace
         self._question = ""
+        self._state: dict[str, Any] = {}
+        self._isolated: dict[str, Any] | None = None
         self.setWindowTitle("Offline")
         self.setAccessibleName("Offline")
-        self.resize(620, 420)
-        promise = QLabel(PROMISE, wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self.resize(760, 560)
         self.verdict = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
-        self.verdict.setAccessibleName("What the test found")
+        self.verdict.setAccessibleName("What is known")
         font = self.verdict.font()
         font.setBold(True)
         self.verdict.setFont(font)
         self.report = QPlainTextEdit(readOnly=True)
-        self.report.setAccessibleName("What was looked at")
-        self.test = push_button("retry", "Test now", self.start)
+        self.report.setAccessibleName("What was looked at, tried and kept")
+        self.attempt = push_button("retry", "Try from each process", self.try_each)
+        self.attempt.setToolTip("A process of each kind asks for a socket. Nothing is sent, and no model is loaded.")
+        self.work = push_button("models", "Work without network", self.work_without)
+        self.work.setToolTip(
+            "A picture is read and the smallest model asked where there is no network: up to a minute."
+        )
         row = QHBoxLayout()
+        row.addWidget(self.attempt)
+        row.addWidget(self.work)
         row.addStretch(1)
-        row.addWidget(self.test)
         row.addWidget(push_button("close", "Close", self.close))
         layout = QVBoxLayout(self)
-        layout.addWidget(promise)
         layout.addWidget(self.verdict)
         layout.addWidget(self.report, 1)
         layout.addLayout(row)
 
     def start(self) -> None:
-        """Test now."""
-        self.test.setEnabled(False)
-        self.verdict.setText("Testing: looking at what is open, then working without network…")
-        self._question = self._space.client.ask("offline.test", self._show, self._failed)
+        """Show what is known now; nothing is started for it."""
+        self._ask("offline.state", "Looking…", case=self._space.case)
+
+    def try_each(self) -> None:
+        """Have a process of each kind ask for a socket, this one too."""
+        self._space.window_tried = try_window()
+        self._ask("offline.try", "A process of each kind asks for a socket…", case=self._space.case)
+
+    def work_without(self) -> None:
+        """Read a picture and ask a model in a process without network."""
+        waiting = "Reading a picture and asking a model in a process without network…"
+        self._question = self._space.client.ask("offline.work", self._take_isolated, self._failed)
+        self._wait(waiting)
 
     def done(self, code: int) -> None:
-        """Give up a test that goes on."""
+        """Give up a question that has no answer yet."""
         if self._question:
             self._space.client.forget(self._question)
-            self._question = ""
-            self.test.setEnabled(True)
+        self._ready()
         super().done(code)
 
+    def _ask(self, query: str, waiting: str, **given: Any) -> None:
+        self._question = self._space.client.ask(query, self._take_state, self._failed, **given)
+        self._wait(waiting)
+
+    def _wait(self, waiting: str) -> None:
+        self.verdict.setText(waiting)
+        self.attempt.setEnabled(False)
+        self.work.setEnabled(False)
+
+    def _ready(self) -> None:
+        self._question = ""
+        self.attempt.setEnabled(True)
+        self.work.setEnabled(True)
+
     def _failed(self, message: str, advice: str) -> None:
-        self._question = ""
-        self.test.setEnabled(True)
-        self.verdict.setText(f"The test could not be done: {message}. {advice}")
+        self._ready()
+        self.verdict.setText(f"This could not be found out: {message}. {advice}")
 
-    def _show(self, found: dict[str, Any]) -> None:
-        self._question = ""
-        self.test.setEnabled(True)
-        self.verdict.setText(verdict_text(found))
-        self.report.setPlainText("\n".join(report_lines(found)))
+    def _take_state(self, state: dict[str, Any]) -> None:
+        tried = self._space.window_tried or {"kind": _WINDOW, "outcome": "untried", "answer": _NOT_YET, "at": ""}
+        window = window_process()
+        processes, attempts = [window, *state["processes"]], [tried, *state["tried"]]
+        self._state = {**state, "processes": processes, "tried": attempts}
+        self._show()
+
+    def _take_isolated(self, isolated: dict[str, Any]) -> None:
+        self._isolated = isolated
+        self._show()
+
+    def _show(self) -> None:
+        self._ready()
+        self.verdict.setText(verdict_text(self._state, self._isolated))
+        self.report.setPlainText("\n".join(report_lines(self._state, self._isolated)))
+        self._mark_titles()
+
+    def _mark_titles(self) -> None:
+        """Set the lines that have others below them in bold."""
+        bold = QTextCharFormat()
+        bold.setFontWeight(QFont.Weight.Bold)
+        block = self.report.document().begin()
+        while block.isValid():
+            if block.text()[:1].strip():
+                cursor = QTextCursor(block)
+                cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor)
+                cursor.setCharFormat(bold)
+            block = block.next()
 
 
-def verdict_text(found: dict[str, Any]) -> str:
-    """Sum up a test (engine.worker.queries.offline.OfflineReport), and say no more than it found out."""
-    isolated = found["isolated"]
-    bad = [check for check in isolated["checks"] if not check["ok"]]
-    parts = [
-        "Something can leave this computer: see below."
-        if found["leaves"]
-        else "No connection to another computer is open, and none is set up."
-    ]
-    if not isolated["was_possible"]:
-        parts.append("Whether everything works without network could not be tested here.")
-    elif bad:
-        parts.append(f"Without network this did not work: {', '.join(check['name'] for check in bad)}.")
-    else:
-        parts.append("Reading and asking a model work in a process that has no network at all.")
+def try_window() -> dict[str, Any]:
+    """Ask for a socket in this process, here and now (as engine.worker.attempts.Tried)."""
+    at = datetime.now(UTC).isoformat()
+    try:
+        attempt = try_socket()
+    except OSError as error:
+        return {"kind": _WINDOW, "outcome": "untried", "answer": f"it could not be tried: {error}", "at": at}
+    return {"kind": _WINDOW, "outcome": attempt.outcome, "answer": attempt.answer, "at": at}
+
+
+def window_process() -> dict[str, Any]:
+    """Say whether the kernel refuses the network to this process (as engine.worker.connections.LiveProcess)."""
+    state, why = this_process()
+    return {"kind": _WINDOW, "pid": os.getpid(), "state": state, "why": why}
+
+
+def fence_text(processes: list[dict[str, Any]]) -> str:
+    """Say which of the processes that run now have no network."""
+    parts = []
+    refused = [each for each in processes if each["state"] == "refused"]
+    if len(refused) == len(processes):
+        return f"The kernel refuses the network to all {len(processes)} processes of Redwell that run now."
+    if allowed := [each for each in processes if each["state"] == "allowed"]:
+        parts.append(f"The kernel does not keep these from the network: {_with_reasons(allowed)}.")
+    if unknown := [each for each in processes if each["state"] == "unknown"]:
+        parts.append(f"Not known: {_with_reasons(unknown)}.")
+    if refused:
+        parts.append(f"It refuses the network to: {', '.join(each['kind'] for each in refused)}.")
     return " ".join(parts)
 
 
-def report_lines(found: dict[str, Any]) -> list[str]:
-    """Write what was looked at."""
-    lines = ["Open sockets of Redwell's processes:"]
-    for each in found["sockets"]:
-        where = f"{each['local']} to {each['remote']}" if each["remote"] else each["local"]
-        mark = "leaves this computer" if each["leaves"] else "within this computer"
-        lines.append(f"  {each['process']} ({each['pid']}): {where}, {each['state'].lower()}, {mark}")
-    if not found["sockets"]:
-        lines.append("  none")
-    lines += ["", "Servers with a name (redwell models add ADDRESS):"]
-    lines += [
+def verdict_text(state: dict[str, Any], isolated: dict[str, Any] | None = None) -> str:
+    """Sum up what is known (engine.worker.queries.offline.OfflineState), and say no more than that."""
+    parts = [fence_text(state["processes"])]
+    for outcome, sentence in (
+        ("made", "A socket was not refused to: {}."),
+        ("python", "Only Python refused a socket to: {}."),
+        ("untried", "Not tried: {}."),
+    ):
+        if kinds := [each["kind"] for each in state["tried"] if each["outcome"] == outcome]:
+            parts.append(sentence.format("; ".join(kinds)))
+    if any(each["leaves"] for each in (*state["sockets"], *state["servers"])):
+        parts.append("A connection, or a server with a name, is not on this computer: see below.")
+    if state["allowed"]:
+        parts.append(f"In this case {_jobs(len(state['allowed']))} allowed to send text elsewhere: see below.")
+    if isolated is not None:
+        failed = [check["name"] for check in isolated["checks"] if not check["ok"]]
+        if not isolated["was_possible"]:
+            parts.append("Whether everything works without network could not be tested here.")
+        elif failed:
+            parts.append(f"Without network this did not work: {', '.join(failed)}.")
+    return " ".join(parts)
+
+
+def report_lines(state: dict[str, Any], isolated: dict[str, Any] | None = None) -> list[str]:
+    """Write what was looked at, tried and kept."""
+    lines = ["Processes of Redwell that run now, as the kernel tells it"]
+    for each in state["processes"]:
+        why = f" ({each['why']})" if each["why"] else ""
+        lines.append(f"  {each['kind']}, process {each['pid']}: {_STATES[each['state']]}{why}")
+    lines += ["", "What this computer cannot refuse to a process"]
+    lines += _or_none(f"  {missing}" for missing in state["missing"])
+    lines += ["", "What a process of each kind got when it asked for an Internet socket"]
+    for each in state["tried"]:
+        at = f", {_time(each['at'])}" if each["at"] else ""
+        lines.append(f"  {each['kind']}: {_OUTCOMES[each['outcome']]}{at} ({each['answer']})")
+    lines += ["", "What this case was allowed to send to other computers (--allow-host)", *_allowed(state)]
+    lines += ["", "Open Internet sockets of these processes"]
+    lines += _or_none(map(_socket_line, state["sockets"]))
+    lines += ["", "Servers with a name (redwell models add ADDRESS)"]
+    lines += _or_none(
         f"  {each['name']}: {each['location']}, {'another computer' if each['leaves'] else 'this computer'}"
-        for each in found["servers"]
-    ] or ["  none"]
-    lines += ["", "Variables of the environment that have to do with the network:"]
-    lines += [f"  {each['name']}={each['value']}: {each['meaning']}" for each in found["variables"]] or ["  none"]
-    lines += ["", "In a process without network:"]
-    isolated = found["isolated"]
-    lines += [f"  {'works' if c['ok'] else 'fails'}: {c['name']}: {c['detail']}" for c in isolated["checks"]]
+        for each in state["servers"]
+    )
+    lines += ["", "Variables of the environment that have to do with the network"]
+    lines += _or_none(f"  {each['name']}={each['value']}: {each['meaning']}" for each in state["variables"])
+    return [*lines, "", "Work in a process without network", *_isolated_lines(isolated)]
+
+
+def _socket_line(each: dict[str, Any]) -> str:
+    if each["leaves"] is None:
+        return f"  {each['process']}, process {each['pid']}: not known, the system does not say which it has"
+    where = f"{each['local']} to {each['remote']}" if each["remote"] else each["local"]
+    mark = "leaves this computer" if each["leaves"] else "within this computer"
+    return f"  {each['process']}, process {each['pid']}: {where}, {each['state'].lower()}, {mark}"
+
+
+def _isolated_lines(isolated: dict[str, Any] | None) -> list[str]:
+    if isolated is None:
+        return ["  not tried in this window"]
     if not isolated["was_possible"]:
-        lines.append(f"  not tested: {isolated['why']}")
+        return [f"  not tried: {isolated['why']}"]
+    lines = []
+    for check in isolated["checks"]:
+        is_untried = check["detail"].startswith("not tried")
+        state = "not tried" if is_untried else "works" if check["ok"] else "fails"
+        lines.append(f"  {check['name']}: {state} ({check['detail'].removeprefix('not tried: ')})")
     return lines
+
+
+def _allowed(state: dict[str, Any]) -> list[str]:
+    if state["allowed"] is None:
+        return [f"  not known: {state['why_not_allowed']}"]
+    lines = []
+    for job in state["allowed"]:
+        replies = "" if job["replies"] is None else f", {counted(job['replies'], 'reply', 'replies')} of all its models"
+        lines.append(f"  {_time(job['at'])}: {job['what']}, to {', '.join(job['hosts'])}{replies}")
+    return lines or ["  nothing is recorded"]
+
+
+def _or_none(lines: Iterable[str]) -> list[str]:
+    return [*lines] or ["  none"]
+
+
+def _with_reasons(processes: list[dict[str, Any]]) -> str:
+    return ", ".join(f"{each['kind']} ({each['why']})" for each in processes)
+
+
+def _time(at: str) -> str:
+    """Write a time of the record in the time of this place."""
+    return datetime.fromisoformat(at).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _jobs(count: int) -> str:
+    return "1 job was" if count == 1 else f"{count} jobs were"

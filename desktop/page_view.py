@@ -26,8 +26,11 @@ __all__ = ["Box", "PageView", "ViewLine", "lay_out"]
 _EVIDENCE = (QColor(255, 196, 0, 90), QColor(200, 60, 20))
 _FOUND = (QColor(90, 170, 255, 80), QColor(30, 100, 190))
 _SELECTED = (QColor(60, 120, 220, 90), QColor(0, 0, 0, 0))
-_HIDDEN = QColor(200, 20, 20)
+_HIDDEN, _HIDDEN_GROUND = QColor(200, 20, 20), QColor(255, 255, 255)
+"""The colour of the dashes, and of the line under them, without which a black box would swallow them."""
+
 _EDGE = 4.0
+_BESIDE_TEXT = 2.0
 _OCR_GROUND = QColor(255, 255, 240, 235)
 _TEXT_POINTS = 11.0
 _MARGIN = 24.0
@@ -48,15 +51,18 @@ class ViewLine:
     hidden: str | None = None
 
 
-def lay_out(lines: Sequence[tuple[int, str]]) -> tuple[list[ViewLine], float, float]:
-    """Put the lines of a text file below each other; return them with the width and height in points."""
+def lay_out(lines: Sequence[tuple[int, str, str | None]]) -> tuple[list[ViewLine], float, float]:
+    """Put the lines of a file without pages below each other; return them with the width and height in points.
+
+    A line is its number, its text, and how it is hidden, if it is.
+    """
     metrics = QFontMetricsF(text_font())
     height, width = _TEXT_POINTS * _LINE_GAP, metrics.horizontalAdvance("n")
     shown = []
-    for place, (number, text) in enumerate(lines):
+    for place, (number, text, hidden) in enumerate(lines):
         top = _MARGIN + place * height
         right = _MARGIN + max(len(text.expandtabs(4)), 1) * width
-        shown.append(ViewLine(number, text.expandtabs(4), (_MARGIN, top, right, top + height), "text"))
+        shown.append(ViewLine(number, text.expandtabs(4), (_MARGIN, top, right, top + height), "text", hidden))
     widest = max((line.box[2] for line in shown), default=0.0)
     return shown, max(widest + _MARGIN, 612.0), max(len(lines) * height + 2 * _MARGIN, 200.0)
 
@@ -163,7 +169,7 @@ class PageView(QGraphicsView):
             self._add(_Lines(lines, self._area, is_layer=False), -1)
         for line in lines:
             if line.hidden:
-                self._outline_hidden(line)
+                self._outline_hidden(line, is_text=is_text)
 
     def show_picture(self, image: QImage) -> None:
         """Put the picture of the page on it, in place of an earlier one."""
@@ -259,16 +265,21 @@ class PageView(QGraphicsView):
         nearest = min(range(len(self.lines)), key=lambda place: distance(self.lines[place]))
         return spot_in(self.lines[nearest].text, self.lines[nearest].box, nearest, point.x())
 
-    def _outline_hidden(self, line: ViewLine) -> None:
+    def _outline_hidden(self, line: ViewLine, *, is_text: bool) -> None:
         """Draw a dashed box where text is that the page does not show; what is off the page gets it at its edge."""
-        x0, y0, x1, y1 = line.box
+        beside = _BESIDE_TEXT if is_text else 0.0
+        x0, y0, x1, y1 = line.box[0] - beside, line.box[1], line.box[2] + beside, line.box[3]
         right, bottom = self._area.width(), self._area.height()
         left, top = min(max(x0, 0.0), right - _EDGE), min(max(y0, 0.0), bottom - _EDGE)
         pen = QPen(_HIDDEN, 1.5, Qt.PenStyle.DashLine)
         pen.setCosmetic(True)
         width, height = max(min(x1, right) - left, _EDGE), max(min(y1, bottom) - top, _EDGE)
+        ground = QPen(_HIDDEN_GROUND, 3.5)
+        ground.setCosmetic(True)
+        if not is_text:
+            self._page.addRect(QRectF(left, top, width, height), ground).setZValue(3)
         box = self._page.addRect(QRectF(left, top, width, height), pen)
-        box.setZValue(3)
+        box.setZValue(4)
         how = hidden_words(line.hidden or "")
         box.setToolTip(plain(f"Line {line.number}: text that the page does not show, {how}."))
         self.hidden_boxes.append(box)

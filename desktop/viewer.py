@@ -219,7 +219,7 @@ class Viewer(QWidget):
         self.password_bar.hide()
         self._is_text = not text["width"]
         if self._is_text:
-            lines, width, height = lay_out([(line["number"], line["text"]) for line in text["lines"]])
+            lines, width, height = lay_out([(line["number"], line["text"], line["hidden"]) for line in text["lines"]])
         else:
             lines = [_view_line(line) for line in text["lines"] if line["box"] is not None]
             width, height = text["width"], text["height"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from PySide6.QtCore import QByteArray, QSize, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
@@ -21,9 +22,10 @@ from PySide6.QtWidgets import (
 
 from desktop.actions import Actions
 from desktop.buttons import tool_button
-from desktop.case_dialogs import ask_for_case, ask_for_folder, ask_for_new_case, ask_for_passphrase
+from desktop.care_dialog import CareDialog
+from desktop.case_dialogs import ask_for_case, ask_for_folder, ask_for_new_case, ask_for_passphrase, choose_case
 from desktop.message_bar import MessageBar
-from desktop.offline_panel import OfflinePanel
+from desktop.offline_panel import OfflinePanel, fence_text, window_process
 from desktop.page_actions import add_page_actions
 from desktop.palette import CommandPalette
 from desktop.passphrase_dialogs import PassphraseDialog
@@ -31,12 +33,16 @@ from desktop.permission import ask_permission
 from desktop.place import Place
 from desktop.places import PLACES
 from desktop.places.settings import SettingsPlace
+from desktop.places.start import StartPlace
 from desktop.plain_text import plain
 from desktop.settings_values import font_scale_of
 from desktop.theme import FONT_SCALES, THEME_NAMES, THEMES, Theme, apply_theme, icon, theme_of
 from desktop.viewer import Viewer
 from desktop.words import counted
 from desktop.workspace import Workspace
+
+NETWORK_REFUSED, NETWORK_ALLOWED, NETWORK_UNKNOWN = "No network", "Network allowed", "Network: not known"
+"""What the indicator of the status bar says."""
 
 CASE_SUFFIX = ".redwell"
 MODEL_SUFFIX = ".gguf"
@@ -81,7 +87,11 @@ class MainWindow(QMainWindow):
         workspace.results_wanted.connect(lambda run: self.go_to("Results"))
         workspace.place_wanted.connect(self.go_to)
         workspace.client.ready.connect(self._offer_places)
+        workspace.client.ready.connect(self._ask_fence)
+        workspace.job.finished.connect(self._ask_fence)
         for place in self.places:
+            if isinstance(place, StartPlace):
+                place.care_wanted.connect(self.care_for)
             if isinstance(place, SettingsPlace):
                 place.theme_chosen.connect(self.set_theme)
                 place.letters_chosen.connect(self.set_font_scale)
@@ -118,12 +128,27 @@ class MainWindow(QMainWindow):
         self._redraw()
 
     def show_offline(self) -> OfflinePanel:
-        """Open the panel that tests whether anything can leave this computer."""
+        """Open the panel that says what is known of the network, and tries."""
         panel = OfflinePanel(self.workspace, self)
         panel.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         panel.show()
         panel.start()
         return panel
+
+    def care_for(self, case: str, begin: Callable[[CareDialog], object] = lambda dialog: None) -> CareDialog:
+        """Open the dialog that checks, backs up and repairs a case, and begin with one of these."""
+        dialog = CareDialog(self.workspace, case, self)
+        self.closing.connect(dialog.close)
+        dialog.show()
+        begin(dialog)
+        return dialog
+
+    def _care(self, begin: Callable[[CareDialog], object]) -> None:
+        """Look after the open case; where none is, such as one that is too damaged to open, ask which."""
+        if self.workspace.case:
+            self.care_for(self.workspace.case, begin)
+        else:
+            choose_case(self, lambda path: self.care_for(path, begin))
 
     def undo(self) -> None:
         """Undo what was done last in the place that is shown."""
@@ -208,14 +233,32 @@ class MainWindow(QMainWindow):
         self._counts = QLabel(textFormat=Qt.TextFormat.PlainText)
         self._counts.setIndent(8)
         self._counts.setAccessibleName("What is in the case")
-        told = "Nothing has left this computer.", "Redwell opens no connection to another one."
-        offline = tool_button("offline", "Offline", self.show_offline)
+        offline = tool_button("offline", NETWORK_UNKNOWN, self.show_offline)
         offline.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        offline.setAccessibleName("Offline: nothing has left this computer")
-        offline.setToolTip(plain(" ".join(told)))
         self._offline = offline
+        self._show_fence(None)
         self.statusBar().addWidget(self._counts)
         self.statusBar().addPermanentWidget(offline)
+
+    def _ask_fence(self) -> None:
+        failed = lambda message, advice: self._show_fence(None, message)  # noqa: E731
+        self.workspace.client.ask("offline.processes", self._show_fence, failed)
+
+    def _show_fence(self, processes: list[dict[str, Any]] | None, problem: str = "") -> None:
+        """Show what the kernel says of this process and those of the worker; None: it did not say, and `problem`."""
+        text, tip = NETWORK_UNKNOWN, "Whether the kernel keeps Redwell from the network is not known yet."
+        if processes is not None:
+            everyone = [window_process(), *processes]
+            states = {each["state"] for each in everyone}
+            text = NETWORK_ALLOWED if "allowed" in states else NETWORK_UNKNOWN
+            text = NETWORK_REFUSED if states == {"refused"} else text
+            tip = fence_text(everyone)
+        elif problem:
+            tip = f"Whether the kernel keeps Redwell from the network could not be found out: {problem}."
+        self._offline.setIcon(icon("offline" if text == NETWORK_REFUSED else "warning"))
+        self._offline.setText(text)
+        self._offline.setToolTip(plain(f"{tip} Click to see more, and to try."))
+        self._offline.setAccessibleName(f"{text}. {tip}")
 
     def _make_actions(self) -> None:
         add, space = self.actions_.add, self.workspace
@@ -224,6 +267,13 @@ class MainWindow(QMainWindow):
         add("New &encrypted case…", encrypted, menu="File", shortcut="Ctrl+Alt+Shift+N", icon_name="add")
         add("&Open case…", lambda: ask_for_case(self, space), menu="File", shortcut="Ctrl+O", icon_name="open")
         add("Add &folder…", lambda: ask_for_folder(self, space), menu="File", shortcut="Ctrl+I", icon_name="folder")
+        for text, begin, shortcut, name in (
+            ("&Check this case", CareDialog.verify, "Ctrl+Alt+Shift+C", "check"),
+            ("&Back up this case…", CareDialog.ask_backup, "Ctrl+Alt+Shift+B", "save"),
+            ("&Repair a damaged case…", CareDialog.ask_repair, "Ctrl+Alt+Shift+R", "merge"),
+        ):
+            care = lambda begin=begin: self._care(begin)  # noqa: E731 - bound now
+            add(text, care, menu="File", shortcut=shortcut, icon_name=name)
         add("&Quit", self.close, menu="File", shortcut="Ctrl+Q")
         add("&Commands…", self.show_palette, menu="View", shortcut="Ctrl+K", icon_name="palette")
         add("&Larger letters", lambda: self.scale_font(1), menu="View", shortcut="Ctrl+Shift++")

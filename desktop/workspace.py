@@ -75,6 +75,8 @@ class Workspace(QObject):
         self._next_passphrase: str | None = None  # of the conversion that goes on
         self.shown_results: dict[str, Any] = {}
         """What Results shows: `run`, `columns` that are not hidden, ids of the `rows` that are selected."""
+        self.window_tried: dict[str, Any] | None = None
+        """What the window got when it asked for a socket last (desktop.offline_panel)."""
         self.selected_documents: list[str] = []
         """What is selected in the table of documents."""
         self._refresh = QTimer(self, interval=REFRESH_MILLISECONDS, singleShot=True)

@@ -10,9 +10,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from models.fence.process import fence_network, harden
+from models.fence.attempt import try_socket
+from models.fence.process import fence_network, harden, own_fence
+from models.fence.seccomp import seccomp_is_known
+
+__all__ = ["begin", "this_process", "try_socket", "why_network", "why_serving"]
 
 CLUSTER = "REDWELL_CLUSTER"
 ALLOWING_OPTIONS: Mapping[str, str] = {
@@ -37,6 +41,21 @@ _MODEL_OPTIONS = ("--model", "--agent-model")
 _PIPELINES = (".yaml", ".yml")
 
 
+State = Literal["refused", "allowed", "unknown"]
+"""Whether the kernel refuses the network to a process."""
+
+_reasons: list[str] = []
+"""Why this process may reach the network, once `begin` has decided."""
+
+
+def this_process() -> tuple[State, str]:
+    """Say whether the kernel keeps this process from the network; if not, why."""
+    fence = own_fence()
+    if fence.network:
+        return "refused", ""
+    return ("allowed" if fence.is_known else "unknown"), _reasons[0] if _reasons and seccomp_is_known() else fence.why
+
+
 def begin(arguments: Sequence[str]) -> str:
     """Close this process to others, and fence it unless it may reach the network; `arguments`: without the program.
 
@@ -44,7 +63,9 @@ def begin(arguments: Sequence[str]) -> str:
     """
     harden()
     reason = why_network(arguments)
-    if not reason:
+    if reason:
+        _reasons.insert(0, reason)
+    else:
         fence_network()
     return reason
 

@@ -184,7 +184,7 @@ class DocumentsPlace(Place):
             self._splitter.addWidget(part)
             self._splitter.setStretchFactor(self._splitter.count() - 1, stretch)
             self._splitter.setCollapsible(self._splitter.count() - 1, False)
-        self._splitter.setSizes([170, 480, 480])
+        self._splitter.setSizes([250, 440, 440])
         self.facets.setMinimumWidth(120)
         self.viewer.setMinimumWidth(300)
         layout = QVBoxLayout(self)

@@ -42,7 +42,7 @@ class SettingsPlace(Place):
     theme_chosen = Signal(str)
     letters_chosen = Signal(float)
     test_wanted = Signal()
-    """The panel that tests whether anything can leave is wanted."""
+    """The panel about the network is wanted."""
 
     def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
         super().__init__(workspace, parent)
@@ -119,9 +119,9 @@ class SettingsPlace(Place):
         box = QGroupBox("Privacy")
         row = QHBoxLayout(box)
         row.addWidget(
-            _hint("Nothing leaves this computer. See what is open, and test it in a process without network."), 1
+            _hint("See which processes the kernel keeps from the network, what was tried, and what was sent."), 1
         )
-        row.addWidget(push_button("offline", "Test now", self.test_wanted.emit))
+        row.addWidget(push_button("offline", "Network…", self.test_wanted.emit))
         return box
 
     def _number(self, key: str, name: str, most: int) -> QSpinBox:

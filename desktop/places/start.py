@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QSize, QStandardPaths, Qt, QTimer
+from PySide6.QtCore import QSize, QStandardPaths, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QGridLayout,
@@ -39,6 +39,9 @@ class StartPlace(Place):
     icon_name = "start"
     needs_case = False
 
+    care_wanted = Signal(str)
+    """A case is to be checked, backed up or repaired, open or not."""
+
     def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
         super().__init__(workspace, parent)
         title = QLabel("Drop a folder of records anywhere on this window", textFormat=Qt.TextFormat.PlainText)
@@ -46,7 +49,7 @@ class StartPlace(Place):
         font.setPointSizeF(font.pointSizeF() * 1.6)
         title.setFont(font)
         hint = QLabel(
-            "PDFs, scans, mail, office files. Everything is read on this computer, and stays on it.",
+            "PDFs, scans, mail, office files. Everything is read on this computer.",
             textFormat=Qt.TextFormat.PlainText,
         )
         layout = QVBoxLayout(self)
@@ -133,7 +136,14 @@ class StartPlace(Place):
         layout = QVBoxLayout(box)
         layout.addWidget(self._none, 0, Qt.AlignmentFlag.AlignTop)
         layout.addWidget(self._recent, 1)
+        self._care = push_button("check", "Check, back up, repair…", self._ask_for_care)
+        self._recent.currentItemChanged.connect(lambda now, before: self._care.setEnabled(now is not None))
+        layout.addWidget(self._care, 0, Qt.AlignmentFlag.AlignLeft)
         return box
+
+    def _ask_for_care(self) -> None:
+        if (item := self._recent.currentItem()) is not None:
+            self.care_wanted.emit(item.data(_PATH))
 
     def _machine_box(self) -> QGroupBox:
         box = QGroupBox("This computer")
@@ -161,6 +171,8 @@ class StartPlace(Place):
             self._recent.addItem(item)
         self._none.setVisible(not self._recent.count())
         self._recent.setVisible(bool(self._recent.count()))
+        self._care.setVisible(bool(self._recent.count()))
+        self._recent.setCurrentRow(0)
 
     def _not_checked(self, message: str, advice: str) -> None:
         self._again.setEnabled(True)

@@ -16,6 +16,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
 from types import TracebackType
 from typing import Any, BinaryIO
@@ -47,6 +48,9 @@ def main() -> None:
     if sys.platform != "linux":
         commands = _end_with_parent(commands)
     order = _decode(commands.readline())
+    if order.get("attempt"):
+        _answer(answers, _try_socket(Bounds(**order["bounds"])))
+        return
     try:
         guards = confine(Bounds(**order["bounds"]))
     except OSError as error:
@@ -59,6 +63,15 @@ def main() -> None:
         command = _decode(line)
         call = partial(_call_all, parts) if len(parts) > 1 else partial(_call, parts[0])
         _answer(answers, {"id": command["id"], **call(command["input"])})
+
+
+def _try_socket(bounds: Bounds) -> dict[str, Any]:
+    """Ask for a socket, confined as for any code (engine.code.attempt)."""
+    from models.fence.attempt import try_socket  # noqa: PLC0415 - code has no use for it
+
+    attempts = []
+    confine(bounds, lambda: attempts.append(try_socket()))
+    return {"attempted": asdict(attempts[0])}
 
 
 class _Work:

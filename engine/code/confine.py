@@ -11,6 +11,7 @@ import contextlib
 import importlib
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.code.audit import refuse_all_but_computing
@@ -41,9 +42,10 @@ class Bounds:
     cpu_seconds: int
 
 
-def confine(bounds: Bounds) -> list[str]:
+def confine(bounds: Bounds, attempt: Callable[[], object] = lambda: None) -> list[str]:
     """Confine this process for good; return the names of the guards that are up.
 
+    `attempt` is called when they are, but on Linux before the audit hook, which would answer in place of the kernel.
     Raises OSError when a guard that should be there cannot be put up.
     """
     readable = [folder for folder in (*sys.path, _TIME_ZONES) if os.path.isdir(folder)]  # noqa: PTH112 - in the child
@@ -51,8 +53,11 @@ def confine(bounds: Bounds) -> list[str]:
     guards = _limit(bounds)
     if sys.platform == "linux":
         guards += _confine_linux(readable)
+        attempt()
     _forget_foreign_calls()
     refuse_all_but_computing(readable)
+    if sys.platform != "linux":
+        attempt()
     return [*guards, "audit"]
 
 

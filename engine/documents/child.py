@@ -27,6 +27,7 @@ from engine.documents.parsers import call_parser
 from engine.documents.tables import table_rows
 from engine.documents.unpacking import Share
 from engine.errors import DocumentError
+from models.fence.attempt import try_socket
 from models.fence.process import cage, die_with_parent, harden
 
 _RESERVED_BYTES = 4 * 2**30  # what libraries reserve without using it: 1.5 GiB measured with OCR
@@ -79,6 +80,8 @@ def _do(command: dict[str, Any], options: ParseOptions, progress: Any) -> None:
             call_parser(command)
         case "report":
             _report(command)
+        case "attempt":
+            Path(command["out"]).write_text(json.dumps(asdict(try_socket())), encoding="utf-8")
         case _:
             _render(command, options)
 

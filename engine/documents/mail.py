@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field, replace
 from email import policy
 from email.message import Message
 from email.parser import BytesParser
 
-from engine.documents.drafts import ChildFailure, ChildFile, Contents, text_page
+from engine.documents.drafts import ChildFailure, ChildFile, Contents, LineDraft, text_page
 from engine.documents.encoding import decode
 from engine.documents.scratch import Scratch
-from engine.documents.web import visible_text
+from engine.documents.web import html_lines, visible_text
 from engine.errors import DocumentError
 
 _HEADERS = ("From", "To", "Cc", "Bcc", "Date", "Subject")
@@ -68,9 +68,23 @@ def parse_mail(data: bytes, scratch: Scratch) -> Contents:
     text = "\n".join([*lines, "", body.strip("\r\n")]) if body.strip() else "\n".join(lines)
     metadata = [(name.lower(), value) for name, value in _single(headers)]
     metadata += [("message-id", value) for value in header_values(message, "Message-ID")[:1]]
-    return Contents(
-        [text_page(text, "e-mail")], metadata=metadata, warnings=warnings, children=children, failures=failures
-    )
+    page = text_page(text, "e-mail")
+    page = replace(page, lines=[*page.lines, *_hidden_lines(parts, body)])
+    return Contents([page], metadata=metadata, warnings=warnings, children=children, failures=failures)
+
+
+def _hidden_lines(parts: _Parts, body: str) -> list[LineDraft]:
+    """Return what the HTML of a mail hides; of HTML beside a plain text only what that does not say."""
+    shown = [line for part in parts.bodies for line in _marked_lines(part)]
+    others = [line for part in parts.others for line in _marked_lines(part)]
+    known = _words(body)
+    return [*shown, *(line for line in others if _says_more(line.text, known))]
+
+
+def _marked_lines(part: Message) -> list[LineDraft]:
+    if part.get_content_type() != "text/html":
+        return []
+    return [line for line in html_lines(_decoded(part, [])) if line.hidden]
 
 
 def _single(headers: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
@@ -122,14 +136,22 @@ def _sort_alternatives(choices: list[Message], parts: _Parts) -> None:
 
 def _other_words(readings: list[Message], body: str) -> list[str]:
     """Return the lines of HTML of which more words are not in the plain text than are; addresses do not count."""
-    known = set(_WORD.findall(_ADDRESS.sub(" ", body.casefold())))
+    known = _words(body)
     lines = [line for part in readings for line in _body_text(part, []).splitlines()]
-    others = []
-    for line in lines:
-        words = _WORD.findall(_ADDRESS.sub(" ", line.casefold()))
-        if 2 * sum(word not in known for word in words) > len(words):
-            others.append(line)
-    return others
+    return [line for line in lines if _says_more(line, known)]
+
+
+def _says_more(line: str, known: Collection[str]) -> bool:
+    words = _word_list(line)
+    return 2 * sum(word not in known for word in words) > len(words)
+
+
+def _words(text: str) -> set[str]:
+    return set(_word_list(text))
+
+
+def _word_list(text: str) -> list[str]:
+    return _WORD.findall(_ADDRESS.sub(" ", text.casefold()))
 
 
 def _is_attachment(part: Message) -> bool:

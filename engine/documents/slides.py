@@ -11,6 +11,7 @@ import pptx
 from pptx.exc import PackageNotFoundError
 
 from engine.documents.archive import OFFICE_ERRORS, check_bomb
+from engine.documents.document import Hidden
 from engine.documents.drafts import Contents, LineDraft, PageDraft
 from engine.documents.options import ParseOptions
 from engine.errors import DocumentError
@@ -24,7 +25,7 @@ def parse_slides(path: Path, options: ParseOptions) -> Contents:
         check_bomb(archive.infolist(), options)
     try:
         slides = list(pptx.Presentation(str(path)).slides)
-        pages = [PageDraft([LineDraft(line) for line in _lines(slide)], reason="slide") for slide in slides]
+        pages = [_page(slide) for slide in slides]
         pictures = sum(_is_picture(shape) for slide in slides for shape in _shapes(slide.shapes))
     except _ERRORS as error:
         raise DocumentError(
@@ -33,7 +34,21 @@ def parse_slides(path: Path, options: ParseOptions) -> Contents:
             advice="Open it in a presentation program and save it again.",
         ) from error
     warnings = [f"{pictures} pictures on the slides were not read"] if pictures else []
+    if hidden := [str(number) for number, slide in enumerate(slides, 1) if _is_hidden(slide)]:
+        count = f"{len(hidden)} hidden slide{'s' if len(hidden) > 1 else ''}"
+        warnings.append(f"{count}, read as text that is not shown: {', '.join(hidden)}")
     return Contents(pages, warnings=warnings)
+
+
+def _page(slide: Any) -> PageDraft:
+    how: Hidden | None = "invisible" if _is_hidden(slide) else None
+    lines = [LineDraft(line, hidden=how) for line in _lines(slide)]
+    return PageDraft(lines, reason="hidden slide" if how else "slide")
+
+
+def _is_hidden(slide: Any) -> bool:
+    """Say whether a slide is left out when the slides are shown."""
+    return slide._element.get("show") in ("0", "false")
 
 
 def _lines(slide: Any) -> Iterator[str]:

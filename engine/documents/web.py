@@ -9,11 +9,15 @@ from collections.abc import Iterator
 from bs4 import BeautifulSoup, Tag, XMLParsedAsHTMLWarning
 from bs4.element import NavigableString, PageElement, PreformattedString
 
-from engine.documents.drafts import Contents, text_page
+from engine.documents.document import Hidden
+from engine.documents.drafts import Contents, LineDraft, PageDraft
 from engine.documents.encoding import decode
+from engine.documents.web_looks import Looks
 
 _INVISIBLE = ("script", "style", "noscript", "template", "head", "title", "svg", "object", "iframe")
-_HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(px|pt|em|%)?\s*(;|$)", re.I)
+_UNSEEN = re.compile("[\u00ad\u034f\u200b-\u200f\u2060\ufeff]")
+"""Characters without a width, of which mails have long rows."""
+
 _BLOCK_NAMES = """
 address article aside blockquote body caption center dd details dialog div dl dt fieldset figcaption figure footer form
 h1 h2 h3 h4 h5 h6 header hr html li main nav ol option p pre section summary table tbody td tfoot th thead tr ul
@@ -24,18 +28,26 @@ _CHARSET = re.compile(rb"<meta[^>]+charset=[\"']?\s*([\w-]+)", re.I)
 
 
 def parse_html(data: bytes) -> Contents:
-    """Read an HTML file; scripts, styles and hidden elements are left out, table rows become one line each."""
+    """Read an HTML file; scripts and styles are left out, table rows become one line each.
+
+    What a `style` or an attribute hides stands, marked, behind the line of its block.
+    """
     text, encoding, warnings = _decode(data)
     soup = _soup(text)
     title = soup.title.get_text(" ", strip=True) if soup.title else ""
-    page = text_page("\n".join(_visible_lines(soup)), "HTML file")
+    page = PageDraft(list(_lines(soup)), reason="HTML file")
     metadata = [("encoding", encoding)] + ([("title", title)] if title else [])
     return Contents([page], metadata=metadata, warnings=warnings)
 
 
 def visible_text(html: str) -> str:
     """Return the visible text of an HTML string, one line per block."""
-    return "\n".join(_visible_lines(_soup(html)))
+    return "\n".join(line.text for line in html_lines(html) if not line.hidden)
+
+
+def html_lines(html: str) -> list[LineDraft]:
+    """Return the text of an HTML string, one line per block, and behind it what is hidden in the block."""
+    return list(_lines(_soup(html)))
 
 
 def _soup(text: str) -> BeautifulSoup:
@@ -56,24 +68,27 @@ def _decode(data: bytes) -> tuple[str, str, list[str]]:
     return decode(data)
 
 
-def _visible_lines(soup: BeautifulSoup) -> Iterator[str]:
-    for tag in soup.find_all(_is_invisible):
+def _lines(soup: BeautifulSoup) -> Iterator[LineDraft]:
+    looks = Looks(soup)
+    for tag in soup.find_all(_INVISIBLE):
         tag.extract()
-    writer = _LineWriter()
+    writer = _LineWriter(looks)
     for node in soup.descendants:
         yield from writer.take(node)
     yield from writer.flush()
 
 
 class _LineWriter:
-    """Collects text until its block ends."""
+    """Collects text until its block ends; what is hidden apart from what is seen."""
 
-    def __init__(self) -> None:
+    def __init__(self, looks: Looks) -> None:
+        self._looks = looks
         self._line: list[str] = []
+        self._hidden: dict[Hidden, list[str]] = {}
         self._block: Tag | None = None
         self._cell: Tag | None = None
 
-    def take(self, node: PageElement) -> Iterator[str]:
+    def take(self, node: PageElement) -> Iterator[LineDraft]:
         """Take the next node of the page; yield the lines it ends."""
         if isinstance(node, Tag) and node.name == "br":
             yield from self.flush()
@@ -81,20 +96,28 @@ class _LineWriter:
         if isinstance(node, NavigableString) and not isinstance(node, PreformattedString):
             yield from self._take_text(node)
 
-    def flush(self) -> Iterator[str]:
-        """Yield the line collected so far, if it has text."""
+    def flush(self) -> Iterator[LineDraft]:
+        """Yield the line collected so far, if it has text, and what is hidden in it."""
         text = " ".join("".join(self._line).split())
         self._line.clear()
         if text:
-            yield text
+            yield LineDraft(text)
+        hidden, self._hidden = self._hidden, {}
+        for how, pieces in hidden.items():
+            if unseen := " ".join(_UNSEEN.sub("", "".join(pieces)).split()):
+                yield LineDraft(unseen, hidden=how)
 
-    def _take_text(self, node: NavigableString) -> Iterator[str]:
+    def _take_text(self, node: NavigableString) -> Iterator[LineDraft]:
         if not node.strip() and not self._line:
             return
         block, cell = _places(node)
         if block is not self._block:
             yield from self.flush()
-        elif cell is not self._cell and self._line and node.strip():
+        if node.strip() and (how := self._looks.of(node.parent)) is not None:
+            self._block = block
+            self._hidden.setdefault(how, []).append(f"{node} ")
+            return
+        if block is self._block and cell is not self._cell and self._line and node.strip():
             self._line.append(" | ")
         if node.strip():
             self._block, self._cell = block, cell
@@ -103,12 +126,6 @@ class _LineWriter:
             self._line.append(piece)
             yield from self.flush()
         self._line.append(pieces[-1])
-
-
-def _is_invisible(tag: Tag) -> bool:
-    if tag.name in _INVISIBLE or tag.has_attr("hidden"):
-        return True
-    return bool(_HIDDEN_STYLE.search(str(tag.get("style") or "")))
 
 
 def _places(node: NavigableString) -> tuple[Tag | None, Tag | None]:

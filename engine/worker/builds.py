@@ -17,6 +17,7 @@ from engine.optimizer.local_agents import agents_over
 from engine.optimizer.plan_files import as_file
 from engine.optimizer.report import report_body, write_report
 from engine.optimizer.sampling import USUAL_ROWS
+from engine.worker.allowed import note_allowed
 from engine.worker.crossings import recorded, refuse_foreign
 from engine.worker.jobs import RunJob, load_checked
 from engine.worker.live_build import LiveBuild
@@ -127,6 +128,7 @@ async def run_build(
     `watch` is given the build when the search begins.
     """
     job = ready.job
+    note_allowed(case, "build", job.allow_hosts)
     folder = job.out.resolve().parent
     result = await build_pipeline(
         ready.loaded,

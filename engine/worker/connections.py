@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -9,7 +10,9 @@ from typing import Any
 
 import psutil
 
+from engine.fencing import State, this_process
 from models.addresses import is_loopback
+from models.fence.process import fence_of
 from models.servers.address import is_local, read_address
 from models.servers.remembered import list_servers
 
@@ -24,19 +27,42 @@ VARIABLES: Mapping[str, str] = {
     "HTTP_PROXY": "the way of other programs to the network",
     "HTTPS_PROXY": "the way of other programs to the network",
 }
+_KINDS: Mapping[str, str] = {
+    "engine.documents.child": "reads files",
+    "engine.code.child": "runs code of a pipeline",
+    "models.isolation.child": "runs a model",
+    "engine.cli.serving": "the worker",
+    "-m desktop": "the window",
+    "systemd-inhibit": "keeps the computer awake",
+}
+"""Part of a command line -> what the process is for."""
+
 _SECRET = ("TOKEN", "KEY", "PROXY")
 
 
 @dataclass(frozen=True, slots=True)
 class OpenSocket:
-    """A socket of a process of ours. `remote` is empty for one that only listens."""
+    """A socket of a process of ours. `remote` is empty for one that only listens.
+
+    `leaves` is None where the system does not say which sockets the process has.
+    """
 
     process: str
     pid: int
     local: str
     remote: str
     state: str
-    leaves: bool
+    leaves: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class LiveProcess:
+    """A process of ours that runs now, and whether the kernel refuses it the network; if not, `why`."""
+
+    kind: str
+    pid: int
+    state: State
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,20 +84,53 @@ class Variable:
 
 
 def open_sockets(extra: Iterable[int] = ()) -> list[OpenSocket]:
-    """List the sockets of this process, of all that it started, and of the processes `extra`."""
-    me = psutil.Process()
-    found = [me, *me.children(recursive=True)]
-    known = {process.pid for process in found}
-    for pid in extra:
-        if pid not in known and psutil.pid_exists(pid):
-            found.append(psutil.Process(pid))
+    """List the sockets of this process, of all that it started, and of the processes `extra`.
+
+    A process that is closed to others is closed to this one, too: what the kernel fences has none, of others it is said
+    that nobody knows.
+    """
     sockets: list[OpenSocket] = []
-    for process in found:
+    for process in _processes(extra):
         try:
             sockets += [_socket(process, each) for each in process.net_connections(kind="inet")]
         except psutil.NoSuchProcess:  # it ended meanwhile
             continue
+        except psutil.AccessDenied:
+            if not fence_of(process.pid).network:
+                sockets.append(OpenSocket(_kind_of(process), process.pid, "", "", "", None))
     return sockets
+
+
+def live_processes() -> list[LiveProcess]:
+    """List this process and all that it started, and whether the kernel refuses them the network.
+
+    The kernel tells (models.fence.process.fence_of).
+    """
+    live = [LiveProcess("the worker", os.getpid(), *this_process())]
+    for process in psutil.Process().children(recursive=True):
+        kind, fence = _kind_of(process), fence_of(process.pid)
+        state: State = "refused" if fence.network else "allowed" if fence.is_known else "unknown"
+        if psutil.pid_exists(process.pid):
+            live.append(LiveProcess(kind, process.pid, state, fence.why))
+    return live
+
+
+def _kind_of(process: psutil.Process) -> str:
+    """Say what a process of ours is for, by its command line."""
+    try:
+        line = " ".join(process.cmdline())
+    except psutil.Error:
+        return "a process that the system does not describe"
+    return next((kind for part, kind in _KINDS.items() if part in line), "another program")
+
+
+def _processes(extra: Iterable[int]) -> list[psutil.Process]:
+    processes = [psutil.Process(), *psutil.Process().children(recursive=True)]
+    known = {process.pid for process in processes}
+    for pid in extra:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            processes += [psutil.Process(pid)] if pid not in known else []
+    return processes
 
 
 def named_servers() -> list[NamedServer]:

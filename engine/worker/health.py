@@ -12,10 +12,13 @@ from pathlib import Path
 from engine.documents.events import FileFailed, Parsed
 from engine.documents.ingest import ingest_folder
 from engine.documents.options import ParseOptions
+from engine.fencing import this_process
+from engine.worker.attempts import try_each_kind
 from models.cache_place import cache_folder
 from models.doctor import Check
 from models.doctor import checks as model_checks
 from models.errors import ModelError
+from models.fence.process import missing_guards
 from models.rates import load_rates
 from models.servers.remembered import RememberedServer, list_servers
 
@@ -29,10 +32,13 @@ _MOST_FILES = 5
 TEST_WORDS = "Record 4711 read by OCR"
 
 
-def all_checks() -> list[Check]:
-    """Look at everything. Takes some seconds: a model answers once and a picture is read."""
+def all_checks(*, trying: bool = True) -> list[Check]:
+    """Look at everything. Takes some seconds: a model answers once and a picture is read.
+
+    `trying`: a process of each kind asks for a socket, to see that it gets none.
+    """
     machine = [*model_checks(), *check_speed(), check_cache(), *check_private()]
-    return [*machine, check_ocr(), check_network(), *server_checks()]
+    return [*machine, check_ocr(), *check_network(trying=trying), *server_checks()]
 
 
 def check_speed() -> list[Check]:
@@ -50,7 +56,7 @@ def check_speed() -> list[Check]:
 
 def is_helpful(check: Check) -> bool:
     """Say whether a check that fails is only a note."""
-    return check.name in HELPFUL or check.name.startswith("Server ")
+    return check.name in HELPFUL or check.name.startswith(("Server ", "Network"))
 
 
 def check_cache() -> Check:
@@ -95,14 +101,20 @@ def check_ocr() -> Check:
     return Check("Reading files and OCR", False, detail, "Install Redwell again: `make setup`.")
 
 
-def check_network() -> Check:
-    """State what holds on every machine: nothing is sent anywhere."""
-    return Check(
-        "Network",
-        True,
-        "not used: everything runs on this machine; only `models install` and `models get --online` download, and a "
-        "server is asked where you name one",
-    )
+def check_network(*, trying: bool) -> list[Check]:
+    """Say whether the kernel keeps this process from the network, and what this machine cannot refuse.
+
+    `trying`: a process of each kind asks for a socket, too.
+    """
+    state, why = this_process()
+    is_refused = state == "refused"
+    detail = "the kernel refuses it to this process and all that it starts" if is_refused else why
+    advice = "" if is_refused else "Commands that name no server are fenced on Linux (docs/fence.md)."
+    checks = [Check("Network", is_refused, detail, advice)]
+    for tried in try_each_kind() if trying else ():
+        answer = f"not tried: {tried.answer}" if tried.outcome == "untried" else tried.answer
+        checks.append(Check(f"Network: {tried.kind}", tried.outcome == "kernel", answer))
+    return [*checks, *(Check("Network: this machine", False, missing) for missing in missing_guards())]
 
 
 async def _read(picture: Path) -> tuple[str, str]:

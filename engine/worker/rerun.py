@@ -10,10 +10,11 @@ from typing import Any
 
 from engine.custody.recording import weights_of_run
 from engine.executor.case_documents import load_document, save_document
-from engine.executor.events import Emit
+from engine.executor.events import Emit, Warned
 from engine.executor.run import RunOptions, run_pipeline
 from engine.loader import Loaded, parse_pipeline
 from engine.rows import DocumentId, Row, RowId, Span
+from engine.worker.allowed import note_allowed
 from engine.worker.model_choice import Models, settled
 from storage import passphrases
 from storage.case import Case
@@ -66,6 +67,8 @@ async def run_again(
     """
     if allow_hosts:
         models.allow_hosts(allow_hosts)
+        if problem := note_allowed(case, f"rerun of run {run.id}", allow_hosts):
+            emit(Warned(problem))
     loaded = parse_pipeline(run.pipeline_yaml, directory=case.path.parent)
     chosen = run.model_name if run.model_name != loaded.plan.default_model else ""
     loaded = settled(loaded, chosen, models)

@@ -23,6 +23,7 @@ from engine.plan.cut import up_to
 from engine.plan.plan import Dataset, Plan
 from engine.plan.sources import kind_of_source
 from engine.rows import DocumentId
+from engine.worker.allowed import note_allowed
 from engine.worker.jobs import NewModels
 from engine.worker.model_choice import settled
 from engine.worker.trial_items import AskedOf, TriedItem, tried_items
@@ -91,6 +92,7 @@ async def try_pipeline(
     refuse_untrusted(loaded.plan, loaded.positions, trust_code=job.trust_code)
     until = job.until or loaded.plan.steps[-1].operators[-1]
     with Case(job.case, create=False) as case, Case(scratch / "trial.redwell") as own:
+        note_allowed(case, "trial", job.allow_hosts)
         documents = _copy_documents(case, own, job.documents)
         loaded, first = _with_own_documents(loaded)
         loaded = settled(loaded, job.model, models)

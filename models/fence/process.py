@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import errno
 import os
+import platform
 import signal
 import site
 import sys
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from models.errors import NetworkRefused
+from models.fence.attempt import try_socket
 from models.fence.landlock import allow_only, landlock_version
 from models.fence.seccomp import refuse_all_but_reading, refuse_network, seccomp_is_known
 
@@ -33,16 +35,22 @@ _SYSTEM = (
 )  # fmt: skip
 """What programs read to run at all. Nothing of a user's, and nothing of another process, is among it."""
 
+_ALLOWED = "it was started with the network allowed"
+_FILTERS = "Seccomp_filters"
+_put_up: list[str] = []
+"""The filters that this process has put up itself, as the kernel took them."""
+
 _GRAPHICS_CARDS = ("/dev/nvidiactl", "/dev/dri", "/dev/kfd")
 
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """What the kernel refuses to a process. `why` says what is missing, and is empty where nothing is."""
+    """Whether the kernel refuses the network to a process; if not, `why`. Without `is_known` nobody could tell."""
 
     pid: int
     network: bool
     why: str = ""
+    is_known: bool = True
 
 
 def harden() -> None:
@@ -73,6 +81,7 @@ def fence_network() -> bool:
     if not seccomp_is_known():
         return False
     refuse_network()
+    _put_up.append("network")
     return True
 
 
@@ -96,6 +105,7 @@ def cage(readable: Collection[str], writable: Collection[str] = ()) -> list[str]
         guards.append("landlock")
     if seccomp_is_known():
         refuse_all_but_reading()
+        _put_up.append("cage")
         guards.append("seccomp")
     return guards
 
@@ -120,20 +130,82 @@ def python_folders() -> list[str]:
     return list(dict.fromkeys([*others, *(str(_ROOT / name) for name in _PACKAGES)]))
 
 
-def fence_of(pid: int) -> Fence:
-    """Say how a process of ours is fenced, as the kernel tells it; one that has ended counts as fenced by nothing."""
-    if not seccomp_is_known():
-        return Fence(pid, False, f"this system ({sys.platform}) has no seccomp")
-    try:
-        text = Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace")
-    except OSError as error:
-        return Fence(pid, False, f"it cannot be looked at: {error.strerror}")
-    fields = dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
-    if fields.get("Seccomp", "").strip() == "2":
-        return Fence(pid, True)
-    return Fence(pid, False, "it was started with the network allowed")
+def missing_guards() -> list[str]:
+    """Say what this machine cannot refuse to processes of ours; empty where nothing is missing."""
+    missing = []
+    if sys.platform != "linux":
+        missing.append(f"this system ({sys.platform}) has no seccomp: it keeps no process from the network")
+    elif not seccomp_is_known():
+        missing.append(
+            f"there is no filter for this processor ({platform.machine()}): no process is kept from the network"
+        )
+    if not landlock_version():
+        missing.append("there is no Landlock: a process that reads documents can read all files that you can read")
+    if has_graphics_card():
+        missing.append("there is a graphics card: the process of a model can read all files that you can read")
+    return missing
 
 
 def own_fence() -> Fence:
-    """Say how this process is fenced."""
-    return fence_of(os.getpid())
+    """Say whether the kernel keeps this process from the network.
+
+    It has put up a filter itself, or has none. One that it was started with may be that of a container, so then it asks
+    for a socket.
+    """
+    pid = os.getpid()
+    if not seccomp_is_known():
+        return Fence(pid, False, _no_filter())
+    if _put_up:
+        return Fence(pid, True)
+    try:
+        if _status(pid).get("Seccomp") == "0":
+            return Fence(pid, False, _ALLOWED)
+        attempt = try_socket()
+    except OSError as error:
+        return Fence(pid, False, error.strerror or str(error), is_known=False)
+    return Fence(pid, True) if attempt.outcome == "kernel" else Fence(pid, False, _ALLOWED)
+
+
+def fence_of(pid: int) -> Fence:  # noqa: PLR0911 - one return per answer
+    """Say how another process of ours is fenced, as far as that can be told from outside.
+
+    A process keeps the filters of the one that started it, so what a fenced process started is fenced. Else it is where
+    it has more filters than this process: others than ours, such as those of a container, are in both.
+    """
+    if pid == os.getpid():
+        return own_fence()
+    if not seccomp_is_known():
+        return Fence(pid, False, _no_filter())
+    try:
+        fields, own = _status(pid), _status(os.getpid())
+    except OSError as error:
+        return Fence(pid, False, f"it cannot be looked at: {error.strerror}", is_known=False)
+    own_is_fenced = own_fence().network
+    if fields.get("Seccomp") == "0":
+        return Fence(pid, False, _ALLOWED)
+    if own_is_fenced and _is_below(pid, os.getpid()):
+        return Fence(pid, True)
+    if _FILTERS in fields and int(fields[_FILTERS]) > int(own[_FILTERS]):
+        return Fence(pid, True)
+    if _FILTERS not in fields or own_is_fenced:
+        return Fence(pid, False, "the kernel does not say what its filters refuse", is_known=False)
+    return Fence(pid, False, _ALLOWED)
+
+
+def _no_filter() -> str:
+    return missing_guards()[0]
+
+
+def _status(pid: int) -> dict[str, str]:
+    text = Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace")
+    return {name: value.strip() for name, _, value in (line.partition(":") for line in text.splitlines())}
+
+
+def _is_below(pid: int, ancestor: int) -> bool:
+    """Say whether a process was started by another one, or by what that started; no where it has ended."""
+    with contextlib.suppress(OSError):
+        while pid > 1:
+            if pid == ancestor:
+                return True
+            pid = int(_status(pid)["PPid"])
+    return False

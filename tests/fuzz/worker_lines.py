@@ -36,7 +36,8 @@ LINES = 100
 ANSWER_SECONDS = 120.0
 END_SECONDS = 60.0
 _NOT_ASKED = (
-    "offline.test",
+    "offline.try",
+    "offline.work",
     "doctor.checks",
     "models.install",
     "models.add",

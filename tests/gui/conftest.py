@@ -26,7 +26,10 @@ from engine.documents.options import ParseOptions
 from engine.executor.sources import ingest
 from storage.case import Case
 
-RECORDS = Path(__file__).resolve().parents[2] / "examples" / "police" / "records"
+ROOT = Path(__file__).resolve().parents[2]
+# A worker takes no module from the current folder: where another checkout is installed, it would run that one's code.
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
+RECORDS = ROOT / "examples" / "police" / "records"
 FILES = ("03_order*", "07_cad*", "08_prop*", "11_email*")
 """Records with a text layer, which are read in seconds."""
 SCRIPTED = Path(__file__).resolve().parents[1] / "fixtures" / "scripted_redwell.py"

@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 from desktop.client import WorkerClient
 from desktop.documents_model import cell_text, tooltip
 from desktop.facets import FacetsPanel
-from desktop.page_view import PageView, ViewLine
+from desktop.page_view import PageView, ViewLine, lay_out
 from desktop.places.export import ExportPlace
 from desktop.workspace import Workspace
 
@@ -34,6 +34,16 @@ def test_a_dashed_box_stands_around_hidden_lines_and_says_how_they_are_hidden(qt
     assert 0 <= outside.rect().left() < outside.rect().right() <= 200
     view.show_page(200, 100, lines[:1], is_text=False)
     assert view.hidden_boxes == []
+
+
+def test_hidden_lines_of_a_file_without_pages_are_marked_too(qtbot: QtBot) -> None:
+    view = PageView()
+    qtbot.addWidget(view)
+    lines, width, height = lay_out([(1, "seen", None), (2, "off the books", "invisible")])
+    view.show_page(width, height, lines, is_text=True)
+    (box,) = view.hidden_boxes
+    assert box.rect().top() == lines[1].box[1]
+    assert box.toolTip() == "Line 2: text that the page does not show, invisible."
 
 
 def test_hidden_text_and_what_was_not_read_are_filters(qtbot: QtBot) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,9 @@ from desktop.places.settings import SettingsPlace
 from desktop.places.start import StartPlace
 from desktop.settings_values import worker_environment
 from desktop.theme import is_dark
-from desktop.window import MainWindow
+from desktop.window import NETWORK_ALLOWED, NETWORK_REFUSED, NETWORK_UNKNOWN, MainWindow
 from models.catalog import default_entry
+from models.fence.seccomp import seccomp_is_known
 
 
 @pytest.fixture(autouse=True)
@@ -110,34 +112,136 @@ def test_settings_are_kept_and_the_worker_gets_those_of_models(
     assert not place.restart.isVisible()
 
 
-def test_the_promise_is_tested_by_the_worker(qtbot: QtBot, window: MainWindow) -> None:
+REFUSED = "refused" if seccomp_is_known() else "refused by Python alone"
+
+
+def test_the_panel_starts_nothing_until_it_is_told_to(qtbot: QtBot, window: MainWindow, cache: Path) -> None:
     panel = window.show_offline()
     qtbot.waitUntil(lambda: bool(panel.report.toPlainText()), timeout=WAIT)
-    assert "No connection to another computer is open" in panel.verdict.text()
+    lines = panel.report.toPlainText().splitlines()
+    assert "  reads files, draws pages, OCR: not tried (not in this session)" in lines
+    assert "  runs a model: not tried (not in this session)" in lines
+    assert "  not tried in this window" in lines
+    assert "  not known: no case is open" in lines
+    assert "  the window: not tried (not in this session)" in lines
+    assert "Not tried: the window; the worker, in which embeddings run; reads files" in panel.verdict.text()
+    assert [line for line in lines if " refused" in line] == []
     panel.close()
 
 
-def test_the_verdict_says_no_more_than_was_found() -> None:
-    checks = [{"name": "Reading", "ok": False, "detail": "no", "advice": ""}]
-    found: dict[str, Any] = {
-        "sockets": [
-            {"process": "x", "pid": 1, "local": "a:1", "remote": "b:2", "state": "ESTABLISHED", "leaves": True}
-        ],
-        "servers": [],
-        "variables": [{"name": "HF_TOKEN", "value": "(set)", "meaning": "a key"}],
-        "isolated": {"was_possible": True, "why": "", "checks": checks},
-        "leaves": True,
-    }
-    assert (
-        verdict_text(found)
-        == "Something can leave this computer: see below. Without network this did not work: Reading."
+def test_each_kind_of_process_asks_for_a_socket(qtbot: QtBot, window: MainWindow, cache: Path) -> None:
+    (cache / "mine.gguf").write_bytes(gguf(*MODEL))
+    panel = window.show_offline()
+    qtbot.waitUntil(panel.attempt.isEnabled, timeout=WAIT)
+    panel.attempt.click()
+    assert not panel.attempt.isEnabled()
+    qtbot.waitUntil(panel.attempt.isEnabled, timeout=WAIT)
+    lines = panel.report.toPlainText().splitlines()
+    for kind in ("reads files, draws pages, OCR", "runs code of a pipeline", "runs a model"):
+        assert [line for line in lines if line.startswith(f"  {kind}: {REFUSED}")], lines
+    # The window is the process of the test, which nobody fences; its worker was started without a model.
+    assert [line for line in lines if line.startswith("  the window: NOT REFUSED")], lines
+    assert "A socket was not refused to: the window" in panel.verdict.text()
+    assert "Not tried" not in panel.verdict.text()
+    panel.close()
+
+
+def test_the_indicator_says_what_the_kernel_says(
+    qtbot: QtBot, window: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The window of a test is the process of the test, which nobody fences; here is no model, so the worker may."""
+    qtbot.waitUntil(lambda: window._offline.text() != NETWORK_UNKNOWN, timeout=WAIT)
+    assert window._offline.text() == NETWORK_ALLOWED
+    if seccomp_is_known():
+        why = "no model is installed yet, and installing one downloads it"
+        assert f"the worker ({why})" in window._offline.toolTip()
+    worker = {"kind": "the worker", "pid": 1, "state": "refused", "why": ""}
+    window._show_fence([worker])
+    assert window._offline.text() == NETWORK_ALLOWED  # the window is not fenced
+    monkeypatch.setattr("desktop.window.window_process", lambda: {**worker, "kind": "the window"})
+    window._show_fence([worker])
+    assert window._offline.text() == NETWORK_REFUSED
+    assert "refuses the network to all 2 processes" in window._offline.toolTip()
+    window._show_fence([{**worker, "state": "unknown", "why": "it cannot be looked at"}])
+    assert window._offline.text() == NETWORK_UNKNOWN
+    window._show_fence(None, "unknown query")
+    assert window._offline.text() == NETWORK_UNKNOWN
+    assert "could not be found out: unknown query" in window._offline.toolTip()
+
+
+FENCED = {"kind": "the worker", "pid": 3, "state": "refused", "why": ""}
+OPEN = {"kind": "the window", "pid": 4, "state": "allowed", "why": "this system (darwin) has no seccomp"}
+MODEL_TRIED = {"kind": "runs a model", "outcome": "kernel", "answer": "no", "at": "2026-11-24T10:00:00.000+00:00"}
+QUIET: dict[str, Any] = {
+    "processes": [FENCED, FENCED],
+    "missing": [],
+    "tried": [MODEL_TRIED],
+    "allowed": [],
+    "why_not_allowed": "",
+    "sockets": [],
+    "servers": [],
+    "variables": [],
+}
+
+
+def test_the_verdict_says_no_more_than_is_known() -> None:
+    refused = "The kernel refuses the network to all 2 processes of Redwell that run now."
+    assert verdict_text(QUIET) == refused
+    untried = [{"kind": "runs a model", "outcome": "untried", "answer": "not in this session", "at": ""}]
+    assert verdict_text({**QUIET, "tried": untried}) == f"{refused} Not tried: runs a model."
+    assert "  runs a model: not tried (not in this session)" in report_lines({**QUIET, "tried": untried})
+    made = [{**MODEL_TRIED, "outcome": "made"}]
+    assert verdict_text({**QUIET, "tried": made}) == f"{refused} A socket was not refused to: runs a model."
+    python = [{**MODEL_TRIED, "outcome": "python"}]
+    assert verdict_text({**QUIET, "tried": python}) == f"{refused} Only Python refused a socket to: runs a model."
+    hidden = {**OPEN, "state": "unknown", "why": "it cannot be looked at"}
+    assert verdict_text({**QUIET, "processes": [FENCED, OPEN, hidden]}) == (
+        "The kernel does not keep these from the network: the window (this system (darwin) has no seccomp)."
+        " Not known: the window (it cannot be looked at). It refuses the network to: the worker."
     )
-    lines = report_lines(found)
-    assert "  x (1): a:1 to b:2, established, leaves this computer" in lines
-    assert "  fails: Reading: no" in lines
-    found |= {"leaves": False, "isolated": {"was_possible": False, "why": "no namespaces", "checks": []}}
-    assert "could not be tested here" in verdict_text(found)
-    assert "  not tested: no namespaces" in report_lines(found)
+    assert "  there is no Landlock" in report_lines({**QUIET, "missing": ["there is no Landlock"]})
+
+
+def test_what_was_allowed_to_leave_is_told_with_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    run = {"what": "run 3", "hosts": ["lab.lan:8000"], "at": "2026-11-24T10:00:00.000+00:00", "replies": 1}
+    trial = {**run, "what": "trial", "hosts": ["lab.lan:8000", "b.lan:1"], "replies": None}
+    report = {**QUIET, "allowed": [run, trial]}
+    assert "In this case 2 jobs were allowed to send text elsewhere" in verdict_text(report)
+    lines = report_lines(report)
+    assert "  2026-11-24 10:00:00: run 3, to lab.lan:8000, 1 reply of all its models" in lines
+    assert "  2026-11-24 10:00:00: trial, to lab.lan:8000, b.lan:1" in lines
+    assert "  nothing is recorded" in report_lines(QUIET)
+    assert "  not known: the log is broken" in report_lines(
+        {**QUIET, "allowed": None, "why_not_allowed": "the log is broken"}
+    )
+    monkeypatch.undo()
+    time.tzset()
+
+
+def test_sockets_and_work_without_network_are_told_as_they_are() -> None:
+    checks = [
+        {"name": "Reading", "ok": False, "detail": "no", "advice": ""},
+        {"name": "Asking a model", "ok": True, "detail": "not tried: no model is installed", "advice": ""},
+        {"name": "Interfaces", "ok": True, "detail": "none", "advice": ""},
+    ]
+    isolated = {"was_possible": True, "why": "", "checks": checks}
+    socket = {"process": "x", "pid": 1, "local": "a:1", "remote": "b:2", "state": "ESTABLISHED", "leaves": True}
+    closed = {"process": "y", "pid": 2, "local": "", "remote": "", "state": "", "leaves": None}
+    report = {**QUIET, "sockets": [socket, closed]}
+    lines = report_lines(report, isolated)
+    assert "  x, process 1: a:1 to b:2, established, leaves this computer" in lines
+    assert "  y, process 2: not known, the system does not say which it has" in lines
+    assert "  Reading: fails (no)" in lines
+    assert "  Asking a model: not tried (no model is installed)" in lines
+    assert "  Interfaces: works (none)" in lines
+    assert "Without network this did not work: Reading." in verdict_text(report, isolated)
+    assert "is not on this computer: see below" in verdict_text(report)
+    assert "not on this computer" not in verdict_text({**QUIET, "sockets": [closed]})
+    impossible = {"was_possible": False, "why": "no namespaces", "checks": []}
+    assert "could not be tested here" in verdict_text(QUIET, impossible)
+    assert "  not tried: no namespaces" in report_lines(QUIET, impossible)
 
 
 def test_start_opens_the_sample_and_offers_to_read_it(

@@ -24,6 +24,7 @@ GROUPS: Mapping[str, str] = types.MappingProxyType(
         "answers": "engine.worker.queries.answers",
         "ask": "engine.worker.queries.ask",
         "build": "engine.worker.queries.build",
+        "care": "engine.worker.queries.care",
         "case": "engine.worker.queries.case",
         "charts": "engine.worker.queries.charts",
         "doctor": "engine.worker.queries.doctor",

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 import engine.cli.rerun
+from engine.worker.allowed import allowed_in
 from models.selftest import SelfTest
 from storage.case import Case
 
@@ -49,6 +50,17 @@ def test_a_run_that_is_the_same_again_asks_the_model_anew_and_leaves_nothing(
         assert len(case.runs()) == 1
         last = case.custody()[-1]
     assert (last.event, last.body["run"], last.body["rows"], last.body["same_rows"]) == ("rerun", "1", 2, 2)
+
+
+def test_where_a_rerun_may_send_text_is_recorded_before_it_is_done(done: Path, redwell, models) -> None:
+    def fails(request):
+        raise RuntimeError("the power went")
+
+    models.reply = fails
+    with pytest.raises(RuntimeError, match="the power went"):
+        redwell("rerun", done, "--quiet", "--allow-host", "lab.lan:8000")
+    with Case(done, read_only=True) as case:
+        assert [(job.what, job.hosts) for job in allowed_in(case)] == [("rerun of run 1", ("lab.lan:8000",))]
 
 
 def test_rows_that_differ_are_named_value_by_value(done: Path, redwell, models) -> None:

@@ -8,7 +8,10 @@ from typing import Any
 
 import docx
 import openpyxl
+import pptx
+from docx.enum.style import WD_STYLE_TYPE
 from docx.oxml.ns import qn
+from docx.shared import RGBColor
 from openpyxl.comments import Comment
 
 from engine.documents.document import Document
@@ -100,6 +103,134 @@ def test_a_word_file_marks_comments_deletions_and_hidden_text(tmp_path: Path) ->
         ("a | b", None),
         ("unseen", "invisible"),
         ("[comment] Ann Lee: who says so?", None),
+    ]
+
+
+def test_word_text_that_a_style_hides_and_white_text_on_white_are_marked(tmp_path: Path) -> None:
+    word = docx.Document()
+    secret = word.styles.add_style("Secret", WD_STYLE_TYPE.CHARACTER)
+    secret.font.hidden = True
+    base = word.styles.add_style("Pale", WD_STYLE_TYPE.PARAGRAPH)
+    base.font.color.rgb = RGBColor(255, 255, 255)
+    word.styles.add_style("Paler", WD_STYLE_TYPE.PARAGRAPH).base_style = base
+    paragraph = word.add_paragraph("Paid ")
+    paragraph.add_run("by style ", style="Secret")
+    paragraph._p.append(run("in white ", element("w:color", val="FFFFFF")))
+    paragraph._p.append(run("in full", element("w:color", val="FF0000")))
+    word.add_paragraph("pale by its style", style="Paler")
+    word.add_paragraph("shown", style="Paler").runs[0].font.color.rgb = RGBColor(0, 0, 0)
+    word.add_paragraph()._p.append(
+        run("on a dark field", element("w:color", val="FFFFFF"), element("w:shd", val="clear", fill="1F3864"))
+    )
+    dark = word.add_table(rows=1, cols=1).rows[0].cells[0]
+    dark._tc.get_or_add_tcPr().append(element("w:shd", val="clear", fill="1F3864"))
+    dark.paragraphs[0]._p.append(run("head of a column", element("w:color", val="FFFFFF")))
+    word.save(str(tmp_path / "a.docx"))
+    assert marks(read(tmp_path / "a.docx")) == [
+        ("Paid in full", None),
+        ("by style", "invisible"),
+        ("in white", "white"),
+        ("pale by its style", "white"),
+        ("shown", None),
+        ("on a dark field", None),
+        ("head of a column", None),
+    ]
+
+
+def test_white_word_text_is_not_marked_where_the_ground_is_not_known_to_be_white(tmp_path: Path) -> None:
+    word = docx.Document()
+    white = element("w:color", val="FFFFFF")
+    word.add_paragraph()._p.append(run("on a coloured page", white))
+    word.element.insert(0, element("w:background", color="1F3864"))
+    word.save(str(tmp_path / "a.docx"))
+    assert marks(read(tmp_path / "a.docx")) == [("on a coloured page", None)]
+    word = docx.Document()
+    word.add_paragraph()._p.append(run("over a picture", element("w:color", val="FFFFFF")))
+    word.add_paragraph()._p.append(element("w:r", element("w:drawing", element("wp:anchor"))))
+    word.save(str(tmp_path / "b.docx"))
+    assert marks(read(tmp_path / "b.docx")) == [("over a picture", None)]
+
+
+def test_hidden_slides_are_marked_and_named(tmp_path: Path) -> None:
+    show = pptx.Presentation()
+    for text in ("first", "kept back", "last"):
+        slide = show.slides.add_slide(show.slide_layouts[5])
+        slide.shapes.title.text = text
+    show.slides[1]._element.set("show", "0")
+    show.slides[1].notes_slide.notes_text_frame.text = "not for them"
+    show.save(str(tmp_path / "a.pptx"))
+    document = read(tmp_path / "a.pptx")
+    assert marks(document) == [
+        ("first", None),
+        ("kept back", "invisible"),
+        ("Notes: not for them", "invisible"),
+        ("last", None),
+    ]
+    assert document.warnings == ("1 hidden slide, read as text that is not shown: 2",)
+    assert [page.reason for page in document.pages] == ["slide", "hidden slide", "slide"]
+    assert "kept back" not in document.text
+
+
+def html(tmp_path: Path, body: str, head: str = "") -> list[tuple[str, str | None]]:
+    path = tmp_path / "a.html"
+    path.write_text(f"<html><head>{head}</head><body>{body}</body></html>")
+    return marks(read(path))
+
+
+def test_html_text_that_a_style_hides_is_marked(tmp_path: Path) -> None:
+    body = """<p>Paid <span style="display: none">off the books</span> in full</p>
+    <div style="visibility:hidden">unseen <b style="visibility: visible">seen</b></div>
+    <p style="font-size:0">tiny<span style="font-size: 12px">large</span></p>
+    <p style="FONT-SIZE: 0px !important">none</p><p style="opacity:0">clear</p><p hidden>attribute</p>
+    <table><tr><td>a</td><td style="display:none">b</td><td>c</td></tr></table>"""
+    assert html(tmp_path, body) == [
+        ("Paid in full", None),
+        ("off the books", "invisible"),
+        ("seen", None),
+        ("unseen", "invisible"),
+        ("large", None),
+        ("tiny", "tiny"),
+        ("none", "tiny"),
+        ("clear", "invisible"),
+        ("attribute", "invisible"),
+        ("a | c", None),
+        ("b", "invisible"),
+    ]
+
+
+def test_html_text_in_the_colour_of_its_ground_is_marked(tmp_path: Path) -> None:
+    body = """<p style="color:#fff">white on the page</p><p style="color: white; background: #000">on black</p>
+    <div style="background-color: rgb(10, 20, 30)"><font color="#0a141e">dark on dark</font>
+      <a href="x">a link</a></div>
+    <table bgcolor="#123456"><tr><td style="color:#ffffff">head</td></tr></table>
+    <p style="color:white;background:url(dark.png)">on a picture</p><p>plain</p>"""
+    assert html(tmp_path, body) == [
+        ("white on the page", "white"),
+        ("on black", None),
+        ("a link", None),
+        ("dark on dark", "white"),
+        ("head", None),
+        ("on a picture", None),
+        ("plain", None),
+    ]
+    # What a style sheet says of a class is not read: the ground is not known then.
+    button = '<p class="button" style="color:#fff">Order</p><p style="color:#fff;background:#fff">sure</p>'
+    assert html(tmp_path, button, "<style>.button {background: navy}</style>") == [("Order", None), ("sure", "white")]
+
+
+def test_hidden_text_of_an_html_mail_is_marked_behind_its_body(tmp_path: Path) -> None:
+    message = EmailMessage()
+    message["From"], message["Subject"] = "a@example.org", "s"
+    message.set_content('<div style="display:none">pay into 4471&zwnj;</div><p>Dear Bo</p>', subtype="html")
+    (tmp_path / "a.eml").write_bytes(message.as_bytes())
+    assert marks(read(tmp_path / "a.eml"))[2:] == [("", None), ("Dear Bo", None), ("pay into 4471", "invisible")]
+    same = '<div style="display:none">see you on Monday</div><p style="display:none">ask for Kim</p><p>Dear Bo,</p>'
+    document = mail("Dear Bo,\nsee you on Monday.\nAnn\n", same, tmp_path / "b.eml")
+    assert marks(document)[3:] == [
+        ("Dear Bo,", None),
+        ("see you on Monday.", None),
+        ("Ann", None),
+        ("ask for Kim", "invisible"),
     ]
 
 

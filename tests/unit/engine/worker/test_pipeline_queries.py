@@ -16,6 +16,7 @@ from scripted_redwell import ScriptedModels
 from engine.documents.options import ParseOptions
 from engine.executor.sources import ingest
 from engine.templates import template
+from engine.worker.allowed import allowed_in
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import arguments, find_query
 from engine.worker.session import Session
@@ -138,6 +139,13 @@ def test_a_trial_takes_the_chosen_documents(case: Path, tmp_path: Path) -> None:
     tried = run_trial(case, tmp_path / "trial", text=EMPTY, documents=(chosen,))
     assert tried.documents == ("beta.txt",)
     assert [(line.name, line.fate) for line in tried.items] == [("beta.txt", "output")]
+
+
+def test_a_trial_that_may_send_text_elsewhere_is_recorded_in_the_case(case: Path, tmp_path: Path) -> None:
+    run_trial(case, tmp_path / "one", text=EMPTY)
+    run_trial(case, tmp_path / "two", text=EMPTY, allow_hosts=("lab.lan:8000",))
+    with Case(case, read_only=True) as opened:
+        assert [(job.what, job.hosts) for job in allowed_in(opened)] == [("trial", ("lab.lan:8000",))]
 
 
 async def converse(case: Path, commands: list[dict[str, Any]], ends: Callable[[dict[str, Any]], bool]) -> list[Any]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import socket
+import sqlite3
 import time
 from pathlib import Path
 from typing import Any
@@ -14,18 +17,23 @@ from gguf_files import MODEL, gguf
 
 import engine.worker.queries.models as model_queries
 import engine.worker.queries.sample as sample_queries
+from engine.custody.recording import record_run_start
+from engine.worker.allowed import allowed_in, note_allowed
+from engine.worker.attempts import WORKER
 from engine.worker.connections import open_sockets, set_variables
 from engine.worker.health import check_speed
 from engine.worker.isolated_check import IsolatedCheck, check_isolated
 from engine.worker.queries.settings import ocr_models
 from models.catalog import default_entry
-from models.doctor import Check
 from models.download import download_wheel
 from models.errors import InstallStopped, ModelError
+from models.fence.seccomp import seccomp_is_known
 from models.install import choose_default, default_model, list_models
+from models.isolation.attempt import try_from_model_process
 from models.rates import Rates
 from models.selftest import SelfTest
 from models.verification import InstallProgress
+from storage.case import Case
 
 
 @pytest.fixture(autouse=True)
@@ -189,16 +197,79 @@ def test_a_system_without_namespaces_is_said(monkeypatch: pytest.MonkeyPatch) ->
     assert "does not let us" in check_isolated().why
 
 
-def test_the_report_of_the_test(monkeypatch: pytest.MonkeyPatch) -> None:
-    isolated = IsolatedCheck(True, "", (Check("Leaving", True, "refused"),))
-    monkeypatch.setattr("engine.worker.queries.offline.check_isolated", lambda: isolated)
+LAB = ["lab.lan:8000"]
+
+
+def test_what_was_allowed_to_leave_is_in_the_log_of_the_case(tmp_path: Path) -> None:
+    path = tmp_path / "c.redwell"
+    with Case(path) as case:
+        for hosts in (LAB, []):  # of a version without a log
+            settings = {"allow_hosts": hosts}
+            case.start_run(pipeline_yaml="", pipeline_digest="d", model_name="m", model_digest="", settings=settings)
+        record_run_start(case, "7", pipeline="d", model="m", settings={"allow_hosts": LAB}, resumed=False)
+        record_run_start(case, "7", pipeline="d", model="m", settings={"allow_hosts": ["b.lan:1"]}, resumed=True)
+        record_run_start(case, "8", pipeline="d", model="m", settings={}, resumed=False)
+        assert note_allowed(case, "trial", LAB) == ""
+        assert note_allowed(case, "build", []) == ""
+    with Case(path, read_only=True) as case:
+        jobs = allowed_in(case)
+    assert [(job.what, list(job.hosts), job.replies) for job in jobs] == [
+        ("run 1", LAB, 0),
+        ("run 7", LAB, 0),
+        ("run 7", ["b.lan:1"], 0),
+        ("trial", LAB, None),
+    ]
+    assert [job.at for job in jobs] == sorted(job.at for job in jobs)
+
+
+def test_a_changed_log_is_not_believed(tmp_path: Path) -> None:
+    path = tmp_path / "c.redwell"
+    with Case(path) as case:
+        note_allowed(case, "trial", LAB)
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            connection.execute(f"DROP TRIGGER {name}")
+        connection.execute("UPDATE custody SET entry = replace(entry, 'lab.lan', 'own.lan')")
 
     async def script(window: Window) -> None:
-        report = await window.ask("offline.test")
-        assert report["isolated"]["checks"][0]["name"] == "Leaving"
-        assert report["servers"] == []
+        report = await window.ask("offline.state", case=str(path))
+        assert report["allowed"] is None
+        assert report["why_not_allowed"]
 
     play(script)
+
+
+def test_nothing_counts_as_tried_that_was_not_and_then_each_kind_says_what_it_got(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.worker.attempts._kept", {})
+
+    async def script(window: Window) -> None:
+        state = await window.ask("offline.state")
+        assert {(each["outcome"], each["at"]) for each in state["tried"]} == {("untried", "")}
+        assert (state["allowed"], state["why_not_allowed"]) == (None, "no case is open")
+        state = await window.ask("offline.try")
+        outcomes = {each["kind"]: each["outcome"] for each in state["tried"]}
+        refused = "kernel" if seccomp_is_known() else "python"
+        assert outcomes == {
+            WORKER: "made",  # the process of the tests, which nobody fences
+            "reads files, draws pages, OCR": refused,
+            "runs code of a pipeline": refused,
+            "runs a model": "untried",
+        }
+        assert [each["answer"] for each in state["tried"] if each["outcome"] == "untried"] == [
+            "it could not be tried: no model is installed"
+        ]
+        assert [each["state"] for each in state["processes"] if each["pid"] == os.getpid()] == ["allowed"]
+
+    play(script)
+
+
+@pytest.mark.skipif(not seccomp_is_known(), reason="there is no seccomp here")
+def test_a_process_as_for_a_model_is_refused_a_socket_and_loads_no_weights(tmp_path: Path) -> None:
+    weights = tmp_path / "m.gguf"
+    weights.write_bytes(b"GGUF no model could be loaded from this")
+    assert try_from_model_process(weights).outcome == "kernel"
 
 
 def test_the_machine_and_its_ocr_models() -> None:

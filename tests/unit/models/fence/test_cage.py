@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 from probed import ROOT, check_refused, injected, made_aims, run_alone
 
 from models.fence.landlock import landlock_version
-from models.fence.process import fence_of, own_fence
+from models.fence.process import fence_of, missing_guards, own_fence
 from models.fence.seccomp import seccomp_is_known
 
 pytestmark = pytest.mark.skipif(
@@ -57,6 +58,7 @@ def test_in_the_cage_threads_start_and_allowed_files_are_read_and_written(tmp_pa
     writes.mkdir()
     done = run_alone(f"""
 import threading
+from contextlib import contextmanager
 from pathlib import Path
 from models.fence.process import cage
 print(*cage([{str(reads)!r}], [{str(writes)!r}]))
@@ -153,23 +155,82 @@ print(*answers)
     assert done.stdout.split() == ["refused"], done.stderr
 
 
-def test_the_kernel_tells_who_is_fenced() -> None:
-    assert not own_fence().network
-    assert own_fence().why == "it was started with the network allowed"
-    program = "from models.fence.process import fence_network; fence_network(); print(flush=True); input()"
+@contextmanager
+def waiting(program: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a program that then waits; it has written its first line."""
     with subprocess.Popen(
-        [sys.executable, "-c", program],
+        [sys.executable, "-c", f"{program}\nprint(flush=True)\ninput()"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     ) as process:
         assert process.stdout is not None
         process.stdout.readline()
-        fence = fence_of(process.pid)
+        yield process
         process.kill()
+
+
+FOREIGN_FILTER = """
+from models.fence.seccomp import _ALLOW, _RETURN, _install
+_install([(_RETURN, 0, 0, _ALLOW)], elsewhere=_ALLOW)
+"""
+"""What a container puts up: a filter that refuses no socket."""
+
+
+def test_the_kernel_tells_who_is_fenced() -> None:
+    assert not own_fence().network
+    assert own_fence().why == "it was started with the network allowed"
+    with waiting("from models.fence.process import fence_network; fence_network()") as process:
+        fence = fence_of(process.pid)
     assert (fence.network, fence.why) == (True, "")
-    assert not fence_of(process.pid).network
-    assert "cannot be looked at" in fence_of(process.pid).why
+    ended = fence_of(process.pid)
+    assert (ended.network, ended.is_known) == (False, False)
+    assert "cannot be looked at" in ended.why
+
+
+def test_a_filter_that_refuses_no_socket_is_no_fence() -> None:
+    done = run_alone(f"""
+{FOREIGN_FILTER}
+import subprocess, sys
+from models.fence.process import fence_network, fence_of, own_fence
+def child(program):
+    command = [sys.executable, "-c", program + "; print(flush=True); input()"]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    process.stdout.readline()
+    return process
+plain, fenced = child("pass"), child("from models.fence.process import fence_network; fence_network()")
+print(own_fence().network, fence_of(plain.pid).network, fence_of(fenced.pid).network)
+plain.communicate(b"\\n"), fenced.communicate(b"\\n")
+fence_network()
+later = child("pass")
+print(own_fence().network, fence_of(later.pid).network, fence_of(1).network)
+later.communicate(b"\\n")
+""")
+    assert done.stdout.split() == ["False", "False", "True", "True", "True", "False"], done.stderr
+
+
+def test_a_socket_that_fails_for_another_reason_than_a_refusal_tells_nothing() -> None:
+    done = run_alone("""
+import resource
+from models.fence import process
+from models.fence.attempt import try_socket
+from models.fence.process import own_fence
+print(try_socket().outcome)
+process._status = lambda pid: {"Seccomp": "2"}
+resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))
+fence = own_fence()
+print(fence.network, fence.is_known)
+""")
+    assert done.stdout.split() == ["made", "False", "False"], done.stderr
+
+
+def test_what_the_kernel_lacks_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("models.fence.process.landlock_version", lambda: 0)
+    monkeypatch.setattr("models.fence.process.has_graphics_card", lambda: False)
+    assert [part.partition(":")[0] for part in missing_guards()] == ["there is no Landlock"]
+    monkeypatch.setattr("models.fence.process.seccomp_is_known", lambda: False)
+    assert "no process is kept from the network" in missing_guards()[0]
+    assert own_fence().why == missing_guards()[0]
 
 
 AS_NOBODY = """

@@ -1,0 +1,72 @@
+"""What a process of each kind got when it asked for a socket in the life of this worker, or that it was not tried."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from engine.code.attempt import try_from_code_process
+from engine.documents.attempt import try_from_child
+from engine.errors import RedwellError
+from models.errors import ModelError, RuntimeMissing
+from models.fence.attempt import Attempt, Outcome, try_socket
+from models.install import list_models
+from models.isolation.attempt import try_from_model_process
+from storage.topic import now
+
+WORKER: Final = "the worker, in which embeddings run"
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What one kind of process got; `at` is UTC, empty where nothing was tried in the life of this worker.
+
+    `outcome` is "untried" then, too, and where it could not be found out; `answer` says why.
+    """
+
+    kind: str
+    outcome: Outcome | Literal["untried"]
+    answer: str
+    at: str = ""
+
+
+_kept: dict[str, Tried] = {}
+_trying = threading.Lock()
+
+
+def attempts_so_far() -> list[Tried]:
+    """Return the last attempt of each kind of process; those not tried yet say so."""
+    return [_kept.get(kind) or Tried(kind, "untried", "not in this session") for kind in _ATTEMPTS]
+
+
+def try_each_kind() -> list[Tried]:
+    """Have a process of each kind ask for a socket; takes a second or two. No model is loaded."""
+    with _trying:
+        for kind, attempt in _ATTEMPTS.items():
+            _kept[kind] = _tried(kind, attempt)
+    return attempts_so_far()
+
+
+def _tried(kind: str, attempt: Callable[[], Attempt]) -> Tried:
+    try:
+        result = attempt()
+    except (RedwellError, ModelError, OSError) as error:
+        return Tried(kind, "untried", f"it could not be tried: {error}", now())
+    return Tried(kind, result.outcome, result.answer, now())
+
+
+def _from_model() -> Attempt:
+    weights = [s for s in list_models() if s.installed and s.kind == "language" and s.path.is_file()]
+    if not weights:
+        raise RuntimeMissing("no model is installed")
+    return try_from_model_process(min(weights, key=lambda status: status.bytes).path)
+
+
+_ATTEMPTS: Final[Mapping[str, Callable[[], Attempt]]] = {
+    WORKER: try_socket,
+    "reads files, draws pages, OCR": try_from_child,
+    "runs code of a pipeline": try_from_code_process,
+    "runs a model": _from_model,
+}

@@ -1,0 +1,150 @@
+"""Looking after a case file: `redwell case verify`, `backup` and `repair` for the window, also beside a run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from engine.errors import UsageError
+from engine.executor.events import Event
+from engine.worker.queries.desk import Desk
+from engine.worker.queries.registry import query
+from storage.backup import backup_case
+from storage.copying import refuse_existing
+from storage.errors import CaseEncrypted, WrongPassphrase
+from storage.repair import repair_case
+from storage.verification import Difference, Verification, verify_case
+
+TELL_SECONDS = 0.2
+MOST_NAMED = 2000
+"""Differences, and things lost, that an answer names; all are counted, and the command line lists all."""
+
+
+class CareStopped(UsageError):
+    """The user gave up a check, a backup or a repair. The case is as it was, and there is no new file."""
+
+
+@dataclass(frozen=True, slots=True)
+class CareProgress(Event):
+    """How far a check, a backup or a repair is (`question` is its id); `total` is 0 where it is not known."""
+
+    question: str
+    what: str
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class CareResult:
+    """What came of it. `locked`: nothing was done, for a passphrase is "needed", or the one that was given is "wrong".
+
+    `differences` are those of the case, or of the new file at `out` (its `size_bytes`); a repair has `kept` rows and
+    `lost` some, each with its part and its name. `difference_count` and `lost_count` count also what is not named.
+    """
+
+    locked: Literal["", "needed", "wrong"] = ""
+    rows: int = 0
+    differences: tuple[Difference, ...] = ()
+    difference_count: int = 0
+    not_checked: tuple[str, ...] = ()
+    out: str = ""
+    size_bytes: int = 0
+    kept: int = 0
+    lost: tuple[tuple[str, str], ...] = ()
+    lost_count: int = 0
+
+
+@query("care.verify", lane="long")
+def verify(desk: Desk, *, case: str) -> CareResult:
+    """Check that a case is as it was written (storage.verification)."""
+    tell = _telling(desk)
+    return _unless_locked(lambda: _checked(verify_case(_path(case), lambda what, rows: tell(what, rows, 0))))
+
+
+@query("care.backup", lane="long")
+def backup(desk: Desk, *, case: str, out: str) -> CareResult:
+    """Copy a case to a new file and check the copy (storage.backup); given up, it leaves no file."""
+    tell, target = _telling(desk), _path(out)
+
+    def work() -> CareResult:
+        done = backup_case(
+            _path(case),
+            target,
+            lambda pages, total: tell("copying", pages, total),
+            lambda what, rows: tell(what, rows, 0),
+        )
+        return replace(_checked(done.verification), out=str(target), size_bytes=done.size_bytes)
+
+    return _unless_locked(lambda: _without_rest(target, work))
+
+
+@query("care.repair", lane="long")
+def repair(desk: Desk, *, case: str, out: str) -> CareResult:
+    """Save what can be read of a damaged case in a new one (storage.repair); given up, it leaves no file."""
+    tell, target = _telling(desk), _path(out)
+
+    def work() -> CareResult:
+        done = repair_case(_path(case), target, lambda what, rows: tell(what, rows, 0))
+        return replace(
+            _checked(done.verification),
+            out=str(target),
+            size_bytes=target.stat().st_size,
+            kept=done.kept,
+            lost=tuple(done.lost[:MOST_NAMED]),
+            lost_count=len(done.lost),
+        )
+
+    return _unless_locked(lambda: _without_rest(target, work))
+
+
+def _unless_locked(work: Callable[[], CareResult]) -> CareResult:
+    try:
+        return work()
+    except WrongPassphrase:
+        return CareResult(locked="wrong")
+    except CaseEncrypted:
+        return CareResult(locked="needed")
+
+
+def _without_rest(target: Path, work: Callable[[], CareResult]) -> CareResult:
+    """Remove the new file of work that was given up while it was being checked; refuse a file that was there before."""
+    refuse_existing(target)
+    try:
+        return work()
+    except CareStopped:
+        for ending in ("", "-wal", "-shm", ".lock"):
+            target.with_name(target.name + ending).unlink(missing_ok=True)
+        raise
+
+
+def _checked(verification: Verification) -> CareResult:
+    differences = verification.differences
+    return CareResult(
+        rows=verification.rows,
+        differences=differences[:MOST_NAMED],
+        difference_count=len(differences),
+        not_checked=verification.not_checked,
+    )
+
+
+def _telling(desk: Desk) -> Callable[[str, int, int], None]:
+    """Return what tells of progress now and then, and stops a question that was given up."""
+    told_at, told = 0.0, ""
+
+    def tell(what: str, done: int, total: int) -> None:
+        nonlocal told_at, told
+        if desk.is_given_up():
+            raise CareStopped("it was given up")
+        now = time.monotonic()
+        if now - told_at >= TELL_SECONDS or what != told:
+            told_at, told = now, what
+            desk.emit(CareProgress(desk.question, what, done, total))
+
+    return tell
+
+
+def _path(text: str) -> Path:
+    return Path(text).expanduser()

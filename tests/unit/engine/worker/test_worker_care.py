@@ -1,0 +1,80 @@
+"""What the window asks of the worker to look after a case: given up, nothing is left, whenever that was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.executor.events import Event
+from engine.worker.queries.care import CareProgress, CareResult, CareStopped, backup, repair, verify
+from engine.worker.queries.desk import Desk
+from storage.case import Case
+from storage.errors import CaseExists
+
+Work = Callable[..., CareResult]
+
+
+def no_models() -> Any:
+    raise AssertionError("no model is needed")
+
+
+@pytest.fixture
+def case(tmp_path: Path) -> Path:
+    path = tmp_path / "c.redwell"
+    with Case(path) as case:
+        for number in range(3):
+            case.start_run(pipeline_yaml="", pipeline_digest=f"d{number}", model_name="m", model_digest="", settings={})
+    return path
+
+
+@pytest.fixture
+def events() -> list[Event]:
+    return []
+
+
+@pytest.fixture
+def desk(tmp_path: Path, events: list[Event]) -> Desk:
+    made = Desk(tmp_path, events.append, no_models)
+    made.question = "q7"
+    return made
+
+
+@pytest.mark.parametrize("work", [backup, repair])
+def test_work_that_is_given_up_when_the_new_file_is_there_leaves_none(
+    desk: Desk, case: Path, tmp_path: Path, work: Work
+) -> None:
+    out = tmp_path / "out" / "new.redwell"
+    out.parent.mkdir()
+    desk.is_given_up = out.exists
+    with pytest.raises(CareStopped):
+        work(desk, case=str(case), out=str(out))
+    assert list(out.parent.iterdir()) == []
+    assert verify(desk, case=str(case)).difference_count == 0
+
+
+@pytest.mark.parametrize("work", [backup, repair])
+def test_a_file_that_is_there_is_kept_also_by_work_that_is_given_up(
+    desk: Desk, case: Path, tmp_path: Path, work: Work
+) -> None:
+    out = tmp_path / "new.redwell"
+    out.write_text("mine")
+    with pytest.raises(CaseExists):
+        work(desk, case=str(case), out=str(out))
+    desk.is_given_up = lambda: True
+    with pytest.raises((CaseExists, CareStopped)):
+        work(desk, case=str(case), out=str(out))
+    assert out.read_text() == "mine"
+
+
+def test_progress_names_the_question_and_what_is_looked_at(
+    desk: Desk, case: Path, events: list[Event], tmp_path: Path
+) -> None:
+    backup(desk, case=str(case), out=str(tmp_path / "new.redwell"))
+    told = [event for event in events if isinstance(event, CareProgress)]
+    assert {event.question for event in told} == {"q7"}
+    assert told[0].what == "copying"
+    assert told[0].total >= told[0].done > 0
+    assert [(event.what, event.done) for event in told if event.what == "run"] == [("run", 3)]
