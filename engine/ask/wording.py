@@ -37,12 +37,18 @@ _PERSONS: Final = words(
     "person people officer witness victim suspect defendant plaintiff judge lawyer attorney patient doctor physician "
     "nurse donor author sender signer signatory man woman child relative guest attendee participant tenant landlord"
 )
+_EVENTS: Final = words(
+    "payment call transaction purchase transfer donation meeting hearing visit prescription stop message"
+)
+"""Nouns that have no name of their own: who, when and how much say which one it is."""
 _PERSON_ENDINGS: Final = ("er", "or", "ee", "ist", "ian", "ant", "man", "woman", "person")
 _IDENTIFIERS: Final = re.compile(
     r"\b(?:(?:serial|badge|plate|licen[sc]e|phone|telephone|account|case|item|invoice|id|file|docket|report|vin|policy|"
     r"passport|exhibit|tail|flight|registration|tax|room|permit|contract|warrant|clause|section|page) "
     r"(?:no|nos|number|#)|iban|vin)\b"
 )
+_YES_NO: Final = re.compile(r"^(?:is|are|was|were|does|do|did|has|have|had|can|could|whether|if)\b")
+_SEVERAL: Final = re.compile(r"\b(?:list|which|all|every|any|each)\b", re.IGNORECASE)
 _KINDS: Final[tuple[tuple[re.Pattern[str], Kind], ...]] = (
     (_IDENTIFIERS, "text"),
     (re.compile(r"\b(?:date|when|day|birthday|deadline|born|signed on)\b"), "date"),
@@ -52,7 +58,7 @@ _KINDS: Final[tuple[tuple[re.Pattern[str], Kind], ...]] = (
         ),
         "amount",
     ),
-    (re.compile(r"^(?:is|are|was|were|does|do|did|has|have|had|can|could|whether|if)\b"), "yes/no"),
+    (_YES_NO, "yes/no"),
     (re.compile(r"\b(?:number of|how many|count|age|years|minutes|hours|quantity)\b"), "number"),
     (re.compile(r"\b(?:quote|quotation|exact words|own words|sentence|passage)\b"), "quotation"),
     (re.compile(r"\b(?:who|whom|person|officer|judge|witness|author|sender|name of the)\b"), "person"),
@@ -68,7 +74,11 @@ _ONE_EACH: Final = re.compile(
     re.IGNORECASE,
 )
 _ROW_IS: Final = (
-    re.compile(r"\b(?:one|a) (?:line|row|entry) (?:per|for each|for every) (?P<noun>[a-z]+)\b", re.IGNORECASE),
+    re.compile(
+        r"\b(?:one|a) (?:line|row|entry) (?:per|for each|for every) "
+        r"(?P<noun>[a-z]+(?: (?:file|document|report|letter))?)\b",
+        re.IGNORECASE,
+    ),
     re.compile(r"\bfor (?:every|each) (?P<noun>[a-z]+)\s*:", re.IGNORECASE),
 )
 _LEADS: Final = re.compile(
@@ -88,7 +98,7 @@ def draft_from_words(question: str) -> Proposal:
     """Propose a plain table from the words alone, to be changed by hand; raises UsageError without a question."""
     text = re.sub(r"\s+", " ", question).strip()
     asked = re.sub(r"[?.!]+$", "", re.split(r"(?<=[.?!])\s", text)[0] if text else "")
-    if _KINDS[3][0].match(asked.lower()):
+    if _YES_NO.match(asked.lower()):
         columns: list[Column] = [Column("answer", "yes/no"), Column("sentence", "quotation")]
         return checked(Proposal(question.strip(), "", tuple(columns)))
     begin = _COLUMNS_BEGIN.search(asked)
@@ -106,13 +116,15 @@ def draft_from_words(question: str) -> Proposal:
 
 def row_noun(written: str, question: str) -> str:
     """Return what a row is in the singular, or "" where each document is one."""
-    if _ONE_EACH.search(question):
+    if _ONE_EACH.search(question) or (_YES_NO.match(question.lower()) and not _SEVERAL.search(question)):
         return ""
     noun = singular(_ARTICLES.sub("", re.sub(r"\s+", " ", written).strip()))
     head, asked = noun.lower().split(" ")[-1] if noun else "", question.lower()
     names = "|".join({re.escape(head), re.escape(noun.lower())})
     elsewhere = re.search(rf"\b(?:{names})s?\b[^.?!]{{0,30}}\b{_ELSEWHERE}", asked)
-    if head in _DOCUMENTS and not elsewhere:
+    # "Which contracts were signed after 2015?": those that do not fit get no row.
+    chosen = re.search(rf"\b(?:list|find|show|which|what)\s+(?:(?:me|all|every|any|the)\s+)*(?:{names})s?\b", asked)
+    if head in _DOCUMENTS and not elsewhere and not chosen:
         return ""
     each = rf"\b(?:each|every|per|this|(?:all|of) the)\s+(?:\w+\s+)?(?:{names})s?\b"
     if head in _SOMETIMES_DOCUMENTS and re.search(each, asked) and not elsewhere:
@@ -120,13 +132,13 @@ def row_noun(written: str, question: str) -> str:
     return noun
 
 
-def _said_row(question: str) -> str:
-    """Return the noun of `one row per NOUN` or `for every NOUN:`, "" where that is a document or nothing is said."""
-    for match in (pattern.search(question) for pattern in _ROW_IS):
-        noun = row_noun(match["noun"], question) if match else ""
-        if noun and noun.lower().split(" ")[-1] not in _SOMETIMES_DOCUMENTS:
-            return noun
-    return ""
+def _said_row(question: str) -> str | None:
+    """Return the noun of `one row per NOUN` or `for every NOUN:`, "" for a document, None where none is said."""
+    for pattern in _ROW_IS:
+        if match := pattern.search(question):
+            noun = row_noun(match["noun"], question)
+            return "" if noun.lower().split(" ")[-1] in _SOMETIMES_DOCUMENTS else noun
+    return None
 
 
 def settle(proposal: Proposal, before: Proposal | None = None) -> Proposal:
@@ -137,7 +149,8 @@ def settle(proposal: Proposal, before: Proposal | None = None) -> Proposal:
     """
     known = [choice for column in before.columns for choice in column.choices] if before else []
     question = " ".join((proposal.question, *proposal.notes, *known))
-    row = _said_row(question) or row_noun(proposal.row, question)
+    said = _said_row(question)
+    row = row_noun(proposal.row, question) if said is None else said
     columns = [_settled(column, question) for column in proposal.columns]
     columns = _joined(columns, alternatives(proposal.question))
     settled = replace(proposal, row=row, columns=distinct(columns))
@@ -160,8 +173,8 @@ def with_identity(proposal: Proposal) -> Proposal:
         or ("name" in name and not words(name).isdisjoint(row.lower().split()))
         for column in columns
     )
-    # A thing that takes two words ("phone record", "evidence log") is described by its columns.
-    is_described = " " in row and len(columns) > 1 and not is_person
+    # A thing that takes two words ("phone record", "evidence log") is described by its columns, as an event is.
+    is_described = (" " in row or head in _EVENTS) and len(columns) > 1 and not is_person
     if not row or is_named or is_described or (is_person and any(column.kind == "person" for column in columns)):
         return proposal
     first = Column(row[:LONGEST_NAME], "person" if is_person else "text")
@@ -176,7 +189,7 @@ def _without_restating(proposal: Proposal) -> Proposal:
         kept = [c for c in columns if c.kind != "text" or singular(c.name.lower()) not in _DOCUMENTS]
     elif not _SEVERAL_PARTS.search(proposal.question):
         kept = [c for c in columns if c.kind != "yes/no"]
-    if row and kept and kept[0].kind == "person" and kept[0].name.lower() == row.lower():
+    if row and kept and kept[0].name.lower() == row.lower():
         kept = [c for c in kept if c.name.lower() != "name"]
     return replace(proposal, columns=tuple(kept or columns))
 

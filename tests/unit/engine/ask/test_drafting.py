@@ -23,7 +23,7 @@ CARS = Proposal("Which cars are there?", "car", (Column("car"), Column("state", 
 
 
 def test_the_model_drafts_and_the_words_correct() -> None:
-    asked = "Find all contracts: parties, fee, and are they active, expired or void?"
+    asked = "For each contract: parties, fee, and are they active, expired or void?"
     backend = model(
         {"row": "contract", "columns": ["parties: text", "fee: amount", "state: one of active, expired, void"]}
     )

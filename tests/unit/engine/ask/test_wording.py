@@ -8,12 +8,32 @@ from engine.errors import UsageError
 
 
 def test_a_row_per_kind_of_document_is_a_row_per_document() -> None:
-    assert row_noun("contract", "Which contracts were signed after 2015?") == ""
+    assert row_noun("contract", "Contracts signed after 2015: parties, value") == ""
+    assert row_noun("contract", "Which contracts were signed after 2015?") == "contract"
+    assert row_noun("consent", "Did the patient consent, and who was the doctor?") == ""
     assert row_noun("the search warrants", "search warrants (one per file): judge, date") == ""
     assert row_noun("complaint", "For each complaint, the date and the outcome") == ""
     assert row_noun("complaint", "Which complaints about noise did neighbours make?") == "complaint"
     assert row_noun("contracts", "Which contracts are mentioned in the mails?") == "contract"
     assert row_noun("cars", "Which cars are mentioned?") == "car"
+
+
+def test_the_question_may_say_what_a_row_is() -> None:
+    party = settle(Proposal("For each contract, its parties, one line per party", "contract", (Column("party"),)))
+    assert party.row == "party"
+    permit = settle(Proposal("Permits: applicant. One row per permit file.", "permit", (Column("applicant"),)))
+    assert permit.row == ""
+    deadline = settle(Proposal("For every deadline: the date", "document", (Column("date", "date"),)))
+    assert (deadline.row, deadline.columns[0]) == ("deadline", Column("deadline"))
+
+
+def test_a_column_that_repeats_the_row_is_dropped() -> None:
+    columns = (Column("restaurant"), Column("name"), Column("address"))
+    assert [c.name for c in settle(Proposal("Which failed, name and address", "restaurant", columns)).columns] == [
+        "restaurant", "address",
+    ]  # fmt: skip
+    present = settle(Proposal("Who was present?", "person", (Column("person", "person"), Column("present", "yes/no"))))
+    assert [c.name for c in present.columns] == ["person"]
 
 
 def test_the_words_alone_give_a_usable_table() -> None:
