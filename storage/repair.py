@@ -16,6 +16,7 @@ from storage import passphrases
 from storage.case import Case
 from storage.checksums import COVERED, Covered, RawText, checksum
 from storage.codec import unpack
+from storage.column_types import type_is_right
 from storage.connection import Connection
 from storage.contents import Damaged
 from storage.copying import refuse_existing
@@ -131,6 +132,10 @@ class _Repair:
         for row in self._salvaged(groups[0], names):
             values = dict(zip(columns, row, strict=False))
             if checksums and not self._is_whole(groups, values, row[len(columns) :]):
+                continue
+            if not all(type_is_right(table, name, value) for name, value in values.items()):
+                if table != "lines":
+                    self._lose(*self._naming.name(Damaged(groups[0], values)))
                 continue
             try:
                 plain = [_plain(value) for value in values.values()]

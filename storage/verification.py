@@ -10,10 +10,11 @@ from typing import Any, Final
 
 from storage.case import Case
 from storage.checksums import RawText
+from storage.column_types import COLUMNS
 from storage.connection import Connection
 from storage.contents import Damaged, Unreadable
 from storage.documents import LINES_PER_DOCUMENT
-from storage.errors import CaseDamaged, CaseLocked, CaseReadOnly, StorageError
+from storage.errors import CaseDamaged, CaseLocked, CaseReadOnly, StorageError, WrongTypeFound
 from storage.migrations import SCHEMA, migration_names, new_schema
 
 MOST_MESSAGES: Final = 100
@@ -102,11 +103,14 @@ class _Checking:
     def differences(self) -> Iterator[Difference]:
         """Yield everything that is wrong."""
         steps = (self._file, self._schema, self._checksums, self._completeness, self._vectors, self._ledgers)
+        wrong_types = [*self._wrong_types()]
         for step in steps:
             try:
                 yield from step()
             except StorageError as error:
-                yield Difference("file", self._case.path.name, f"{error}")
+                if not (wrong_types and isinstance(error, WrongTypeFound)):  # they are all named below
+                    yield Difference("file", self._case.path.name, f"{error}")
+        yield from wrong_types
 
     # -- the file ------------------------------------------------------------------------------------------------
 
@@ -130,6 +134,17 @@ class _Checking:
         for name in migration_names():
             if name not in recorded:
                 yield Difference("schema", name, "this step of the upgrade is not recorded")
+
+    def _wrong_types(self) -> Iterator[Difference]:
+        """Name the values of a type that Redwell never writes there, which only another program can have put there."""
+        for table in COLUMNS:
+            self._tell(PARTS.get(table, table), 0)
+            try:
+                for wrong in self._connection.wrong_types(table):
+                    name = f"{wrong.row} of the table {table}, column {wrong.column}"
+                    yield Difference(PARTS.get(table, table), name, wrong.problem)
+            except StorageError as error:
+                yield Difference(PARTS.get(table, table), "", f"cannot be read further: {error}")
 
     # -- what it says --------------------------------------------------------------------------------------------
 
