@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, closing
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from engine.custody.recording import record_source
+from engine.documents.answers import read_rows
 from engine.documents.codec import document_from_json
 from engine.documents.document import Document
 from engine.documents.leftovers import scratch_folder
@@ -142,8 +142,8 @@ class DatasetReader:
         with scratch_folder() as scratch:
             async with ParserPool(1, self.options) as pool:
                 written = await pool.rows(file, sheet=sheet, scratch=scratch)
-            with written.open(encoding="utf-8") as lines:
-                yield (json.loads(line) for line in lines)
+            with closing(read_rows(written)) as pairs:
+                yield pairs
 
     # -- cases ---------------------------------------------------------------------------------------------------
 
