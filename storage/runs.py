@@ -127,13 +127,15 @@ class Runs(Topic):
         if columns is None:
             return None
         rows = self._connection.query(
-            f"SELECT i.id, {is_whole(r='results', i='row_ids')} FROM results r JOIN row_ids i ON i.key = r.row"
-            " WHERE r.run = ? ORDER BY r.position",
+            f"SELECT r.position, i.id, {is_whole(r='results', i='row_ids')} FROM results r"
+            " LEFT JOIN row_ids i ON i.key = r.row WHERE r.run = ? ORDER BY r.position",
             [run_id],
         )
-        return StoredResults(
-            columns, tuple(row[0] for row in self._whole(f"a row of the results of run {run_id}", rows))
-        )
+        what = f"a row of the results of run {run_id}"
+        found = self._whole(what, rows)
+        if any(number != expected for expected, (number, _) in enumerate(found)):
+            raise self._damaged(what)
+        return StoredResults(columns, tuple(row_id for _, row_id in found))
 
     def _columns(self, run_id: str) -> tuple[str, ...] | None:
         """Return the columns of a run's results, None while it has delivered none."""

@@ -90,3 +90,29 @@ def test_an_answer_that_cannot_be_written_is_a_failure_and_the_next_question_is_
         assert (await window.ask("case.summary", case=str(case)))["documents"] == 6
 
     play(script)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "DELETE FROM rows",
+        "DELETE FROM row_ids WHERE id = 'row2'",
+        "DELETE FROM results WHERE position = 2",
+        "UPDATE results SET row = 9999 WHERE position = 2",
+    ],
+)
+def test_rows_of_the_results_that_are_gone_are_damage_and_never_left_out(case: Path, script: str) -> None:
+    change(case, script)
+    with Case(case, read_only=True) as opened:
+        for place in ({}, {"offset": 1, "limit": 3}, {"numbers": [1, 2, 3]}):
+            with pytest.raises(CaseDamaged, match="a row of the results"):
+                list(opened.delivered_rows("1", **place))
+        if script != "DELETE FROM rows":  # of which this reads nothing
+            with pytest.raises(CaseDamaged, match="a row of the results"):
+                opened.results("1")
+
+
+def test_rows_beyond_the_end_of_the_results_are_none(case: Path) -> None:
+    with Case(case, read_only=True) as opened:
+        assert [row.number for row in opened.delivered_rows("1", offset=4, limit=9)] == [4, 5]
+        assert list(opened.delivered_rows("1", offset=9)) == list(opened.delivered_rows("1", numbers=[])) == []
