@@ -41,7 +41,7 @@ class Job:
         """Lay the file into the child's folder; return the whole command. Raises DocumentError (unreadable, ...)."""
         clear_folder(folder)
         work = folder / "job"
-        work.mkdir()
+        work.mkdir(mode=0o700)
         command = {**self.command, "scratch": str(work)}
         if self.path is not None:
             command["path"] = str(self._lay(work / INPUT))
@@ -65,7 +65,7 @@ class Job:
         path = self.path
         if path is None or path.absolute() in self.reads:
             return path.absolute() if path else folder
-        folder.mkdir()
+        folder.mkdir(mode=0o700)
         try:
             _copy(path, folder / path.name)
         except OSError as error:
