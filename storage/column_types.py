@@ -51,7 +51,7 @@ document_tags: *document int, *tag int, checksum blob
 document_warnings: *document int, *position int, text any, checksum blob
 review_edits: key int, step int, run int, row any, row_digest blob, field any, value_digest blob, kind text,
     original blob, body blob, who any, made_at text, is_undone int, checksum blob
-custody: number int, entry any, digest text, secret blob
+custody: number int, entry text, digest text, secret blob
 row_seals: *run int, *position int, row any, digest blob
 document_seals: document int, marks blob
 """

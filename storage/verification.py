@@ -14,7 +14,7 @@ from storage.column_types import COLUMNS
 from storage.connection import Connection
 from storage.contents import Damaged, Unreadable
 from storage.documents import LINES_PER_DOCUMENT
-from storage.errors import CaseDamaged, CaseLocked, CaseReadOnly, StorageError, WrongTypeFound
+from storage.errors import CaseDamaged, CaseLocked, CaseReadOnly, CustodyBroken, StorageError, WrongTypeFound
 from storage.migrations import SCHEMA, migration_names, new_schema
 
 MOST_MESSAGES: Final = 100
@@ -103,6 +103,7 @@ class _Checking:
     def differences(self) -> Iterator[Difference]:
         """Yield everything that is wrong."""
         steps = (self._file, self._schema, self._checksums, self._completeness, self._vectors, self._ledgers)
+        steps = (*steps, self._custody)
         wrong_types = [*self._wrong_types()]
         for step in steps:
             try:
@@ -185,6 +186,14 @@ class _Checking:
         for run in self._case.runs():
             if run.status == "finished" and not self._case.ledger(run.id).adds_up:
                 yield Difference("ledger", f"run {run.id}", "it does not add up")
+
+    def _custody(self) -> Iterator[Difference]:
+        """Check every link of the custody log."""
+        self._tell("custody log", 0)
+        try:
+            self._case.custody()
+        except CustodyBroken as error:
+            yield Difference("custody log", "", f"{error}")
 
 
 class Naming:
