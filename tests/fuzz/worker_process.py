@@ -18,7 +18,7 @@ from scripted_redwell import ScriptedModels  # noqa: E402
 import engine.cli.worker  # noqa: E402
 from engine.cli.main import run  # noqa: E402
 from models.fence import landlock  # noqa: E402
-from models.fence.process import _SYSTEM, fence_network, python_folders
+from models.fence.process import _SYSTEM, fence_network, python_folders  # noqa: E402
 from models.fence.seccomp import give_up_privileges  # noqa: E402
 
 _EXECUTE = 1
