@@ -131,7 +131,7 @@ COLUMNS: Final = _columns()
 @functools.lru_cache(maxsize=1024)
 def tables_in(sql: str) -> frozenset[str]:
     """Return the tables that a statement may read: those whose names stand in it as words."""
-    return COLUMNS.keys() & set(re.findall(r"\w+", sql))
+    return frozenset(COLUMNS.keys() & set(re.findall(r"\w+", sql)))
 
 
 def register(connection: Any) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from storage.checksums import is_whole
-from storage.codec import text_of, unpack
+from storage.codec import text_of, unpack, unpack_keys, unpack_object
 from storage.errors import ExportError, NotInCase
 from storage.row_identity import RowIdentity
 from storage.rows import Rows
@@ -101,8 +101,8 @@ class ResultRows(Runs, Rows):
         )
         shelf: dict[int, Any] = {}
         for position, key, row_id, body, large, document in self._whole(_A_ROW, rows):
-            values = unpack(body)
-            for name, field in (unpack(large) if large else {}).items():
+            values = unpack_object(body)
+            for name, field in unpack_keys(large).items():
                 if field not in shelf:
                     shelf[field] = unpack(self._field(field))
                 values[name] = shelf[field]

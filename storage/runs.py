@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from storage.checksums import is_whole
-from storage.codec import pack, text_of, unpack
+from storage.codec import pack, text_of, unpack_names, unpack_object
 from storage.errors import BadRecord
 from storage.lock import writer_of
 from storage.topic import Topic, now
@@ -141,7 +141,7 @@ class Runs(Topic):
         """Return the columns of a run's results, None while it has delivered none."""
         rows = self._connection.query(f"SELECT columns, {is_whole(r='runs')} FROM runs r WHERE id = ?", [run_id])
         columns = self._whole(f"run {run_id}", rows)[0][0]
-        return None if columns is None else tuple(unpack(columns))
+        return None if columns is None else unpack_names(columns)
 
 
 def _stored_run(row: tuple[Any, ...], *, alive: bool) -> StoredRun:
@@ -154,7 +154,7 @@ def _stored_run(row: tuple[Any, ...], *, alive: bool) -> StoredRun:
         pipeline_digest=text_of(digest),
         model_name=text_of(model_name),
         model_digest=text_of(model_digest),
-        settings=unpack(settings),
+        settings=unpack_object(settings),
         status=status,
         started_at=started_at,
         finished_at=finished_at,

@@ -102,8 +102,8 @@ class _Checking:
 
     def differences(self) -> Iterator[Difference]:
         """Yield everything that is wrong."""
-        steps = (self._file, self._schema, self._checksums, self._completeness, self._vectors, self._ledgers)
-        steps = (*steps, self._custody)
+        contents = (self._checksums, self._completeness, self._vectors, self._ledgers, self._custody)
+        steps = (self._file, self._schema, *contents)
         wrong_types = [*self._wrong_types()]
         for step in steps:
             try:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 from typing import Any, Final, get_args
 
@@ -138,7 +138,7 @@ def rows_of(value: Any) -> list[dict[str, Any]]:
     return rows
 
 
-def read_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def read_rows(path: Path) -> Generator[tuple[str, dict[str, Any]], None, None]:
     """Yield the (sheet, row) pairs that a child wrote to a file, a line each. Raises DocumentError."""
     with open_plain(plain_output(path)) as file:
         while line := file.readline(LARGEST_RESULT):

@@ -12,7 +12,6 @@ from typing import Any
 
 from engine.custody.recording import record_source
 from engine.documents.answers import read_rows
-from engine.documents.codec import document_from_json
 from engine.documents.document import Document
 from engine.documents.leftovers import scratch_folder
 from engine.documents.options import ParseOptions
@@ -172,7 +171,7 @@ class DatasetReader:
         return _documents(dataset, documents, fates)
 
     def _own(self, source: Case, id: DocumentId, path: str) -> Document:
-        document = document_from_json(source.document(id).body)
+        document = load_document(source, id)
         if not self.case.has_document(id):
             with self.case.transaction(relaxed=True):
                 self.case.begin_custody()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,14 @@ from fuzz.case_files import _template
 from typer.testing import CliRunner
 
 from engine.cli.main import app
+from engine.errors import CaseError
+from engine.executor.case_documents import load_document
 from storage.case import Case
 from storage.checksums import COVERED, FUNCTION, checksum
+from storage.codec import pack
 from storage.column_types import COLUMNS, Column, tables_in
 from storage.connection import Connection
-from storage.errors import WrongTypeFound
+from storage.errors import StorageError, WrongTypeFound
 from storage.migrations import new_schema
 from storage.repair import repair_case
 from storage.verification import verify_case
@@ -160,3 +164,39 @@ def test_repair_leaves_out_what_has_a_wrong_value(case: Path, tmp_path: Path) ->
 
 def test_the_tables_of_a_statement_are_those_it_names() -> None:
     assert tables_in("SELECT r.body FROM rows r JOIN row_ids i ON i.key = r.row") == {"rows", "row_ids"}
+
+
+@pytest.mark.parametrize("value", [None, 1, "x", [], [1], {}, {"a": "b"}])
+@pytest.mark.parametrize(
+    ("table", "column", "honest"),
+    [
+        ("documents", "body", dict),
+        ("runs", "settings", dict),
+        ("runs", "columns", list),
+        ("rows", "body", dict),
+        ("rows", "large", dict),
+        ("review_edits", "body", dict),
+    ],
+)
+def test_json_of_another_form_is_damage_also_where_its_checksum_fits(
+    case: Path, table: str, column: str, honest: type, value: Any
+) -> None:
+    put(case, table, column, pack(value), whole=True)
+    with Case(case, read_only=True) as opened:
+        reads: list[Callable[[], object]] = [
+            lambda: load_document(opened, opened.documents()[0].id),
+            opened.runs,
+            lambda: opened.result_columns("1"),
+            lambda: list(opened.delivered_rows("1")),
+            lambda: opened.rows("1", "find"),
+            opened.review_edits,
+        ]
+        refused = 0
+        for read in reads:
+            try:
+                read()
+            except (StorageError, CaseError) as error:
+                refused += 1
+                assert "case" in str(error)
+    if not isinstance(value, honest):
+        assert refused
