@@ -116,3 +116,12 @@ def test_rows_beyond_the_end_of_the_results_are_none(case: Path) -> None:
     with Case(case, read_only=True) as opened:
         assert [row.number for row in opened.delivered_rows("1", offset=4, limit=9)] == [4, 5]
         assert list(opened.delivered_rows("1", offset=9)) == list(opened.delivered_rows("1", numbers=[])) == []
+
+
+@pytest.mark.parametrize("path", ["/", ".", ""])
+def test_a_question_about_a_path_that_names_no_file_is_refused(path: str) -> None:
+    async def script(window: Window) -> None:
+        for query in ("queue.questions", "pipelines.list"):
+            assert "must be a file" in await window.ask(query, case=path)
+
+    play(script)
