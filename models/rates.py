@@ -21,7 +21,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from models.cache_place import cache_folder
+from models.cache_place import cache_folder, make_private_folder
 from models.errors import ModelError
 from models.hardware import CPUINFO, read_cpu, usable_cores
 from models.install import InstalledModel, find_model, list_models
@@ -169,7 +169,7 @@ def remember_rates(model: InstalledModel, rates: Rates) -> None:
     body = {**_load(), _key(model.sha256): dataclasses.asdict(rates)}
     part = file.with_suffix(".part")
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(file.parent)
         part.write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
         part.replace(file)
     except OSError as error:

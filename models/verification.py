@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from models.cache_place import make_private_folder
 from models.catalog import WeightFile
 from models.errors import ModelMissing, WeightsCorrupt
 
@@ -121,7 +122,7 @@ def seal(path: Path, sha256: str) -> dict[str, Any]:
 def remember(record: Path, files: dict[str, dict[str, Any]]) -> None:
     """Write a record; a folder that cannot be written to only means hashing again next time."""
     with contextlib.suppress(OSError):
-        record.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(record.parent)
         record.write_text(json.dumps({"files": files}, indent=1) + "\n", encoding="utf-8")
 
 

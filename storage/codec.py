@@ -14,6 +14,7 @@ WORTH_COMPRESSING_BYTES = 200
 LARGEST_VALUE_BYTES = 1_000_000_000
 """What SQLite holds in one value at most. A few bytes can be packed so that they unpack to far more."""
 
+_BEYOND = 2**63
 _PLAIN, _DEFLATED, _RAW = b"j", b"z", b"b"
 
 
@@ -64,6 +65,30 @@ def unpack(body: bytes) -> Any:
         return json.loads(plain.decode())  # given bytes, json looks for their encoding first
     except (ValueError, RecursionError, zlib.error) as error:
         raise CaseDamaged(f"a value in the case cannot be read: {error}") from error
+
+
+def unpack_object(body: bytes) -> dict[str, Any]:
+    """Decode a JSON object. Raises CaseDamaged for anything else."""
+    value = unpack(body)
+    if not isinstance(value, dict):
+        raise CaseDamaged(f"a value in the case is no object, but {type(value).__name__}")
+    return value
+
+
+def unpack_names(body: bytes) -> tuple[str, ...]:
+    """Decode a list of texts. Raises CaseDamaged for anything else."""
+    value = unpack(body)
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise CaseDamaged("a value in the case is no list of names")
+    return tuple(value)
+
+
+def unpack_keys(body: bytes | None) -> dict[str, int]:
+    """Decode an object of whole numbers, the keys of large fields; empty for None. Raises CaseDamaged."""
+    value = {} if body is None else unpack_object(body)
+    if not all(type(key) is int and abs(key) < _BEYOND for key in value.values()):
+        raise CaseDamaged("a value in the case is no object of whole numbers")
+    return value
 
 
 def _inflated(payload: bytes) -> bytes:

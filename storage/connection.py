@@ -12,6 +12,7 @@ from typing import Any, Final
 from storage import errors
 from storage.checksums import RawText
 from storage.codec import storable
+from storage.column_types import COLUMNS, WrongType, register, tables_in, wrong_types
 from storage.copying import Tell, copy_case
 from storage.encryption import database_errors
 from storage.open_files import OpenFile
@@ -40,6 +41,8 @@ class Connection:
         except BaseException:
             self._file.release()
             raise
+        register(self._database.conn)
+        self._looked_at: set[str] = set(COLUMNS) if damaged else set()
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> int:
         """Run one statement; return the number of rows it changed. Outside a transaction it commits at once."""
@@ -60,8 +63,9 @@ class Connection:
             self._database.conn.executemany(sql, ([storable(p) for p in row] for row in rows))
 
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Return all rows of a SELECT."""
+        """Return all rows of a SELECT. Raises WrongTypeFound where a table that it names holds a value of one."""
         database = self._mine()
+        self._look_at(sql)
         with translated(self.path):
             return database.conn.execute(sql, [storable(p) for p in parameters]).fetchall()
 
@@ -83,11 +87,25 @@ class Connection:
                 yield from rows
 
     def first(self, sql: str, parameters: Sequence[Any] = ()) -> tuple[Any, ...] | None:
-        """Return the first row of a SELECT, None when there is none."""
+        """Return the first row of a SELECT, None when there is none; raises WrongTypeFound as `query` does."""
         database = self._mine()
+        self._look_at(sql)
         with translated(self.path):
             row: tuple[Any, ...] | None = database.conn.execute(sql, [storable(p) for p in parameters]).fetchone()
         return row
+
+    def _look_at(self, sql: str) -> None:
+        """Look for values of a wrong type in the tables that a statement names, in each table once."""
+        for table in sorted(tables_in(sql) - self._looked_at):
+            for wrong in self.wrong_types(table):
+                raise errors.WrongTypeFound(f"the case {self.path} is damaged: {wrong}")
+            self._looked_at.add(table)
+
+    def wrong_types(self, table: str) -> Iterator[WrongType]:
+        """Yield the values of a table that have another type than their column."""
+        connection = self._mine().conn
+        with translated(self.path):
+            yield from wrong_types(connection, table)
 
     def count(self, sql: str, parameters: Sequence[Any] = ()) -> int:
         """Return the single number that a SELECT yields; 0 for null."""

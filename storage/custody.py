@@ -14,12 +14,12 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from storage.codec import is_utf8, text_of
-from storage.errors import CustodyBroken
+from storage.errors import BadRecord, CustodyBroken
 from storage.topic import Topic, now
 
 BEGIN: Final = "begin"
@@ -101,28 +101,46 @@ class Custody(Topic):
 
     def custody(self) -> list[CustodyEntry]:
         """Return the whole log, every link checked; empty while there is none. Raises CustodyBroken."""
-        return list(self._checked_custody()) if self.has_custody() else []
-
-    def _checked_custody(self) -> Iterator[CustodyEntry]:
-        previous = BEFORE_ALL
         rows = self._connection.query("SELECT number, entry, digest, secret FROM custody ORDER BY number")
-        for expected, (number, text, digest, secret) in enumerate(rows, 1):
-            line = text_of(text)
-            body = _read(line, expected, previous) if number == expected and digest_of(line) == digest else None
-            if body is None:
-                raise CustodyBroken(
-                    f"the custody log of {self._path} is broken at entry {expected}: it was changed after it was "
-                    "written, or an entry before it was taken out"
-                )
-            yield CustodyEntry(number, str(body["time"]), body["body"], line, digest, secret)
-            previous = digest
+        entries = sound_part(rows)
+        if len(entries) < len(rows):
+            raise CustodyBroken(f"the custody log of {self._path} is broken at entry {len(entries) + 1}: {WHY_BROKEN}")
+        return entries
+
+    def take_over_custody(self, entries: Sequence[CustodyEntry]) -> None:
+        """Let the log of a case that has none begin with the entries of another, as they are; raises BadRecord."""
+        if self.has_custody():
+            raise BadRecord(f"the case {self._path} has a custody log already")
+        self._connection.execute_many(
+            "INSERT INTO custody (number, entry, digest, secret) VALUES (?, ?, ?, ?)",
+            ((entry.number, entry.line, entry.digest, entry.secret) for entry in entries),
+        )
+
+
+WHY_BROKEN: Final = "it was changed after it was written, or an entry before it was taken out"
+
+
+def sound_part(rows: Iterable[tuple[Any, Any, Any, Any]]) -> list[CustodyEntry]:
+    """Return the entries of a log up to the first that does not follow from those before: number, line, digest, secret.
+
+    Where that are all of them, nobody changed one without changing all that follow.
+    """
+    entries: list[CustodyEntry] = []
+    for number, text, digest, secret in rows:
+        line, previous = text_of(text), entries[-1].digest if entries else BEFORE_ALL
+        if number != len(entries) + 1 or not is_utf8(line) or digest_of(line) != digest:
+            break
+        if (entry := _read(line, number, previous)) is None:
+            break
+        entries.append(CustodyEntry(number, str(entry["time"]), entry["body"], line, digest, secret))
+    return entries
 
 
 def _read(line: str, number: int, previous: str) -> dict[str, Any] | None:
     """Read an entry; None where it is none, or does not follow the one before."""
     try:
         entry: dict[str, Any] = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     fits = isinstance(entry, dict) and set(entry) == {"body", "number", "previous", "time"}
     if not fits or not isinstance(entry["body"], dict) or (entry["number"], entry["previous"]) != (number, previous):

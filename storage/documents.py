@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from storage.checksums import BODY_IS_WHOLE, checksum, is_whole
-from storage.codec import optional_text, pack, storable, text_of, unpack
+from storage.codec import optional_text, pack, storable, text_of, unpack_object
 from storage.errors import BadRecord
 from storage.topic import Topic, now
 
@@ -159,7 +159,7 @@ class Documents(Topic):
         key = self._document_key(document_id)
         rows = self._connection.query(f"SELECT {_ENTRY}, body, {_WHOLE_DOCUMENT} FROM documents d WHERE key = ?", [key])
         *row, body = self._whole(f"document {document_id}", rows)[0]
-        return StoredDocument(_entry(tuple(row)), unpack(body))
+        return StoredDocument(_entry(tuple(row)), unpack_object(body))
 
     def documents(self) -> list[DocumentEntry]:
         """List all documents without their bodies, in the order they were first saved."""

@@ -6,6 +6,7 @@ StorageError
 ├── CaseExists       there is a file already where a copy was to go
 ├── NotACase         the file is something else than a Redwell case
 ├── CaseDamaged      SQLite finds the file corrupt
+│   └── WrongTypeFound   a value has a type that Redwell never writes there
 ├── CaseTooNew       a later version of Redwell wrote the file
 ├── CaseTooOld       the file needs an upgrade, and cannot be written
 ├── CaseEncrypted    the file is encrypted, and no passphrase for it is known
@@ -72,6 +73,15 @@ class CaseDamaged(StorageError):
 
     default_advice = (
         "Restore the case from a backup. A copy made while a run was going on needs the -wal file beside it."
+    )
+
+
+class WrongTypeFound(CaseDamaged):
+    """A value in a table has another type than its column: another program wrote it."""
+
+    default_advice = (
+        "Another program changed the case. `redwell case verify` lists what is damaged; restore the case from a "
+        "backup, or save what can be read: `redwell case repair`."
     )
 
 

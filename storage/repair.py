@@ -7,18 +7,22 @@ count as interrupted: running them again makes their rows anew, from the replies
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 from storage import passphrases
 from storage.case import Case
 from storage.checksums import COVERED, Covered, RawText, checksum
 from storage.codec import unpack
+from storage.column_types import COLUMNS, type_is_right
 from storage.connection import Connection
 from storage.contents import Damaged
 from storage.copying import refuse_existing
+from storage.custody import BEFORE_ALL, WHY_BROKEN, sound_part
 from storage.documents import LINES_PER_DOCUMENT
 from storage.errors import CaseDamaged, CaseMissing, StorageError
 from storage.verification import PARTS, Naming, Verification, verify_case
@@ -33,6 +37,7 @@ _OF_RUNS: Final = frozenset(
 )
 
 Tell = Callable[[str, int], None]
+_NO_FACTS: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 @dataclass
@@ -44,8 +49,13 @@ class Repaired:
     verification: Verification = Verification((), 0)
 
 
-def repair_case(path: Path, out: Path, tell: Tell = lambda what, rows: None) -> Repaired:
+def repair_case(
+    path: Path, out: Path, tell: Tell = lambda what, rows: None, *, facts: Mapping[str, Any] = _NO_FACTS
+) -> Repaired:
     """Write what can be read of a case to a new case at `out`; an encrypted one keeps its passphrase.
+
+    The custody log goes on from that of the case, as far as its links hold, with an entry that tells of the repair and
+    of what became of the log; `facts` are added to it.
 
     Raises CaseExists where there is a file at `out`, CaseDamaged where nothing can be read, and what opening a case
     raises.
@@ -59,18 +69,18 @@ def repair_case(path: Path, out: Path, tell: Tell = lambda what, rows: None) -> 
         known = passphrases.passphrase_of(path) if source.is_encrypted else None
         if known is not None:
             passphrases.remember(out, known)
-        repaired = _filled(source, out, tell)
+        repaired = _filled(source, out, tell, facts)
     finally:
         source.close()
     repaired.verification = verify_case(out, tell)
     return repaired
 
 
-def _filled(source: Connection, out: Path, tell: Tell) -> Repaired:
+def _filled(source: Connection, out: Path, tell: Tell, facts: Mapping[str, Any]) -> Repaired:
     try:
         with Case(out) as case:
             repair = _Repair(source, case, tell)
-            repair.work()
+            repair.work(facts)
             if not repair.done.kept:
                 raise CaseDamaged(f"nothing can be read of {source.path}")
             return repair.done
@@ -91,13 +101,14 @@ class _Repair:
         self._naming = Naming(source)
         self.done = Repaired()
 
-    def work(self) -> None:
-        """Copy what is sound, then take out what belongs to something that was lost."""
+    def work(self, facts: Mapping[str, Any]) -> None:
+        """Copy what is sound, then take out what belongs to something that was lost; note that in the custody log."""
         self._new.execute("PRAGMA foreign_keys = OFF")
         with self._case.transaction():
             for table in dict.fromkeys(covered.table for covered in COVERED if covered.table not in _NOT_COPIED):
                 self._copy(table)
             self._copy_vectors()
+            log = self._copy_custody()
             self._drop_without_values()
             self._drop_orphans()
             self._mark_lines()
@@ -106,6 +117,8 @@ class _Repair:
             self._new.execute("INSERT INTO lines_search (lines_search) VALUES ('rebuild')")
             if any(part in _OF_RUNS for part, _ in self.done.lost):
                 self._new.execute("UPDATE runs SET status = 'interrupted' WHERE status = 'finished'")
+            sums = {"kept": self.done.kept, "lost": len(self.done.lost)}
+            self._case.record_custody("repair", {**sums, "log": log, **facts})
         self._new.execute("PRAGMA foreign_keys = ON")
 
     def _lose(self, part: str, name: str) -> None:
@@ -131,6 +144,10 @@ class _Repair:
         for row in self._salvaged(groups[0], names):
             values = dict(zip(columns, row, strict=False))
             if checksums and not self._is_whole(groups, values, row[len(columns) :]):
+                continue
+            if not all(type_is_right(table, name, value) for name, value in values.items()):
+                if table != "lines":
+                    self._lose(*self._naming.name(Damaged(groups[0], values)))
                 continue
             try:
                 plain = [_plain(value) for value in values.values()]
@@ -221,6 +238,35 @@ class _Repair:
                 if not any(isinstance(value, RawText) for value in row):
                     self._new.execute("INSERT OR IGNORE INTO vectors (key, model, text, body) VALUES (?, ?, ?, ?)", row)
 
+    def _copy_custody(self) -> dict[str, Any]:
+        """Take over the custody log as far as its links hold; return what became of it, for the log to say."""
+        if not self._source.query("PRAGMA table_info(custody)"):
+            return {"entries_taken_over": 0, "entries_lost": 0}  # a version that kept no log made the case
+        rows = [*self._salvaged_by_rowid("custody", "[number], [entry], [digest], [secret]")]
+        entries = sound_part([_log_row(row) for row in rows])
+        self._case.take_over_custody(entries)
+        for table in ("row_seals", "document_seals"):
+            self._copy_seals(table)
+        lost = max((row[0] for row in rows if isinstance(row[0], int)), default=0) - len(entries)
+        if lost > 0:
+            self._lose("custody log", f"entries {len(entries) + 1} and later: {WHY_BROKEN}")
+        return {
+            "entries_taken_over": len(entries),
+            "entries_lost": max(lost, 0),
+            "head": entries[-1].digest if entries else BEFORE_ALL,
+        }
+
+    def _copy_seals(self, table: str) -> None:
+        """Copy what names changed rows and lines. What of it is lost costs only those names."""
+        names = [column.name for column in COLUMNS[table]]
+        marks = ", ".join("?" * len(names))
+        try:
+            for row in self._source.raw_rows(f"SELECT {', '.join(names)} FROM {table}", at_once=1):
+                if all(map(partial(type_is_right, table), names, row)):
+                    self._new.execute(f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks})", [*map(_plain, row)])
+        except (StorageError, UnicodeDecodeError):
+            return
+
     # -- what belongs to what was lost ---------------------------------------------------------------------------
 
     def _drop_without_values(self) -> None:
@@ -236,7 +282,7 @@ class _Repair:
 
     def _drop_orphans(self) -> None:
         """Drop what refers to a row that is not there, until nothing does."""
-        tables = list(dict.fromkeys(covered.table for covered in COVERED)) + ["vectors"]
+        tables = list(dict.fromkeys(covered.table for covered in COVERED)) + ["vectors", "row_seals", "document_seals"]
         links = [(table, link) for table in tables for link in self._new.query(f"PRAGMA foreign_key_list({table})")]
         dropped = -1
         while dropped:
@@ -289,6 +335,13 @@ class _Repair:
 
 
 _ROWS: Final = next(covered for covered in COVERED if covered.table == "rows")
+
+
+def _log_row(row: tuple[Any, ...]) -> tuple[Any, Any, Any, Any]:
+    """Return an entry of the custody log as storage.custody.sound_part takes it; a text that is none ends the chain."""
+    number, entry, digest, secret = row
+    line, name = (part.decode("utf-8", "replace") if isinstance(part, RawText) else "" for part in (entry, digest))
+    return number, line, name, secret if isinstance(secret, bytes) else b""
 
 
 def _plain(value: Any) -> Any:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from storage.checksums import is_whole
-from storage.codec import text_of, unpack
+from storage.codec import text_of, unpack, unpack_keys, unpack_object
 from storage.errors import ExportError, NotInCase
 from storage.row_identity import RowIdentity
 from storage.rows import Rows
@@ -70,7 +70,7 @@ class ResultRows(Runs, Rows):
             where, given = "x.run = ? AND x.position >= ?", [run_id, offset]
             if limit is not None:
                 where, given = f"{where} AND x.position < ?", [*given, offset + limit]
-            yield from self._read_delivered(where, given)
+            yield from self._without_gaps(self._read_delivered(where, given), offset)
             return
         for start in range(0, len(numbers), _AT_ONCE):
             part = [int(number) for number in numbers[start : start + _AT_ONCE]]
@@ -78,21 +78,31 @@ class ResultRows(Runs, Rows):
             found = {row.number: row for row in self._read_delivered(
                 f"x.run = ? AND x.position IN ({marks})", [run_id, *part]
             )}  # fmt: skip
-            yield from (found[number] for number in part if number in found)
+            if any(number not in found for number in part):
+                raise self._damaged(_A_ROW)
+            yield from (found[number] for number in part)
+
+    def _without_gaps(self, rows: Iterator[DeliveredRow], first: int) -> Iterator[DeliveredRow]:
+        """Yield rows as they are; raises CaseDamaged where one between them is not there."""
+        for expected, row in enumerate(rows, first):
+            if row.number != expected:
+                raise self._damaged(_A_ROW)
+            yield row
 
     def _read_delivered(self, where: str, given: Sequence[Any]) -> Iterator[DeliveredRow]:
         documents, missing = self._found_in(where, given)
         rows = self._connection.query(
             f"SELECT x.position, x.row, i.id, r.body, r.large, d.id, {is_whole(x='results', i='row_ids', r='rows')}"
-            " FROM results x JOIN row_ids i ON i.key = x.row"
-            " JOIN rows r ON r.key = (SELECT l.key FROM rows l WHERE l.row = x.row ORDER BY l.operator DESC LIMIT 1)"
+            " FROM results x LEFT JOIN row_ids i ON i.key = x.row"
+            " LEFT JOIN rows r ON r.key ="
+            " (SELECT l.key FROM rows l WHERE l.row = x.row ORDER BY l.operator DESC LIMIT 1)"
             f" LEFT JOIN documents d ON d.key = r.document WHERE {where} ORDER BY x.position",
             given,
         )
         shelf: dict[int, Any] = {}
-        for position, key, row_id, body, large, document in self._whole("a row of the results", rows):
-            values = unpack(body)
-            for name, field in (unpack(large) if large else {}).items():
+        for position, key, row_id, body, large, document in self._whole(_A_ROW, rows):
+            values = unpack_object(body)
+            for name, field in unpack_keys(large).items():
                 if field not in shelf:
                     shelf[field] = unpack(self._field(field))
                 values[name] = shelf[field]
@@ -117,3 +127,4 @@ class ResultRows(Runs, Rows):
 
 
 _AT_ONCE = 500
+_A_ROW = "a row of the results"

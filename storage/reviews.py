@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from storage.checksums import is_whole
-from storage.codec import pack, text_of, unpack
-from storage.errors import BadRecord
+from storage.codec import pack, text_of, unpack, unpack_object
+from storage.errors import BadRecord, CaseDamaged
 from storage.row_identity import RowIdentity, value_digest
 from storage.topic import Topic, now
 
@@ -146,7 +146,9 @@ _SELECT = (
 
 def _stored(row: tuple[Any, ...]) -> StoredEdit:
     key, step, run, row_id, row_digest, name, digest, kind, original, body, who, at = row
-    said = unpack(body)
+    said = unpack_object(body)
+    if not {"value", "note"} <= said.keys():
+        raise CaseDamaged("an edit of a reviewer in the case says no value")
     identity = RowIdentity(text_of(row_id), row_digest)
     edit = ReviewEdit(identity, text_of(name), kind, unpack(original), said["value"], said["note"])
     return StoredEdit(key, step, str(run), edit, digest, text_of(who), at)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from storage.checksums import is_whole
-from storage.codec import dump_json, pack, text_of, unpack
+from storage.codec import dump_json, pack, text_of, unpack, unpack_keys, unpack_object
 from storage.errors import BadRecord, NotInCase
 from storage.topic import Topic
 
@@ -97,8 +97,8 @@ class Rows(Topic):
         return self._connection.insert("INSERT INTO fields (digest, body) VALUES (?, ?)", [digest, pack(value)])
 
     def _unshelve(self, body: bytes, large: bytes | None) -> dict[str, Any]:
-        values: dict[str, Any] = unpack(body)
-        for name, key in (unpack(large) if large else {}).items():
+        values = unpack_object(body)
+        for name, key in unpack_keys(large).items():
             values[name] = unpack(self._field(key))
         return values
 

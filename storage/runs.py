@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from storage.checksums import is_whole
-from storage.codec import pack, text_of, unpack
+from storage.codec import pack, text_of, unpack_names, unpack_object
 from storage.errors import BadRecord
 from storage.lock import writer_of
 from storage.topic import Topic, now
@@ -127,19 +127,21 @@ class Runs(Topic):
         if columns is None:
             return None
         rows = self._connection.query(
-            f"SELECT i.id, {is_whole(r='results', i='row_ids')} FROM results r JOIN row_ids i ON i.key = r.row"
-            " WHERE r.run = ? ORDER BY r.position",
+            f"SELECT r.position, i.id, {is_whole(r='results', i='row_ids')} FROM results r"
+            " LEFT JOIN row_ids i ON i.key = r.row WHERE r.run = ? ORDER BY r.position",
             [run_id],
         )
-        return StoredResults(
-            columns, tuple(row[0] for row in self._whole(f"a row of the results of run {run_id}", rows))
-        )
+        what = f"a row of the results of run {run_id}"
+        found = self._whole(what, rows)
+        if any(number != expected for expected, (number, _) in enumerate(found)):
+            raise self._damaged(what)
+        return StoredResults(columns, tuple(row_id for _, row_id in found))
 
     def _columns(self, run_id: str) -> tuple[str, ...] | None:
         """Return the columns of a run's results, None while it has delivered none."""
         rows = self._connection.query(f"SELECT columns, {is_whole(r='runs')} FROM runs r WHERE id = ?", [run_id])
         columns = self._whole(f"run {run_id}", rows)[0][0]
-        return None if columns is None else tuple(unpack(columns))
+        return None if columns is None else unpack_names(columns)
 
 
 def _stored_run(row: tuple[Any, ...], *, alive: bool) -> StoredRun:
@@ -152,7 +154,7 @@ def _stored_run(row: tuple[Any, ...], *, alive: bool) -> StoredRun:
         pipeline_digest=text_of(digest),
         model_name=text_of(model_name),
         model_digest=text_of(model_digest),
-        settings=unpack(settings),
+        settings=unpack_object(settings),
         status=status,
         started_at=started_at,
         finished_at=finished_at,

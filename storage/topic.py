@@ -23,11 +23,15 @@ class Topic:
         """Return rows without their last column, which says whether each is as it was written; raises CaseDamaged."""
         for row in rows:
             if not row[-1]:
-                raise CaseDamaged(
-                    f"the case {self._path} is damaged: {what} is not as it was written",
-                    advice=f"`redwell case verify` lists what is damaged. {CaseDamaged.default_advice}",
-                )
+                raise self._damaged(what)
         return [row[:-1] for row in rows]
+
+    def _damaged(self, what: str) -> CaseDamaged:
+        """Make the error for something that is not as it was written, or is not there any more."""
+        return CaseDamaged(
+            f"the case {self._path} is damaged: {what} is not as it was written",
+            advice=f"`redwell case verify` lists what is damaged. {CaseDamaged.default_advice}",
+        )
 
     def _document_key(self, document_id: str) -> int:
         row = self._connection.first("SELECT key FROM documents WHERE id = ?", [document_id])

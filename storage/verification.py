@@ -10,10 +10,11 @@ from typing import Any, Final
 
 from storage.case import Case
 from storage.checksums import RawText
+from storage.column_types import COLUMNS
 from storage.connection import Connection
 from storage.contents import Damaged, Unreadable
 from storage.documents import LINES_PER_DOCUMENT
-from storage.errors import CaseDamaged, CaseLocked, CaseReadOnly, StorageError
+from storage.errors import CaseDamaged, CaseLocked, CaseReadOnly, CustodyBroken, StorageError, WrongTypeFound
 from storage.migrations import SCHEMA, migration_names, new_schema
 
 MOST_MESSAGES: Final = 100
@@ -101,12 +102,16 @@ class _Checking:
 
     def differences(self) -> Iterator[Difference]:
         """Yield everything that is wrong."""
-        steps = (self._file, self._schema, self._checksums, self._completeness, self._vectors, self._ledgers)
+        contents = (self._checksums, self._completeness, self._vectors, self._ledgers, self._custody)
+        steps = (self._file, self._schema, *contents)
+        wrong_types = [*self._wrong_types()]
         for step in steps:
             try:
                 yield from step()
             except StorageError as error:
-                yield Difference("file", self._case.path.name, f"{error}")
+                if not (wrong_types and isinstance(error, WrongTypeFound)):  # they are all named below
+                    yield Difference("file", self._case.path.name, f"{error}")
+        yield from wrong_types
 
     # -- the file ------------------------------------------------------------------------------------------------
 
@@ -130,6 +135,17 @@ class _Checking:
         for name in migration_names():
             if name not in recorded:
                 yield Difference("schema", name, "this step of the upgrade is not recorded")
+
+    def _wrong_types(self) -> Iterator[Difference]:
+        """Name the values of a type that Redwell never writes there, which only another program can have put there."""
+        for table in COLUMNS:
+            self._tell(PARTS.get(table, table), 0)
+            try:
+                for wrong in self._connection.wrong_types(table):
+                    name = f"{wrong.row} of the table {table}, column {wrong.column}"
+                    yield Difference(PARTS.get(table, table), name, wrong.problem)
+            except StorageError as error:
+                yield Difference(PARTS.get(table, table), "", f"cannot be read further: {error}")
 
     # -- what it says --------------------------------------------------------------------------------------------
 
@@ -170,6 +186,14 @@ class _Checking:
         for run in self._case.runs():
             if run.status == "finished" and not self._case.ledger(run.id).adds_up:
                 yield Difference("ledger", f"run {run.id}", "it does not add up")
+
+    def _custody(self) -> Iterator[Difference]:
+        """Check every link of the custody log."""
+        self._tell("custody log", 0)
+        try:
+            self._case.custody()
+        except CustodyBroken as error:
+            yield Difference("custody log", "", f"{error}")
 
 
 class Naming:

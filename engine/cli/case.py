@@ -19,7 +19,7 @@ from engine.cli.passphrases import (
     new_passphrase,
 )
 from engine.cli.settings import COMMAND_SETTINGS
-from engine.custody.recording import record_conversion
+from engine.custody.recording import record_backup, record_conversion, record_verify, repair_facts
 from storage import conversion, passphrases
 from storage.backup import backup_case
 from storage.case import Case
@@ -43,13 +43,15 @@ def verify(
         bool, typer.Option("--digest", help="Also write the SHA-256 of everything that the case says.")
     ] = False,
 ) -> None:
-    """Check that a case is as it was written: the file, every document, line, reply, row and review, and the ledger.
+    """Check that a case is as it was written: the file, all documents, lines, replies, rows, reviews, ledger and log.
 
-    Ends with 1 where anything differs, and lists it. Damage is found, a change by somebody who knows how is not.
+    Ends with 1 where anything differs, and lists it. Damage is found, a change by somebody who knows how is not. Where
+    the case is sound and can be written, its custody log notes the check.
     """
     with messages().status("checking …") as status:
         result = verify_case(case, lambda what, rows: status.update(f"checking: {what}, {rows:,}"))
     _show(case, result)
+    _say_not_recorded(record_verify(case, result))
     if digest:
         with Case(case, read_only=True) as opened:
             output().print(f"SHA-256 of its content: {opened.content_digest()}", soft_wrap=True)
@@ -125,6 +127,7 @@ def backup(
     console = output()
     console.print(styled(("Written ", "bold"), one_line(f"{out}, {what}{done.size_bytes:,} bytes")), soft_wrap=True)
     _show(case, done.verification)
+    _say_not_recorded(record_backup(case, out, done))
     raise typer.Exit(0 if done.verification.is_sound else 1)
 
 
@@ -136,11 +139,14 @@ def repair(
 ) -> None:
     """Save what can be read of a damaged case in a new one, and list what was lost. The case itself is only read.
 
+    The custody log goes on in the new case as far as its links hold.
+
     Lines that were lost have a mark in their place. Run the pipelines again in the new case: replies that are still
     there are not asked for again. Ends with 1 where anything was lost.
     """
     with messages().status("reading …") as status:
-        done = repair_case(case, out, lambda what, rows: status.update(f"reading: {what}, {rows:,}"))
+        facts = repair_facts(case) if case.is_file() else {}
+        done = repair_case(case, out, lambda what, rows: status.update(f"reading: {what}, {rows:,}"), facts=facts)
     console = output()
     for part, name in done.lost:
         console.print(styled(("lost: ", "red"), one_line(f"{part}: {name}")), soft_wrap=True)
@@ -148,6 +154,11 @@ def repair(
     console.print(styled(("Written ", "bold"), one_line(sums)), soft_wrap=True)
     _show(out, done.verification)
     raise typer.Exit(1 if done.lost or not done.verification.is_sound else 0)
+
+
+def _say_not_recorded(why: str) -> None:
+    if why:
+        messages().print(styled((one_line(why), "yellow")), soft_wrap=True)
 
 
 @contextmanager

@@ -16,8 +16,6 @@ from dataclasses import dataclass
 
 from engine.code.audit import refuse_all_but_computing
 
-_NO_NEW_PRIVILEGES, _DIE_WITH_PARENT, _DUMPABLE = 38, 1, 4
-_KILL = 9
 _RESERVED_BYTES = 128 * 2**20
 """Address space that the interpreter and its libraries take before the code has done anything."""
 
@@ -62,16 +60,14 @@ def confine(bounds: Bounds, attempt: Callable[[], object] = lambda: None) -> lis
 
 
 def _confine_linux(readable: list[str]) -> list[str]:
-    import ctypes  # noqa: PLC0415 - no other system needs it
-
+    # No other system needs these.
     from models.fence.landlock import allow_only, landlock_version  # noqa: PLC0415
-    from models.fence.seccomp import allow_only_computing, seccomp_is_known  # noqa: PLC0415
+    from models.fence.process import die_with_parent, harden  # noqa: PLC0415
+    from models.fence.seccomp import allow_only_computing, give_up_privileges, seccomp_is_known  # noqa: PLC0415
 
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.prctl(_DIE_WITH_PARENT, _KILL, 0, 0, 0)
-    libc.prctl(_DUMPABLE, 0, 0, 0, 0)
-    if libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "the kernel does not let this process give up privileges")
+    die_with_parent()
+    harden()
+    give_up_privileges()
     guards = []
     if landlock_version():
         allow_only(readable)

@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from engine.custody.people import reviewer
+from engine.documents.parse import digest
 from engine.rows import DocumentId
+from storage.backup import BackedUp
 from storage.case import Case
 from storage.errors import StorageError
 from storage.ledger import Ledger
 from storage.reviews import ReviewEdit, ReviewStep
+from storage.verification import Verification
 
 
 def versions() -> dict[str, str]:
@@ -140,12 +143,35 @@ def record_beside(case: Case, event: str, facts: Mapping[str, Any]) -> str:
     if not case.read_only:
         case.record_custody(event, facts)
         return ""
+    return record_in(case.path, event, facts)
+
+
+def record_in(path: Path, event: str, facts: Mapping[str, Any]) -> str:
+    """Record something in the case at a path; return why that was not possible, "" where it was."""
     try:
-        with Case(case.path, create=False, beside=True) as writer:
+        with Case(path, create=False, beside=True) as writer:
             writer.record_custody(event, facts)
     except StorageError as error:
         return f"This {event} is not in the custody log of the case: {error}."
     return ""
+
+
+def record_verify(path: Path, checked: Verification) -> str:
+    """Record that a case was checked and is sound; return why not. What is damaged is not written to."""
+    if not checked.is_sound:
+        return "This check is not in the custody log: nothing is written to a case that is damaged."
+    return record_in(path, "verify", {"values": checked.rows, "by": reviewer(), "versions": versions()})
+
+
+def record_backup(path: Path, out: Path, made: BackedUp) -> str:
+    """Record that a case was copied to a file; return why not."""
+    facts = {"file": out.name, "sha256": digest(out), "is_sound": made.verification.is_sound}
+    return record_in(path, "backup", {**facts, "by": reviewer(), "versions": versions()})
+
+
+def repair_facts(path: Path) -> dict[str, Any]:
+    """Return what the entry that tells of a repair says beside what was lost: from which file, by whom, by what."""
+    return {"file": path.name, "sha256": digest(path), "by": reviewer(), "versions": versions()}
 
 
 def record_conversion(path: Path, event: str) -> None:

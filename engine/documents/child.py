@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from engine.disk import is_disk_full
+from engine.documents.answers import short
 from engine.documents.codec import box_from_json, document_to_json
 from engine.documents.launch import RESULT, ROWS
 from engine.documents.options import ParseOptions
@@ -67,7 +68,8 @@ def _serve(command: dict[str, Any], answers: TextIO) -> None:
             answer(_told(unreadable(error)))
             return
         traceback.print_exc()
-        answer({"error": {"reason": "corrupt", "message": f"it could not be read ({type(error).__name__}: {error})"}})
+        message = short(f"it could not be read ({type(error).__name__}: {error})")
+        answer({"error": {"reason": "corrupt", "message": message}})
 
 
 def _do(command: dict[str, Any], options: ParseOptions, progress: Any) -> None:
@@ -87,7 +89,7 @@ def _do(command: dict[str, Any], options: ParseOptions, progress: Any) -> None:
 
 
 def _told(error: DocumentError) -> dict[str, Any]:
-    return {"error": {"reason": error.reason, "message": str(error), "advice": error.advice}}
+    return {"error": {"reason": error.reason, "message": short(str(error)), "advice": short(error.advice)}}
 
 
 def _parse(command: dict[str, Any], options: ParseOptions, progress: Any) -> None:

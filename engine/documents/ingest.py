@@ -206,7 +206,7 @@ class _Run:
     ) -> ParsedFile:
         async with budget.share(need) as share:
             try:
-                parsed = await self.pool.parse(file, name=node.name, scratch=folder, share=share)
+                parsed = await self.pool.parse(file, name=node.name, scratch=folder, share=share, id=node.id)
             except DocumentError as error:
                 raise (_TooLarge(error) if error.reason == TOO_LARGE else error) from error
             stuck = next((f for f in parsed.failures if f.reason == TOO_LARGE), None)

@@ -41,7 +41,7 @@ class Job:
         """Lay the file into the child's folder; return the whole command. Raises DocumentError (unreadable, ...)."""
         clear_folder(folder)
         work = folder / "job"
-        work.mkdir()
+        work.mkdir(mode=0o700)
         command = {**self.command, "scratch": str(work)}
         if self.path is not None:
             command["path"] = str(self._lay(work / INPUT))
@@ -51,30 +51,37 @@ class Job:
         """Move what the child wrote to `scratch`. Raises DocumentError where that is no plain file or folder."""
         work = folder / "job"
         shutil.rmtree(work / INPUT, ignore_errors=True)
-        for place, folders, files in os.walk(work):
-            for name in (*folders, *files):
-                kind = (Path(place) / name).lstat().st_mode
-                if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
-                    raise DocumentError(
-                        f"reading it wrote {name!r}, which is no plain file", reason="crashed", advice="Leave it out."
-                    )
+        _refuse_links(work)
         for written in work.iterdir():
             target = self.scratch / written.name
-            if written.is_dir() and target.is_dir():
-                shutil.copytree(written, target, dirs_exist_ok=True)
+            if written.is_dir() and not written.is_symlink() and target.is_dir():
+                shutil.copytree(written, target, symlinks=True, dirs_exist_ok=True)
             else:
                 shutil.move(written, target)
+        # Once more where the child cannot write: it may have put a link in the place of a file meanwhile.
+        _refuse_links(self.scratch)
 
     def _lay(self, folder: Path) -> Path:
         path = self.path
         if path is None or path.absolute() in self.reads:
             return path.absolute() if path else folder
-        folder.mkdir()
+        folder.mkdir(mode=0o700)
         try:
             _copy(path, folder / path.name)
         except OSError as error:
             raise unreadable(error) from error
         return folder / path.name
+
+
+def _refuse_links(folder: Path) -> None:
+    """Raise DocumentError unless all that is in a folder are plain files and folders."""
+    for place, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            kind = (Path(place) / name).lstat().st_mode
+            if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
+                raise DocumentError(
+                    f"reading it wrote {name!r}, which is no plain file", reason="crashed", advice="Leave it out."
+                )
 
 
 def clear_folder(folder: Path) -> None:

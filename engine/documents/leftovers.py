@@ -26,7 +26,7 @@ def scratch_folder() -> Iterator[Path]:
     remove_leftovers()
     folder, lock = _own_folder()
     try:
-        (folder / "files").mkdir()
+        (folder / "files").mkdir(mode=0o700)
         yield folder / "files"
     finally:
         lock.release()

@@ -16,8 +16,17 @@ from typing import Any, Self
 
 import psutil
 
-from engine.documents.codec import document_from_json
-from engine.documents.drafts import ChildFailure, ChildFile, ParsedFile
+from engine.documents.answers import (
+    LONGEST_LINE,
+    ReportedError,
+    parsed_file,
+    plain_output,
+    read_line,
+    read_result,
+    rows_of,
+    strange,
+)
+from engine.documents.drafts import ParsedFile
 from engine.documents.job import Job, clear_folder, size_of
 from engine.documents.launch import RESULT, ROWS, cage_line, child_command, child_environment
 from engine.documents.leftovers import scratch_folder
@@ -25,6 +34,7 @@ from engine.documents.options import ParseOptions
 from engine.documents.unpacking import Share
 from engine.errors import DocumentError
 from engine.finishing import to_the_end
+from engine.rows import DocumentId
 
 _WATCH_SECONDS = 0.2
 _GOODBYE_SECONDS = 2.0
@@ -67,23 +77,28 @@ class ParserPool:
             self._stack.close()
             self._root = None
 
-    async def parse(self, path: Path, *, name: str, scratch: Path, share: Share | None = None) -> ParsedFile:
+    async def parse(
+        self, path: Path, *, name: str, scratch: Path, share: Share | None = None, id: DocumentId | None = None
+    ) -> ParsedFile:
         """Parse one file; children found in it are written below `scratch`, an existing folder.
 
-        No more is written than `share` says (default: that of a file which lies in no other).
+        No more is written than `share` says (default: that of a file which lies in no other). `id` is the digest of the
+        file, which the document must have; None takes what the child says.
 
         Raise DocumentError with the reason; `timeout`, `out_of_memory` and `crashed` are this pool's own.
         """
-        share = share or Share.of(await asyncio.to_thread(size_of, path), self._options)
+        size = await asyncio.to_thread(size_of, path)
+        share = share or Share.of(size, self._options)
         command = {"do": "parse", "name": name, "share": [share.bytes, share.files]}
         seconds = await self._run_twice(Job(command, scratch, path))
-        text = await asyncio.to_thread((scratch / RESULT).read_text, encoding="utf-8")
-        return _parsed_file(json.loads(text), scratch, seconds)
+        return await asyncio.to_thread(
+            parsed_file, scratch, RESULT, name=name, size=size, share=share, id=id, seconds=seconds
+        )
 
     async def rows(self, path: Path, *, sheet: str | None, scratch: Path) -> Path:
         """Read a data file (see engine.documents.tables); return the JSONL file of its rows, below `scratch`."""
         await self._run_twice(Job({"do": "rows", "sheet": sheet}, scratch, path))
-        return scratch / ROWS
+        return plain_output(scratch / ROWS)
 
     async def call(  # noqa: PLR0913 - what a call needs
         self,
@@ -104,8 +119,7 @@ class ParserPool:
         command = {"do": "call", "function": function, "item": item, "arguments": arguments, "code": code}
         reads = (folder.absolute(), *(file for file in _named_files(item) if may_read(file)))
         await self._run_twice(Job({**command, "folder": str(folder.absolute())}, scratch, reads=reads))
-        found: list[dict[str, Any]] = json.loads((scratch / RESULT).read_text(encoding="utf-8"))
-        return found
+        return rows_of(await asyncio.to_thread(read_result, scratch / RESULT))
 
     async def _run_twice(self, job: Job) -> float:
         """Do a job, again in a fresh child if a used one was lost; return its seconds."""
@@ -255,10 +269,13 @@ class _Child:
                         watch.check(self.usage())
             finally:
                 reading.cancel()
-            line = reading.result()
+            try:
+                line = reading.result()
+            except ValueError as error:  # longer than LONGEST_LINE
+                raise strange("a line without an end") from error
             if not line:
                 raise await self._death()
-            if watch.take(json.loads(line), self.usage()):
+            if watch.take(read_line(line), self.usage()):
                 return
 
     async def _death(self) -> DocumentError:
@@ -282,6 +299,7 @@ async def _start_process(threads: int, folder: Path) -> asyncio.subprocess.Proce
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
         env=child_environment(threads, folder),
+        limit=LONGEST_LINE,
     )
 
 
@@ -306,12 +324,9 @@ class _Watch:
         self._steps = 2
 
     def take(self, message: dict[str, Any], usage: _Usage) -> bool:
-        """Note an answer of the child; return True for the last; raise the DocumentError it reports."""
+        """Note an answer of the child; return True for the last."""
         self._moved = (usage.cpu_seconds, time.monotonic())
-        if "pages" in message:
-            self._steps += int(message["pages"])
-        if (error := message.get("error")) is not None:
-            raise ReportedError(error["message"], reason=error["reason"], advice=error.get("advice", ""))
+        self._steps += message.get("pages", 0)
         return "done" in message
 
     def check(self, usage: _Usage) -> None:
@@ -336,22 +351,7 @@ class _Watch:
         return worked > seconds or waited > _PATIENCE * seconds
 
 
-class ReportedError(DocumentError):
-    """An error that a healthy child reports about its file."""
-
-
 def _named_files(item: dict[str, Any]) -> tuple[Path, ...]:
     """Return the files that values of a row name by their whole path, for a parsing function to open."""
     texts = [Path(value) for value in item.values() if isinstance(value, str) and len(value) < _LONGEST_PATH]
     return tuple(path for path in texts if path.is_absolute() and "\0" not in str(path) and path.is_file())
-
-
-def _parsed_file(value: dict[str, Any], scratch: Path, seconds: float) -> ParsedFile:
-    return ParsedFile(
-        document=document_from_json(value["document"]) if value["document"] else None,
-        kind=value["kind"],
-        children=tuple(ChildFile(name, scratch / path) for name, path in value["children"]),
-        failures=tuple(ChildFailure(**failure) for failure in value["failures"]),
-        skipped=value["skipped"],
-        seconds=seconds,
-    )

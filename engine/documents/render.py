@@ -10,11 +10,15 @@ import threading
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from engine.documents.answers import LONGEST_LINE, plain_output, read_line
 from engine.documents.codec import box_to_json
 from engine.documents.document import Box
 from engine.documents.launch import cage_line, child_command, child_environment
 from engine.documents.options import ParseOptions
 from engine.errors import DocumentError
+
+PNG = b"\x89PNG\r\n\x1a\n"
+"""How every such picture begins."""
 
 
 def render_page(
@@ -47,10 +51,10 @@ def render_page(
             "options": options.to_json(),
         }
         check_answer(ask_child(command, options, Path(scratch), [path.absolute()]))
-        shutil.move(Path(scratch) / "page.png", out)
+        shutil.move(plain_output(Path(scratch) / "page.png", PNG), out)
 
 
-def ask_child(command: dict[str, object], options: ParseOptions, folder: Path, reads: Collection[Path]) -> str:
+def ask_child(command: dict[str, object], options: ParseOptions, folder: Path, reads: Collection[Path]) -> bytes:
     """Run one command in a child of its own, which may write below `folder` and read `reads`.
 
     Return its answer, empty when it ended without one.
@@ -70,18 +74,16 @@ def ask_child(command: dict[str, object], options: ParseOptions, folder: Path, r
                 raise RuntimeError("the child is started with pipes")
             child.stdin.write(cage_line(folder, reads) + (json.dumps(command) + "\n").encode())
             child.stdin.flush()
-            return child.stdout.readline().decode()
+            return child.stdout.readline(LONGEST_LINE)
         finally:
             alarm.cancel()
             child.kill()
 
 
-def check_answer(answer: str) -> None:
+def check_answer(answer: bytes) -> None:
     """Raise DocumentError if a child's answer is an error, or none came."""
     if not answer:
         raise DocumentError(
             "the process that draws pages ended without an answer", reason="crashed", advice="Open the file itself."
         )
-    error = json.loads(answer).get("error")
-    if error is not None:
-        raise DocumentError(error["message"], reason=error["reason"], advice=error.get("advice", ""))
+    read_line(answer)

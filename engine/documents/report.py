@@ -8,6 +8,7 @@ import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from engine.documents.answers import plain_output
 from engine.documents.options import ParseOptions
 from engine.documents.render import ask_child, check_answer
 
@@ -74,4 +75,4 @@ def make_report(spec: ReportSpec, out: Path, options: ParseOptions | None = None
         }
         pictures = [Path(place.picture).absolute() for s in spec.sections for place in s.places if place.picture]
         check_answer(ask_child(command, options, Path(scratch), pictures))
-        shutil.move(Path(scratch) / "report.pdf", out)
+        shutil.move(plain_output(Path(scratch) / "report.pdf", b"%PDF-"), out)

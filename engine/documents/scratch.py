@@ -29,7 +29,7 @@ class Scratch:
 
     def new_path(self) -> Path:
         """Return a path in the folder that is not in use."""
-        self._folder.mkdir(parents=True, exist_ok=True)
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._count += 1
         return self._folder / f"{self._count:06d}.child"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from engine.documents.codec import document_from_json, document_to_json
 from engine.documents.document import Document
 from engine.documents.facts import language_of, ocr_pages_of, year_of
+from engine.errors import CaseError
 from engine.rows import DocumentId
 from storage.case import Case
 from storage.documents import LineRecord
@@ -35,4 +36,11 @@ def save_facts(case: Case, document: Document, seconds: float | None = None) -> 
 
 def load_document(case: Case, id: DocumentId) -> Document:
     """Read a document of the case; raises storage.errors.NotInCase."""
-    return document_from_json(case.document(id).body)
+    body = case.document(id).body
+    try:
+        return document_from_json(body)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise CaseError(
+            f"the case {case.path} is damaged: the pages of document {id} have another form ({error})",
+            advice="Restore the case from a backup, or read the file again: `redwell ingest --again`.",
+        ) from error

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, closing
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from engine.custody.recording import record_source
-from engine.documents.codec import document_from_json
+from engine.documents.answers import read_rows
 from engine.documents.document import Document
 from engine.documents.leftovers import scratch_folder
 from engine.documents.options import ParseOptions
@@ -142,8 +141,8 @@ class DatasetReader:
         with scratch_folder() as scratch:
             async with ParserPool(1, self.options) as pool:
                 written = await pool.rows(file, sheet=sheet, scratch=scratch)
-            with written.open(encoding="utf-8") as lines:
-                yield (json.loads(line) for line in lines)
+            with closing(read_rows(written)) as pairs:
+                yield pairs
 
     # -- cases ---------------------------------------------------------------------------------------------------
 
@@ -172,7 +171,7 @@ class DatasetReader:
         return _documents(dataset, documents, fates)
 
     def _own(self, source: Case, id: DocumentId, path: str) -> Document:
-        document = document_from_json(source.document(id).body)
+        document = load_document(source, id)
         if not self.case.has_document(id):
             with self.case.transaction(relaxed=True):
                 self.case.begin_custody()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from models.cache_place import cache_folder
+from models.cache_place import cache_folder, make_private_folder
 
 MOST_SECONDS = 3600.0
 """Of each kind about the last hour of reading counts, so that a faster machine or version is soon believed."""
@@ -57,7 +57,7 @@ def remember_readings(fresh: Mapping[str, Reading]) -> None:
         return
     file = _file()
     with contextlib.suppress(OSError, Timeout):
-        file.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(file.parent)
         with FileLock(file.with_suffix(".lock"), timeout=LOCK_SECONDS):
             known = remembered_readings()
             sums = {kind: (known.get(kind, Reading()) + fresh.get(kind, Reading())) for kind in {*known, *fresh}}

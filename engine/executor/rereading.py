@@ -27,7 +27,7 @@ async def read_by_ocr(case: Case, document_id: DocumentId, pages: Collection[int
             options = ParseOptions(ocr="only", tables=False, pages=tuple(sorted(pages)))
             with scratch_folder() as scratch:
                 async with ParserPool(1, options) as pool:
-                    parsed = await pool.parse(file, name=file.name, scratch=scratch)
+                    parsed = await pool.parse(file, name=file.name, scratch=scratch, id=document_id)
             if parsed.document is not None:
                 return parsed.document
     raise DocumentError(

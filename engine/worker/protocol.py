@@ -256,7 +256,7 @@ def _checked(name: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
         if key not in valid:
             raise UsageError(f"{name}: unknown key {key!r}", advice=did_you_mean(key, valid) or "It takes none.")
     for key in _REQUIRED.get(name, ()):
-        if key not in body:
+        if body.get(key) is None:
             raise UsageError(f"{name}: the key {key!r} is missing", advice=f"Keys: {', '.join(valid)}.")
     given = {key: value for key, value in body.items() if value is not None}
     for key, value in given.items():

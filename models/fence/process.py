@@ -17,9 +17,9 @@ from pathlib import Path
 from models.errors import NetworkRefused
 from models.fence.attempt import try_socket
 from models.fence.landlock import allow_only, landlock_version
-from models.fence.seccomp import refuse_all_but_reading, refuse_network, seccomp_is_known
+from models.fence.seccomp import give_up_privileges, refuse_all_but_reading, refuse_network, seccomp_is_known
 
-_DIE_WITH_PARENT, _DUMPABLE, _NO_NEW_PRIVILEGES = 1, 4, 38
+_DIE_WITH_PARENT, _DUMPABLE = 1, 4
 
 _ROOT = Path(__file__).resolve().parents[2]
 _PACKAGES = ("desktop", "engine", "models", "storage")
@@ -97,8 +97,7 @@ def cage(readable: Collection[str], writable: Collection[str] = ()) -> list[str]
         return []
     if len(os.listdir("/proc/self/task")) > 1:  # noqa: PTH208 - cheap
         raise OSError(errno.EBUSY, "this process has a second thread, which could read what it likes")
-    if ctypes.CDLL(None, use_errno=True).prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "the kernel does not let this process give up privileges")
+    give_up_privileges()
     guards = []
     if landlock_version():
         allow_only([*_SYSTEM, *python_folders(), *readable], writable, ["/dev/null"])

@@ -167,11 +167,16 @@ def _install(rules: list[Instruction], *, elsewhere: int) -> None:
     buffer = ctypes.create_string_buffer(code, len(code))
     given = _Program(len(program), ctypes.cast(buffer, ctypes.c_void_p))
     libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "the kernel does not let this process give up privileges")
+    give_up_privileges()
     number = _SECCOMP[_MACHINES[platform.machine()][0]]
     if libc.syscall(number, _FILTER, _ALL_THREADS, ctypes.byref(given)) != 0:
         raise OSError(ctypes.get_errno(), "seccomp refused")
+
+
+def give_up_privileges() -> None:
+    """Keep this process and what it starts from ever gaining rights (Linux); the filters need that. Raises OSError."""
+    if ctypes.CDLL(None, use_errno=True).prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "the kernel does not let this process give up privileges")
 
 
 def _each(column: int, calls: Mapping[str, Numbers], answer: int) -> Iterator[Instruction]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NoReturn
 
+from models.cache_place import make_private_folder
 from models.fence.process import cage, fence_network, harden, has_graphics_card
 from models.opening import RuntimeName
 
@@ -56,7 +57,7 @@ def enter_model_cage(runtime: RuntimeName, location: str) -> None:
     load_libraries()
     prefixes = os.environ.get("REDWELL_PREFIX_FOLDER", "")
     if prefixes:
-        Path(prefixes).expanduser().mkdir(parents=True, exist_ok=True)
+        make_private_folder(Path(prefixes).expanduser())
     cage([location], [str(Path(prefixes).expanduser())] if prefixes else [])
 
 

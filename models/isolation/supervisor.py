@@ -187,7 +187,7 @@ class Supervisor:
             return
         try:
             self._take_frame(process, said)
-        except (KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             process.kill(f"it wrote what is no reply: {type(error).__name__}: {error}")
 
     def _take_frame(self, process: ModelProcess, frame: Frame) -> None:

@@ -79,8 +79,30 @@ def reply_to(reply: Reply) -> Frame:
 
 
 def reply_from(body: Frame) -> Reply:
-    """Read a reply. Raises TypeError for fields that a reply does not have."""
-    return Reply(**body)
+    """Read a reply. Raises TypeError or ValueError for what is none: a child that was taken over says what it likes."""
+    reply = Reply(**body)
+    counts = (reply.prompt_tokens, reply.reused_tokens, reply.sampled_tokens, reply.forced_tokens)
+    is_plain = (
+        isinstance(reply.text, str)
+        and isinstance(reply.from_cache, bool)
+        and all(type(count) is int and count >= 0 for count in counts)
+        and _is_number(reply.queue_seconds)
+        and _is_number(reply.seconds)
+        and _are_odds(reply.probabilities)
+        and isinstance(reply.alternatives, dict)
+        and all(map(_are_odds, reply.alternatives.values()))
+    )
+    if not is_plain:
+        raise ValueError(f"a field of a reply has another type than it should: {body!r:.200}")
+    return reply
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _are_odds(value: Any) -> bool:
+    return isinstance(value, dict) and all(map(_is_number, value.values()))
 
 
 def error_to(error: BaseException) -> Frame:
@@ -96,13 +118,24 @@ def error_to(error: BaseException) -> Frame:
 
 
 def error_from(body: Frame) -> ModelError:
-    """Read an error as the nearest class that is known here."""
+    """Read an error as the nearest class that is known here. Raises ValueError for what is none."""
+    types, fields = body["types"], body["fields"]
+    is_plain = (
+        isinstance(types, list)
+        and all(isinstance(name, str) for name in types)
+        and isinstance(fields, dict)
+        and all(isinstance(value, str | int | float | None) for value in fields.values())
+        and isinstance(fields.get("advice", ""), str)
+        and not any(name.startswith("_") for name in fields)
+    )
+    if not is_plain:
+        raise ValueError(f"an error of another form: {body!r:.200}")
     known = {kind.__name__: kind for kind in _error_kinds(ModelError)}
-    kind = next((known[name] for name in body["types"] if name in known), ModelError)
+    kind = next((known[name] for name in types if name in known), ModelError)
     # Not by its own __init__, which makes the message from other arguments.
     error = kind.__new__(kind)
     ModelError.__init__(error, str(body["message"]))
-    vars(error).update(body["fields"])
+    vars(error).update(fields)
     return error
 
 

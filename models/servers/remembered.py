@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from models.cache_place import cache_folder
+from models.cache_place import cache_folder, make_private_folder
 from models.errors import ModelError, ModelMissing
 from models.servers.address import is_address, read_address
 
@@ -87,7 +87,7 @@ def _write(servers: list[RememberedServer]) -> None:
     part = file.with_suffix(".part")
     body = [dataclasses.asdict(server) for server in sorted(servers, key=lambda server: server.name)]
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(file.parent)
         part.write_text(json.dumps(body, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         part.replace(file)
     except OSError as error:

@@ -14,6 +14,7 @@ from invented_results import make_results
 
 from storage import codec
 from storage.case import Case
+from storage.connection import Connection
 from storage.errors import CaseDamaged, NotACase
 
 
@@ -77,12 +78,50 @@ def test_a_value_that_unpacks_to_more_than_a_case_can_hold_is_not_unpacked(monke
         codec.unpack(b"z" + zlib.compress(b'"' + b"a" * 999 + b'"'))
 
 
-def test_an_answer_that_cannot_be_written_is_a_failure_and_the_next_question_is_answered(case: Path) -> None:
+def test_an_answer_that_cannot_be_written_is_a_failure_and_the_next_question_is_answered(
+    case: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Connection, "_look_at", lambda self, sql: None)  # else the value is refused when it is read
     change(case, "UPDATE documents SET kind = x'ff'")
 
     async def script(window: Window) -> None:
         for _ in range(5):  # more often than there are threads that answer
             assert "TypeError" in await window.ask("documents.page", case=str(case))
         assert (await window.ask("case.summary", case=str(case)))["documents"] == 6
+
+    play(script)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "DELETE FROM rows",
+        "DELETE FROM row_ids WHERE id = 'row2'",
+        "DELETE FROM results WHERE position = 2",
+        "UPDATE results SET row = 9999 WHERE position = 2",
+    ],
+)
+def test_rows_of_the_results_that_are_gone_are_damage_and_never_left_out(case: Path, script: str) -> None:
+    change(case, script)
+    with Case(case, read_only=True) as opened:
+        for place in ({}, {"offset": 1, "limit": 3}, {"numbers": [1, 2, 3]}):
+            with pytest.raises(CaseDamaged, match="a row of the results"):
+                list(opened.delivered_rows("1", **place))
+        if script != "DELETE FROM rows":  # of which this reads nothing
+            with pytest.raises(CaseDamaged, match="a row of the results"):
+                opened.results("1")
+
+
+def test_rows_beyond_the_end_of_the_results_are_none(case: Path) -> None:
+    with Case(case, read_only=True) as opened:
+        assert [row.number for row in opened.delivered_rows("1", offset=4, limit=9)] == [4, 5]
+        assert list(opened.delivered_rows("1", offset=9)) == list(opened.delivered_rows("1", numbers=[])) == []
+
+
+@pytest.mark.parametrize("path", ["/", ".", ""])
+def test_a_question_about_a_path_that_names_no_file_is_refused(path: str) -> None:
+    async def script(window: Window) -> None:
+        for query in ("queue.questions", "pipelines.list"):
+            assert "must be a file" in await window.ask(query, case=path)
 
     play(script)

@@ -262,7 +262,7 @@ def _make(path: Path, edit: dict[str, Any]) -> bool:
             with contextlib.closing(sqlite3.connect(path, timeout=1)) as database:
                 _change(database, edit)
                 database.commit()
-        except (sqlite3.Error, OverflowError):
+        except (sqlite3.Error, OverflowError, UnicodeDecodeError):
             return False
     return True
 
@@ -272,7 +272,7 @@ def _change(database: sqlite3.Connection, edit: dict[str, Any]) -> None:
         database.executescript(edit["sql"])
         return
     table, column, row, to = (edit[key] for key in ("table", "column", "row", "to"))
-    rows = database.execute(f'SELECT "{column}" FROM "{table}"').fetchall()
+    rows = database.execute(f'SELECT "{column}" FROM "{table}"').fetchmany(10)  # an earlier edit may make it endless
     if isinstance(to, dict) and "change" in to:
         old = rows[row if isinstance(row, int) and row < len(rows) else 0][0] if rows else b""
         value: Any = changed(Random(to["change"]), old if isinstance(old, bytes) else str(old).encode())

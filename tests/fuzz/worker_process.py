@@ -6,7 +6,6 @@ can write below the folder only; it has no network.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import sys
 from pathlib import Path
@@ -19,7 +18,8 @@ from scripted_redwell import ScriptedModels  # noqa: E402
 import engine.cli.worker  # noqa: E402
 from engine.cli.main import run  # noqa: E402
 from models.fence import landlock  # noqa: E402
-from models.fence.process import _NO_NEW_PRIVILEGES, _SYSTEM, fence_network, python_folders  # noqa: E402
+from models.fence.process import _SYSTEM, fence_network, python_folders  # noqa: E402
+from models.fence.seccomp import give_up_privileges  # noqa: E402
 
 _EXECUTE = 1
 
@@ -28,7 +28,7 @@ def main() -> None:
     """Fence this process, then serve its input."""
     folder = sys.argv[1]
     if landlock.landlock_version():
-        ctypes.CDLL(None, use_errno=True).prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+        give_up_privileges()
         landlock._READ |= _EXECUTE  # the worker starts children that parse
         landlock.allow_only([*_SYSTEM, *python_folders(), str(ROOT), "/proc", "/sys"], [folder], ["/dev/null"])
     fence_network()

@@ -9,6 +9,7 @@ import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from engine.errors import UsageError
@@ -102,6 +103,10 @@ def find_query(name: str) -> Query:
     return _queries[name]
 
 
+_NAME_FILES = ("case", "pipeline")
+"""Arguments that name a file."""
+
+
 def arguments(asked: Query, given: Mapping[str, Any]) -> dict[str, Any]:
     """Check what a query was given; return its arguments by name. Raises UsageError."""
     hints = typing.get_type_hints(asked.answer)
@@ -118,6 +123,13 @@ def _read(where: str, wanted: Mapping[str, bool], hints: Mapping[str, Any], give
     for key, is_needed in wanted.items():
         if is_needed and key not in given:
             raise UsageError(f"{where}: the key {key!r} is missing", advice=f"Keys: {', '.join(wanted)}.")
+        if (
+            key in _NAME_FILES
+            and isinstance(path := given.get(key), str)
+            and (path or is_needed)
+            and not Path(path).name
+        ):
+            raise UsageError(f"{where}: {key} must be a file, not {path!r}", advice="Name a file.")
     return {key: _value(f"{where}: {key}", hints[key], value) for key, value in given.items()}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -88,3 +89,44 @@ def test_every_reading_command_opens_an_old_case(
     assert "is of an earlier version and was upgraded" in result.stderr
     assert f"old.schema-{version}." in result.stderr
     assert "upgraded" not in redwell("ledger", "old.redwell").stderr
+
+
+def last_entry(path: str) -> dict[str, Any]:
+    with Case(Path(path), read_only=True) as opened:
+        return dict(opened.custody()[-1].body)
+
+
+def test_verify_backup_and_repair_are_noted_in_the_log(redwell: Any, case: str, monkeypatch: Any) -> None:
+    monkeypatch.setenv("REDWELL_REVIEWER", "ann")
+    assert redwell("case", "verify", case).exit_code == 0
+    entry = last_entry(case)
+    assert (entry["event"], entry["by"], set(entry["versions"])) == ("verify", "ann", {"redwell", "python", "os"})
+    assert redwell("case", "backup", case, "copy.redwell").exit_code == 0
+    entry = last_entry(case)
+    assert (entry["event"], entry["by"], entry["file"], entry["is_sound"]) == ("backup", "ann", "copy.redwell", True)
+    assert entry["sha256"] == hashlib.sha256(Path("copy.redwell").read_bytes()).hexdigest()
+    with Case(Path(case), read_only=True) as opened:
+        before = opened.custody()
+    assert redwell("case", "repair", case, "--out", "new.redwell").exit_code == 0
+    entry = last_entry("new.redwell")
+    assert (entry["event"], entry["by"], entry["file"], entry["lost"]) == ("repair", "ann", case, 0)
+    assert entry["sha256"] == hashlib.sha256(Path(case).read_bytes()).hexdigest()
+    with Case(Path("new.redwell"), read_only=True) as opened:
+        assert opened.custody()[:-1] == before
+    assert redwell("case", "verify", case).exit_code == redwell("case", "verify", "new.redwell").exit_code == 0
+
+
+def test_a_damaged_case_is_not_written_to(redwell: Any, case: str) -> None:
+    damage(case, "UPDATE documents SET filename = 'omega.txt' WHERE filename = 'alpha.txt'")
+    before = last_entry(case)
+    result = redwell("case", "verify", case)
+    assert "nothing is written to a case that is damaged" in result.stderr
+    assert last_entry(case) == before
+
+
+def test_verify_names_a_log_whose_links_do_not_hold(redwell: Any, case: str) -> None:
+    damage(case, "DROP TRIGGER custody_updates")
+    damage(case, "UPDATE custody SET entry = replace(entry, 'T', 'U') WHERE number = 2")
+    result = redwell("case", "verify", case)
+    assert result.exit_code == 1
+    assert "custody log: the custody log of" in result.stdout and "is broken at entry 2" in result.stdout

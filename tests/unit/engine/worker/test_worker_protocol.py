@@ -49,6 +49,8 @@ def test_what_is_not_said_is_the_usual(tmp_path: Path, monkeypatch: pytest.Monke
         ('{"command": "run", "pipeline": "p", "pipe": "q"}', "unknown key 'pipe'"),
         ('{"command": "cancel", "now": true}', "unknown key 'now'"),
         ('{"command": "ingest", "folder": "f"}', "'case' is missing"),
+        ('{"command": "convert", "case": null}', "'case' is missing"),
+        ('{"command": "unlock", "case": "c", "passphrase": null}', "'passphrase' is missing"),
         (r'{"command": "ingest", "folder": "a\u0000b", "case": "c"}', "folder: the text holds the character NUL"),
         (r'{"command": "ask", "query": "q", "only": {"tags": ["x\u0000"]}}', "only: the text holds the character NUL"),
         (r'{"command": "ask", "query": "q", "case": "\ud800"}', "case: the text holds half a character (U+D800)"),
