@@ -11,7 +11,7 @@ from typing import Any
 
 from engine.errors import UsageError
 from engine.language.position import did_you_mean
-from engine.text.day_mentions import day_mentions
+from engine.text.dates import date_mentions
 from engine.text.normalise import fold, plain
 from engine.values.base import NO_CONTEXT, DocumentContext, Normalised, ValueType
 from engine.values.currencies import codes, meanings, signs
@@ -133,7 +133,7 @@ def _without_other_numbers(text: str, found: list[_Sum]) -> list[_Sum]:
     """Leave out numbers of something else where a sum with its currency is there: days, sections, parts of dates."""
     if not any(each.meant for each in found):
         return found
-    days = [(day.begin, day.end) for day in day_mentions(text) if day.iso is None or len(day.iso) > len("2024")]
+    days = [(day.begin, day.end) for day in date_mentions(text) if day.iso is None or len(day.iso) > len("2024")]
     return [each for each in found if each.meant or not _is_of_something_else(text, each, days)]
 
 
