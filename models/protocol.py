@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, Protocol, runtime_checkable
 
+CHARACTERS_PER_TOKEN = 4
+"""English text, where the model's own tokenizer was not measured (`redwell doctor --measure`)."""
+
 Role = Literal["system", "user", "assistant"]
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from engine.directives.heuristics import TARGET_RECALL
 from engine.language.template_text import field_expression
-from engine.text.likeness import abbreviates, contains_words, likeness, numbers, overlap, sound
+from engine.text.likeness import abbreviates, contains_words, numbers, overlap, sound, spelling_likeness
 
 LEAST_OVERLAP = 0.5
 """Share of the words of the shorter value, 0 to 1, from which on two values share enough words."""
@@ -67,7 +67,7 @@ def shares_words(left: str, right: str) -> bool:
 
 def spelt_alike(left: str, right: str) -> bool:
     """Say whether two values differ in few letters, by RapidFuzz's ratio."""
-    return likeness(left, right) >= LEAST_LIKENESS
+    return spelling_likeness(left, right) >= LEAST_LIKENESS
 
 
 def has_initials_of(left: str, right: str) -> bool:

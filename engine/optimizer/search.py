@@ -19,7 +19,7 @@ from engine.operators.blocking import ComparingNode
 from engine.operators.equijoin import Equijoin
 from engine.optimizer.budget import Budget, OutOfTime
 from engine.optimizer.candidates import Candidate, Contest, Entry, Region
-from engine.optimizer.evaluating import CHARACTERS_PER_TOKEN, Evaluation
+from engine.optimizer.evaluating import Evaluation
 from engine.optimizer.events import PlaceFinished, PlaceStarted
 from engine.optimizer.expecting import lists_are_asked, promising
 from engine.optimizer.rating import HIGHEST, MARGIN
@@ -30,6 +30,7 @@ from engine.optimizer.stored_outcomes import Cost
 from engine.plan.node import Node
 from engine.plan.plan import Plan
 from engine.rows import Row
+from models.protocol import CHARACTERS_PER_TOKEN
 
 DEPTH = 2
 """New operators of the user's rewritten ones are optimised, and those of the rewrites of these, and no further."""

@@ -22,7 +22,7 @@ from models.cluster.items import MOST_ALONE, Item, outcome_of, poisonous, settle
 from models.cluster.prefixes import ReadPrefixes, beginnings
 from models.cluster.worker import StartWorker, Worker, WorkerLost
 from models.errors import ModelCrashed, ModelError
-from models.protocol import Reply, Request
+from models.protocol import CHARACTERS_PER_TOKEN, Reply, Request
 
 MOST_FAILED_STARTS = 3
 MOST_FRUITLESS = 40
@@ -36,8 +36,6 @@ REPLY_CHARACTERS = 500
 
 REREADING = 2
 """What a worker has read, another reads again only to be done sooner by this many times as much more."""
-
-CHARACTERS_PER_TOKEN = 4
 
 Tell = Callable[[str], None]
 
