@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from models.fence.process import cage, fence_network, harden, has_graphics_card
-from models.opening import RuntimeName
+from models.protocol import RuntimeName
 
 _KEPT = frozenset(
     {

@@ -32,7 +32,7 @@ from models.isolation.process import ModelProcess
 from models.isolation.sizes import characters_of, context_needed, describe, smaller
 from models.isolation.wire import Frame, error_from, reply_from, request_to, spec_to
 from models.notices import ContextLimited, Notice, Restarted
-from models.opening import ModelSpec
+from models.protocol import ModelSpec
 
 MOST_DEATHS = 12
 """After so many ends in a row without a single reply the model is given up."""
