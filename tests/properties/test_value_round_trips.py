@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from engine.language.schema import Schema
 from engine.operators.agreeing import same_reading, vote
+from engine.values.amount import codes
 from engine.values.base import MARKS
-from engine.values.currencies import codes
 from engine.values.registry import value_type
 
 DAYS = st.dates(datetime.date(1900, 1, 1), datetime.date(2099, 12, 31))
