@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSettings
+from PySide6.QtCore import QCoreApplication, QObject, QSettings, QTimer
 from PySide6.QtWidgets import QApplication
 
 from desktop.client import WORKER, WorkerClient
-from desktop.collecting import Collector
 from desktop.settings_values import font_scale_of, worker_environment
 from desktop.workspace import Workspace
 from engine.disk import private_umask
@@ -76,3 +75,28 @@ def main(arguments: Sequence[str], *, passphrase: str = "", network: bool = Fals
     window.show()
     gc.freeze()  # what is there now stays: no collection need look at it
     return app.exec()
+
+
+_LOOK_MILLISECONDS = 500
+
+
+class Collector(QObject):
+    """Turns the automatic collection off and looks twice a second whether one is due; lives as long as the app."""
+
+    def __init__(self, app: QCoreApplication) -> None:
+        super().__init__(app)
+        gc.disable()
+        timer = QTimer(self, interval=_LOOK_MILLISECONDS)
+        timer.timeout.connect(collect_what_is_due)
+        timer.start()
+
+
+def collect_what_is_due() -> None:
+    """Collect the oldest generation whose threshold is passed, as Python would have done by itself."""
+    due = [
+        generation
+        for generation, (count, threshold) in enumerate(zip(gc.get_count(), gc.get_threshold(), strict=True))
+        if count > threshold
+    ]
+    if due:
+        gc.collect(max(due))

@@ -3,15 +3,35 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
-from PySide6.QtCore import QItemSelectionModel, QModelIndex, QSettings, Qt, QTimer, Signal
-from PySide6.QtGui import QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import QAbstractItemView, QTableView, QWidget
+from PySide6.QtCore import (
+    QItemSelectionModel,
+    QModelIndex,
+    QPersistentModelIndex,
+    QRect,
+    QSettings,
+    QSignalBlocker,
+    QSize,
+    Qt,
+    QTimer,
+    Signal,
+)
+from PySide6.QtGui import QGuiApplication, QPainter, QPalette, QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QLineEdit,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOption,
+    QStyleOptionViewItem,
+    QTableView,
+    QWidget,
+)
 
-from desktop.filter_header import FilterHeader
-from desktop.heading_delegate import CellDrawing
-from desktop.results_model import ResultColumn, ResultsModel
+from desktop.results_model import HEADING_ROLE, ResultColumn, ResultsModel
 
 _LAYOUT = "results_columns"
 _WIDTHS = {"review": 96, "number": 84, "flag": 72, "date": 104, "text": 190, "list": 240}
@@ -285,3 +305,180 @@ def _set_up(view: QTableView) -> None:
     rows.setDefaultSectionSize(view.fontMetrics().height() + 8)
     rows.setSectionResizeMode(rows.ResizeMode.Fixed)
     view.setRootIndex(QModelIndex())
+
+
+_TYPING_MILLISECONDS = 300
+_HINT = (
+    "Shows rows whose cell contains this.\n=text: the cell is exactly this; !=text: is not\n"
+    "= alone: is empty; != alone: is not\n>10, <=5: numbers; >2019, <=2019-03: dates"
+)
+
+
+class FilterHeader(QHeaderView):
+    """A horizontal header. `unfiltered` columns at the left have no box."""
+
+    filtered = Signal()
+    """What is typed has changed, and nothing was typed for a moment."""
+
+    def __init__(self, view: QTableView, *, unfiltered: int = 0) -> None:
+        super().__init__(Qt.Orientation.Horizontal, view)
+        self._unfiltered = unfiltered
+        self._boxes: list[QLineEdit] = []
+        self._typing = QTimer(self, interval=_TYPING_MILLISECONDS, singleShot=True)
+        self._typing.timeout.connect(self.filtered)
+        self.setSectionsClickable(True)
+        self.setHighlightSections(False)
+        self.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        self.setMinimumSectionSize(40)
+        for moved in (self.sectionResized, self.sectionMoved, view.horizontalScrollBar().valueChanged):
+            moved.connect(self._place)
+
+    def set_columns(self, titles: list[str]) -> None:
+        """Make empty boxes for these columns, the first `unfiltered` of which get none."""
+        for box in self._boxes:
+            box.deleteLater()
+        self._boxes = []
+        for title in titles[self._unfiltered :]:
+            box = QLineEdit(self, placeholderText="Filter", clearButtonEnabled=True)
+            box.setAccessibleName(f"Filter {title}")
+            box.setToolTip(_HINT)
+            box.textChanged.connect(self._typing.start)
+            box.returnPressed.connect(self._now)
+            box.show()
+            self._boxes.append(box)
+        self.updateGeometries()
+        self._place()
+
+    def texts(self) -> dict[int, str]:
+        """Return what is typed, by column, without empty boxes."""
+        return {n: box.text() for n, box in enumerate(self._boxes, self._unfiltered) if box.text().strip()}
+
+    def set_texts(self, texts: Mapping[int, str]) -> None:
+        """Fill the boxes, quietly."""
+        self._typing.stop()
+        for number, box in enumerate(self._boxes, self._unfiltered):
+            with QSignalBlocker(box):
+                box.setText(texts.get(number, ""))
+
+    def focus_box(self, column: int) -> None:
+        """Put the cursor into the box of a column."""
+        if 0 <= column - self._unfiltered < len(self._boxes):
+            self._boxes[column - self._unfiltered].setFocus()
+
+    def sizeHint(self) -> QSize:
+        """Leave room for the boxes."""
+        size = super().sizeHint()
+        return QSize(size.width(), size.height() + self._box_height())
+
+    def updateGeometries(self) -> None:
+        """Keep the titles above the boxes."""
+        self.setViewportMargins(0, 0, 0, self._box_height())
+        super().updateGeometries()
+        self._place()
+
+    def _box_height(self) -> int:
+        return self._boxes[0].sizeHint().height() if self._boxes else 0
+
+    def _now(self) -> None:
+        self._typing.stop()
+        self.filtered.emit()
+
+    def _place(self, *given: int) -> None:
+        height = self._box_height()
+        for number, box in enumerate(self._boxes, self._unfiltered):
+            if number >= self.count():
+                continue
+            left, width = self.sectionViewportPosition(number), self.sectionSize(number)
+            in_sight = not self.isSectionHidden(number) and left + width > 0 and left < self.width()
+            box.setGeometry(left, self.height() - height, width, height)
+            box.setVisible(in_sight)
+
+
+_MARK = 12
+_GAP = 6
+_LINE = 3
+_APART = "\u2002"
+
+
+class NumberDelegate(QStyledItemDelegate):
+    """Keeps numbers off the texts of the next column."""
+
+    def initStyleOption(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> None:
+        """Put a space behind what stands at the right."""
+        super().initStyleOption(option, index)
+        if option.displayAlignment & Qt.AlignmentFlag.AlignRight:
+            option.text += _APART
+
+
+class HeadingDelegate(NumberDelegate):
+    """Draws cells as they always are, and headings across them: each cell draws its part of the bar."""
+
+    def __init__(self, view: QTableView) -> None:
+        super().__init__(view)
+        self._view = view
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        """Draw a cell."""
+        heading = index.data(HEADING_ROLE)
+        if heading is None:
+            super().paint(painter, option, index)
+            return
+        rect: QRect = option.rect
+        palette: QPalette = option.palette
+        state: QStyle.StateFlag = option.state
+        chosen = bool(state & QStyle.StateFlag.State_Selected)
+        painter.save()
+        painter.setClipRect(rect)
+        painter.fillRect(rect, palette.color(QPalette.ColorRole.Button))
+        painter.setPen(palette.color(QPalette.ColorRole.Mid))
+        painter.drawLine(rect.bottomLeft(), rect.bottomRight())
+        if chosen:  # under the cell: the text of the bar goes on across cells that are not chosen
+            line = QRect(rect.left(), rect.bottom() - _LINE, rect.width(), _LINE + 1)
+            painter.fillRect(line, palette.color(QPalette.ColorRole.Highlight))
+        left = self._view.columnViewportPosition(self._first()) + _GAP
+        self._draw_mark(painter, QRect(left, rect.center().y() - _MARK // 2, _MARK, _MARK), palette, heading)
+        font = painter.font()
+        font.setBold(True)
+        painter.setFont(font)
+        painter.setPen(palette.color(QPalette.ColorRole.ButtonText))
+        text = str(index.sibling(index.row(), 0).data() or "")
+        whole = QRect(left + _MARK + _GAP, rect.top(), max(self._view.viewport().width(), 1), rect.height())
+        painter.drawText(whole, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, " ".join(text.split()))
+        painter.restore()
+
+    def _first(self) -> int:
+        """Return the column that is leftmost."""
+        header = self._view.horizontalHeader()
+        shown = (header.logicalIndex(place) for place in range(header.count()))
+        return next((column for column in shown if not header.isSectionHidden(column)), 0)
+
+    def _draw_mark(self, painter: QPainter, where: QRect, palette: QPalette, heading: dict[str, object]) -> None:
+        mark = QStyleOption()
+        mark.rect = where
+        mark.palette = palette
+        mark.state = QStyle.StateFlag.State_Enabled
+        arrow = QStyle.PrimitiveElement
+        shape = arrow.PE_IndicatorArrowRight if heading["is_folded"] else arrow.PE_IndicatorArrowDown
+        self._view.style().drawPrimitive(shape, mark, painter, self._view)
+
+
+class CellDrawing:
+    """The delegates of one view: Qt's own for cells that need no more, for a method of ours slows scrolling down."""
+
+    def __init__(self, view: QTableView) -> None:
+        self._view = view
+        self._plain = QStyledItemDelegate(view)
+        self._number = NumberDelegate(view)
+        self._heading = HeadingDelegate(view)
+        self._columns = 0
+
+    def choose(self, numbers: set[int], columns: int, *, is_grouped: bool) -> None:
+        """Draw `numbers` of so many columns as numbers; `is_grouped`: there are headings among the rows."""
+        self._view.setItemDelegate(self._heading if is_grouped else self._plain)
+        for column in range(max(columns, self._columns)):
+            usual = self._heading if is_grouped else self._plain
+            is_number = column in numbers and not is_grouped
+            self._view.setItemDelegateForColumn(column, self._number if is_number else usual)
+        self._columns = columns

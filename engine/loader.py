@@ -22,7 +22,7 @@ from engine.plan.dataset import DOCUMENT_PARSERS, NO_EFFECT_ARGUMENTS, Dataset, 
 from engine.plan.node import Node
 from engine.plan.plan import Output, Plan, Settings, SystemPrompt
 from engine.plan.retriever import Embedding, Retriever
-from engine.values.declaring import read_types
+from engine.values.declared import read_types
 from engine.values.rates import read_rates
 
 _TOP_KEYS = (

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,17 +28,6 @@ _OFFLINE = {
 }
 
 _NEEDED = ("modules.json", "config.json", "tokenizer.json", "model.safetensors")
-
-
-class EmbeddingModel(Protocol):
-    """What turns texts into vectors on this machine."""
-
-    @property
-    def digest(self) -> str:
-        """Identify the weights: SHA-256, hexadecimal."""
-
-    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one unit vector per text, same order: shape (len(texts), dimensions)."""
 
 
 class Embedder:

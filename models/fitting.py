@@ -16,7 +16,7 @@ from models.catalog import catalog
 from models.errors import NotEnoughMemory
 from models.gguf import read_header
 from models.hardware import MemoryEstimate, estimate_memory, machine_memory
-from models.opening import ModelSpec
+from models.protocol import ModelSpec
 
 SPARE_BYTES = 256 * 1024**2
 """Left for everything else: the programs that run meanwhile need a little more now and then."""

@@ -11,14 +11,76 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.choices import Step
-from models.drafts import Drafter
 from models.errors import ModelError
 from models.guides import Guide
 from models.loops import LEAST_TOKENS, loops
 from models.protocol import Sampling
 from models.sequences import Slot
 from models.token_mask import TokenMask
-from models.truth import MOST_SPELLINGS, likeliest
+
+LEAST_MATCH = 3
+"""A guess is made where at least so many last tokens also stand in the prompt."""
+
+SHORTEST, LONGEST = 3, 15
+"""Tokens of a guess: it grows while guesses come true. A batch of 16 costs about as much as one of 12."""
+
+MOST_MISSES = 3
+"""After so many guesses of which nothing was right, a reply is left alone for a while (then twice as long)."""
+
+
+@dataclass
+class Drafter:
+    """How far the guesses for one reply have come true."""
+
+    length: int = SHORTEST
+    misses: int = 0
+    rest: int = 0
+    next_rest: int = 16
+
+    def propose(self, prompt: NDArray[np.int32], tokens: NDArray[np.int32], room: int) -> list[int]:
+        """Return the tokens that followed in the prompt the last time it said what `tokens` end with; at most `room`.
+
+        `tokens` are the prompt and the reply so far. Empty where nothing matches or guessing has not paid.
+        """
+        if self.rest > 0:
+            self.rest -= 1
+            return []
+        start = _last_match(prompt, tokens)
+        return [] if start is None else [int(t) for t in prompt[start : start + min(self.length, room)]]
+
+    def learn(self, proposed: int, accepted: int) -> None:
+        """Take note that the first `accepted` of `proposed` tokens were right."""
+        if accepted == proposed:
+            self.length = min(LONGEST, 2 * self.length + 1)
+        elif accepted < self.length // 2:
+            self.length = max(SHORTEST, self.length // 2)
+        self.misses = 0 if accepted else self.misses + 1
+        if self.misses >= MOST_MISSES:
+            self.misses = 0
+            self.rest, self.next_rest = self.next_rest, 2 * self.next_rest
+
+
+def _last_match(prompt: NDArray[np.int32], tokens: NDArray[np.int32]) -> int | None:
+    """Find where the prompt goes on after the last `LEAST_MATCH` tokens: after the longest match, the last one."""
+    tail = tokens[-LEAST_MATCH:]
+    if tail.size < LEAST_MATCH or prompt.size <= LEAST_MATCH or tokens.size <= prompt.size:
+        return None
+    windows = prompt.size - LEAST_MATCH  # a match at the very end has nothing after it
+    hits = np.ones(windows, bool)
+    for offset in range(LEAST_MATCH):
+        hits &= prompt[offset : offset + windows] == tail[offset]
+    starts = np.flatnonzero(hits)
+    if not starts.size:
+        return None
+    return int(max(starts, key=lambda at: (_match_length(prompt, tokens, int(at) + LEAST_MATCH), at))) + LEAST_MATCH
+
+
+def _match_length(prompt: NDArray[np.int32], tokens: NDArray[np.int32], end: int) -> int:
+    """Count the tokens before `end` of the prompt that `tokens` end with, up to 32."""
+    length = min(32, end, tokens.size)
+    different = np.flatnonzero(prompt[end - length : end][::-1] != tokens[tokens.size - length :][::-1])
+    return int(different[0]) if different.size else length
+
 
 LOOK_TOKENS = 64
 """A reply is looked at for loops after so many more tokens, each time."""
@@ -30,7 +92,7 @@ class Job:
 
     The first `shared_tokens` of the prompt are worth keeping for requests to come. With `keep_steps`, the probabilities
     of the tokens among which each choice was made are kept in `steps`. `timeout_seconds` is counted from `started`.
-    With `bytes_of`, the bytes of a token, true and false are chosen by all their spellings (models.truth).
+    With `bytes_of`, the bytes of a token, true and false are chosen by all their spellings (models.jobs).
     """
 
     prompt: NDArray[np.int32]
@@ -125,3 +187,42 @@ class Counters:
     accepted: int = 0
     evaluations: int = 0
     finished: int = 0
+
+
+MOST_SPELLINGS = 64
+"""Where a schema allows more tokens than this, more than true and false may be written."""
+
+
+def likeliest(allowed: NDArray[np.intp], scores: NDArray[np.float32], bytes_of: Callable[[int], bytes] | None) -> int:
+    """Return the index of the greedy choice among the allowed tokens.
+
+    `bytes_of` gives the bytes of a token; without it, the choice is that of the highest score.
+    """
+    best = int(scores.argmax())
+    if bytes_of is None or not 2 <= allowed.size <= MOST_SPELLINGS:
+        return best
+    sides = []
+    for token in allowed:
+        side = _side(bytes_of(int(token)))
+        if side is None:
+            return best
+        sides.append(side)
+    told = np.asarray(sides)
+    if not told[best]:
+        return best  # a token before the answer, which leaves it open
+    lean = told @ np.exp((scores - scores.max()).astype(np.float64))
+    if lean * told[best] >= 0:
+        return best
+    others = np.flatnonzero(told == -told[best])
+    return int(others[scores[others].argmax()])
+
+
+def _side(piece: bytes) -> int | None:
+    """Say which answer a token begins: 1 for true, -1 for false, 0 for what stands before both, None for others."""
+    written = piece.lstrip(b'": ')
+    if not written:
+        return 0
+    for side, answer in ((1, b"true"), (-1, b"false")):
+        if answer.startswith(written) or written.startswith(answer):
+            return side
+    return None

@@ -3,37 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
 
 from models.errors import ModelError
 from models.fence.process import need_network
-from models.protocol import ModelBackend
-
-RuntimeName = Literal["llama", "vllm", "server"]
-
-
-@dataclass(frozen=True, slots=True)
-class ModelSpec:
-    """A model and how to run it: plain data, so that another process can be told to open it.
-
-    `location` is the path of the weights, a file or a folder, and `digest` identifies them (SHA-256, hexadecimal). For
-    "server" it is the address, and the digest is asked of the server. `settings` are those of the runtime that differ
-    from its defaults: fields of models.llama.LlamaSettings, models.vllm_runtime.EngineSettings or
-    models.servers.backend.ServerSettings.
-    """
-
-    runtime: RuntimeName
-    name: str
-    location: str
-    digest: str
-    settings: dict[str, Any] = field(default_factory=dict)
-
-
-def runtime_of(path: Path) -> RuntimeName:
-    """Name the runtime for weights on this machine: llama.cpp runs GGUF files, vLLM folders of safetensors."""
-    return "vllm" if path.is_dir() else "llama"
+from models.fitting import fit
+from models.protocol import ModelBackend, ModelSpec
 
 
 def open_here(spec: ModelSpec) -> ModelBackend:
@@ -45,7 +20,6 @@ def open_here(spec: ModelSpec) -> ModelBackend:
 
 
 def _open_llama(spec: ModelSpec) -> ModelBackend:
-    from models.fitting import fit  # noqa: PLC0415 - reads what this module describes
     from models.llama import LlamaBackend, LlamaSettings  # noqa: PLC0415 - the runtime
 
     settings = LlamaSettings.from_environment(**fit(spec).spec.settings)

@@ -7,9 +7,38 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
+CHARACTERS_PER_TOKEN = 4
+"""English text, where the model's own tokenizer was not measured (`redwell doctor --measure`)."""
+
 Role = Literal["system", "user", "assistant"]
+
+
+RuntimeName = Literal["llama", "vllm", "server"]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSpec:
+    """A model and how to run it: plain data, so that another process can be told to open it.
+
+    `location` is the path of the weights, a file or a folder, and `digest` identifies them (SHA-256, hexadecimal). For
+    "server" it is the address, and the digest is asked of the server. `settings` are those of the runtime that differ
+    from its defaults: fields of models.llama.LlamaSettings, models.vllm_runtime.EngineSettings or
+    models.servers.backend.ServerSettings.
+    """
+
+    runtime: RuntimeName
+    name: str
+    location: str
+    digest: str
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+def runtime_of(path: Path) -> RuntimeName:
+    """Name the runtime for weights on this machine: llama.cpp runs GGUF files, vLLM folders of safetensors."""
+    return "vllm" if path.is_dir() else "llama"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,14 +4,16 @@ Each step evaluates one batch: the next tokens of every reply in progress, then 
 Tokens that the schema fixes are not sampled; they ride along in the next batch. A finished prompt stays in its slot
 until the space is needed (least recently used first), so later requests that begin alike start where it ends.
 A request whose beginning is just being read by another waits for it instead of reading it twice.
-Where a batch has room, text that a reply seems to copy from its prompt is evaluated ahead (models.drafts).
+Where a batch has room, text that a reply seems to copy from its prompt is evaluated ahead (models.jobs).
 """
 
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Executor
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +21,7 @@ from numpy.typing import NDArray
 from models.errors import ModelError, OutOfTokens, PromptTooLong, TimedOut
 from models.jobs import Counters, Job
 from models.prefix_cache import Evaluator, PrefixCache, PrefixShelf
-from models.sequences import Slot
-from models.waiting import WaitingLine
+from models.sequences import Slot, SlotTable
 
 REPLY_RESERVE = 64
 """Cells left free per running reply when another is admitted: pushing back a request that was read is dear."""
@@ -363,3 +364,50 @@ def _agreement(new: Sequence[int], draft: Sequence[int]) -> int:
         if one != other:
             return i
     return min(len(new), len(draft))
+
+
+WORTH_WAITING_TOKENS = 32
+"""A request waits for another's prefill when it would save at least so many tokens."""
+
+LOOK_AHEAD = 64
+"""How many waiting requests are compared for the longest shared prefix."""
+
+MOST_OVERTAKEN = 256
+"""A request that so many later ones overtook starts next, whatever prefix others share: none waits for ever."""
+
+
+class WaitingLine:
+    """Jobs in order of arrival."""
+
+    def __init__(self) -> None:
+        self.jobs: deque[Job] = deque()
+
+    def choose(self, table: SlotTable) -> tuple[Job, Slot | None, int] | None:
+        """Pick the job with the longest cached prefix; None if all had better wait for a running prefill."""
+        best: tuple[Job, Slot | None, int] | None = None
+        for job in islice(self.jobs, LOOK_AHEAD):
+            source, length, promised = table.best_prefix(job.prompt)
+            # The last prompt token is always evaluated anew: its logits begin the reply.
+            length, promised = min(length, job.prompt.size - 1), min(promised, job.prompt.size - 1)
+            if job.overtaken >= MOST_OVERTAKEN:
+                return job, source, length
+            if promised - length >= WORTH_WAITING_TOKENS:
+                continue
+            if best is None or length > best[2]:
+                best = job, source, length
+        return best
+
+    def take(self, job: Job) -> None:
+        """Remove a job that starts, counting it against those it overtook."""
+        for other in self.jobs:
+            if other is job:
+                break
+            other.overtaken += 1
+        self.jobs.remove(job)
+
+    def drop_cancelled(self) -> bool:
+        """Forget cancelled jobs; say whether there were any."""
+        if not any(job.cancelled for job in self.jobs):
+            return False
+        self.jobs = deque(job for job in self.jobs if not job.cancelled)
+        return True

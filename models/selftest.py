@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 from models.errors import ModelError
 from models.isolation.cage import end, enter_model_cage, model_environment
-from models.opening import runtime_of
+from models.protocol import runtime_of
 
 Result = TypeVar("Result")
 
@@ -102,8 +102,13 @@ def judge(code: int, output: str, complaint: str, seconds: float) -> SelfTest:
 
 async def _ask_once(model: Path) -> dict[str, object]:
     # Imported here: the parent must not load the runtime that may crash.
-    from models.opening import ModelSpec, open_here  # noqa: PLC0415
-    from models.protocol import Request, Sampling, Segment  # noqa: PLC0415
+    from models.opening import open_here  # noqa: PLC0415
+    from models.protocol import (  # noqa: PLC0415
+        ModelSpec,  # noqa: PLC0415
+        Request,
+        Sampling,
+        Segment,
+    )
 
     small = {"context_tokens": 2048, "running": 8, "kept": 0}
     backend = open_here(ModelSpec("llama", model.stem, str(model), "self-test", small))

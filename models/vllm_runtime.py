@@ -73,7 +73,7 @@ class EngineSettings:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Ask the engine for one reply that follows a grammar (models.grammar).
+    """Ask the engine for one reply that follows a grammar (models.guides).
 
     `top_tokens` above 0 asks for the probabilities of so many tokens at each step.
     """

@@ -9,6 +9,8 @@ from typing import Any
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import (
+    QFileDialog,
+    QInputDialog,
     QLabel,
     QSplitter,
     QStackedWidget,
@@ -22,7 +24,6 @@ from desktop.place import Place
 from desktop.question.begin_view import BeginView
 from desktop.question.cards import CardList
 from desktop.question.document import PipelineDocument
-from desktop.question.file_dialogs import ask_for_name, ask_for_pipeline, ask_where_to_save
 from desktop.question.header import Header
 from desktop.question.texts import YamlEditor
 from desktop.question.try_panel import TryPanel
@@ -317,3 +318,44 @@ class QuestionPlace(Place):
 
     def _key(self) -> str:
         return f"questions/{hashlib.sha256(self.workspace.case.encode()).hexdigest()[:16]}"
+
+
+_PIPELINES = "Pipelines (*.yaml *.yml)"
+
+
+def ask_for_pipeline(parent: QWidget, folder: str, chosen: Callable[[str], object]) -> QFileDialog:
+    """Ask which pipeline file to open."""
+    dialog = _dialog(parent, "Open a question", folder, chosen)
+    dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+    dialog.open()
+    return dialog
+
+
+def ask_where_to_save(parent: QWidget, folder: str, name: str, chosen: Callable[[str], object]) -> QFileDialog:
+    """Ask where to keep a pipeline; Qt asks whether a file that is there may be replaced."""
+    dialog = _dialog(parent, "Save the question as", folder, chosen)
+    dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+    dialog.setDefaultSuffix("yaml")
+    dialog.selectFile(f"{name}.yaml")
+    dialog.open()
+    return dialog
+
+
+def ask_for_name(parent: QWidget, title: str, name: str, chosen: Callable[[str], object]) -> QInputDialog:
+    """Ask for a name."""
+    dialog = QInputDialog(parent)
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    dialog.setWindowTitle(title)
+    dialog.setLabelText("Name:")
+    dialog.setTextValue(name)
+    dialog.textValueSelected.connect(chosen)
+    dialog.open()
+    return dialog
+
+
+def _dialog(parent: QWidget, title: str, folder: str, chosen: Callable[[str], object]) -> QFileDialog:
+    dialog = QFileDialog(parent, title, folder)
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    dialog.setNameFilter(_PIPELINES)
+    dialog.fileSelected.connect(chosen)
+    return dialog

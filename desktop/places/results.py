@@ -9,9 +9,9 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QWidget
 
 from desktop.actions import Actions
+from desktop.groups_panel import GroupsPanel
 from desktop.paged_model import ROW_ROLE
 from desktop.place import Place
-from desktop.results_columns import ResultsColumns
 from desktop.results_layout import ResultsLayout
 from desktop.results_model import ResultColumn, ResultsModel
 from desktop.results_review import ResultsReview
@@ -353,3 +353,35 @@ class ResultsPlace(Place):
             "rows": [row["id"] for row in chosen.values() if isinstance(row, dict)],
             "columns": [column.name for column in self.model.columns if column.name not in hidden],
         }
+
+
+class ResultsColumns:
+    """Each of these does nothing where there is no current cell."""
+
+    def __init__(self, model: ResultsModel, table: ResultsTable, groups: GroupsPanel) -> None:
+        self._model, self._table, self._groups = model, table, groups
+
+    def group_by_current(self) -> None:
+        """Group by the column of the current cell."""
+        if (column := self._current()) is not None:
+            self._groups.choose(column.name)
+
+    def fold_current(self) -> None:
+        """Fold the group of the current row, or unfold it; its heading becomes the current row."""
+        heading = self._model.heading_above(self._table.currentIndex().row())
+        if heading >= 0:
+            self._table.go_to(heading, 1)
+            self._model.fold(heading)
+
+    def hide_current(self) -> None:
+        """Hide the column of the current cell."""
+        if (column := self._current()) is not None:
+            self._table.hide_column(column.name)
+
+    def pin_current(self) -> None:
+        """Pin the column of the current cell, or let it go."""
+        if (column := self._current()) is not None:
+            self._table.pin_column(column.name, on=column.name not in self._table.pinned_columns)
+
+    def _current(self) -> ResultColumn | None:
+        return self._model.column_of(self._table.currentIndex())

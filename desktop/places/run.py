@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import (
+    QApplication,
     QCheckBox,
     QHBoxLayout,
     QLabel,
     QProgressBar,
     QSplitter,
     QStackedWidget,
+    QSystemTrayIcon,
     QVBoxLayout,
     QWidget,
 )
 
 from desktop.actions import Actions
 from desktop.buttons import push_button
-from desktop.notify import Notifier
 from desktop.place import Place
 from desktop.plain_text import plain
 from desktop.queue_panel import QueuePanel
@@ -239,3 +240,30 @@ class RunPlace(Place):
         left = job.run.get("left_seconds")
         ends = f", about {duration_text(left)} left" if left and job.state == "going" else ""
         self.status.setText(f"{_GOING.get(job.state, 'Running')}: {name_of(running)}{ends}")
+
+
+SHOWN_MILLISECONDS = 15_000
+
+
+class Notifier(QObject):
+    """A message of the system's tray where there is one, else the window asks to be looked at."""
+
+    def __init__(self, window: QWidget) -> None:
+        super().__init__(window)
+        self._window = window
+        self._tray: QSystemTrayIcon | None = None
+        self.told: list[str] = []
+        """What was told so far."""
+
+    def tell(self, title: str, text: str) -> None:
+        """Tell it; nothing waits for the person."""
+        self.told.append(f"{title}: {text}")
+        top = self._window.window()
+        if QSystemTrayIcon.isSystemTrayAvailable() and QSystemTrayIcon.supportsMessages():
+            if self._tray is None:
+                self._tray = QSystemTrayIcon(icon("run"), self)
+                self._tray.messageClicked.connect(top.activateWindow)
+            self._tray.show()
+            self._tray.showMessage(plain(title), plain(text), icon("run"), SHOWN_MILLISECONDS)
+        else:
+            QApplication.alert(top)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from desktop.question.history import History
-from desktop.question.keeper import Keeper
 from desktop.workspace import Workspace
 
 READ_MILLISECONDS = 200
@@ -275,3 +275,139 @@ class PipelineDocument(QObject):
     def _show_estimate(self, found: dict[str, Any] | None) -> None:
         self.estimate = found
         self.estimate_changed.emit()
+
+
+MERGE_SECONDS = 1.5
+MOST_STATES = 500
+
+
+class History:
+    """A line of texts and where in it we are. What is typed in one go at one place is one state."""
+
+    def __init__(self, text: str = "") -> None:
+        self._states = [text]
+        self._at = 0
+        self._tag = ""
+        self._pushed = 0.0
+
+    @property
+    def text(self) -> str:
+        """Return the present text."""
+        return self._states[self._at]
+
+    @property
+    def can_undo(self) -> bool:
+        """Say whether there is an earlier text."""
+        return self._at > 0
+
+    @property
+    def can_redo(self) -> bool:
+        """Say whether a text was gone back from."""
+        return self._at < len(self._states) - 1
+
+    def push(self, text: str, tag: str = "") -> None:
+        """Go on to another text, in place of the last one if that is new and has its tag. What was undone is gone."""
+        if text == self.text:
+            return
+        now = time.monotonic()
+        is_same = bool(tag) and tag == self._tag and now - self._pushed < MERGE_SECONDS and self.can_undo
+        self._tag, self._pushed = tag, now
+        self._states[self._at + (0 if is_same else 1) :] = [text]
+        del self._states[: max(len(self._states) - MOST_STATES, 0)]
+        self._at = len(self._states) - 1
+
+    def undo(self) -> str:
+        """Go back one text; at the first one, stay."""
+        self._at, self._tag = max(self._at - 1, 0), ""
+        return self.text
+
+    def redo(self) -> str:
+        """Go on again after going back; at the last one, stay."""
+        self._at, self._tag = min(self._at + 1, len(self._states) - 1), ""
+        return self.text
+
+
+Then = Callable[[str], object]
+
+
+@dataclass(frozen=True, slots=True)
+class _Save:
+    text: str
+    path: str
+    overwrite: bool
+    then: Then | None
+
+
+class Keeper(QObject):
+    """The file of one pipeline at a time. `path` is empty while it is in none."""
+
+    changed = Signal()
+    """Name, path, or what is kept."""
+
+    def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._workspace = workspace
+        self._saves: deque[_Save] = deque()
+        self._is_saving = False
+        self._count = 0
+        self.begin("")
+
+    @property
+    def folder(self) -> Path:
+        """Return where the pipelines of the case lie."""
+        case = Path(self._workspace.case)
+        return case.with_name(f"{case.stem} questions")
+
+    @property
+    def is_ours(self) -> bool:
+        """Say whether the file is one of the case's own, which are kept without being asked to."""
+        return not self.path or Path(self.path).parent == self.folder
+
+    def begin(self, name: str, path: str = "", digest: str = "", text: str = "") -> None:
+        """Go on with another pipeline: one in a file that holds `text`, or one in none."""
+        self._count += 1
+        self.name, self.path, self.digest, self.kept = name, path, digest, text
+
+    def save(self, text: str, path: str = "", *, overwrite: bool = False, then: Then | None = None) -> None:
+        """Write the text into the file, or into another one, which is the file then; `then` is called with its path."""
+        target = path or self.path or str(self.folder / f"{self.name}.yaml")
+        self._saves.append(_Save(text, target, overwrite, then))
+        self._next()
+
+    def rename(self, name: str) -> None:
+        """Give the pipeline another name, and its file too if it is in one."""
+        if not self.path:
+            self.name = name.strip() or self.name
+            self.changed.emit()
+            return
+
+        def renamed(found: dict[str, Any]) -> None:
+            self.path, self.name = found["path"], found["name"]
+            self.changed.emit()
+
+        self._workspace.client.ask("pipelines.rename", renamed, path=self.path, name=name)
+
+    def _next(self) -> None:
+        """Save one after another: the file's digest must be known before it is written again."""
+        if self._is_saving or not self._saves:
+            return
+        one, count = self._saves.popleft(), self._count
+
+        def saved(found: dict[str, Any]) -> None:
+            self._is_saving = False
+            if count == self._count:
+                self.path, self.name, self.digest, self.kept = found["path"], found["name"], found["digest"], one.text
+                self.changed.emit()
+            if one.then is not None:
+                one.then(found["path"])
+            self._next()
+
+        def failed(message: str, advice: str) -> None:
+            self._is_saving = False
+            self._saves.clear()
+            self._workspace.said.emit(message, advice)
+
+        self._is_saving = True
+        before = self.digest if one.path == self.path else ""
+        given: dict[str, Any] = {"path": one.path, "text": one.text, "before": before, "overwrite": one.overwrite}
+        self._workspace.client.ask("pipelines.save", saved, failed, **given)

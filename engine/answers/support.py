@@ -10,7 +10,7 @@ from engine.answers.contract import Method
 from engine.answers.shown import Shown
 from engine.evidence.locate import Located, locate
 from engine.rows import Span
-from engine.text.dates import date_mentions, parse_date
+from engine.text.dates import dates_in, parse_date
 from engine.text.normalise import plain, words
 from engine.text.numbers import number_mentions, parse_number
 from engine.values.base import Normalised, ValueType
@@ -107,7 +107,7 @@ def _as_written(value: str, lines: str) -> str:
     text = plain(lines)
     date = parse_date(value)
     if date is not None:
-        same = (text[b:e] for found, b, e in date_mentions(text) if date.agreement(found, year_is_known=False))
+        same = (text[b:e] for found, b, e in dates_in(text) if date.agreement(found, year_is_known=False))
         return next(same, "")
     number = parse_number(value)
     return next((text[b:e] for found, b, e in number_mentions(text) if found == number), "")

@@ -2,38 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
+import tempfile
+import time
 from pathlib import Path
+from typing import Annotated, Literal
 
 import typer
+from rich.table import Table
 
+from engine.cli.console import messages, output
 from engine.cli.evaluate_build import BuildOrder
-from engine.cli.evaluate_case import evaluate_case
-from engine.cli.evaluate_options import (
-    BuildMinutesOption,
-    BuildOption,
-    DataOption,
-    DocumentsOption,
-    JsonOption,
-    JudgeOption,
-    KeepOption,
-    ModelOption,
-    OptimisedOption,
-    PipelineOption,
-    SampleCaseOption,
-    SeedsOption,
-    SideBySideOption,
-    SplitOption,
-    TemperatureOption,
-    WhatArgument,
-)
 from engine.cli.evaluate_task import TaskJob, evaluate_task
-from engine.cli.local_models import LocalModels
+from engine.cli.local_models import LocalModels, open_embedder, open_model
 from engine.cli.options import TrustOption
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.errors import UsageError
 from engine.evaluation.checkout import load_task, task_names
+from engine.evaluation.officers import Gold, Located, Score, located, predicted_pairs, score
 from engine.evaluation.running import Seeds
-from engine.executor.run import RunOptions
+from engine.executor.run import RunOptions, run_pipeline
+from engine.executor.translation import open_case
+from engine.loader import load_pipeline
 from engine.optimizer.build_options import MINUTES
 from engine.worker.jobs import NewModels
 
@@ -133,3 +123,113 @@ def _build_order(figures: Path, minutes: float | None) -> BuildOrder:
 def _is_sample_case(what: str) -> bool:
     folder = Path(what)
     return (folder / "gold.json").is_file() or (folder.is_dir() and what not in task_names())
+
+
+WhatArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="TASK|FOLDER",
+        help="A task of the paper (contracts, reviews, casefiles, reactions, police), or a sample case: a folder "
+        "with pipelines (*.yaml), records and gold.json.",
+        show_default=False,
+    ),
+]
+DataOption = Annotated[
+    Path | None, typer.Option("--data", metavar="FOLDER", help="The task's data, where they are elsewhere.")
+]
+OptimisedOption = Annotated[
+    Path | None,
+    typer.Option("--optimised", metavar="FILE", help="Run this pipeline too, beside the task's own."),
+]
+BuildOption = Annotated[
+    bool, typer.Option("--build", help="Find an optimised pipeline first, on documents that are not scored.")
+]
+BuildMinutesOption = Annotated[
+    float | None,
+    typer.Option("--minutes", metavar="N", help="Of --build: it takes no longer than so many; 20 if not given."),
+]
+PipelineOption = Annotated[
+    Path | None, typer.Option("--pipeline", metavar="FILE", help="A pipeline in place of the task's own.")
+]
+SeedsOption = Annotated[int, typer.Option("--seeds", min=1, help="Run each pipeline so often.")]
+SideBySideOption = Annotated[
+    bool,
+    typer.Option("--side-by-side", help="Run the seeds at once on one model, which reads each document once for all."),
+]
+JudgeOption = Annotated[
+    bool,
+    typer.Option("--judge/--no-judge", help="Let a model decide the task's criteria about each row, where it has any."),
+]
+TemperatureOption = Annotated[
+    float | None,
+    typer.Option(
+        "--temperature",
+        min=0,
+        help="Of all runs; if not given, the pipeline's own, or 0.3 for several seeds of a pipeline at 0.",
+        show_default=False,
+    ),
+]
+SplitOption = Annotated[
+    Literal["dev", "sample"], typer.Option("--split", help="The documents that are scored, or those to build on.")
+]
+DocumentsOption = Annotated[
+    int | None, typer.Option("--documents", min=1, metavar="N", help="Score the first N documents only.")
+]
+JsonOption = Annotated[
+    Path | None, typer.Option("--out", metavar="FILE", help="Where the JSON goes; eval-TASK.json if not given.")
+]
+KeepOption = Annotated[
+    Path | None, typer.Option("--keep", metavar="FOLDER", help="Keep the task's cases here, and go on from them.")
+]
+SampleCaseOption = Annotated[
+    Path | None,
+    typer.Option("--case", metavar="FILE", help="Of a sample case: keep its case here and use its replies."),
+]
+ModelOption = Annotated[str, typer.Option("--model", metavar="NAME", help="A model in place of the pipelines' own.")]
+
+
+def evaluate_case(folder: Path, *, case: Path | None, options: RunOptions) -> None:
+    """Run every pipeline of the folder and print how well each does; raises UsageError without gold or pipelines."""
+    gold = Gold.read(folder / "gold.json")
+    pipelines = sorted(folder.glob("*.yaml"))
+    if not pipelines:
+        raise UsageError(f"there is no pipeline in {folder}", advice="Give a folder with a .yaml file.")
+    table = Table("pipeline", "precision", "recall", "F1", "located", "on gold page", "seconds", "failed")
+    with tempfile.TemporaryDirectory() as scratch:
+        for path in pipelines:
+            messages().print(f"running {path}")
+            start = time.perf_counter()
+            kept = case or Path(scratch) / "eval.redwell"
+            result, places, failed = _run(path, kept, gold, options)
+            table.add_row(path.stem, *_figures(result, places), f"{time.perf_counter() - start:.0f}", str(failed))
+            for name, pairs in (("wrong", result.wrong), ("missing", result.missing)):
+                for file, officer in pairs:
+                    messages().print(f"  {name}: {officer} in {file}")
+    output().print(table)
+
+
+def _run(path: Path, case_path: Path, gold: Gold, options: RunOptions) -> tuple[Score, Located, int]:
+    with open_case(case_path) as case:
+        result = asyncio.run(
+            run_pipeline(
+                load_pipeline(path),
+                case,
+                open_model=open_model,
+                open_embedder=open_embedder,
+                emit=lambda event: None,
+                options=options,
+            )
+        )
+        predicted = predicted_pairs(case, result.run_id, gold)
+        places = located(case, result.run_id, gold, predicted)
+        return score(predicted, gold.pairs), places, result.failed_items
+
+
+def _figures(result: Score, places: Located) -> list[str]:
+    return [
+        f"{result.precision:.2f}",
+        f"{result.recall:.2f}",
+        f"{result.f1:.2f}",
+        f"{places.located} of {places.values}",
+        f"{places.on_gold_page} of {places.judged}",
+    ]

@@ -17,8 +17,8 @@ from models.errors import ModelError
 from models.install import FOLDER_PREFIX, default_model, embedding_folder, find_model, list_models
 from models.isolation.backend import IsolatedBackend
 from models.model_folder import is_model_folder
-from models.opening import ModelSpec, open_here, runtime_of
-from models.protocol import ModelBackend
+from models.opening import open_here
+from models.protocol import ModelBackend, ModelSpec, runtime_of
 from models.rates import layout_of
 from models.servers.remembered import RememberedServer, find_server
 

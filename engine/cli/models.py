@@ -27,8 +27,8 @@ from models.cache_place import models_folder
 from models.catalog import catalog, default_entry
 from models.errors import ModelError
 from models.install import InstalledModel, list_models
+from models.measuring import measure_model
 from models.prospects import prospects
-from models.rates import measure_model
 from models.selftest import run_selftest
 from models.servers.address import is_address
 from models.verification import InstallProgress

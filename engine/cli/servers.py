@@ -16,7 +16,6 @@ from models.catalog import catalog
 from models.servers.address import is_address, read_place
 from models.servers.remembered import RememberedServer, check_name, forget, list_servers, remember
 
-NameOption = Annotated[str, typer.Option("--name", metavar="NAME", help="What a server is called in pipelines.")]
 SchemaModeOption = Annotated[
     str | None,
     typer.Option(

@@ -1,4 +1,4 @@
-"""The process in which code of a pipeline runs; engine.code.launch starts it. Standard library only.
+"""The process in which code of a pipeline runs; engine.code.process starts it. Standard library only.
 
 It reads one JSON object a line on stdin: first the order (the code and its bounds), answered when the process is
 confined and the code has been read, then one call a line, each answered with a value or an error. Whatever the code

@@ -36,6 +36,7 @@ from engine.operators.split import Split
 from engine.plan.frozen import FrozenMap
 from engine.plan.node import Node
 from engine.plan.plan import Plan
+from models.protocol import CHARACTERS_PER_TOKEN
 
 SHORTEST = 800
 """Tokens of a text from which on it is cut."""
@@ -45,8 +46,6 @@ SMALLEST = 300
 
 LONG_INSTRUCTIONS = 0.5
 """Of a chunk's tokens: instructions that are longer are read once, before the chunk, and not again behind each."""
-
-CHARACTERS_PER_TOKEN = 4
 
 PROMPT_AND_REPLY = 0.25
 """Of the context, what is left for instructions and reply beside the chunks that a prompt shows."""

@@ -9,7 +9,6 @@ from typing import Any
 
 from engine.estimate.flow import NOTHING, Guess, WorkEstimate, estimate_work
 from engine.estimate.scale import CHARACTERS_PER_PAGE, Corpus, Machine, pages_of, scale_lines, scaled
-from engine.estimate.sizes import CHARACTERS_PER_TOKEN
 from engine.estimate.sources import look_at
 from engine.estimate.total import Total, rates_of, total_of
 from engine.executor.translation import open_case
@@ -17,6 +16,7 @@ from engine.loader import Loaded
 from engine.plan.node import Node
 from engine.plan.rewrites import rewritten
 from engine.plan.work import Workflow, as_written
+from models.protocol import CHARACTERS_PER_TOKEN
 from models.rates import Rates
 
 HOW_TO_MEASURE = "redwell doctor --measure"

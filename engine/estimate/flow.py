@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from engine.estimate.sizes import (
-    CHARACTERS_PER_TOKEN,
     leading_fields,
     main_prompts,
     prompt_tokens,
@@ -23,6 +22,7 @@ from engine.language.layout import Layout
 from engine.operators.model_node import ModelNode
 from engine.plan.node import Node
 from engine.plan.work import Work, Workflow, WorkStep
+from models.protocol import CHARACTERS_PER_TOKEN
 
 KEPT_SHARE = 0.5
 UNNESTED = 3.0

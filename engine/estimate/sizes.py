@@ -12,9 +12,6 @@ from engine.language.schema import Enum, ListOf, Nullable, Quote, Record, Scalar
 from engine.language.templates import Template
 from engine.plan.node import Node
 
-CHARACTERS_PER_TOKEN = 4.0
-"""English text, where the model's own tokenizer was not measured (`redwell doctor --measure`)."""
-
 SYSTEM_TOKENS = 60
 """The system message, the answer format and the chat template, about."""
 

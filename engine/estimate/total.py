@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.estimate.flow import Guess, WorkEstimate, estimate_work
-from engine.estimate.sizes import CHARACTERS_PER_TOKEN
 from engine.estimate.sources import look_at
 from engine.executor.translation import open_case
 from engine.loader import Loaded
 from engine.plan.rewrites import rewritten
 from models.errors import ModelError
+from models.protocol import CHARACTERS_PER_TOKEN
 from models.rates import Rates, load_rates
 
 

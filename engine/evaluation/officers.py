@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rapidfuzz import fuzz
-
 from engine.errors import UsageError
-from engine.text.name_finder import NameFinder, PersonName, parse_name
+from engine.text.name_finder import NameFinder
 from engine.text.normalise import plain
+from engine.text.person_names import PersonName, compare_first_names, parse_name, surnames_alike
 from storage.case import Case
 from storage.evidence import EvidenceRecord
 from storage.rows import RowRecord
@@ -27,9 +26,6 @@ Pair = tuple[str, str]
 
 NAME_COLUMNS = ("officer", "officers", "officer_name")
 """Columns that may hold the officer's name, the likelier first."""
-
-ALIKE = 85
-"""RapidFuzz ratio (0..100) from which two surnames are one, OCR slips considered."""
 
 
 @dataclass(frozen=True)
@@ -80,12 +76,10 @@ def _fits(name: PersonName, officer: Mapping[str, Any]) -> bool:
     forms = [officer["name"], *(form for forms in officer["forms"].values() for form in forms)]
     surnames = {parsed.surname for parsed in map(parse_name, forms) if parsed}
     true = parse_name(officer["name"])
-    alike = any(fuzz.ratio(name.surname, surname) >= ALIKE for surname in surnames)
-    return alike and (true is None or _given_agree(name.given, true.given))
-
-
-def _given_agree(left: Sequence[str], right: Sequence[str]) -> bool:
-    return not left or not right or left[0].startswith(right[0]) or right[0].startswith(left[0])
+    alike = any(surnames_alike(name.surname, surname) for surname in surnames)
+    if not alike or true is None or not name.given or not true.given:
+        return alike
+    return compare_first_names(name.given, true.given) != "other"
 
 
 @dataclass(frozen=True, slots=True)

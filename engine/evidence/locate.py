@@ -14,9 +14,9 @@ from engine.evidence.text_index import MOST_HITS, SourceLine, SourceText, Stretc
 from engine.rows import DocumentId, Span
 from engine.text.blocks import collapse
 from engine.text.dates import parse_date
-from engine.text.name_finder import PersonName, parse_name
 from engine.text.normalise import plain, words
 from engine.text.numbers import WORD_NUMBERS, parse_number
+from engine.text.person_names import PersonName, recognise_name
 
 __all__ = ["Located", "Method", "SourceLine", "SourceText", "TextIndex", "locate"]
 
@@ -109,7 +109,7 @@ def _best_fuzzy(index: TextIndex, value: str, hints: Sequence[Stretch]) -> _Hit 
     """Read past OCR's confusions in a name, or align a text's words; dates and numbers are right or not there."""
     if parse_date(value) is not None or parse_number(value) is not None:
         return None
-    name = parse_name(value)
+    name = recognise_name(value)
     if name is not None:
         return _best([partial(_misread_names, index, name)], hints, weak=False)
     wanted = words(plain(value))
@@ -205,7 +205,7 @@ def _numbers(index: TextIndex, wanted: Decimal) -> Iterator[_Hit]:
 
 
 def _names(index: TextIndex, value: str) -> Iterator[_Hit]:
-    name = parse_name(value)
+    name = recognise_name(value)
     if name is not None:
         for mention in index.people.find(name):
             yield _Hit(index.plain.stretch(mention.begin, mention.end), "name", mention.score)

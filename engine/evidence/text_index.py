@@ -11,7 +11,7 @@ from itertools import accumulate
 
 from engine.rows import DocumentId, Span
 from engine.text.blocks import collapse
-from engine.text.dates import PartialDate, date_mentions
+from engine.text.dates import PartialDate, dates_in
 from engine.text.name_finder import NameFinder
 from engine.text.normalise import plain, words
 from engine.text.numbers import WORD_NUMBERS, number_mentions
@@ -147,7 +147,7 @@ class TextIndex:
     @cached_property
     def dates(self) -> list[tuple[PartialDate, int, int]]:
         """Every date of the plain text with its character range."""
-        return list(date_mentions(self.plain.text))
+        return list(dates_in(self.plain.text))
 
     @cached_property
     def numbers(self) -> dict[Decimal, list[tuple[int, int]]]:

@@ -24,9 +24,8 @@ from engine.plan.plan import Plan
 from engine.plan.retriever import IndexType, Retriever
 from engine.rows import Row, Span
 from engine.text.ranking import PIECE_CHARACTERS, reciprocal
-from models.nearest import Neighbours, VectorSearch, prepare_search
+from models.nearest import SAMPLE_QUERIES, Neighbours, VectorSearch, prepare_search
 from models.protocol import canonical_json
-from models.vector_index import SAMPLE_QUERIES
 from storage.case import Case
 
 MOST_QUERY_PASSAGES = 16

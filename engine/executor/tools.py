@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import asyncio
+import hashlib
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,19 +15,22 @@ from numpy.typing import NDArray
 from engine.code.pool import CodePool
 from engine.code.program import Program
 from engine.documents.document import Document
+from engine.documents.leftovers import scratch_folder
+from engine.documents.options import ParseOptions
+from engine.documents.parse import digest
+from engine.documents.pool import ParserPool
 from engine.documents.structure import Structure, structure_of
-from engine.errors import PipelineError, RedwellError
+from engine.errors import CaseError, DocumentError, PipelineError, RedwellError
 from engine.executor.asking import Asking
 from engine.executor.case_documents import load_document
-from engine.executor.embedding import embed_through_case
 from engine.executor.events import Emit, OperatorProgress
-from engine.executor.model_pool import ModelPool
-from engine.executor.rereading import read_by_ocr
+from engine.executor.model_pool import ModelPool, TextEmbedder
 from engine.executor.retrieval import Retrieval
 from engine.language.trust import TRUST_ADVICE
 from engine.operators.base import CallRecord, Outcome, Retrieved
 from engine.plan.plan import Settings
 from engine.rows import DocumentId
+from models.matrices import Matrix, new_matrix
 from models.protocol import ModelBackend, Reply, Request, Sampling
 from storage.case import Case
 
@@ -181,3 +187,87 @@ class OperatorTools:
                 f"operator {self._progress.operator!r} asked for a model but declares that it needs none"
             )
         return self._backend
+
+
+async def read_by_ocr(case: Case, document_id: DocumentId, pages: Collection[int]) -> Document:
+    """Read pages of a document's file by OCR; the other pages of what is returned are empty, and nothing is kept.
+
+    Raises DocumentError where the file is not there any more, or is another by now.
+    """
+    for found in case.paths(document_id):
+        file = Path(found.path)
+        if file.is_file() and await asyncio.to_thread(digest, file) == document_id:
+            options = ParseOptions(ocr="only", tables=False, pages=tuple(sorted(pages)))
+            with scratch_folder() as scratch:
+                async with ParserPool(1, options) as pool:
+                    parsed = await pool.parse(file, name=file.name, scratch=scratch, id=document_id)
+            if parsed.document is not None:
+                return parsed.document
+    raise DocumentError(
+        "its file is not where it was, or has changed, so no page can be read again",
+        reason="unreadable",
+        advice="Put the file back where it was read from.",
+    )
+
+
+WINDOW_TEXTS = 4096
+"""Texts looked up at once, so that memory does not grow with their number."""
+
+BATCH_TEXTS = 512
+"""Texts computed and then saved together: what a killed run loses at most."""
+
+UNIT_TOLERANCE = 1e-3
+
+
+async def embed_through_case(case: Case, embedder: TextEmbedder, texts: Sequence[str]) -> Matrix:
+    """Return one unit vector per text: shape (len(texts), dimensions), (0, 0) for none.
+
+    The result of very many texts is no plain memory (models.matrices). Raises CaseError if the case holds vectors of
+    one model that are not of one length.
+    """
+    result: Matrix = np.empty((0, 0), np.float32)
+    for start in range(0, len(texts), WINDOW_TEXTS):
+        found = await _window(case, embedder, texts[start : start + WINDOW_TEXTS])
+        if not start:
+            result = new_matrix(len(texts), found.shape[1])
+        if found.shape[1] != result.shape[1]:
+            raise _of_two_lengths(case, {found.shape[1], result.shape[1]})
+        result[start : start + len(found)] = found
+        await asyncio.sleep(0)  # the run may be cancelled meanwhile
+    return result
+
+
+async def _window(case: Case, embedder: TextEmbedder, texts: Sequence[str]) -> Matrix:
+    digests = [text_digest(text) for text in texts]
+    distinct = dict(zip(digests, texts, strict=True))
+    known = _readable(case.vectors(embedder.digest, list(distinct)))
+    new = [digest for digest in distinct if digest not in known]
+    for start in range(0, len(new), BATCH_TEXTS):
+        batch = new[start : start + BATCH_TEXTS]
+        computed = np.asarray(await embedder.embed([distinct[digest] for digest in batch]), np.float32)
+        # No await between the two: what has been computed is safe before anything else happens.
+        case.save_vectors(embedder.digest, {d: v.tobytes() for d, v in zip(batch, computed, strict=True)})
+        known.update(zip(batch, computed, strict=True))
+    if len(lengths := {len(vector) for vector in known.values()}) > 1:
+        raise _of_two_lengths(case, lengths)
+    return np.stack([known[digest] for digest in digests])
+
+
+def _readable(stored: Mapping[bytes, bytes]) -> dict[bytes, Matrix]:
+    """Read stored vectors; what is no unit vector (another program's) is left out, and so computed again."""
+    vectors = {digest: np.frombuffer(body, "<f4") for digest, body in stored.items() if len(body) % 4 == 0}
+    with np.errstate(all="ignore"):  # a comparison with what is not a number is false
+        return {d: v for d, v in vectors.items() if abs(float(v @ v) - 1) <= UNIT_TOLERANCE}
+
+
+def text_digest(text: str) -> bytes:
+    """Identify a text: SHA-256."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def _of_two_lengths(case: Case, lengths: set[int]) -> CaseError:
+    numbers = " and ".join(map(str, sorted(lengths)))
+    return CaseError(
+        f"the case {case.path} holds vectors of {numbers} numbers, all said to be of one embedding model",
+        advice="Run the pipeline in a new case.",
+    )

@@ -5,22 +5,22 @@ Everything here is worked out from each node's Traits, prompts and schemas, so a
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from engine.language.binding import YamlPath, parts_of
 from engine.language.common_checks import common_problems
-from engine.language.expressions import Expression
+from engine.language.expressions import Expression, rooted
 from engine.language.position import Positions, did_you_mean
 from engine.language.problems import Problem, Severity
-from engine.language.schema import Schema
+from engine.language.schema import Nullable, Schema, Value
 from engine.language.schema_types import quotes_in
 from engine.language.templates import Template
-from engine.language.value_checks import unknown_parts, value_fields
 from engine.plan.node import LEFT, RIGHT, Node, Traits
 from engine.plan.plan import Plan, Step
 from engine.plan.sources import known_fields
-from engine.values.base import ValueType
+from engine.values.base import MARKS, ValueType
 
 SourceFields = Mapping[str, Collection[str] | None]
 """Per dataset the fields of its rows; None (or no entry, for data files) when they are not known."""
@@ -347,3 +347,41 @@ def _schema_path(node: Node, name: str) -> YamlPath:
         if name in schema.names:
             return (*path, name)
     return _reader(node, name)[0]
+
+
+def value_fields(schema: Schema | None) -> dict[str, ValueType]:
+    """Map the fields of a schema that hold one typed value to its type."""
+    types: dict[str, ValueType] = {}
+    for each in schema.fields if schema else ():
+        kind = each.type.inner if isinstance(each.type, Nullable) else each.type
+        if isinstance(kind, Value) and kind.value_type.part_names:
+            types[each.name] = kind.value_type
+    return types
+
+
+def unknown_parts(node: Node, values: Mapping[str, ValueType]) -> Iterator[tuple[YamlPath, str, str, tuple[int, int]]]:
+    """Yield each part that an expression reads and its type has not: path, message, advice, and place in the text.
+
+    `values` are the typed fields of the rows that the node is given; those of its own answer are added.
+    """
+    schema = getattr(node, "schema", None)
+    own = value_fields(schema if isinstance(schema, Schema) else None)
+    for path, expression in parts_of(node, Expression):
+        for part in rooted(expression.tree.body):
+            variable, *keys = _keys(part)
+            kind = ({**values, **own} if variable == "output" else values).get(keys[0]) if len(keys) > 1 else None
+            names = (*kind.part_names, *MARKS) if kind else ()
+            if kind is not None and keys[1] not in names:
+                message = f"reads {keys[1]!r} of {keys[0]!r}, which is of type {kind.text()} and has no such part"
+                yield path, message, did_you_mean(keys[1], names), (part.lineno, part.col_offset + 1)
+
+
+def _keys(part: ast.expr) -> list[str]:
+    match part:
+        case ast.Name(id=name):
+            return [name]
+        case ast.Attribute(value=owner, attr=name):
+            return [*_keys(owner), name]
+        case ast.Subscript(value=owner, slice=ast.Constant(value=key)):
+            return [*_keys(owner), str(key)]
+    return [""]

@@ -24,8 +24,9 @@ from jinja2.visitor import NodeTransformer
 from engine.language import bounds
 from engine.language.bounds import MAX_NUMBER, MAX_OUTPUT
 from engine.text import likeness
-from engine.text.name_finder import NameFinder, about, parse_name
+from engine.text.name_finder import NameFinder, about
 from engine.text.normalise import plain
+from engine.text.person_names import recognise_name
 from engine.text.sentences import sentences
 
 TICK = "redwell_tick"
@@ -67,15 +68,15 @@ class FieldUndefined(StrictUndefined):
 def names_person(text: Any, person: Any) -> bool:
     """Say whether a text names a person under any form; the filter of that name in templates and conditions.
 
-    False when `person` is no person's name. See engine.text.name_finder for the forms.
+    False when `person` is no person's name. See engine.text.person_names for the forms.
     """
-    name = parse_name(person) if isinstance(person, str) else None
+    name = recognise_name(person) if isinstance(person, str) else None
     return name is not None and bool(NameFinder(plain(str(text)), misread=True).find(name))
 
 
 def is_person(value: Any) -> bool:
     """Say whether a text reads as one person's name: 'Sgt. A. Diaz', 'DIAZ, ANA #4417'; the filter of that name."""
-    return isinstance(value, str) and parse_name(value) is not None
+    return isinstance(value, str) and recognise_name(value) is not None
 
 
 def sentences_about(text: Any, person: Any) -> str:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import Any, NoReturn
 
 from engine.errors import PipelineError
 from engine.language.position import Where, did_you_mean
 from engine.language.schema_keywords import FORMATS, JOINS, KEYWORDS, NOTES, OWN
 from engine.language.schema_limits import MAX_CHOICES, MAX_DEPTH, MAX_TYPES, contradiction, require_name
-from engine.language.schema_overlap import overlap
 from engine.language.schema_patterns import search_pattern
 from engine.language.schema_scanner import MAX_EXACT, is_unicode, plain_number
 from engine.language.schema_types import (
@@ -23,6 +23,7 @@ from engine.language.schema_types import (
     Enum,
     Field,
     ListOf,
+    Nullable,
     Number,
     NumberName,
     Record,
@@ -324,3 +325,35 @@ def _json_type(value: Any) -> str:
         return "integer" if value.is_integer() else "number"
     names = {str: "string", bool: "boolean", int: "integer", type(None): "null", list: "array"}
     return names.get(type(value), "object")
+
+
+def overlap(kinds: Sequence[Type]) -> tuple[Type, Type] | None:
+    """Find two types of which a value could be both; None when there are surely none."""
+    return next((pair for pair in combinations(kinds, 2) if not _exclude(*pair)), None)
+
+
+def _exclude(one: Type, other: Type) -> bool:
+    match one, other:
+        case Nullable(), Nullable():
+            return False
+        case (Nullable(inner=inner), kind) | (kind, Nullable(inner=inner)):
+            return _exclude(inner, kind)
+        case Enum(), Enum() if _shape(one) == _shape(other):
+            return not set(one.values) & set(other.values)
+        case Record(fields=ours), Record(fields=theirs):
+            types = {f.name: f.type for f in theirs}
+            return set(types) != {f.name for f in ours} or any(_exclude(f.type, types[f.name]) for f in ours)
+    return _shape(one) != _shape(other)
+
+
+def _shape(kind: Type) -> str:
+    match kind:
+        case Record() | DictOf():
+            return "object"
+        case ListOf():
+            return "array"
+        case Number() | Scalar(name="integer" | "float") | Enum(kind="integer" | "float"):
+            return "number"
+        case Scalar(name="boolean") | Enum(kind="boolean"):
+            return "boolean"
+    return "string"

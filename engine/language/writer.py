@@ -13,7 +13,7 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString, LiteralScalarStri
 from engine.language.binding import unbind
 from engine.plan.node import Node
 from engine.plan.plan import Output, Plan, Settings, Step, SystemPrompt
-from engine.values.declaring import written_types
+from engine.values.declared import written_types
 
 _BLOCK = re.compile(r"[^\s\x00-\x1f\x7f-\xa0\u2028\u2029\ufeff][^\x00-\x09\x0b-\x1f\x7f-\xa0\u2028\u2029\ufeff]*\n?")
 """Text that a `|` block can hold unchanged: no odd control characters, no space at the start."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from engine.answers.contract import Item
 from engine.answers.parsing import Parsed
@@ -14,13 +13,11 @@ from engine.answers.shown import Shown
 from engine.completeness.judge import judge_completeness
 from engine.completeness.retrieval import Retrieval
 from engine.documents.document import Document
+from engine.operators.answer_node import Answer
 from engine.operators.base import Tools
 from engine.rows import Row, Span
 from engine.text.numbered_text import NumberedText, first_line_of
 from engine.text.stems import stems
-
-if TYPE_CHECKING:
-    from engine.operators.answer import Answer
 
 CLOSE_TOKENS = 300
 """Tokens of the lines that are looked at again where nothing was found in more of them."""

@@ -6,20 +6,26 @@ improved (gleaning), and checked (validate) with retries. See docs/operators/com
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from engine.language.expressions import CannotEvaluate
+from engine.language.layout import refer_back
+from engine.language.schema import Field, Quote, QuoteSource, Scalar, Schema
+from engine.language.templates import CONTEXT_PLACE, Template, prompt_template
+from engine.operators.accounting import Failure, attempt
 from engine.operators.agreeing import ask_to_agree
 from engine.operators.base import Tools
-from engine.operators.emptiness import asking_for_emptiness, note_emptiness
-from engine.operators.gleaning import glean
+from engine.operators.emptiness import EMPTINESS, asking_for_emptiness, note_emptiness
 from engine.operators.lengths import fitted
 from engine.operators.long_inputs import answer_in_parts, needs_parts
 from engine.operators.model_node import Gleaning, ModelNode
-from engine.operators.question import Question, Turn, answer_fields, fits, request_for
-from engine.operators.quoting import main_text_field, quote_source, reads_of, texts_of, visible
+from engine.operators.question import Question, Turn, answer_fields, answer_format, fits, request_for
 from engine.operators.replies import Asked, ask_once
-from engine.operators.retrieving import with_context
 from engine.operators.validating import refuse_invalid, validated
+from engine.text.name_finder import about
+from engine.text.sentences import sentences
 from models.protocol import Reply
 
 __all__ = [
@@ -84,3 +90,193 @@ async def _improved(node: ModelNode, question: Question, tools: Tools) -> Reply:
     """Answer a question about a part: gleaned, and not yet validated, for the whole answer is."""
     asked = Asked(question, await ask_once(node, question, tools))
     return (await glean(node, asked, tools)).reply
+
+
+async def with_context(node: ModelNode, question: Question, tools: Tools) -> Question:
+    """Put what the retriever finds where the prompt says `{{ retrieval_context }}`, else behind the prompt.
+
+    Behind it, unlike DocETL's before it: a document at the head of a prompt stays a prefix that prompts share.
+    """
+    if node.retriever is None:
+        return _placed(question, "") if CONTEXT_PLACE in question.prompt else question
+    found = await tools.retrieve(node.retriever, question.values)
+    context = prompt_template("retrieved").render(texts=[item.text for item in found]).strip()
+    tools.record.retrieved(question.row_id, context, found)
+    return _placed(question, context)
+
+
+def _placed(question: Question, context: str) -> Question:
+    if CONTEXT_PLACE in question.prompt:
+        prompt = question.prompt.replace(CONTEXT_PLACE, context)
+    elif context:
+        more = prompt_template("more_context").render(context=context).strip()
+        prompt = f"{question.prompt.rstrip()}\n\n{more}"
+    else:
+        prompt = question.prompt
+    about = question.about
+    if about is None:
+        return replace(question, prompt=prompt)
+
+    def placed_about(shown: Mapping[str, str]) -> Question:
+        return _placed(about(shown), context)
+
+    return replace(question, prompt=prompt, about=placed_about)
+
+
+JUDGEMENT = Schema((Field("should_refine", Scalar("boolean")), Field("improvements", Scalar("string"))))
+"""What the judge replies, as in DocETL."""
+
+
+async def glean(node: ModelNode, asked: Asked, tools: Tools) -> Asked:
+    """Judge and improve an answer until the judge is content, or `num_rounds` is reached.
+
+    Judge and model see the whole chat. A round that fails (out of tokens, out of room) costs nobody the answer there
+    is: it stands, and the ledger says so.
+    """
+    if node.gleaning is None or not answer_fields(node, asked.question):
+        return asked
+    for number in range(1, node.gleaning.num_rounds + 1):
+        if not _is_wanted(node.gleaning, asked, tools):
+            break
+        result = await attempt(_Round(node, node.gleaning, tools, number).play, asked)
+        if isinstance(result, Failure):
+            detail = f"gleaning round {number} failed, the answer before it stands: {result.error}"
+            tools.record.note(asked.question.row_id, "not refined", "gleaning", detail)
+            break
+        if result is asked:
+            break
+        asked = result
+    return asked
+
+
+def _is_wanted(gleaning: Gleaning, asked: Asked, tools: Tools) -> bool:
+    """Evaluate the condition; one that has no value for this answer speaks for gleaning."""
+    if gleaning.condition is None:
+        return True
+    values = asked.question.values
+    try:
+        return gleaning.condition.holds({**values, **asked.question.answer(asked.reply)}, values)
+    except CannotEvaluate as error:
+        tools.record.note(asked.question.row_id, "gleaned", "gleaning", f"its condition has no value: {error}")
+        return True
+
+
+class _Round:
+    """One round: judge, and improve if the judge says so."""
+
+    def __init__(self, node: ModelNode, gleaning: Gleaning, tools: Tools, number: int) -> None:
+        self._node = node
+        self._gleaning = gleaning
+        self._tools = tools
+        self._number = number
+
+    async def play(self, asked: Asked) -> Asked:
+        """Return the improved answer, or `asked` itself where it is good. Raises what asking raises."""
+        judgement = await self._judge(asked)
+        improvements = judgement["improvements"].strip()
+        if not (judgement["should_refine"] and improvements):
+            return asked
+        told = prompt_template("improve").render(improvements=improvements).strip()
+        question = asked.question.then(asked.reply, told, f"gleaning round {self._number}")
+        return Asked(question, await ask_once(self._node, question, self._tools))
+
+    async def _judge(self, asked: Asked) -> dict[str, Any]:
+        answer = asked.question.answer(asked.reply)
+        output = {**asked.question.values, **answer}
+        asks, shown = self._gleaning.validation_prompt, {"output": output, "input": asked.question.values}
+        wish = refer_back(asks, self._node.layout, asked.question.prompt, **shown)
+        told = f"{wish.rstrip()}\n\n{answer_format(JUDGEMENT.describe())}"
+        question = replace(
+            asked.question.then(asked.reply, told, f"judge round {self._number}"),
+            json_schema=JUDGEMENT.json_schema(lambda _: ()),
+            bare="",
+            examples_for=asked.question.json_schema,
+            probabilities=False,
+        )
+        reply = await ask_once(self._node, question, self._tools, model=self._gleaning.model)
+        return dict(reply.value)
+
+
+def texts_of(values: Mapping[str, Any], *prompts: Template | None, variable: str = "input") -> list[str]:
+    """Return the values that are text, of the fields that one of the prompts mentions if any is given.
+
+    What a request looks like must not depend on fields that its prompt does not read: a rewrite may leave them out.
+    """
+    given = [prompt for prompt in prompts if prompt]
+    if given and not any(prompt.reads_unknown for prompt in given):
+        named = frozenset().union(*(prompt.mentions(variable) for prompt in given))
+        values = {k: v for k, v in values.items() if k in named}
+    return [v for v in values.values() if isinstance(v, str)]
+
+
+def visible(values: Mapping[str, Any], keys: Collection[str]) -> Mapping[str, Any]:
+    """Return what a prompt may see: the fields `keys`, or all if there are none but what is kept for people only."""
+    if keys:
+        return {k: values[k] for k in keys if k in values}
+    return {k: value for k, value in values.items() if k != EMPTINESS}
+
+
+def quote_source(
+    rows: Sequence[Mapping[str, Any]],
+    prompt: Template | None,
+    variable: str = "input",
+    *,
+    shown: Mapping[str, str] | None = None,
+) -> QuoteSource:
+    """Give the sentences a quote may copy from these rows: from a field, or (None) from each row's main text.
+
+    `shown` are fields that the model saw another text of (a part): only sentences that are in it are given.
+    """
+    known: dict[Quote, list[str]] = {}
+
+    def quotes(quote: Quote) -> Sequence[str]:
+        if quote not in known:
+            found: list[str] = []
+            for row in rows:
+                source = quote.source or _main_field(row, prompt, variable)
+                texts = [s.text for p in _passages(row, source) for s in sentences(p.split("\n"))]
+                texts = _seen(texts, source, shown or {})
+                found += about(row.get(quote.about), texts) if quote.about is not None else texts
+            known[quote] = list(dict.fromkeys(found))
+        return known[quote]
+
+    return quotes
+
+
+def main_text_field(values: Mapping[str, Any], candidates: Collection[str]) -> str | None:
+    """Choose the field that holds the longest text; None when no candidate holds any.
+
+    A chunk rendered by gather stands for the chunk itself: quotes come from it, not from its neighbours.
+    """
+    texts = {key: values[key] for key in candidates if isinstance(values.get(key), str)}
+    if not texts:
+        return None
+    longest = max(texts, key=lambda key: len(texts[key]))
+    chunk = longest.removesuffix("_rendered")
+    return chunk if isinstance(values.get(chunk), str) else longest
+
+
+def _seen(texts: list[str], source: str | None, shown: Mapping[str, str]) -> list[str]:
+    """Keep the sentences of a field that are in the part of it (or of its rendering by gather) that was shown."""
+    part = shown.get(f"{source}", shown.get(f"{source}_rendered"))
+    if part is None:
+        return texts
+    words = " ".join(part.split())
+    return [text for text in texts if text in words]
+
+
+def _main_field(values: Mapping[str, Any], prompt: Template | None, variable: str) -> str | None:
+    named = sorted(prompt.mentions(variable)) if prompt and not prompt.reads_unknown else list(values)
+    return main_text_field(values, named or list(values))
+
+
+def _passages(values: Mapping[str, Any], field: str | None) -> list[str]:
+    value = values.get(field) if field else None
+    items = value if isinstance(value, list | tuple) else [value]
+    return [item for item in items if isinstance(item, str)]
+
+
+def reads_of(prompt: Template | None, variable: str, schema: Schema | None) -> frozenset[str]:
+    """Return the fields that a prompt and the quotes of its schema need."""
+    quoted = schema.quote_fields() if schema else frozenset()
+    return (prompt.reads(variable) if prompt else frozenset()) | frozenset(q for q in quoted if q)

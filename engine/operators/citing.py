@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from engine.answers.checking import cited_pieces
 from engine.answers.reply import spans_schema
@@ -24,21 +24,18 @@ from engine.language.templates import Template, prompt_template
 from engine.operators.asking import Question, ask_reply, fits, main_text_field, visible
 from engine.operators.base import Tools
 from engine.operators.replies import ask_once
-from engine.operators.row_prompts import row_question
+from engine.operators.row_prompts import RowPromptNode, row_question
 from engine.rows import Row, Span
 from engine.text.numbered_text import NumberedText, first_line_of
 from engine.values.base import ORIGINAL, Normalised
 from engine.values.cells import is_typed
-
-if TYPE_CHECKING:
-    from engine.operators.map import Map
 
 _TEXT = answer_type("text")
 _OTHER = answer_type("number")
 """The type under which values are looked up that cannot be told in other words."""
 
 
-async def cited_row(node: Map, row: Row, tools: Tools) -> Sequence[Row]:
+async def cited_row(node: RowPromptNode, row: Row, tools: Tools) -> Sequence[Row]:
     """Ask about a row; a value that its lines do not hold, also when asked again, is null, and the ledger says so."""
     asking = _Citing.of(node, row)
     question = asking.question()
@@ -75,7 +72,7 @@ class _Checked:
 class _Citing:
     """A row whose main text is shown in numbered lines."""
 
-    node: Map
+    node: RowPromptNode
     row: Row
     prompt: Template
     schema: Schema
@@ -83,7 +80,7 @@ class _Citing:
     shown: Shown
 
     @classmethod
-    def of(cls, node: Map, row: Row) -> _Citing:
+    def of(cls, node: RowPromptNode, row: Row) -> _Citing:
         """Take a row with the text that its prompt shows in numbered lines; raises ItemError where it shows none."""
         assert node.prompt is not None and node.schema is not None  # Map asks for both where it cites
         seen = visible(row.values, node.input)

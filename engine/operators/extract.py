@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
+
+import re2
 
 from engine.errors import ItemError
 from engine.language.templates import Template, prompt_template
 from engine.operators.accounting import process_rows, require, succeed_all, text_of
 from engine.operators.asking import ModelNode, Question, ask_reply, fits, reads_of
 from engine.operators.base import Operator, Outcome, Tools
-from engine.operators.patterns import compile_problem, find_matches, usable
 from engine.operators.question import prompt_tokens, reply_room
 from engine.operators.validating import refuse_invalid
 from engine.plan.node import Traits
@@ -296,6 +298,64 @@ class _Asking:
             row_id=self.row.id,
             values=self.row.values,
         )
+
+
+MOST_MATCHES = 10_000
+LONGEST_SECONDS = 20.0
+"""For all matches in one text together. One match takes linear time; very many long attempts could still add up."""
+
+_MEMORY_BYTES = 2 << 20
+
+
+def compile_problem(pattern: str) -> str | None:
+    """Say why a pattern cannot be used; None when it can."""
+    try:
+        re2.compile(pattern, _options())
+    except (re2.error, UnicodeEncodeError) as error:
+        reason = error.args[0] if error.args else error
+        return f"{pattern}: {reason.decode() if isinstance(reason, bytes) else reason}"
+    return None
+
+
+def usable(patterns: Sequence[str]) -> list[str]:
+    """Leave out patterns that cannot be used."""
+    return [pattern for pattern in patterns if compile_problem(pattern) is None]
+
+
+def find_matches(patterns: Sequence[str], text: str) -> list[tuple[int, int]]:
+    """Return where the patterns match, or their groups where they have any: half-open, ascending, none empty.
+
+    Raises ItemError for a text that is not Unicode, or when the matches are too many or take too long.
+    """
+    ends = time.monotonic() + LONGEST_SECONDS
+    found: set[tuple[int, int]] = set()
+    try:
+        for pattern in dict.fromkeys(patterns):
+            for spans in _matches(pattern, text):
+                found |= spans
+                if len(found) > MOST_MATCHES or time.monotonic() > ends:
+                    raise ItemError(
+                        f"the pattern {pattern!r} matches too often or too slowly ({len(found)} matches)",
+                        advice="Ask for something more precise, or use extraction_method: line_number.",
+                    )
+    except UnicodeEncodeError as error:
+        raise ItemError(f"the text is not valid Unicode at character {error.start}") from error
+    return sorted(found)
+
+
+def _matches(pattern: str, text: str) -> Iterator[set[tuple[int, int]]]:
+    for match in re2.compile(pattern, _options()).finditer(text):
+        groups = range(1, match.re.groups + 1) if match.re.groups else (0,)
+        spans = {(match.start(group), match.end(group)) for group in groups}
+        yield {(start, stop) for start, stop in spans if 0 <= start < stop}
+
+
+def _options() -> re2.Options:
+    options = re2.Options()
+    options.dot_nl = True
+    options.log_errors = False
+    options.max_mem = _MEMORY_BYTES
+    return options
 
 
 OPERATOR = Operator(Extract, run)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
 from engine.errors import ItemError, PipelineError
+from engine.language.position import did_you_mean
 from engine.operators.accounting import Failure, attempt, fail, kind_of, process_rows, text_of, value_of
 from engine.operators.base import Operator, Outcome, Tools
-from engine.operators.headers import Header, header_path, headers_of
-from engine.operators.peripheral import Part, PeripheralChunks, Side
 from engine.plan.frozen import FrozenMap, freeze
 from engine.plan.node import Node, Traits
 from engine.rows import Row
@@ -181,6 +181,156 @@ def _documents(node: Gather, chunks: Sequence[Chunk]) -> Mapping[str, tuple[list
         group.sort(key=lambda c: (isinstance(c.order, str), c.order))
         places |= {chunk.row.id: (group, index) for index, chunk in enumerate(group)}
     return places
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """A heading; `level` counts from 1, the highest."""
+
+    header: str
+    level: int
+
+    @property
+    def text(self) -> str:
+        """Write the heading in Markdown; marks a model already put there are not doubled."""
+        return f"{'#' * self.level} {self.header.lstrip('# ').strip()}"
+
+
+def headers_of(value: Any, key: str) -> tuple[Header, ...]:
+    """Read [{header, level}, ...]; null is no headings. Raises ItemError naming the wrong entry."""
+    if value is None:
+        return ()
+    if not isinstance(value, list | tuple):
+        raise ItemError(f"field {key!r} is {kind_of(value)}, not a list of headings")
+    return tuple(_header(entry, f"{key}[{index}]") for index, entry in enumerate(value))
+
+
+def header_path(before: Iterable[Header], headers: Sequence[Header]) -> list[Header]:
+    """Find the headings above a chunk that has `headers`, where earlier chunks had `before`, and its own first one.
+
+    As in the gather page's figure: a chunk whose first heading has level 3 gets the latest level 1 and 2 from before
+    and its own. A chunk without headings gets the whole path that was open when it began.
+    """
+    path: list[Header] = []
+    for header in [*before, *headers[:1]]:
+        path = [*(h for h in path if h.level < header.level), header]
+    return path
+
+
+def _header(entry: Any, at: str) -> Header:
+    match entry:
+        case Mapping() if isinstance(entry.get("header"), str) and _is_level(entry.get("level")):
+            return Header(entry["header"], entry["level"])
+    raise ItemError(
+        f"{at} is not a heading: {entry!r}",
+        advice='A heading is {header: string, level: integer from 1}; see "list[{header: string, level: integer}]".',
+    )
+
+
+def _is_level(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """The first or last `count` chunks of one side, shown by `content_key` (None: the operator's own)."""
+
+    count: int = 1
+    content_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Middle:
+    """All chunks of one side between its ends, shown by `content_key`."""
+
+    content_key: str | None = None
+
+
+Part = Ends | Middle
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """What to show of the chunks on one side; those of a part that is None are skipped, with a note."""
+
+    head: Ends | None = None
+    middle: Middle | None = None
+    tail: Ends | None = None
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """Return the parts that are shown."""
+        return tuple(p for p in (self.head, self.middle, self.tail) if p)
+
+    def assign(self, count: int, *, nearest_last: bool) -> list[Part | None]:
+        """Say which part shows each of `count` chunks in order.
+
+        The gather page works outwards from the main chunk, so where head and tail overlap, the nearer one wins.
+        """
+        parts: list[Part | None] = [self.middle] * count
+        head = [(i, self.head) for i in range(min(self.head.count, count))] if self.head else []
+        tail = [(count - 1 - i, self.tail) for i in range(min(self.tail.count, count))] if self.tail else []
+        for position, part in (head + tail) if nearest_last else (tail + head):
+            parts[position] = part
+        return parts
+
+
+@dataclass(frozen=True, slots=True)
+class PeripheralChunks:
+    """What to show before and after the main chunk; a side that is None is not mentioned at all."""
+
+    previous: Side | None = None
+    next: Side | None = None
+
+    @classmethod
+    def parse(cls, value: Any) -> PeripheralChunks:
+        """Read the YAML mapping; raises ValueError saying what is wrong where, and what would be valid."""
+        sides = _mapping(value, "peripheral_chunks", ("previous", "next"))
+        return cls(**{name: _side(side, f"peripheral_chunks.{name}") for name, side in sides.items()})
+
+    @property
+    def content_keys(self) -> frozenset[str | None]:
+        """Return the fields that show neighbours; None is the operator's own content key."""
+        return frozenset(p.content_key for side in (self.previous, self.next) if side for p in side.parts)
+
+
+def _side(value: Any, at: str) -> Side:
+    parts = _mapping(value, at, ("head", "middle", "tail"))
+    return Side(
+        head=_ends(parts["head"], f"{at}.head") if "head" in parts else None,
+        middle=_middle(parts["middle"], f"{at}.middle") if "middle" in parts else None,
+        tail=_ends(parts["tail"], f"{at}.tail") if "tail" in parts else None,
+    )
+
+
+def _middle(value: Any, at: str) -> Middle:
+    return Middle(_content_key(_mapping(value, at, ("content_key",)), at))
+
+
+def _ends(value: Any, at: str) -> Ends:
+    part = _mapping(value, at, ("count", "content_key"))
+    count = part.get("count", 1)
+    if isinstance(count, bool) or not isinstance(count, int | float) or not 0 <= count < math.inf:
+        raise ValueError(f"{at}.count must be a number of chunks, 0 or more, not {count!r}")
+    return Ends(int(count), _content_key(part, at))  # rounded down, as peers do
+
+
+def _content_key(part: Mapping[str, Any], at: str) -> str | None:
+    key = part.get("content_key")
+    if key is None or isinstance(key, str):
+        return key
+    raise ValueError(f"{at}.content_key must be the name of a field, not {key!r}")
+
+
+def _mapping(value: Any, at: str, valid: tuple[str, ...]) -> Mapping[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{at} must be a mapping with {', '.join(valid)}, not {value!r}")
+    for key in value:
+        if key not in valid:
+            raise ValueError(f"{at} has no {key!r}. {did_you_mean(str(key), valid)}")
+    return value
 
 
 OPERATOR = Operator(Gather, run)

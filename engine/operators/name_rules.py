@@ -17,13 +17,13 @@ from rapidfuzz.distance import OSA
 from rapidfuzz.process import cdist
 
 from engine.operators.pairs import MOST_PAIRS, Proposal, too_many
+from engine.text.normalise import misreading
 from engine.text.person_names import (
     MOST_SLIPS,
     Likeness,
     PersonName,
     compare_names,
     parse_name,
-    shape,
     slips_allowed,
 )
 
@@ -242,7 +242,7 @@ def _alike_shapes(names: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Give the pairs that only look alike (`rn` for `m`) and are more slips apart than their length allows."""
     by_shape: dict[str, list[str]] = {}
     for name in names:
-        by_shape.setdefault(shape(name), []).append(name)
+        by_shape.setdefault(misreading(name), []).append(name)
     for group in by_shape.values():
         for left, right in itertools.combinations(group, 2):
             if slips_allowed(len(left)) < OSA.distance(left, right) <= MOST_MISREAD:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, get_args
+
+import numpy as np
 
 from engine.errors import PipelineError
 from engine.language.position import did_you_mean
@@ -18,10 +22,11 @@ from engine.operators.base import Decision, Operator, Outcome, Tools
 from engine.operators.folding import Fold, State, fold_rows, needs_folding
 from engine.operators.parallel_folds import Merge, fold_and_merge
 from engine.operators.row_prompts import REFUSED
-from engine.operators.value_sampling import ValueSampling
+from engine.operators.vectors import representatives, text_to_embed
 from engine.plan.frozen import FrozenMap, freeze
 from engine.plan.node import Traits
 from engine.rows import Row
+from engine.text.ranking import embed_whole
 from models.protocol import canonical_json
 
 ALL = "_all"
@@ -293,6 +298,76 @@ def _about(node: Reduce, group: Sequence[Row], states: Sequence[State]) -> dict[
     )
     every = (f"_counts_prereduce_{node.name}", f"{node.name}_lineage", f"_{node.name}_intermediates")
     return {name: value for name, value in zip(every, told, strict=True) if name in node.extra_fields}
+
+
+Method = Literal["random", "first_n", "cluster", "sem_sim", "semantic_similarity"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValueSampling:
+    """Show a prompt at most `sample_size` rows of a group, in the order they have in it.
+
+    `cluster` takes the row nearest to the middle of each of `sample_size` k-means clusters; `sem_sim` (also written
+    semantic_similarity) those most alike to `query_text`, which may use `reduce_key`. Both embed the values of
+    `embedding_keys` (default: all that the prompt may see). The pipeline's seed decides what is random.
+    """
+
+    enabled: bool = True
+    method: Method | None = None
+    sample_size: int | None = None
+    embedding_keys: tuple[str, ...] = ()
+    query_text: Template | None = field(default=None, metadata={"variables": ("reduce_key",)})
+
+    def __post_init__(self) -> None:
+        if self.enabled and (self.method is None or self.sample_size is None):
+            raise PipelineError(
+                "value_sampling needs a method and a sample_size",
+                advice=f"Valid methods: {', '.join(get_args(Method))}. Or write enabled: false.",
+            )
+        if self.sample_size is not None and self.sample_size < 1:
+            raise PipelineError(f"value_sampling.sample_size must be at least 1, not {self.sample_size}")
+        if self.is_semantic and self.query_text is None:
+            raise PipelineError(
+                f"value_sampling by {self.method} needs a query_text", advice="For example query_text: battery life."
+            )
+
+    @property
+    def is_semantic(self) -> bool:
+        """Say whether rows are compared with a query."""
+        return self.method in ("sem_sim", "semantic_similarity")
+
+    @property
+    def embeds(self) -> bool:
+        """Say whether it needs the embedding model."""
+        return self.enabled and (self.is_semantic or self.method == "cluster")
+
+    async def choose(
+        self, rows: Sequence[Row], seen: Sequence[Mapping[str, Any]], reduce_key: Mapping[str, Any], tools: Tools
+    ) -> list[int]:
+        """Choose the rows of a group to be shown, ascending; `seen` are the values of each that a prompt may see."""
+        count, size = len(rows), self.sample_size
+        if not self.enabled or size is None or count <= size:
+            return list(range(count))
+        if self.method == "first_n":
+            return list(range(size))
+        if self.method == "random":
+            return sorted(sorted(range(count), key=lambda i: _lot(tools.seed, rows[i]))[:size])
+        texts = [
+            text_to_embed(row.values if self.embedding_keys else shown, self.embedding_keys)
+            for row, shown in zip(rows, seen, strict=True)
+        ]
+        if self.query_text is None or not self.is_semantic:
+            vectors = await embed_whole(texts, tools.embed)
+            return await asyncio.to_thread(representatives, vectors, size, tools.seed)
+        query = self.query_text.render(reduce_key=reduce_key)
+        vectors = await embed_whole([query, *texts], tools.embed)
+        likeness = vectors[1:] @ vectors[0]
+        return sorted(np.argsort(-likeness, kind="stable")[:size].tolist())
+
+
+def _lot(seed: int, row: Row) -> str:
+    """Draw a lot for a row that does not depend on which other rows there are."""
+    return hashlib.sha256(f"{seed}\n{row.id}".encode()).hexdigest()
 
 
 OPERATOR = Operator(Reduce, run)

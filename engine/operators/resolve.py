@@ -5,24 +5,27 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+import numpy as np
+
+from engine.errors import PipelineError
 from engine.language.schema import Schema
 from engine.language.templates import Template
 from engine.operators.accounting import Failure, attempt_all, fail, label, require
 from engine.operators.anchors import Anchors, find_anchors
 from engine.operators.asking import Question, ask, quote_source, visible
+from engine.operators.average_linkage import MOST_ITEMS
 from engine.operators.base import Failed, Operator, Outcome, Tools
-from engine.operators.blocking import Candidates, ComparingNode, Side, asking_model, block, blocking_text
+from engine.operators.blocking import Candidates, ComparingNode, Side, asking_model, block, blocking_text, vectors_of
 from engine.operators.comparing import Comparison, ModelRounds
 from engine.operators.content_free import shortened
 from engine.operators.mentions import Mention, find_mentions, shown
 from engine.operators.name_rules import judge_names
-from engine.operators.pairs import Proposal, in_order
+from engine.operators.pairs import Proposal, Vectors, in_order
 from engine.operators.same import VERDICT, Comparer, Pair
-from engine.operators.similar_values import join_similar
 from engine.plan.frozen import freeze
 from engine.plan.node import Traits
 from engine.rows import Row
@@ -372,6 +375,47 @@ def _replace(node: Resolve, row: Row, canonical: dict[str, Any]) -> Row:
         else:
             values[name] = canonical.get(name, row.values.get(name))
     return row.derive(node.name, values)
+
+
+async def join_similar(
+    comparison: Comparison, rows: Sequence[Row], keys: Collection[str], threshold: float, tools: Tools
+) -> None:
+    """Join mentions that are on average at least so alike (a cosine, inclusive), by the texts of all of their rows.
+
+    A row's text are the fields `keys`. The comparison warns where most became one. Raises PipelineError for more than
+    MOST_ITEMS mentions.
+    """
+    mentions = comparison.mentions
+    if len(mentions) > MOST_ITEMS:
+        raise PipelineError(
+            f"similarity_threshold: {len(mentions):,} different values are too many: at most {MOST_ITEMS:,}, whose "
+            "similarities fill 576 MB of memory",
+            advice="Filter the rows first, or write blocking_threshold and a comparison_prompt: a model is then asked "
+            "about the similar pairs.",
+        )
+    if len(mentions) < 2:
+        return
+    vectors = await vectors_of_mentions(mentions, rows, keys, tools)
+    doubt = await asyncio.to_thread(comparison.join_similar, vectors, threshold)
+    if doubt:
+        comparison.warnings.append(f"{doubt}. Write a similarity_threshold above {threshold}.")
+
+
+async def vectors_of_mentions(
+    mentions: Sequence[Mention], rows: Sequence[Row], keys: Collection[str], tools: Tools
+) -> Vectors:
+    """Give each mention one unit vector, the mean of those of its rows: shape (mentions, dimensions).
+
+    Zeros where none of its rows has any text.
+    """
+    texts = [[blocking_text(rows[index].values, keys) for index in mention.rows] for mention in mentions]
+    distinct = list(dict.fromkeys(text for own in texts for text in own))
+    place = {text: index for index, text in enumerate(distinct)}
+    vectors = await vectors_of(distinct, tools)
+    means = np.stack([vectors[[place[text] for text in own]].mean(axis=0) for own in texts])
+    lengths = np.linalg.norm(means, axis=1, keepdims=True)
+    unit: Vectors = np.divide(means, lengths, out=np.zeros_like(means), where=lengths > 0)
+    return unit
 
 
 OPERATOR = Operator(Resolve, run)

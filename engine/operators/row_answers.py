@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import random
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
-from engine.operators.accounting import Failure, attempt, fail, process_rows, succeed_all
-from engine.operators.asking import ask_reply, settle, visible
+from engine.errors import ItemError
+from engine.language.sandbox import to_json
+from engine.language.schema import Schema
+from engine.language.templates import Template, prompt_template
+from engine.operators.accounting import Failure, attempt, attempt_all, fail, process_rows, succeed_all
+from engine.operators.asking import ModelNode, Question, ask, ask_reply, fits, quote_source, settle, texts_of, visible
 from engine.operators.base import Outcome, Rejected, Tools
-from engine.operators.batching import batch_replies
-from engine.operators.calibration import find_anchors
-from engine.operators.row_prompts import RowPromptNode, row_question
-from engine.rows import Row
-from models.protocol import Reply
+from engine.operators.replies import ask_once
+from engine.operators.row_prompts import RowPromptNode, row_question, with_anchors
+from engine.rows import Row, RowId
+from models.protocol import Reply, canonical_json
 
 Answered = Callable[[Row, Sequence[Reply]], Sequence[Row] | Rejected]
 """Make rows of the replies about a row: one reply for each sample."""
@@ -47,3 +52,159 @@ async def ask_rows(
         return answered(row, await succeed_all(numbered, lambda q: ask_reply(node, q, tools)))
 
     return await process_rows(node, rows, answer, tools)
+
+
+MOST_ANCHORS = 10
+"""Reference points that are asked for at most; they are read again with every row."""
+
+_ANCHORS = {
+    "type": "object",
+    "properties": {
+        "reference_points": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": MOST_ANCHORS}
+    },
+    "required": ["reference_points"],
+    "additionalProperties": False,
+}
+
+Example = Mapping[str, str]
+
+
+async def find_anchors(node: RowPromptNode, rows: Sequence[Row], tools: Tools) -> str:
+    """Return the text that is added to the prompt of every row; empty where there are no rows or nothing is calibrated.
+
+    Raises ItemError when no row of the sample can be answered, and what `ask` raises.
+    """
+    prompt, schema = node.prompt, node.schema
+    if not (node.calibrate and rows and prompt and schema):
+        return ""
+    examples = await _examples(node, prompt, schema, sample_of(rows, node.num_calibration_docs, tools.seed), tools)
+    while len(examples) > 1 and not fits(node, _question(prompt, examples), tools):
+        examples = examples[: len(examples) // 2]
+    reply = await ask_once(node, _question(prompt, examples), tools)
+    return prompt_template("anchors").render(anchors=reply.value["reference_points"]).strip()
+
+
+def sample_of(rows: Sequence[Row], size: int, seed: int) -> list[Row]:
+    """Draw `size` rows at random, in the order of `rows`; the same seed draws the same ones."""
+    drawn = random.Random(seed).sample(range(len(rows)), min(size, len(rows)))
+    return [rows[index] for index in sorted(drawn)]
+
+
+async def _examples(
+    node: ModelNode, prompt: Template, schema: Schema, sample: Sequence[Row], tools: Tools
+) -> list[Example]:
+    seen_keys = getattr(node, "input", ())
+
+    async def example(row: Row) -> Example:
+        seen = visible(row.values, seen_keys)
+        answer = await ask(node, row_question(row, prompt, schema, seen, layout=node.layout), tools)
+        return {"input": to_json(_mentioned(prompt, seen)), "answer": to_json(answer)}
+
+    results = await attempt_all(sample, example, lambda done, total: None)
+    examples = [result for result in results if not isinstance(result, Failure)]
+    first = next((result for result in results if isinstance(result, Failure)), None)
+    if not examples and first is not None:
+        raise ItemError(
+            f"calibration: none of the {len(sample)} rows of the sample could be answered; the first: {first.error}",
+            advice=first.advice,
+            raw_reply=first.raw_reply,
+        )
+    return examples
+
+
+def _mentioned(prompt: Template, values: Mapping[str, Any]) -> Mapping[str, Any]:
+    names = prompt.mentions("input")
+    return values if prompt.reads_unknown else {key: value for key, value in values.items() if key in names}
+
+
+def _question(prompt: Template, examples: Sequence[Example]) -> Question:
+    return Question(
+        prompt=prompt_template("calibrate").render(instructions=prompt.text, examples=examples),
+        json_schema=_ANCHORS,
+        form='{"reference_points": [string, ...]}',
+        task=f"calibrate on {len(examples)} rows",
+    )
+
+
+async def batch_replies(
+    node: RowPromptNode, rows: Sequence[Row], tools: Tools, *, anchors: str = "", probabilities: bool = False
+) -> dict[RowId, Reply]:
+    """Ask about the rows batch by batch; rows that no reply answers are left out, to be asked one by one.
+
+    The replies are first ones: gleaning and validation are still to come, row by row (asking.settle).
+
+    A batch that does not fit the context is halved until it does; so is one with a row that cannot be asked about.
+    """
+    size = node.batch_size
+    groups = [rows[start : start + size] for start in range(0, len(rows), size)] if size > 1 else []
+
+    async def answer(group: Sequence[Row]) -> Mapping[RowId, Reply]:
+        found: dict[RowId, Reply] = {}
+        for part in _askable(node, group, tools, anchors):
+            question = replace(batch_question(node, part, anchors), probabilities=probabilities)
+            reply = await attempt(lambda q: ask_once(node, q, tools), question)
+            if not isinstance(reply, Failure):
+                found |= {row.id: _part_of(reply, str(number)) for number, row in enumerate(part, 1)}
+        return found
+
+    results = await attempt_all(groups, answer, _count_rows(tools, size, len(rows)))
+    return {row: reply for found in results if not isinstance(found, Failure) for row, reply in found.items()}
+
+
+def batch_question(node: RowPromptNode, rows: Sequence[Row], anchors: str = "") -> Question:
+    """Put the batch prompt about rows.
+
+    The reply holds one answer for each, under its number from 1: by name rather than by place in a list, so that each
+    answer may quote its own row alone and the model keeps count.
+    """
+    prompt, schema = _prompts(node)
+    seen = [visible(row.values, node.input) for row in rows]
+    answers = {
+        str(number): schema.json_schema(quote_source([row.values], node.prompt)) for number, row in enumerate(rows, 1)
+    }
+    return Question(
+        prompt=with_anchors(prompt, prompt.render(inputs=seen), "as_written", anchors),
+        json_schema={
+            "type": "object",
+            "properties": answers,
+            "required": list(answers),
+            "additionalProperties": False,
+        },
+        form=prompt_template("batch_form").render(form=schema.describe(), count=len(rows)).strip(),
+        texts=[text for values in seen for text in texts_of(values, prompt, variable="inputs")],
+        task=f"batch of {len(rows)}",
+        row_id=rows[0].id,
+    )
+
+
+def _prompts(node: RowPromptNode) -> tuple[Template, Schema]:
+    assert node.batch_prompt is not None and node.schema is not None  # __post_init__; batch_size is 1 without
+    return node.batch_prompt, node.schema
+
+
+def _askable(node: RowPromptNode, rows: Sequence[Row], tools: Tools, anchors: str) -> list[Sequence[Row]]:
+    if len(rows) < 2:
+        return []
+    if _is_askable(node, rows, tools, anchors):
+        return [rows]
+    middle = (len(rows) + 1) // 2
+    return [*_askable(node, rows[:middle], tools, anchors), *_askable(node, rows[middle:], tools, anchors)]
+
+
+def _is_askable(node: RowPromptNode, rows: Sequence[Row], tools: Tools, anchors: str) -> bool:
+    try:
+        return fits(node, batch_question(node, rows, anchors), tools)
+    except ItemError:  # of one of the rows: asked by itself, it fails by itself
+        return False
+
+
+def _part_of(reply: Reply, number: str) -> Reply:
+    """Return the reply about one row: its value, and how sure the model was of its choices."""
+    value: Any = reply.value[number]
+    start = f"/{number}"
+    sure = {p.removeprefix(start): chosen for p, chosen in reply.probabilities.items() if p.startswith(f"{start}/")}
+    return replace(reply, value=value, text=canonical_json(value), probabilities=sure)
+
+
+def _count_rows(tools: Tools, size: int, total: int) -> Callable[[int, int], None]:
+    return lambda done, _: tools.progress(min(done * size, total), total)

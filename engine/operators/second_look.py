@@ -7,7 +7,6 @@ something in everything. A look at each value alone, in the few lines around it,
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from engine.answers.checking import Checker
 from engine.answers.contract import Answer, Dropped, Item
@@ -16,14 +15,12 @@ from engine.answers.reply import Form
 from engine.answers.rivals import Rival, likely_values, rival_values
 from engine.answers.shown import Shown
 from engine.language.templates import prompt_template
+from engine.operators.answer_node import Answer as AnswerNode
 from engine.operators.answer_source import around
 from engine.operators.asking import Question, ask_reply
 from engine.operators.base import Tools
 from engine.rows import Row
 from engine.text.stems import stems
-
-if TYPE_CHECKING:
-    from engine.operators.answer import Answer as AnswerNode
 
 AROUND = 3
 """Lines before and after a citation that a second look is shown."""

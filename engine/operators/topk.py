@@ -11,8 +11,7 @@ from engine.language.templates import Template
 from engine.operators.accounting import process_rows, require
 from engine.operators.asking import ModelNode
 from engine.operators.base import Operator, Outcome, Rejected, Tools
-from engine.operators.rank import Rank, document_text, ranked_rows
-from engine.operators.rank_order import Ranked
+from engine.operators.rank import Rank, Ranked, document_text, ranked_rows
 from engine.plan.node import Traits
 from engine.rows import Row
 from engine.text.ranking import best, rank

@@ -4,34 +4,39 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 from engine.directives.base import Facts
 from engine.errors import UsageError
 from engine.executor.asking import CachedAsk, RepliesOnly
+from engine.executor.datasets import DatasetReader
 from engine.executor.events import Emit
 from engine.executor.model_pool import ModelPool, OpenEmbedder, OpenModel
+from engine.executor.parsing import ParsingFunctions
 from engine.loader import Loaded
 from engine.optimizer.agent_door import CountingModel
 from engine.optimizer.budget import Budget, OutOfTime
 from engine.optimizer.build_options import BuildOptions
-from engine.optimizer.build_reading import read_datasets, reviewed, reviewed_files
-from engine.optimizer.candidates import Candidate, Contest, Entry, Region
+from engine.optimizer.candidates import TOP, Candidate, Contest, Entry, Region
 from engine.optimizer.counting import Reuse
 from engine.optimizer.evaluating import Evaluation, Ids, Observe, Rates, source_fields
 from engine.optimizer.events import BuildFinished, BuildStarted
 from engine.optimizer.file_draw import FileDraw
-from engine.optimizer.finals import compare_wholes, points_of
 from engine.optimizer.frontier import Choice, Point, choose, frontier
-from engine.optimizer.gold import Gold
+from engine.optimizer.gold import Gold, reviewed_gold
 from engine.optimizer.guarding import SECONDS, guarding, guards
 from engine.optimizer.proposing import Proposer
 from engine.optimizer.sample_runs import SampleRunner
 from engine.optimizer.sampling import Sample, code_books, joined_terms
 from engine.optimizer.search import Search
 from engine.optimizer.speed import Speed
+from engine.plan.plan import Plan
+from engine.results.gold import gold_rows
+from engine.rows import Row
 from storage.case import Case
 
 Result = TypeVar("Result")
@@ -358,3 +363,132 @@ def _finished(result: BuildResult) -> BuildFinished:
         calls_made=reuse.calls_made,
         calls_reused=reuse.calls_reused,
     )
+
+
+Folder = Callable[[int], float]
+
+
+def finalists(search: Search, own: Candidate) -> list[Candidate]:
+    """Return the plans to compare as wholes: what the search chose, then the best rated rewrites of parts."""
+    found = [search.best]
+    for contest in reversed(search.contests):
+        if contest.depth == 0:
+            found += [entry.candidate for entry in contest.ranked(contest.level)]
+    distinct: dict[str, Candidate] = {}
+    for candidate in found:
+        distinct.setdefault(candidate.plan.digest, candidate)
+    distinct.pop(own.plan.digest, None)
+    return list(distinct.values())[: TOP - 1]
+
+
+async def compare_wholes(search: Search, own: Candidate, count: int, evaluation: Evaluation, budget: Budget) -> Contest:
+    """Rate whole plans on the first `count` rows, as far as the time goes.
+
+    Where the pipeline is one part, the contest about that part was this one already.
+    """
+    if (same := _same(search, own, count)) is not None:
+        return same
+    contest = Contest(_whole(own.plan), Entry(own))
+    contest.entries = [Entry(candidate) for candidate in finalists(search, own)]
+    with suppress(OutOfTime):  # the search's own ratings decide about what was not run here
+        await evaluation.run_all(contest, contest.everyone() if contest.entries else [], count, budget)
+    contest.settle()
+    return contest
+
+
+def points_of(contest: Contest, folder: Folder, searched: Sequence[Contest]) -> tuple[list[Point], Point]:
+    """Return the finalists that can be told of by score and time, and the user's own plan.
+
+    `folder` says how many times so many rows of the sample all rows are. Where the finals did not come to rate a plan,
+    what the search made of it on the same rows as the user's own counts.
+    """
+    own = _point(contest, contest.own, folder)
+    points = [_point(contest, entry, folder) for entry in contest.ranked(contest.level)]
+    known, is_alone = {point.plan for point in points}, not points
+    for earlier in searched:
+        if earlier.depth == 0 and earlier.own.candidate is contest.own.candidate:
+            late = [entry for entry in earlier.ranked(earlier.level) if entry.candidate.id not in known]
+            points += [_point(earlier, entry, folder) for entry in late]
+            is_whole = earlier.region == contest.region and not own.score
+            if is_whole or (late and (is_alone or not own.score)):  # ratings tell only of the same part and rows
+                own = _point(earlier, earlier.own, folder)
+    return points, own
+
+
+def _point(contest: Contest, entry: Entry, folder: Folder) -> Point:
+    rating, output = entry.ratings.get(contest.level), entry.outputs.get(contest.level)
+    return Point(
+        plan=entry.candidate.id,
+        score=rating.score if rating else 0.0,
+        seconds=output.seconds * folder(contest.level) if output else 0.0,
+        beats=contest.beats(entry),
+    )
+
+
+def _whole(plan: Plan) -> Region:
+    last = plan.steps[-1]
+    return Region(last.name, 0, 0)
+
+
+def _same(search: Search, own: Candidate, count: int) -> Contest | None:
+    """Return the contest about the only part of a pipeline, where it came to its end on the whole sample."""
+    part = _part(search, own)
+    is_done = part is not None and part.level == count and bool(part.ranked(count))
+    return part if is_done else None
+
+
+def _part(search: Search, own: Candidate) -> Contest | None:
+    """Return the contest about the user's whole pipeline, None where it has several parts."""
+    whole = _whole(own.plan)
+    same = [contest for contest in search.contests if contest.own.candidate is own and contest.region == whole]
+    return same[0] if same and len(own.plan.steps) == 1 else None
+
+
+async def read_datasets(
+    loaded: Loaded, case: Case, emit: Emit, options: BuildOptions, draw: FileDraw
+) -> dict[str, Sequence[Row]]:
+    """Read the datasets that a step needs, of folders the drawn files; what the case knows is not parsed again.
+
+    Raises UsageError where there are no rows, or none on one side of a join: then nothing matches, whatever the plan.
+    """
+    plan = loaded.plan
+    used = {name for step in plan.steps for name in plan.sources_of(step)}
+    reader = DatasetReader(
+        case=case,
+        emit=emit,
+        options=options.parse,
+        workers=options.workers,
+        directory=loaded.directory,
+        tables={},
+        choose=draw,
+        borders=loaded.borders,
+    )
+    functions = ParsingFunctions(reader, plan.parsing_tools, trusts_code=options.trust_code)
+    found: dict[str, Sequence[Row]] = {}
+    for dataset in plan.datasets:
+        if dataset.name in used:
+            read = await reader.read(dataset)
+            await functions.apply(dataset, read)
+            found[dataset.name] = read.rows
+    if not any(found.values()):
+        raise UsageError("the datasets have no rows to try plans on", advice="Give other data with --input.")
+    joined = {name for step in plan.steps if len(step.inputs) > 1 for name in step.inputs}
+    for name in joined & found.keys():
+        if not found[name]:
+            advice = f"Give other data with --input {name}=PATH."
+            raise UsageError(f"the dataset {name!r} has no rows, so nothing can be joined with it", advice=advice)
+    return found
+
+
+def reviewed_files(case: Case) -> frozenset[Path]:
+    """Return the files of which a person judged rows of the last run with results."""
+    runs = [run for run in case.runs() if case.results(run.id) is not None]
+    documents = {name for row in gold_rows(case, runs[-1].id) for name in row.documents} if runs else set()
+    return frozenset(Path(found.path) for name in documents for found in case.paths(name))
+
+
+def reviewed(case: Case, datasets: Mapping[str, Sequence[Row]]) -> Gold:
+    """Return what people said of the rows of the last run with results, by the rows of the same documents."""
+    runs = [run for run in case.runs() if case.results(run.id) is not None]
+    by_document = {row.document_id: row.id for rows in datasets.values() for row in rows if row.document_id}
+    return reviewed_gold(case, runs[-1].id, by_document) if runs and by_document else Gold({})

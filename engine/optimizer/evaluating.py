@@ -30,8 +30,7 @@ from engine.optimizer.speed import Speed
 from engine.plan.plan import Plan
 from engine.rows import Row
 from models.errors import ModelError
-
-CHARACTERS_PER_TOKEN = 4
+from models.protocol import CHARACTERS_PER_TOKEN
 
 
 class Rates(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 from importlib.resources import files
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from jinja2 import Environment, StrictUndefined
@@ -14,10 +14,11 @@ from engine.loader import Loaded
 from engine.optimizer.build import BuildResult
 from engine.optimizer.candidates import Candidate, Contest, Entry
 from engine.optimizer.frontier import Point
-from engine.optimizer.output_bodies import outputs_body
+from engine.optimizer.outputs import PlanOutput
 from engine.optimizer.plan_files import as_file, unified_diff
 from engine.optimizer.rating import Rating
 from engine.optimizer.search import Search
+from engine.rows import RowId
 from models.protocol import canonical_json
 from storage.export.atomic import replacing
 
@@ -178,3 +179,44 @@ def _span(seconds: float | None) -> str:
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+NAME_CHARACTERS = 60
+
+
+def outputs_body(contest: Contest) -> dict[str, Any]:
+    """Return the outputs of all plans of a contest on the rows that most of them were tried on.
+
+    `documents` are the sample rows with a name to show, in order; `plans` has by plan, and then by sample row, the
+    `rows` that were made of it and the reason why it was `rejected` ("" where it was not).
+    """
+    level = contest.level
+    found = [(entry, entry.outputs[level]) for entry in contest.everyone() if level in entry.outputs]
+    documents = found[0][1].inputs if found else {}
+    return {
+        "rows": level,
+        "documents": [{"id": id, "name": _name(values)} for id, values in documents.items()],
+        "plans": {str(entry.candidate.id): _of_plan(entry, output) for entry, output in found},
+    }
+
+
+def _of_plan(entry: Entry, output: PlanOutput) -> dict[str, Any]:
+    return {
+        "seconds": round(output.seconds, 1),
+        "failed": list(output.failed),
+        "documents": {id: _of_row(output, id) for id in output.inputs},
+    }
+
+
+def _of_row(output: PlanOutput, source: RowId) -> dict[str, Any]:
+    rows = [row.values for row in output.rows_of(source)]
+    return {"rows": rows, "rejected": output.rejected.get(source, "")}
+
+
+def _name(values: Any) -> str:
+    """Name a sample row by its file, else by its first short text."""
+    if named := values.get("filename") or values.get("path"):
+        return PurePath(str(named)).name
+    texts = [value for value in values.values() if isinstance(value, str) and value.strip()]
+    shortest = min(texts, key=len, default="")
+    return " ".join(shortest.split())[:NAME_CHARACTERS]

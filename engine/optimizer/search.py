@@ -4,32 +4,35 @@ At each operator the directives are asked whether they rewrite a run that ends t
 what was optimised before it with it. Where nothing can be rated higher, nothing is tried. Else each directive that
 fits makes a candidate, and the operators that are new in it are optimised at once, in the same way, to a depth. The
 paper does that before it compares anything; here, where minutes on a small machine are the budget, candidates are first
-rated on a few rows, and only the operators of the better half are looked into (engine.optimizer.selection).
+rated on a few rows, and only the operators of the better half are looked into (engine.optimizer.search).
 """
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from engine.directives.base import Place, node_at, step_of
 from engine.directives.registry import matching
 from engine.operators.blocking import ComparingNode
+from engine.operators.deciding import DecidingNode
 from engine.operators.equijoin import Equijoin
+from engine.operators.filter import Filter
 from engine.optimizer.budget import Budget, OutOfTime
-from engine.optimizer.candidates import Candidate, Contest, Entry, Region
-from engine.optimizer.evaluating import CHARACTERS_PER_TOKEN, Evaluation
+from engine.optimizer.candidates import TOP, Candidate, Contest, Entry, Region
+from engine.optimizer.evaluating import Evaluation
 from engine.optimizer.events import PlaceFinished, PlaceStarted
 from engine.optimizer.expecting import lists_are_asked, promising
 from engine.optimizer.rating import HIGHEST, MARGIN
 from engine.optimizer.sampling import MOST_RUNGS, enlarged, rungs
 from engine.optimizer.screening import Screening, Trial, in_turn
-from engine.optimizer.selection import look_again, select
 from engine.optimizer.stored_outcomes import Cost
 from engine.plan.node import Node
 from engine.plan.plan import Plan
 from engine.rows import Row
+from models.protocol import CHARACTERS_PER_TOKEN
 
 DEPTH = 2
 """New operators of the user's rewritten ones are optimised, and those of the rewrites of these, and no further."""
@@ -266,3 +269,96 @@ def _is_selective(plan: Plan, name: str) -> bool:
     nodes = {node.name: node for node in plan.operators}
     traits = nodes[name].traits() if name in nodes else None
     return traits is not None and traits.row_local and traits.cardinality in ("zero_or_one", "one_to_many")
+
+
+MOST_DEEPENED = 2
+"""Entries whose new operators are looked into, which costs as much as all else about a place."""
+
+DEEPENING_SHARE = 0.1
+"""Of the time that is left, what running the plan to beat took at most for new operators to be looked into at all."""
+
+AGAIN_SHARE = 0.5
+"""Of the time that is left at the end of a place, what plans that were left behind on few rows may take."""
+
+Deepen = Callable[[Entry, Budget], Awaitable[Entry]]
+"""Optimises the new operators of an entry at once; returns it, or one with a better plan."""
+
+
+async def select(
+    contest: Contest, counts: Sequence[int], evaluation: Evaluation, budget: Budget, deepen: Deepen
+) -> None:
+    """Run the better half of the entries on more rows, until one is left or all rows were seen.
+
+    All have been rated on `counts[0]` rows. Raises OutOfTime, with all that was found until then in the contest.
+    """
+    alive = [*weighing(contest, counts[0]), *kept_half(contest, counts[0])]
+    alive = list(dict.fromkeys(alive))[: TOP - 1]
+    most = MOST_DEEPENED if contest.own.output_seconds <= DEEPENING_SHARE * budget.left else 0
+    looked_into = [entry for entry in alive[:most] if entry.candidate.id not in contest.deepened]
+    contest.deepened |= {entry.candidate.id for entry in looked_into}
+    deepened = [new for entry in looked_into if (new := await deepen(entry, budget)) is not entry]
+    contest.entries += deepened
+    alive = [*deepened, *alive]
+    for count in counts[1:] or counts:
+        await evaluation.run_all(
+            contest, [contest.own, *affordable(alive, count, budget.left, contest.own)], count, budget
+        )
+        alive = kept_half(contest, count)
+
+
+async def look_again(contest: Contest, counts: Sequence[int], evaluation: Evaluation, budget: Budget) -> None:
+    """Run on all rows what drew on few with plans that went on, where there is time.
+
+    Successive halving is for want of time: on three rows, .03 of a rating part a plan that goes on from one that does
+    not. Raises OutOfTime, as `select`.
+    """
+    few, most = counts[0], counts[-1]
+    behind = left_behind(contest, few, most)
+    seconds = budget.left * AGAIN_SHARE
+    if behind and seconds >= behind[0].about_seconds(most):
+        await evaluation.run_all(contest, affordable(behind, most, seconds, contest.own), most, budget)
+
+
+def left_behind(contest: Contest, few: int, most: int) -> list[Entry]:
+    """Return the entries that were rated on few rows alone though they draw there with the better half, best first."""
+    half = kept_half(contest, few)
+    if contest.level != most or few == most or not half:
+        return []
+    least = half[-1].ratings[few].score - MARGIN
+    return [entry for entry in contest.ranked(few) if most not in entry.ratings and entry.ratings[few].score > least]
+
+
+def kept_half(contest: Contest, count: int) -> list[Entry]:
+    """Return the better half of the entries that were rated on so many rows, rounded up."""
+    rated = contest.ranked(count)
+    return rated[: math.ceil(len(rated) / 2)]
+
+
+def weighing(contest: Contest, count: int) -> list[Entry]:
+    """Return the best entry that weighs the answers about all items against each other, if any.
+
+    On a few rows there are too few of them to be weighed, so that screening says nothing of it.
+    """
+    rated = contest.ranked(count)
+    return [entry for entry in rated if any(_weighs(node) for node in entry.candidate.plan.operators)][:1]
+
+
+def _weighs(node: Node) -> bool:
+    return (isinstance(node, DecidingNode) and node.correct_lean == "batch") or (
+        isinstance(node, Filter) and bool(node.readings)
+    )
+
+
+def affordable(entries: Sequence[Entry], count: int, seconds: float, own: Entry) -> list[Entry]:
+    """Return the first entries that can be run on so many rows in the time; at least one.
+
+    What an entry takes is told by what it took: the rows that it was run on already cost nothing again.
+    """
+    seconds -= own.about_seconds(count)
+    chosen: list[Entry] = []
+    for entry in entries:
+        seconds -= entry.about_seconds(count)
+        if chosen and seconds < 0:
+            break
+        chosen.append(entry)
+    return chosen

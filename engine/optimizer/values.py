@@ -15,9 +15,10 @@ from engine.evidence.fuzzy import SHORT_THRESHOLD, THRESHOLD
 from engine.evidence.items import leaves
 from engine.optimizer.outputs import OutputRow
 from engine.text.dates import parse_date
-from engine.text.name_finder import NameFinder, parse_name
+from engine.text.name_finder import NameFinder
 from engine.text.normalise import plain, words
 from engine.text.numbers import parse_number
+from engine.text.person_names import recognise_name
 
 LONG_WORDS = 5
 """Texts of at least so many words are alike by degrees: by the words that they share."""
@@ -124,7 +125,7 @@ def _likeness_of_texts(left: str, right: str) -> float:
 
 
 def _is_same_name(left: str, right: str) -> bool:
-    one, other = parse_name(left), parse_name(right)
+    one, other = recognise_name(left), recognise_name(right)
     if one is None or other is None:
         return False
     return bool(NameFinder(plain(right)).find(one) or NameFinder(plain(left)).find(other))

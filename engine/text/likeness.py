@@ -6,12 +6,13 @@ Case, accents and punctuation do not matter. None of this asks a model, and noth
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
 from rapidfuzz import fuzz, utils
+
+from engine.text.normalise import fold
 
 _NUMBER = re.compile(r"\d+")
 _SOUNDS = {
@@ -48,7 +49,7 @@ def folded(text: Any) -> Folded:
     """
     if isinstance(text, Folded) or not isinstance(text, str):
         return text if isinstance(text, Folded) else Folded()
-    return Folded(" ".join(utils.default_process(_without_marks(text)).split()))
+    return Folded(" ".join(utils.default_process(fold(text)).split()))
 
 
 def contains_words(one: Any, other: Any) -> bool:
@@ -79,7 +80,7 @@ def overlap(one: Any, other: Any) -> float:
     return len(left & right) / min(len(left), len(right)) if left and right else 0.0
 
 
-def likeness(one: Any, other: Any) -> float:
+def spelling_likeness(one: Any, other: Any) -> float:
     """Return how alike two texts are spelt, 0 to 100 (RapidFuzz's ratio).
 
     The filter `TEXT | likeness(TEXT)`.
@@ -107,7 +108,7 @@ def sound(text: Any) -> str:
 
 def soundex(word: str) -> str:
     """Return the American Soundex key of a word, a letter and three digits; "" for a word without letters."""
-    letters = [c for c in _without_marks(word) if "a" <= c <= "z"]
+    letters = [c for c in fold(word) if "a" <= c <= "z"]
     if not letters:
         return ""
     digits: list[str] = []
@@ -125,18 +126,13 @@ def _stands_for(short: str, long: str) -> bool:
     return len(said) > 1 and letters == "".join(word[0] for word in said) and letters != "".join(said)
 
 
-def _without_marks(text: str) -> str:
-    marks = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(c for c in marks if not unicodedata.combining(c))
-
-
 FILTERS: Mapping[str, Callable[..., Any]] = {
     "folded": folded,
     "contains_words": contains_words,
     "words": words,
     "numbers": numbers,
     "overlap": overlap,
-    "likeness": likeness,
+    "likeness": spelling_likeness,
     "abbreviates": abbreviates,
     "sound": sound,
 }

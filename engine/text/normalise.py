@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 
@@ -16,7 +17,16 @@ _LOOKALIKES = str.maketrans(
     }
 )
 _WORD = re.compile(r"[^\W_]+(?:(?<=\d)[.,:/-](?=\d)[^\W_]+)*|%")
-_CONFUSED = str.maketrans("0q1ij|56829cv", "oollll" + "sgbzgeu")
+LETTER_FOR_DIGIT = {"0": "o", "1": "l", "5": "s", "8": "b"}
+"""Letters that OCR reads as digits."""
+
+_CONFUSED = str.maketrans(
+    {
+        **LETTER_FOR_DIGIT,
+        **{"6": "g", "9": "g", "2": "z", "q": "o", "i": "l", "j": "l", "|": "l", "c": "e", "v": "u"},
+        **{"m": "rn", "w": "uu", "d": "el", "h": "ll"},
+    }
+)
 _UNSEEN = str.maketrans("", "", ",-")
 
 
@@ -44,6 +54,7 @@ def words(text: str) -> list[str]:
     return [word.translate(_UNSEEN) for word in _WORD.findall(fold(text))]
 
 
+@functools.lru_cache(maxsize=50_000)
 def misreading(word: str) -> str:
     """Write letters and digits that OCR confuses as one of them: folded words that differ only so become equal."""
-    return word.replace("rn", "m").replace("vv", "w").translate(_CONFUSED)
+    return word.translate(_CONFUSED)

@@ -6,29 +6,74 @@ Records write one officer as `Sgt. D. Harmon`, `HARMON, DANIEL J.`, `Harmon #123
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
 
 from rapidfuzz.distance import OSA
+
+from engine.text.normalise import LETTER_FOR_DIGIT, fold, misreading, plain
+from engine.text.vocabulary import NOT_NAMES, STARTERS
 
 
 def _set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-RANKS = _set(
-    "officer officers ofc ofcs ofcr off po patrolman patrolwoman patrol police detective det sergeant sgt lieutenant "
-    "lieut lt captain capt cpt chief deputy dep corporal cpl agent inspector insp commander cmdr cdr major maj trooper "
-    "tpr marshal constable sheriff superintendent supt investigator inv supervisor assistant asst senior probationary "
-    "acting retired ret former formerly ex defendant defendants plaintiff mr mrs ms miss dr the of"
+_RANKS = {
+    spelling: rank
+    for rank, spellings in {
+        "officer": "officer officers ofc ofcs ofcr off po patrolman patrolwoman patrolmen patrol ptl ptlm",
+        "detective": "detective det",
+        "sergeant": "sergeant sgt sgts",
+        "lieutenant": "lieutenant lieut lt",
+        "captain": "captain capt cpt",
+        "chief": "chief",
+        "deputy": "deputy dep dpty",
+        "corporal": "corporal cpl",
+        "private": "private pfc",
+        "agent": "agent",
+        "inspector": "inspector insp",
+        "commander": "commander cmdr cdr",
+        "colonel": "colonel col",
+        "major": "major maj",
+        "trooper": "trooper tpr",
+        "marshal": "marshal",
+        "constable": "constable",
+        "sheriff": "sheriff",
+        "superintendent": "superintendent supt",
+        "investigator": "investigator inv",
+        "supervisor": "supervisor",
+        "judge": "judge hon",
+        "assistant": "assistant asst",
+        "senior": "senior",
+        "probationary": "probationary",
+    }.items()
+    for spelling in spellings.split()
+}
+"""Each way to write a rank, and the rank."""
+
+_FORMS_OF_ADDRESS = _set(
+    "police mr mrs ms miss dr defendant defendants plaintiff complainant witness subject named accused"
 )
-NO_NAMES = _set("unknown unidentified unnamed undisclosed redacted anonymous none na")
+TITLES = _RANKS.keys() | _FORMS_OF_ADDRESS
+"""Ranks and forms of address, which make the capitalised word behind them a name."""
+
+_BESIDE_TITLES = _set("the of acting retired ret former formerly ex")
+_ABBREVIATED = frozenset(spelling for spelling, rank in _RANKS.items() if spelling != rank)
+_ALSO_SURNAMES = _set("major marshal constable sheriff judge")
+_NOBODY = _set("unknown unidentified unnamed undisclosed redacted anonymous none na esq")
 SUFFIXES = {"jr": "jr", "junior": "jr", "sr": "sr", "ii": "ii", "2nd": "ii", "iii": "iii", "3rd": "iii", "iv": "iv"}
-PARTICLES = _set("de la del della dela di da dos van von der den le du st saint san o mc mac el al bin ben ter")
-NICKNAMES = tuple(
+_DEGREE = re.compile(
+    r"(?:,\s*|(?<=[^\W_]{3})\s+)(M\.?\s?D|Ph\.?\s?D|R\.?N|D\.?D\.?S|C\.?P\.?A|J\.?D|Esq)\b\.?(?=\s*(?:,|$))",
+    re.IGNORECASE,
+)
+PARTICLES = _set("de la las los del della dela di da dos van von der den le du st saint san o mc mac el al bin ben ter")
+ALSO_FIRST_NAMES = _set("al ben mac")
+"""Particles that, before a surname and with nothing in front of them, are a first name."""
+
+_NICKNAMES = tuple(
     _set(group)
     for group in (
         "michael mike mick",
@@ -53,23 +98,26 @@ NICKNAMES = tuple(
         "francis frank",
     )
 )
-
 _NONE: frozenset[int] = frozenset()
 _SHORT_FOR = {
-    name: frozenset(number for number, group in enumerate(NICKNAMES) if name in group)
-    for name in frozenset().union(*NICKNAMES)
+    name: frozenset(number for number, group in enumerate(_NICKNAMES) if name in group)
+    for name in frozenset().union(*_NICKNAMES)
 }
-"""The groups of NICKNAMES that a name is in."""
+"""The groups of _NICKNAMES that a name is in."""
 
 _WORD_BEFORE_BADGE = r"(?:with\s+)?(?:badge|shield|star|serial|id)\b\.?(?:\s*(?:number|no|num|nr)\b\.?)?"
-BADGE = re.compile(
+_BADGE = re.compile(
     rf"[(\[]?\s*(?:{_WORD_BEFORE_BADGE}\s*[:#]*|(?:number|no)\b\.?\s*#?|#)\s*([a-z]{{0,2}}-?\d[\da-z-]*)\s*[)\]]?"
     r"|[(\[]\s*([a-z]{0,2}-?\d{2,}[\da-z-]*)\s*[)\]]"
-    r"|(?:\b|(?<=[a-z]{3}))(\d{3,})\b|\b(\d{2})\b",
+    r"|(?:\b|(?<=[a-z]{3}))(\d{3,}[a-z]?)\b|\b(\d{2})\b",
     re.IGNORECASE,
 )
-_OCR_DIGITS = str.maketrans("0158", "olsb")
-_OCR_SHAPES = (("rn", "m"), ("vv", "w"), ("cl", "d"), ("li", "h"), ("i", "l"))
+_OCR_LETTERS = str.maketrans(LETTER_FOR_DIGIT)
+
+# An initial keeps its full stop, for it is never a particle: `J. O. Smith` is not O'Smith.
+_WORD = re.compile(r"(?<![\w.])p\.o\.|(?=\d*[^\W\d_])[^\W_][\w'-]*\.?", re.IGNORECASE)
+_BETWEEN_WORDS = re.compile(r"[ .,()']*")
+_MOST_WORDS = 5
 
 MOST_SLIPS = 2
 """Letters misread in a long surname, at most."""
@@ -82,16 +130,50 @@ agree and nothing contradicts. open: they may or may not be one person. clash: o
 unlike: not even the surname is alike.
 """
 
+FirstNames = Literal["equal", "variant", "near", "other"]
+"""How two first names compare.
+
+equal: the same whole name. variant: one is the initial, a nickname or another spelling of the other. near: a slip of
+the pen may explain the difference. other: they are different names.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenName:
+    """The words of a name as written. `surname` is empty where nobody is named."""
+
+    surname: tuple[str, ...]
+    given: tuple[str, ...]
+    suffixes: tuple[str, ...]
+    titles: tuple[str, ...]
+    badge: str | None
+    several: bool
+    """Whether it names several people."""
+    ends_in_initial: bool
+    """Whether the last word is a letter with no comma before it."""
+    parts: int
+    """Runs of words between commas, titles and suffixes not counted."""
+    has_more_numbers: bool
+    """Whether it has numbers beside the badge."""
+    between: str
+    """What stands between the words."""
+
 
 @dataclass(frozen=True, slots=True)
 class PersonName:
-    """A name in lower case without accents or punctuation. `given` are first and middle names or initials."""
+    """A name in lower case without accents or punctuation. `given` are first and middle names or initials.
+
+    `is_titled` is true when a rank or a form of address stood with it. `surname_words` are those of a surname of
+    several words (`de la cruz`), which `surname` joins.
+    """
 
     surname: str
     given: tuple[str, ...] = ()
     suffix: str = ""
     badge: str = ""
     rank: str = ""
+    is_titled: bool = field(default=False, compare=False)
+    surname_words: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def has_first_name(self) -> bool:
@@ -106,24 +188,165 @@ class PersonName:
 
 @lru_cache(maxsize=50_000)
 def parse_name(text: str) -> PersonName | None:
-    """Read a name; None when nobody is named (`Officer #1`, `unknown`), or several are (`Officers Diaz and Li`)."""
-    badge = ""
+    """Read a text that stands where a name is expected.
 
-    def take(match: re.Match[str]) -> str:
-        nonlocal badge
-        badge = badge or _plain_badge(next(g for g in match.groups() if g))
+    None when nobody is named (`Officer #1`, `unknown`), or several are (`Officers Diaz and Li`).
+    """
+    written = split_name(text)
+    surname = "".join(map(_read_word, written.surname))
+    if written.several or surname in _NOBODY or surname in SUFFIXES or not surname.isalpha():
+        return None
+    titles = [_key(word) for word in written.titles]
+    ranks = {_RANKS[title] for title in titles if title in _RANKS}
+    is_titled = any(title in TITLES for title in titles)
+    if surname in TITLES | _BESIDE_TITLES and not (
+        surname in _ALSO_SURNAMES and (written.given or (is_titled and ranks <= {"officer"}))
+    ):
+        return None
+    return PersonName(
+        surname,
+        tuple(map(_read_word, written.given)),
+        next((SUFFIXES[_key(word)] for word in written.suffixes if _key(word) in SUFFIXES), ""),
+        _plain_badge(written.badge) if written.badge else "",
+        " ".join(sorted(ranks)),
+        is_titled,
+        tuple(map(_read_word, written.surname)) if len(written.surname) > 1 else (),
+    )
+
+
+def recognise_name(text: str) -> PersonName | None:
+    """Read a text that may be anything as a person's name; None when it does not look like one.
+
+    'Sgt. Daniel R. Alvarez', 'ALVAREZ, DANIEL #4417' and 'Officer Alvarez' are names; 'Excessive Force' and
+    'Exhibit A' are not.
+    """
+    written = split_name(text)
+    is_plain = _BETWEEN_WORDS.fullmatch(written.between) is not None and not written.has_more_numbers
+    return parse_name(text) if is_plain and looks_like_name(written) else None
+
+
+def looks_like_name(written: WrittenName) -> bool:
+    """Say whether the words, and their capitals, are those of a person's name."""
+    words = [*written.surname, *written.given]
+    keys = [_key(word) for word in words]
+    if not 1 <= len(words) <= _MOST_WORDS or written.parts > 2 or len("".join(map(_key, written.surname))) < 2:
+        return False
+    titles = [_key(word) for word in written.titles]
+    if "the" in titles or (titles and TITLES.isdisjoint(titles)):
+        return False
+    if any(key in NOT_NAMES or key in _NOBODY or key in SUFFIXES or (key in STARTERS and len(key) > 1) for key in keys):
+        return False
+    if written.ends_in_initial and not written.titles:
+        return False  # `Exhibit A`, unlike `OFC VARRICK C`
+    return all(_is_name_word(word) for word in words) and not all(word[0].islower() for word in words)
+
+
+def _is_name_word(word: str) -> bool:
+    """Say whether a word has a capital, unless it is a particle, and no digit but one misread for a letter within."""
+    key = _key(word)
+    has_case = not word[0].islower() or _is_particle(word)
+    return has_case and _read_word(word).isalpha() and key[0].isalpha() and key[-1].isalpha() and word[-1] != "-"
+
+
+def split_name(text: str) -> WrittenName:
+    """Split a text into the words of a name: `HARMON, Daniel J. #12`, `Sgt. Daniel Harmon Jr.`, `Maria de la Cruz`."""
+    text = plain(text)
+    match = _BADGE.search(text)
+    badge = next(group for group in match.groups() if group) if match else None
+    rest = _BADGE.sub(" ", text)
+    suffixes: list[str] = []
+
+    def take(degree: re.Match[str]) -> str:
+        # `Smith, JD` has his initials behind his name, `John Smith, JD` a degree.
+        if len(_key(degree[1])) == 2 and len(_WORD.findall(degree.string[: degree.start()])) < 2:
+            return degree[0]
+        suffixes.append(degree[0].strip(", "))
         return " "
 
-    plain = _plain(BADGE.sub(take, text))
-    parts = [part for part in (_words(p) for p in plain.split(",")) if part]
-    if "&" in plain or any("and" in part for part in parts):
-        return None
-    suffix = _take_suffix(parts)
-    rank = _take_ranks(parts)
-    surname, given = _surname_and_given([part for part in parts if part])
-    if surname in NO_NAMES or not surname.isalpha() or (surname in RANKS and not rank):
-        return None
-    return PersonName(surname, given, suffix, badge, rank)
+    parts = [words for part in _DEGREE.sub(take, rest).split(",") if (words := _WORD.findall(part))]
+    several = "&" in rest or ";" in rest or any(_key(word) == "and" for words in parts for word in words)
+    suffixes = [*_take_suffixes(parts), *suffixes]
+    titles = _take_titles(parts)
+    parts = [words for words in parts if words]
+    ends_in_initial = len(parts) == 1 and len(parts[0]) > 1 and len(_key(parts[0][-1])) == 1
+    surname, given = _surname_and_given(parts)
+    return WrittenName(
+        surname=surname,
+        given=given,
+        suffixes=tuple(suffixes),
+        titles=tuple(titles),
+        badge=badge,
+        several=several,
+        ends_in_initial=ends_in_initial,
+        parts=len(parts),
+        has_more_numbers=match is not None and _BADGE.search(text, match.end()) is not None,
+        between=_WORD.sub("", rest),
+    )
+
+
+def _take_suffixes(parts: list[list[str]]) -> list[str]:
+    taken: list[str] = []
+    for words in parts:
+        places = [place for place, word in enumerate(words) if _key(word) in SUFFIXES and (place or len(parts) > 1)]
+        taken += [words[place] for place in places]
+        words[:] = [word for place, word in enumerate(words) if place not in places]
+    return taken
+
+
+def _take_titles(parts: list[list[str]]) -> list[str]:
+    """Strip the titles that begin a part or are all of it, and abbreviated ones at its end; leave one word at least."""
+    taken: list[str] = []
+    known = TITLES | _BESIDE_TITLES
+    for number, words in enumerate(parts):
+        others = any(other for other in parts if other is not words)
+        if number == 0 and len(words) == 1 and others and _key(words[0]) in _ALSO_SURNAMES:
+            continue  # `MAJOR, JOHN`
+        while words and _key(words[0]) in known and (len(words) > 1 or others):
+            taken.append(words.pop(0))
+        while len(words) > 2 and _key(words[-1]) in _ABBREVIATED:
+            taken.append(words.pop())
+    return taken
+
+
+def _surname_and_given(parts: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Split `harmon, daniel` and `daniel van der berg` into the words of the surname and the others."""
+    if not parts:
+        return (), ()
+    words = parts[0]
+    if len(parts) > 1:
+        return tuple(words), tuple(word for part in parts[1:] for word in part)
+    if len(words) > 1 and len(_key(words[-1])) == 1:
+        end = 1  # `Harmon D` is Harmon, D
+        while end < len(words) - 1 and _is_particle(words[end - 1]):
+            end += 1
+        return tuple(words[:end]), tuple(words[end:])
+    start = len(words) - 1
+    while start > 0 and _is_particle(words[start - 1]) and (start > 1 or _key(words[0]) not in ALSO_FIRST_NAMES):
+        start -= 1
+    return tuple(words[start:]), tuple(words[:start])
+
+
+def _is_particle(word: str) -> bool:
+    return _key(word) in PARTICLES and word[-1] != "."
+
+
+def word_key(word: str) -> str:
+    """Write a word of a plain text as names are compared: without case, accents, points, hyphens and possessive."""
+    return fold(word).replace(".", "").removesuffix("'s").replace("'", "").replace("-", "")
+
+
+_key = lru_cache(maxsize=50_000)(word_key)
+
+
+def _read_word(word: str) -> str:
+    """Return the key of a word of a name, with the letters that OCR read as digits."""
+    key = _key(word)
+    letters = sum(c.isalpha() for c in key)
+    return key.translate(_OCR_LETTERS) if letters >= 3 and letters > sum(c.isdigit() for c in key) else key
+
+
+def _plain_badge(text: str) -> str:
+    return text.casefold().replace("-", "").lstrip("0") or "0"
 
 
 def compare_names(left: PersonName, right: PersonName) -> tuple[Likeness, str]:
@@ -142,7 +365,7 @@ def compare_names(left: PersonName, right: PersonName) -> tuple[Likeness, str]:
 
 def surnames_alike(left: str, right: str) -> bool:
     """Say whether two surnames are equal or differ by no more than a misread letter (two in long names)."""
-    if left == right or shape(left) == shape(right):
+    if left == right or misreading(left) == misreading(right):
         return True
     allowed = slips_allowed(min(len(left), len(right)))
     return OSA.distance(left, right, score_cutoff=allowed) <= allowed
@@ -168,109 +391,36 @@ def _compare_given(left: PersonName, right: PersonName) -> tuple[Likeness, str]:
         return ("identical", "same surname and rank") if same else ("open", "a first name is missing")
     if exact and left.given == right.given:
         return ("identical", "same name")
-    first = _first_names(left, right)
+    first = compare_first_names(left.given, right.given)
     if first == "other":
         return ("clash", f"{left.given[0]} and {right.given[0]}")
-    if first == "near":
+    if first in ("variant", "near"):
         return ("open", "first names are alike")
-    if _middles_clash(left.given[1:], right.given[1:]):
+    if middles_clash(left.given, right.given):
         return ("clash", f"middle names {' '.join(left.given[1:])} and {' '.join(right.given[1:])}")
-    return ("full_name", "same first and last name") if exact and first == "equal" else ("open", "surnames are alike")
+    return ("full_name", "same first and last name") if exact else ("open", "surnames are alike")
 
 
-def _first_names(left: PersonName, right: PersonName) -> Literal["equal", "near", "other"]:
-    a, b = left.given[0], right.given[0]
+def compare_first_names(left: Sequence[str], right: Sequence[str]) -> FirstNames:
+    """Compare the first names of two lists of given names, neither of them empty."""
+    a, b = left[0], right[0]
     if a == b:
-        return "equal" if len(a) > 1 else "near"
+        return "equal" if len(a) > 1 else "variant"
     if len(a) == 1 or len(b) == 1:
         # `J. Daniel Harmon` is also called Daniel Harmon.
-        return "near" if a[0] == b[0] or a in right.given or b in left.given else "other"
-    if a.startswith(b) or b.startswith(a) or not _SHORT_FOR.get(a, _NONE).isdisjoint(_SHORT_FOR.get(b, _NONE)):
-        return "near"
-    if a in right.given or b in left.given:
-        return "near"
-    slip = min(len(a), len(b)) >= 4 and OSA.distance(a, b) <= 1
-    return "near" if slip or shape(a) == shape(b) else "other"
+        if a[0] == b[0] or b in left[1:2] or a in right[1:2]:
+            return "variant"
+        return "near" if a in right or b in left else "other"
+    if not _SHORT_FOR.get(a, _NONE).isdisjoint(_SHORT_FOR.get(b, _NONE)):
+        return "variant"
+    is_slip = min(len(a), len(b)) >= 4 and OSA.distance(a, b) <= 1
+    if is_slip and len(a) > 4 and len(b) > 4 and a[-1] == b[-1]:
+        return "variant"  # `Emanuel` and `Emmanuel`, not `Maria` and `Mario`
+    may_be = is_slip or a.startswith(b) or b.startswith(a) or a in right or b in left
+    return "near" if may_be or misreading(a) == misreading(b) else "other"
 
 
-def _middles_clash(left: Sequence[str], right: Sequence[str]) -> bool:
-    pairs = zip(left, right, strict=False)
+def middles_clash(left: Sequence[str], right: Sequence[str]) -> bool:
+    """Say whether two lists of given names contradict each other behind the first."""
+    pairs = zip(left[1:], right[1:], strict=False)
     return any(a[0] != b[0] or (len(a) > 1 and len(b) > 1 and a != b) for a, b in pairs)
-
-
-@lru_cache(maxsize=50_000)
-def shape(word: str) -> str:
-    """Write letters that OCR confuses alike."""
-    for confused, letter in _OCR_SHAPES:
-        word = word.replace(confused, letter)
-    return word
-
-
-def _plain(text: str) -> str:
-    """Drop accents, apostrophes and case; hyphenated names become one word."""
-    letters = unicodedata.normalize("NFKD", text)
-    letters = "".join(c for c in letters if not unicodedata.combining(c)).casefold()
-    return re.sub(r"['’`´‘-]", "", letters)
-
-
-def _words(part: str) -> list[str]:
-    # An initial with its full stop is never a particle: `J. O. Smith` is not O'Smith.
-    words = re.findall(r"[a-z0-9]+\.?", part.replace("p.o.", "po "))
-    return [_ocr_letters(w) for w in words if w != "."]
-
-
-def _ocr_letters(word: str) -> str:
-    letters = sum(c.isalpha() for c in word)
-    is_name = letters >= 3 and letters > sum(c.isdigit() for c in word) and word not in SUFFIXES
-    return word.translate(_OCR_DIGITS) if is_name else word
-
-
-def _take_suffix(parts: list[list[str]]) -> str:
-    for part in parts:
-        if part and part[-1].rstrip(".") in SUFFIXES and (len(part) > 1 or len(parts) > 1):
-            return SUFFIXES[part.pop().rstrip(".")]
-    return ""
-
-
-def _take_ranks(parts: list[list[str]]) -> str:
-    """Strip rank words from the beginning of each part, and parts that are all rank, keeping at least one word."""
-    ranks: list[str] = []
-    for part in parts:
-        others = any(other for other in parts if other is not part)
-        while part and part[0].rstrip(".") in RANKS and (len(part) > 1 or others):
-            ranks.append(part.pop(0).rstrip("."))
-    return " ".join(sorted({_one_spelling(r) for r in ranks} - {""}))
-
-
-def _one_spelling(rank: str) -> str:
-    spellings = {
-        "officer": "officer officers ofc ofcs ofcr off po patrolman patrolwoman patrol",
-        "detective": "detective det",
-        "sergeant": "sergeant sgt",
-        "lieutenant": "lieutenant lieut lt",
-        "captain": "captain capt cpt",
-        "deputy": "deputy dep",
-        "corporal": "corporal cpl",
-        "inspector": "inspector insp",
-        "commander": "commander cmdr cdr",
-        "investigator": "investigator inv",
-        "": "mr mrs ms miss dr police the of retired ret former formerly ex acting defendant defendants plaintiff",
-    }
-    return next((name for name, forms in spellings.items() if rank in forms.split()), rank)
-
-
-def _surname_and_given(parts: Sequence[Sequence[str]]) -> tuple[str, tuple[str, ...]]:
-    """Split `harmon, daniel` and `daniel van der berg`; the surname is one word, empty when there is none."""
-    if not parts:
-        return "", ()
-    start = len(parts[0]) - 1 if len(parts) == 1 else 0
-    if start and len(parts[0][-1].rstrip(".")) == 1:
-        return _surname_and_given([parts[0][:-1], parts[0][-1:]])  # `Harmon D` is Harmon, D
-    while start > 0 and parts[0][start - 1] in PARTICLES:
-        start -= 1
-    given = [*parts[0][:start], *(word for part in parts[1:] for word in part)]
-    return "".join(w.rstrip(".") for w in parts[0][start:]), tuple(w.rstrip(".") for w in given)
-
-
-def _plain_badge(text: str) -> str:
-    return text.casefold().replace("-", "").lstrip("0") or "0"

@@ -1,4 +1,4 @@
-"""Word lists of police and court English: where full stops do not end sentences, titles, words that name nobody."""
+"""Word lists of police and court English: where full stops do not end sentences, words that name nobody."""
 
 from __future__ import annotations
 
@@ -51,16 +51,6 @@ AFTER_TIME = _words(
     """
 )
 """Words that go on with the time before them ('8:30 p.m. Friday')."""
-
-TITLES = _words(
-    """
-    officer officers ofc ofcr off police patrol patrolman patrolwoman patrolmen ptl ptlm po p.o sergeant sgt sgts
-    detective det inspector insp lieutenant lt captain capt corporal cpl private pfc major maj colonel col commander
-    cmdr chief superintendent supt deputy dep dpty sheriff trooper tpr agent investigator inv marshal constable
-    mr mrs ms miss dr hon judge defendant plaintiff complainant witness subject named accused
-    """
-)
-"""Ranks and forms of address, which make the capitalised word behind them a name."""
 
 NOT_NAMES = _words(
     """

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 from engine.errors import UsageError
 from engine.language.position import did_you_mean
-from engine.text.day_mentions import day_mentions
+from engine.text.dates import date_mentions
 from engine.text.normalise import fold, plain
 from engine.values.base import NO_CONTEXT, DocumentContext, Normalised, ValueType
-from engine.values.currencies import codes, meanings, signs
 from engine.values.figures import FIGURES, SCALES, WORD_NUMBER, Figure, plain_number, read_figure, read_words
 
 LONGEST = 300
@@ -133,7 +132,7 @@ def _without_other_numbers(text: str, found: list[_Sum]) -> list[_Sum]:
     """Leave out numbers of something else where a sum with its currency is there: days, sections, parts of dates."""
     if not any(each.meant for each in found):
         return found
-    days = [(day.begin, day.end) for day in day_mentions(text) if day.iso is None or len(day.iso) > len("2024")]
+    days = [(day.begin, day.end) for day in date_mentions(text) if day.iso is None or len(day.iso) > len("2024")]
     return [each for each in found if each.meant or not _is_of_something_else(text, each, days)]
 
 
@@ -214,3 +213,72 @@ def _figures() -> re.Pattern[str]:
 def _behind() -> re.Pattern[str]:
     names = "|".join(re.escape(name) for name in signs() if name[-1].isalpha())
     return re.compile(rf"\s+(?:and\s+(?:\d\d|no)/100\s+)?(?:of\s+)?(?P<name>{names})(?![a-z])")
+
+
+_DOLLARS = ("USD", "CAD", "AUD", "NZD", "HKD", "SGD", "TWD", "MXN")
+_CROWNS = ("SEK", "NOK", "DKK", "ISK", "CZK")
+_SIGNS: Mapping[str, tuple[str, ...]] = {
+    **{"$": _DOLLARS, "us$": ("USD",), "c$": ("CAD",), "ca$": ("CAD",), "cdn$": ("CAD",), "a$": ("AUD",)},
+    **{"au$": ("AUD",), "nz$": ("NZD",), "hk$": ("HKD",), "s$": ("SGD",), "r$": ("BRL",), "mx$": ("MXN",)},
+    **{"nt$": ("TWD",), "€": ("EUR",), "£": ("GBP",), "¥": ("JPY", "CNY"), "₹": ("INR",), "₽": ("RUB",)},
+    **{"₩": ("KRW",), "₪": ("ILS",), "₺": ("TRY",), "₴": ("UAH",), "₫": ("VND",), "₦": ("NGN",), "฿": ("THB",)},
+    **{
+        "zł": ("PLN",),
+        "kč": ("CZK",),
+        "kr": _CROWNS,
+        "kr.": _CROWNS,
+        "sfr": ("CHF",),
+        "sfr.": ("CHF",),
+        "fr.": ("CHF",),
+    },
+    **{"rs": ("INR", "PKR", "LKR", "NPR"), "rs.": ("INR", "PKR", "LKR", "NPR"), "rmb": ("CNY",), "stg": ("GBP",)},
+}
+_NAMES: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("dollar", "dollars"), _DOLLARS),
+    **dict.fromkeys(("u.s. dollars", "u.s. dollar", "united states dollars", "us dollars", "us dollar"), ("USD",)),
+    **dict.fromkeys(("pound", "pounds"), ("GBP", "EGP", "LBP", "SYP")),
+    **dict.fromkeys(("pounds sterling", "pound sterling", "sterling"), ("GBP",)),
+    **dict.fromkeys(("euro", "euros"), ("EUR",)),
+    **dict.fromkeys(("yen",), ("JPY",)),
+    **dict.fromkeys(("renminbi", "yuan"), ("CNY",)),
+    **dict.fromkeys(("franc", "francs", "franken"), ("CHF", "XAF", "XOF", "XPF")),
+    **dict.fromkeys(("rupee", "rupees"), ("INR", "PKR", "LKR", "NPR")),
+    **dict.fromkeys(("peso", "pesos"), ("MXN", "ARS", "CLP", "COP", "PHP", "UYU")),
+    **dict.fromkeys(("crown", "crowns", "kroner", "kronor"), _CROWNS),
+}
+
+
+@functools.cache
+def codes() -> frozenset[str]:
+    """Return the ISO 4217 codes."""
+    from babel.numbers import list_currencies  # noqa: PLC0415 - for schemas with amounts only
+
+    return frozenset(list_currencies())
+
+
+@functools.cache
+def _named() -> Mapping[str, tuple[str, ...]]:
+    """Map signs and English names, folded, to the currencies they may mean, longest first."""
+    from babel.numbers import get_currency_name  # noqa: PLC0415
+
+    found: dict[str, tuple[str, ...]] = {}
+    for code in sorted(codes()):
+        for count in (1, 2):
+            name = fold(get_currency_name(code, count=count, locale="en"))
+            if name != fold(code) and "(" not in name:
+                found.setdefault(name, (code,))
+    found |= {fold(name): meant for name, meant in (*_SIGNS.items(), *_NAMES.items())}
+    return dict(sorted(found.items(), key=lambda item: len(item[0]), reverse=True))
+
+
+@functools.cache
+def signs() -> tuple[str, ...]:
+    """Return all signs and names, folded, longest first."""
+    return tuple(_named())
+
+
+def meanings(sign: str) -> tuple[str, ...]:
+    """Return the currencies that a code (in capitals), sign or name may mean, the likeliest not before the others."""
+    if sign in codes():
+        return (sign,)
+    return _named().get(fold(sign), ())

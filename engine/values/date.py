@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 from engine.errors import UsageError
 from engine.language.position import did_you_mean
-from engine.text.day_mentions import DayMention, Order, day_mentions, spans_between
+from engine.text.dates import DateMention, Order, date_mentions, spans_between
 from engine.text.normalise import fold, plain
 from engine.values.base import NO_CONTEXT, DocumentContext, Normalised, ValueType
 
@@ -68,7 +68,7 @@ class Date(ValueType):
     def read(self, written: Any, document_context: DocumentContext = NO_CONTEXT) -> Normalised:
         """Read the one day that the text names; several different ones are a problem."""
         original = str(written).strip()
-        found = day_mentions(original, self.order or document_context.date_order)
+        found = date_mentions(original, self.order or document_context.date_order)
         whole = [mention for mention in found if mention.is_whole]
         candidates = whole if whole and len({m.iso for m in whole}) == 1 and _only_years(found) else found
         if not candidates:
@@ -81,10 +81,10 @@ class Date(ValueType):
 
     def mentions(self, text: str) -> Sequence[tuple[int, int]]:
         """List the whole days of a text."""
-        return [(day.begin, day.end) for day in day_mentions(text, self.order) if day.is_whole]
+        return [(day.begin, day.end) for day in date_mentions(text, self.order) if day.is_whole]
 
 
-def _only_years(found: list[DayMention]) -> bool:
+def _only_years(found: list[DateMention]) -> bool:
     """Say whether all that is no whole day is a bare year, which says nothing against the day."""
     return all(mention.is_whole or (mention.iso is not None and len(mention.iso) == 4) for mention in found)
 
@@ -115,7 +115,7 @@ class DateRange(ValueType):
         """Read the two days that the text names, or the one with the word (`from`, `until`) that says which it is."""
         original = str(written).strip()
         spelled = _spelled_out(original)
-        found = day_mentions(spelled, self.order or document_context.date_order)
+        found = date_mentions(spelled, self.order or document_context.date_order)
         if not found:
             return Normalised(None, original, "no date is written in it")
         if len(found) > 2:

@@ -10,7 +10,8 @@ from pydantic import BaseModel, ValidationError
 
 from engine.language.schema import Record, Schema
 from engine.values.base import NO_CONTEXT, ORIGINAL, DocumentContext, Normalised, ValueType
-from engine.values.declared import TOKENS_OF_FIELD, refuse_fields, written_schema
+from engine.values.declared import TOKENS_OF_FIELD, refuse_fields, refuse_name, written_schema
+from engine.values.registry import add, registered
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,3 +69,17 @@ class PydanticValue(ValueType):
             return Normalised(None, original, told)
         values = made.model_dump(mode="json")
         return Normalised({name: values.get(name) for name in self.part_names}, original)
+
+
+def register(model: type[BaseModel], name: str = "") -> ValueType:
+    """Add the type that a Pydantic class describes, under `name` or its own in lower case, for this process.
+
+    Its validators read what a model writes. Schemas and pipelines then write the name. Adding the same class again
+    changes nothing; raises UsageError where the name is taken, and PipelineError for a class no reply can have.
+    """
+    chosen = name or model.__name__.lower()
+    kind = PydanticValue.of(chosen, model)
+    if registered(chosen) != kind:
+        refuse_name(chosen)
+        add(chosen, kind)
+    return kind

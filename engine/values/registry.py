@@ -5,15 +5,11 @@ from __future__ import annotations
 import functools
 import importlib
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from engine.errors import UsageError
 from engine.language.position import did_you_mean
 from engine.values.base import ValueType
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
 
 _BUILT_IN = {
     "amount": ("engine.values.amount", "Amount"),
@@ -71,33 +67,14 @@ def names() -> tuple[str, ...]:
     return (*_BUILT_IN, *_registered)
 
 
-def register(model: type[BaseModel], name: str = "") -> ValueType:
-    """Add the type that a Pydantic class describes, under `name` or its own in lower case, for this process.
-
-    Its validators read what a model writes. Schemas and pipelines then write the name. Adding the same class again
-    changes nothing; raises UsageError where the name is taken, and PipelineError for a class no reply can have.
-    """
-    from engine.values.pydantic_value import PydanticValue  # noqa: PLC0415 - loads pydantic
-
-    chosen = name or model.__name__.lower()
-    made = PydanticValue.of(chosen, model)
-    if _registered.get(chosen) == made:
-        return made
-    refuse_name(chosen)
-    _registered[chosen] = made
-    return made
+def add(name: str, kind: ValueType) -> None:
+    """Add a type under a free name, for this process."""
+    _registered[name] = kind
 
 
-def refuse_name(name: str, declared: Mapping[str, ValueType] | None = None) -> None:
-    """Raise UsageError for a name that a new type cannot have."""
-    from engine.language.schema_text import TYPE_NAMES  # noqa: PLC0415 - it reads types of this registry
-
-    if not name.isidentifier() or name != name.lower():
-        raise UsageError(
-            f"{name!r} is no name of a value type", advice="Use small letters, digits and underscores: clause_ref."
-        )
-    if name in TYPE_NAMES or name in names() or name in (declared or {}):
-        raise UsageError(f"there is a type {name!r} already", advice="Choose another name.")
+def registered(name: str) -> ValueType | None:
+    """Return the type that was added under a name."""
+    return _registered.get(name)
 
 
 @functools.cache

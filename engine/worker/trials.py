@@ -12,15 +12,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from engine.errors import UsageError
+from engine.errors import PipelineError, UsageError
 from engine.executor.asking import CachedAsk, RepliesOnly, ReplyStore
 from engine.executor.case_documents import load_document, save_document
 from engine.executor.events import Emit, Event
 from engine.executor.run import RunOptions, refuse_problems, run_pipeline
 from engine.language.trust import refuse_untrusted
 from engine.loader import Loaded, parse_pipeline
-from engine.plan.cut import up_to
-from engine.plan.plan import Dataset, Plan
+from engine.plan.plan import Dataset, Output, Plan, Step
 from engine.plan.sources import kind_of_source
 from engine.rows import DocumentId
 from engine.worker.allowed import note_allowed
@@ -187,3 +186,22 @@ def _note(plan: Plan) -> str:
         return ""
     verb = "compares" if len(waits) == 1 else "compare"
     return f"{', '.join(waits)} {verb} all rows, so with all documents the result may differ."
+
+
+def up_to(plan: Plan, operator: str) -> Plan:
+    """Return the plan that ends with an operator: what comes behind it in its step, and the later steps, are left out.
+
+    Steps before it that it does not need stay. Raises PipelineError where no step runs it.
+    """
+    steps: list[Step] = []
+    for step in plan.steps:
+        if operator in step.operators:
+            names = step.operators[: step.operators.index(operator) + 1]
+            steps.append(replace(step, operators=names))
+            used = {name for one in steps for name in one.operators}
+            kept = tuple(node for node in plan.operators if node.name in used)
+            return replace(plan, steps=tuple(steps), operators=kept, output=Output())
+        steps.append(step)
+    raise PipelineError(
+        f"no step runs {operator!r}", advice="Put it into a step, or choose another operator.", operator=operator
+    )

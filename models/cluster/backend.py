@@ -20,8 +20,8 @@ from models.cluster.worker import Worker
 from models.errors import ModelCrashed, RuntimeMissing
 from models.layouts import DEFAULT_LAYOUT
 from models.notices import Caution, Notices, Tell
-from models.opening import ModelSpec, open_here
-from models.protocol import Reply, Request
+from models.opening import open_here
+from models.protocol import ModelSpec, Reply, Request
 
 if TYPE_CHECKING:
     from models.cluster.ray_runtime import RayCluster

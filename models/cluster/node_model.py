@@ -14,8 +14,8 @@ from typing import TypeVar
 from models.cache_place import models_folder
 from models.errors import ModelError, ModelMissing, WeightsCorrupt
 from models.model_folder import model_files
-from models.opening import ModelSpec, open_here
-from models.protocol import ModelBackend, Reply, Request
+from models.opening import open_here
+from models.protocol import ModelBackend, ModelSpec, Reply, Request
 from models.verification import verified_folder, verified_hash
 
 OpenModel = Callable[[ModelSpec], ModelBackend]

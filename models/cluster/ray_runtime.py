@@ -29,8 +29,7 @@ from models.cluster.worker import StartWorker, WorkerLost
 from models.errors import AddressRefused, ModelError
 from models.fence.process import need_network
 from models.hardware import usable_cores
-from models.opening import ModelSpec
-from models.protocol import Reply, Request
+from models.protocol import ModelSpec, Reply, Request
 
 LOOPBACK = "127.0.0.1"
 START_SECONDS = 600.0

@@ -16,8 +16,7 @@ from models.isolation.line import Ticket
 from models.isolation.supervisor import Supervisor
 from models.isolation.wire import request_to
 from models.notices import Notices, Tell
-from models.opening import ModelSpec
-from models.protocol import Reply, Request
+from models.protocol import ModelSpec, Reply, Request
 from models.replies import hand_over
 
 if TYPE_CHECKING:

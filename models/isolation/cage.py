@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from models.cache_place import make_private_folder
 from models.fence.process import cage, fence_network, harden, has_graphics_card
-from models.opening import RuntimeName
+from models.protocol import RuntimeName
 
 _KEPT = frozenset(
     {

@@ -33,8 +33,8 @@ from models.isolation.wire import (
     spec_from,
     write_frame,
 )
-from models.opening import ModelSpec, open_here
-from models.protocol import ModelBackend, Reply
+from models.opening import open_here
+from models.protocol import ModelBackend, ModelSpec, Reply
 
 OpenModel = Callable[[ModelSpec], ModelBackend]
 

@@ -14,8 +14,7 @@ from typing import Any, BinaryIO
 
 import models.gguf  # noqa: F401 - defines an error that a child may report
 from models.errors import ModelError
-from models.opening import ModelSpec
-from models.protocol import Purpose, Reply, Request, Sampling, Segment
+from models.protocol import ModelSpec, Purpose, Reply, Request, Sampling, Segment
 
 LONGEST_LINE = 1 << 28
 """Bytes of one line: a prompt of a hundred million characters is no prompt."""

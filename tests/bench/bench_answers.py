@@ -36,7 +36,7 @@ from engine.answers.passages import Passages, choose, query_of
 from engine.cli.local_models import LocalModels
 from engine.executor.run import RunOptions, run_pipeline
 from engine.loader import Loaded, parse_pipeline
-from engine.text.dates import date_mentions, parse_date
+from engine.text.dates import dates_in, parse_date
 from engine.text.normalise import plain, words
 from engine.text.numbered_text import NumberedText
 from engine.values.registry import value_type
@@ -248,7 +248,7 @@ def stands(value: str, text: str) -> bool:
         return True
     day = parse_date(value)
     if day is not None:
-        return any(day.agreement(other, year_is_known=False) for other, _, _ in date_mentions(plain(text)))
+        return any(day.agreement(other, year_is_known=False) for other, _, _ in dates_in(plain(text)))
     return bool(_number(value)) and _number(value) in set(_sums(text))
 
 

@@ -20,8 +20,7 @@ from models.fitting import needs_of
 from models.install import InstalledModel, find_model
 from models.isolation.backend import IsolatedBackend
 from models.llama import LlamaBackend, LlamaSettings
-from models.opening import ModelSpec
-from models.protocol import ModelBackend, Request, Sampling, Segment
+from models.protocol import ModelBackend, ModelSpec, Request, Sampling, Segment
 
 MODEL = os.environ.get("REDWELL_BENCH_MODEL", "qwen2.5-coder-0.5b")
 CONTEXT, COUNTS, CALLS, QUEUED = 8192, 500, 32, 2000

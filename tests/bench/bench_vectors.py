@@ -22,8 +22,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from models.nearest import nearest_exact
-from models.vector_index import ClusteredIndex
+from models.nearest import ClusteredIndex, nearest_exact
 
 DIMENSIONS, K, QUERIES, SINGLE = 384, 10, 2000, 100
 Search = Callable[[Any, int], Any]
@@ -53,7 +52,7 @@ def numpy_exact(vectors: Any) -> Search:
 
 
 def clustered(vectors: Any) -> Search:
-    """Build models.vector_index."""
+    """Build models.nearest."""
     index = ClusteredIndex(vectors)
     index.tune(vectors, K)
     return lambda queries, k: index.search(queries, k).indices
@@ -112,7 +111,7 @@ def sqlite_vec(vectors: Any) -> Search:
 
 WAYS: dict[str, tuple[str, Callable[[Any], Search]]] = {
     "exact NumPy in blocks": ("numpy", numpy_exact),
-    "models.vector_index": ("numpy", clustered),
+    "models.nearest": ("numpy", clustered),
     "usearch HNSW f16": ("usearch", usearch_hnsw),
     "faiss IVFFlat": ("faiss", faiss_ivf),
     "faiss HNSWFlat": ("faiss", faiss_hnsw),

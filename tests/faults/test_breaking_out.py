@@ -31,7 +31,7 @@ from models.fence.landlock import landlock_version
 from models.fence.process import has_graphics_card
 from models.fence.seccomp import seccomp_is_known
 from models.isolation.backend import IsolatedBackend
-from models.opening import ModelSpec
+from models.protocol import ModelSpec
 
 pytestmark = pytest.mark.skipif(
     not (seccomp_is_known() and landlock_version()), reason="this kernel has no seccomp filter of ours, or no Landlock"

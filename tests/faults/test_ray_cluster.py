@@ -25,8 +25,7 @@ from engine.executor.events import ModelCall, Warned
 from models.addresses import is_loopback
 from models.cluster.address import read_cluster
 from models.cluster.backend import Cluster
-from models.cluster.dispatcher import DispatchSettings
-from models.cluster.items import ALONE_AFTER, MOST_ALONE
+from models.cluster.dispatcher import ALONE_AFTER, MOST_ALONE, DispatchSettings
 from models.errors import ModelCrashed, ModelError, PromptTooLong, WeightsCorrupt
 
 pytestmark = [

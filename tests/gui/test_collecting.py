@@ -1,4 +1,4 @@
-"""Garbage that holds widgets ends in the thread of the window (desktop.collecting)."""
+"""Garbage that holds widgets ends in the thread of the window (desktop.app)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import threading
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from desktop.collecting import Collector, collect_what_is_due
+from desktop.app import Collector, collect_what_is_due
 
 
 class Ring:

@@ -19,9 +19,9 @@ from pytestqt.qtbot import QtBot
 from scripted_cases import make_folder
 
 from desktop.improve.build_form import MINUTES
-from desktop.improve.change_view import GROUNDS
 from desktop.improve.plan_lines import PlanLine, PlanLines
 from desktop.improve.plan_tree import COLUMNS
+from desktop.improve.plans_view import GROUNDS
 from desktop.improve.told import folder_text, gold_text, verdict_text
 from desktop.places.improve import ImprovePlace
 from desktop.places.question import QuestionPlace

@@ -19,9 +19,9 @@ from desktop.client import WorkerClient
 from desktop.places.documents import DocumentsPlace
 from desktop.places.question import QuestionPlace
 from desktop.question.card import OperatorCard
+from desktop.question.document import History
 from desktop.question.fields import KeyEditor, PromptEditor
 from desktop.question.header import estimate_text
-from desktop.question.history import History
 from desktop.question.schema_table import SchemaTable
 from desktop.watchdog import Watchdog
 from desktop.window import MainWindow

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytestqt.qtbot import QtBot
 
-from desktop.text_selection import Box, Spot, boxes_of, spot_in, text_of, whole, words_between
+from desktop.page_view import Box, Spot, boxes_of, spot_in, text_of, whole, words_between
 
 TEXTS = ["the quick  brown", "", "fox jumps"]
 

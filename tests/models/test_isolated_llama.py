@@ -17,8 +17,7 @@ from models.errors import InvalidSchema, ModelCrashed, OutOfTokens, PromptTooLon
 from models.fits import find_misfit
 from models.isolation.backend import IsolatedBackend
 from models.notices import Restarted
-from models.opening import ModelSpec
-from models.protocol import Request, Sampling, Segment
+from models.protocol import ModelSpec, Request, Sampling, Segment
 
 pytestmark = pytest.mark.model
 

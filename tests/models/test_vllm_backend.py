@@ -18,8 +18,8 @@ from model_folders import END, write_folder
 
 from models.errors import ModelCrashed, ModelError, OutOfTokens, PromptTooLong, TimedOut
 from models.fits import find_misfit
-from models.opening import ModelSpec, open_here
-from models.protocol import ModelBackend, Request, Sampling, Segment
+from models.opening import open_here
+from models.protocol import ModelBackend, ModelSpec, Request, Sampling, Segment
 
 vllm = pytest.importorskip("vllm", reason="vLLM is not installed (the extra [vllm])")
 pytestmark = [pytest.mark.model, pytest.mark.filterwarnings("ignore")]

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.language.schema import Schema
+from engine.operators.agreeing import same_reading, vote
+from engine.values.amount import codes
 from engine.values.base import MARKS
-from engine.values.currencies import codes
-from engine.values.likeness import likeness, vote
 from engine.values.registry import value_type
 
 DAYS = st.dates(datetime.date(1900, 1, 1), datetime.date(2099, 12, 31))
@@ -72,8 +72,8 @@ def test_types_with_options_are_written_and_read_back(code: str, decimal: str, o
 
 @given(JSON, JSON)
 def test_likeness_is_symmetric_and_one_for_equals(one: object, other: object) -> None:
-    assert likeness(one, one) == 1
-    assert 0 <= likeness(one, other) <= 1
+    assert same_reading(one, one) == 1
+    assert 0 <= same_reading(one, other) <= 1
 
 
 @given(st.lists(st.sampled_from("abc"), min_size=1, max_size=7))

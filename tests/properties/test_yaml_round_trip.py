@@ -11,7 +11,6 @@ from unittest.mock import patch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import engine.frame.building
 import engine.frame.pipeline
 import engine.frame.signatures
 from engine.errors import PipelineError
@@ -201,7 +200,7 @@ def keys_of_node(node: Node) -> dict[str, Any]:
 @contextmanager
 def registered() -> Iterator[None]:
     with ExitStack() as stack:
-        for module in (engine.frame.building, engine.frame.signatures):
+        for module in (engine.frame.pipeline, engine.frame.signatures):
             stack.enter_context(patch.object(module, "REGISTRY", REGISTRY))
         load = partial(parse_pipeline, registry=REGISTRY)
         stack.enter_context(patch.object(engine.frame.pipeline, "parse_pipeline", load))

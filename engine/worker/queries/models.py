@@ -17,7 +17,7 @@ from models import install as weights
 from models.download import download_wheel
 from models.errors import InstallStopped, ModelError
 from models.install import InstalledModel
-from models.rates import measure_model
+from models.measuring import measure_model
 from models.selftest import run_selftest
 from models.verification import InstallProgress
 

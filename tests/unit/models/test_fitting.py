@@ -10,7 +10,7 @@ from models import fitting, gpu_layers
 from models.errors import NotEnoughMemory
 from models.fitting import Needs, choose_context
 from models.install import InstalledModel
-from models.opening import ModelSpec
+from models.protocol import ModelSpec
 from models.rates import Rates, remember_rates
 
 MIB = 1024**2

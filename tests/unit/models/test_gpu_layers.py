@@ -13,7 +13,8 @@ from models.gguf import TensorBytes
 from models.gpu_layers import RESERVE_BYTES, LayerNeeds, choose_for_machine, choose_layers, needs_of, rooms_on
 from models.hardware import Gpu, inspect_hardware
 from models.llama import LlamaSettings
-from models.opening import ModelSpec, open_here
+from models.opening import open_here
+from models.protocol import ModelSpec
 
 GIB = 1024**3
 

@@ -7,7 +7,7 @@ import signal
 import pytest
 
 from models.isolation.ending import Ending, given_up, load_crash, poison
-from models.isolation.sizes import context_needed, describe, smaller
+from models.isolation.supervisor import context_needed, describe, smaller
 from models.protocol import Request, Sampling, Segment
 
 KILL, SEGV, ABRT, TERM = (-int(s) for s in (signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT, signal.SIGTERM))

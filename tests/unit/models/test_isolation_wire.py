@@ -26,8 +26,7 @@ from models.errors import (
 from models.gguf import BadModelFile
 from models.isolation import wire
 from models.model_folder import BadModelFolder
-from models.opening import ModelSpec
-from models.protocol import Purpose, Reply, Request, Sampling, Segment
+from models.protocol import ModelSpec, Purpose, Reply, Request, Sampling, Segment
 from models.servers.completion import SchemaRefused
 from models.servers.http import ServerGone
 

@@ -13,9 +13,9 @@ from model_folders import SPECIAL, TEMPLATE, byte_tokenizer, write_folder
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 
 from models.errors import ModelError, ModelMissing
-from models.folder_tokens import FolderTokenizer
 from models.install import add, find_model, list_models, remove
 from models.model_folder import BadModelFolder, FolderTexts, read_folder, read_texts
+from models.vllm import FolderTokenizer
 
 
 def texts(tokenizer: dict[str, Any]) -> FolderTexts:

@@ -9,10 +9,9 @@ import os
 import numpy as np
 import pytest
 
-from models import matrices, nearest, vector_index
+from models import matrices, nearest
 from models.matrices import new_matrix
-from models.nearest import ExactSearch, nearest_exact, prepare_search
-from models.vector_index import TARGET_RECALL, ClusteredIndex, is_worthwhile
+from models.nearest import TARGET_RECALL, ClusteredIndex, ExactSearch, is_worthwhile, nearest_exact, prepare_search
 
 
 def on_circle(*degrees):
@@ -96,7 +95,7 @@ def test_an_index_of_equal_or_empty_vectors_still_answers():
 
 def test_vectors_without_any_order_are_searched_exactly(monkeypatch):
     monkeypatch.setattr(nearest, "EXACT_UP_TO", 100)
-    monkeypatch.setattr(vector_index, "is_worthwhile", lambda queries, vectors: True)
+    monkeypatch.setattr(nearest, "is_worthwhile", lambda queries, vectors: True)
     noise = np.random.default_rng(0).standard_normal((2000, 100)).astype(np.float32)
     noise /= np.linalg.norm(noise, axis=1, keepdims=True)
     assert isinstance(prepare_search(noise, noise[:50], 10), ExactSearch)

@@ -7,11 +7,13 @@ import json
 
 import pytest
 
+import models.measuring
 import models.rates
 from models.errors import ModelError
 from models.install import InstalledModel
+from models.measuring import REPLIES, best_count, measure, measure_model
 from models.protocol import Reply
-from models.rates import REPLIES, Rates, best_count, context_of, load_rates, measure, measure_model, remember_rates
+from models.rates import Rates, context_of, load_rates, remember_rates
 
 RATES = Rates(200.0, 50.0, 4.5, "2026-01-02T03:04:05+00:00")
 
@@ -40,7 +42,7 @@ class ClockedBackend:
 
 async def test_reading_and_writing_are_told_apart(monkeypatch) -> None:
     clock = [0.0]
-    monkeypatch.setattr(models.rates.time, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(models.measuring.time, "perf_counter", lambda: clock[0])
     rates = await measure(ClockedBackend(clock))
     assert rates.prompt_per_second == 100.0
     assert rates.sampled_per_second == 80.0
@@ -60,7 +62,7 @@ async def test_a_slow_model_is_asked_for_less(monkeypatch, seconds, readings, nu
             clock[0] += seconds
             return Reply([], "[]", prompt_tokens=500, sampled_tokens=10)
 
-    monkeypatch.setattr(models.rates.time, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(models.measuring.time, "perf_counter", lambda: clock[0])
     await measure(Backend(clock))
     writing = [request.schema for request in asked if request.schema["type"] == "array"]
     assert len(writing) == sum(REPLIES)
@@ -86,6 +88,7 @@ def test_more_replies_at_once_must_pay(rates, best) -> None:
 def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("REDWELL_CACHE", str(tmp_path))
     model = InstalledModel(tmp_path / "m.gguf", "ab" * 32, "M")
+    monkeypatch.setattr(models.measuring, "find_model", lambda name: model)
     monkeypatch.setattr(models.rates, "find_model", lambda name: model)
     return model
 

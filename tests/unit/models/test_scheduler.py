@@ -17,9 +17,8 @@ from models.errors import InvalidSchema, ModelCrashed, ModelError, OutOfTokens, 
 from models.jobs import LOOK_TOKENS, Job
 from models.loops import LEAST_TOKENS
 from models.protocol import Sampling
-from models.scheduler import DRAFT_BATCH, Scheduler
+from models.scheduler import DRAFT_BATCH, MOST_OVERTAKEN, WORTH_WAITING_TOKENS, Scheduler
 from models.token_mask import TokenMask
-from models.waiting import MOST_OVERTAKEN, WORTH_WAITING_TOKENS
 
 VOCABULARY = 17
 

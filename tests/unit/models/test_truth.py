@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from models.choices import Step, choice_probabilities
-from models.truth import MOST_SPELLINGS, likeliest
+from models.jobs import MOST_SPELLINGS, likeliest
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ from model_folders import END, byte_tokenizer, write_folder
 from models.errors import InvalidSchema, ModelCrashed, ModelError, OutOfTokens, PromptTooLong, RuntimeMissing, TimedOut
 from models.hardware import Gpu
 from models.model_folder import read_folder
-from models.opening import ModelSpec, open_here, runtime_of
-from models.protocol import ModelBackend, Reply, Request, Sampling, Segment
+from models.opening import open_here
+from models.protocol import ModelBackend, ModelSpec, Reply, Request, Sampling, Segment, runtime_of
 from models.vllm import VllmBackend, check_memory, settings_from_environment
 from models.vllm_runtime import EngineSettings, Order, Written
 

@@ -13,7 +13,7 @@ from engine.documents.document import Box, Document, Line, Page, Table
 from engine.documents.options import ParseOptions
 from engine.documents.parse import parse_file
 from engine.executor.case_documents import save_document
-from engine.executor.rereading import read_by_ocr
+from engine.executor.tools import read_by_ocr
 from engine.rows import DocumentId, Span
 from storage.case import Case
 

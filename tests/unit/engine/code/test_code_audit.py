@@ -14,7 +14,7 @@ PROGRAM = """
 import sys
 sys.path.insert(0, {root!r})
 import os
-from engine.code.audit import refuse_all_but_computing
+from engine.code.confine import refuse_all_but_computing
 refuse_all_but_computing([os.path.dirname(os.__file__)])
 try:
     {line}

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.directives.blocking_rules import RULES, JudgedPair, chosen_rules, conditions, proposes, score
+from engine.directives.synthesised_blocking import RULES, JudgedPair, chosen_rules, conditions, proposes, score
 from engine.language.conditions import Trouble, condition
 from engine.text.likeness import soundex
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.directives.broadening import broadened
+from engine.directives.verified_items import broadened
 from engine.language.templates import Template
 
 NAMED = "named in it, each once, as it is written there"

@@ -13,8 +13,8 @@ import pytest
 from scripted_model import ScriptedEmbedder
 
 from engine.errors import CaseError
-from engine.executor import embedding
-from engine.executor.embedding import embed_through_case, text_digest
+from engine.executor import tools as executor_tools
+from engine.executor.tools import embed_through_case, text_digest
 from models import matrices
 from storage.case import Case
 
@@ -55,8 +55,8 @@ async def test_each_text_is_computed_once_per_case(case):
 
 async def test_windows_batches_and_large_results_change_nothing(case, monkeypatch):
     texts = [f"name {n % 37}" for n in range(100)]
-    monkeypatch.setattr(embedding, "WINDOW_TEXTS", 10)
-    monkeypatch.setattr(embedding, "BATCH_TEXTS", 3)
+    monkeypatch.setattr(executor_tools, "WINDOW_TEXTS", 10)
+    monkeypatch.setattr(executor_tools, "BATCH_TEXTS", 3)
     monkeypatch.setattr(matrices, "IN_MEMORY_BYTES", 0)
     monkeypatch.setattr(matrices.new_matrix, "__kwdefaults__", {"folder": None, "in_memory_bytes": 0})
     embedder = Counting()
@@ -67,7 +67,7 @@ async def test_windows_batches_and_large_results_change_nothing(case, monkeypatc
 
 
 async def test_a_run_that_stops_keeps_the_batches_that_were_done(case, monkeypatch):
-    monkeypatch.setattr(embedding, "BATCH_TEXTS", 4)
+    monkeypatch.setattr(executor_tools, "BATCH_TEXTS", 4)
     texts = [f"name {n}" for n in range(10)]
     with pytest.raises(KeyboardInterrupt):
         await embed_through_case(case, Counting(most=9), texts)
@@ -79,10 +79,10 @@ async def test_a_run_that_stops_keeps_the_batches_that_were_done(case, monkeypat
 KILLED = """
 import asyncio, os, sys
 sys.path[:0] = ["", "tests/fixtures"]
-from engine.executor import embedding
+from engine.executor import tools as executor_tools
 from scripted_model import ScriptedEmbedder
 from storage.case import Case
-embedding.BATCH_TEXTS = 4
+executor_tools.BATCH_TEXTS = 4
 class Dies(ScriptedEmbedder):
     asked = 0
     async def embed(self, texts):
@@ -90,7 +90,7 @@ class Dies(ScriptedEmbedder):
         if self.asked > 9:
             os.kill(os.getpid(), 9)
         return await super().embed(texts)
-asyncio.run(embedding.embed_through_case(Case(sys.argv[1]), Dies(), [f"name {n}" for n in range(10)]))
+asyncio.run(executor_tools.embed_through_case(Case(sys.argv[1]), Dies(), [f"name {n}" for n in range(10)]))
 """
 
 

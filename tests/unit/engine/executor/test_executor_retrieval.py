@@ -6,7 +6,6 @@ import pytest
 from scripted_run import prompt_of, write_jsonl, write_texts
 
 import models.nearest
-import models.vector_index
 from engine.errors import PipelineError
 from engine.executor.events import Warned
 from engine.executor.retrieval import cut
@@ -209,8 +208,8 @@ def test_rows_ask_the_index_of_the_step_they_come_from(bench, data) -> None:
 @pytest.mark.parametrize("exact", [False, True])
 def test_an_index_over_very_many_passages_says_that_it_may_miss_some(bench, data, monkeypatch, exact) -> None:
     monkeypatch.setattr(models.nearest, "EXACT_UP_TO", 100)
-    monkeypatch.setattr(models.vector_index, "is_worthwhile", lambda queries, vectors: True)
-    monkeypatch.setattr(models.vector_index, "TARGET_RECALL", 0.1)
+    monkeypatch.setattr(models.nearest, "is_worthwhile", lambda queries, vectors: True)
+    monkeypatch.setattr(models.nearest, "TARGET_RECALL", 0.1)
     write_jsonl(data / "d.jsonl", [*DRUGS, *({"name": f"drug {n}", "uses": f"ill {n}"} for n in range(300))])
     desk = bench(lambda request: {"drug": "x"})
     result = desk.run_again(

@@ -6,12 +6,12 @@ from scripted_tools import ScriptedTools, prompt_of, rows_of, run, schema, templ
 from engine.errors import PipelineError
 from engine.language.binding import bind, unbind
 from engine.language.position import Where
+from engine.operators.agreeing import same_reading, vote
 from engine.operators.extract import Extract
 from engine.operators.filter import Filter
 from engine.operators.map import Map
 from engine.operators.model_node import AGREE_TEMPERATURE, Agree
 from engine.operators.reduce import Reduce
-from engine.values.likeness import likeness, vote
 from engine.values.registry import value_type
 from models.errors import ModelCrashed
 
@@ -144,12 +144,12 @@ def test_operators_that_ask_about_several_rows_have_no_readings():
 
 
 def test_likeness_by_hand():
-    assert likeness("Ann  LEE", "ann lee") == 1
-    assert likeness(1, 1.0) == 1
-    assert likeness(1, True) == 0
-    assert likeness({"a": 1, "b": 2}, {"a": 1, "b": 3}) == 0.5
-    assert likeness([], []) == 1
-    assert likeness(["a"], []) == 0
-    assert likeness(["a", "b", "c"], ["c", "a"]) == pytest.approx(0.8)
+    assert same_reading("Ann  LEE", "ann lee") == 1
+    assert same_reading(1, 1.0) == 1
+    assert same_reading(1, True) == 0
+    assert same_reading({"a": 1, "b": 2}, {"a": 1, "b": 3}) == 0.5
+    assert same_reading([], []) == 1
+    assert same_reading(["a"], []) == 0
+    assert same_reading(["a", "b", "c"], ["c", "a"]) == pytest.approx(0.8)
     assert vote(["x", "y"]).winner == 0
     assert vote([None, "y", "y"]).winner == 1

@@ -11,8 +11,7 @@ from scripted_tools import ScriptedTools, prompt_of, rows_of, run, schema, templ
 
 from engine.errors import PipelineError
 from engine.operators import cluster as module
-from engine.operators.cluster import Cluster
-from engine.operators.cluster_tree import Tree, collapse, cut, ward_tree
+from engine.operators.cluster import Cluster, Tree, collapse, cut, ward_tree
 
 # The concepts of DocETL's page: sheds, barns and tree houses; castles and fortresses.
 POINTS = {"Shed": [0, 0], "Barn": [1, 0], "Tree house": [4, 0], "Castle": [20, 0], "Fortress": [22, 0]}

@@ -5,8 +5,7 @@ import pytest
 from scripted_tools import ScriptedTools, rows_of, run, values_of
 
 from engine.errors import PipelineError
-from engine.operators.dedup import LOOK_AHEAD, Dedup
-from engine.operators.shingles import LETTERS, SKETCH, ShingleIndex, shingles, signature, similarity
+from engine.operators.dedup import LETTERS, LOOK_AHEAD, SKETCH, Dedup, ShingleIndex, shingles, signature, similarity
 
 LETTER = "The officer stated that he did not see the complainant fall down the stairs of the station house."
 

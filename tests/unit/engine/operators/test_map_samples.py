@@ -6,10 +6,10 @@ from scripted_tools import ScriptedTools, prompt_of, rows_of, run, schema, templ
 from engine.errors import PipelineError
 from engine.language.binding import bind
 from engine.language.position import Where
-from engine.operators.calibration import sample_of
 from engine.operators.filter import Filter
 from engine.operators.map import SAMPLES_TEMPERATURE, Map
 from engine.operators.parallel_map import ParallelMap
+from engine.operators.row_answers import sample_of
 from models.errors import ModelCrashed
 
 PROMPT = template("Rate: {{ input.text }}")

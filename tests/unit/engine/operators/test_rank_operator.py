@@ -10,8 +10,7 @@ from scripted_tools import ScriptedTools, prompt_of, rows_of, run, values_of
 
 from engine.errors import PipelineError
 from engine.operators.order import Order
-from engine.operators.rank import Rank
-from engine.operators.rank_windows import Windows, windows_for
+from engine.operators.rank import Rank, Windows, windows_for
 from models.errors import OutOfTokens
 
 

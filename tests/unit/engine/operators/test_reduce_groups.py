@@ -9,8 +9,7 @@ from scripted_tools import prompt_of as asked_of
 
 from engine.errors import PipelineError
 from engine.language.checks import check
-from engine.operators.reduce import Reduce
-from engine.operators.value_sampling import ValueSampling
+from engine.operators.reduce import Reduce, ValueSampling
 
 REVIEWS = ("great battery", "lags", "decent", "battery lasts long", "too warm", "light")
 

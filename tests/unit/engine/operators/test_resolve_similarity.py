@@ -5,7 +5,7 @@ import pytest
 from scripted_tools import ScriptedTools, rows_of, run, schema, template
 
 from engine.errors import PipelineError
-from engine.operators import similar_values
+from engine.operators import resolve as resolving
 from engine.operators.resolve import Resolve
 
 
@@ -91,7 +91,7 @@ async def test_it_warns_where_most_values_become_one():
 
 
 async def test_too_many_values_are_an_error_before_anything_is_embedded(monkeypatch):
-    monkeypatch.setattr(similar_values, "MOST_ITEMS", 2)
+    monkeypatch.setattr(resolving, "MOST_ITEMS", 2)
     tools = ScriptedTools(no_model, vectors={})
     with pytest.raises(PipelineError, match="3 different values are too many: at most 2"):
         await run(resolve(), rows_of({"kind": "a"}, {"kind": "b"}, {"kind": "c"}), tools)

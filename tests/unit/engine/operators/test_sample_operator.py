@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from scripted_tools import ScriptedTools, rows_of, run, template, values_of
 
 from engine.errors import PipelineError
-from engine.operators.sample import NOT_SAMPLED, Sample
-from engine.operators.sampling import count_of, draw_by_size, shares
+from engine.operators.sample import NOT_SAMPLED, Sample, count_of, draw_by_size, shares
 
 
 def sample(method="uniform", **settings):

@@ -5,7 +5,6 @@ from join_rows import join, reasons, side
 from scripted_tools import ScriptedTools, values_of
 
 import models.nearest
-import models.vector_index
 from engine.errors import PipelineError
 from engine.operators.sim_join import SimJoin
 from models.nearest import ROWS
@@ -99,7 +98,7 @@ async def test_many_rows():
 @pytest.mark.parametrize("exact", [False, True])
 async def test_an_index_says_that_it_may_miss_some(monkeypatch, exact):
     monkeypatch.setattr(models.nearest, "EXACT_UP_TO", 100)
-    monkeypatch.setattr(models.vector_index, "is_worthwhile", lambda queries, vectors: True)
+    monkeypatch.setattr(models.nearest, "is_worthwhile", lambda queries, vectors: True)
     many = {f"w{i}": i * 360 / 500 for i in range(500)}
     outcome = await join(
         sim_join(exact=exact), [{"animal": w} for w in many], [{"word": w} for w in many], tools(**many)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from engine.loader import parse_pipeline
+from engine.optimizer.build import points_of
 from engine.optimizer.candidates import Candidate, Contest, Entry, Region
-from engine.optimizer.finals import points_of
 from engine.optimizer.rating import Rating
 
 PLAN = parse_pipeline(

@@ -10,7 +10,7 @@ from plan_outputs import PIPELINE, the_plan
 from engine.optimizer.budget import Budget
 from engine.optimizer.candidates import Candidate, Contest, Entry, Region
 from engine.optimizer.rating import Rating
-from engine.optimizer.selection import kept_half, left_behind, look_again, weighing
+from engine.optimizer.search import kept_half, left_behind, look_again, weighing
 
 WEIGHS = PIPELINE.replace(
     "pipeline:",

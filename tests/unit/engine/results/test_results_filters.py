@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import UsageError
-from engine.results.filters import matcher
+from engine.results.table import matcher
 from engine.results.values import date_of, shown, sort_key, typed
 
 

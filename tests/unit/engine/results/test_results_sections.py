@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engine.errors import UsageError
-from engine.results.filters import ColumnFilter
 from engine.results.sections import Grouping, Heading, Sections
-from engine.results.table import Selection, result_view
+from engine.results.table import ColumnFilter, Selection, result_view
 from storage.case import Case
 
 ANA = Heading("Ana Ruiz", 3, is_folded=False)

@@ -6,9 +6,8 @@ import pytest
 
 from engine.errors import UsageError
 from engine.results.charts import Bar, count_by_document, count_over_time, count_values
-from engine.results.filters import ColumnFilter
 from engine.results.gold import gold_rows
-from engine.results.table import Selection, result_view
+from engine.results.table import ColumnFilter, Selection, result_view
 from storage.case import Case
 from storage.reviews import ReviewEdit
 

@@ -9,7 +9,16 @@ from rapidfuzz.distance import OSA
 import engine.operators.name_rules
 from engine.errors import PipelineError
 from engine.operators.name_rules import alike_surnames, judge_names
-from engine.text.person_names import PersonName, compare_names, completeness, parse_name, surnames_alike
+from engine.text.person_names import (
+    PersonName,
+    compare_first_names,
+    compare_names,
+    completeness,
+    middles_clash,
+    parse_name,
+    recognise_name,
+    surnames_alike,
+)
 
 OFFICERS = Path(__file__).parents[5] / "shared/data/entity_resolution/officers"
 
@@ -42,6 +51,18 @@ OFFICERS = Path(__file__).parents[5] / "shared/data/entity_resolution/officers"
             PersonName("varrick", ("desmond", "r"), "", "2217", "sergeant"),
         ),
         ("defendant Brandmoor", PersonName("brandmoor")),
+        ("ALVAREZ, DANIEL #4417", PersonName("alvarez", ("daniel",), badge="4417")),
+        ("John Smith, MD", PersonName("smith", ("john",))),
+        ("Mr. John Q. Public, Esq.", PersonName("public", ("john", "q"))),
+        ("Smith, JD", PersonName("smith", ("jd",))),
+        ("Ben Browne", PersonName("browne", ("ben",))),
+        ("Van der Berg, Ben", PersonName("vanderberg", ("ben",))),
+        ("Judge, Mike", PersonName("judge", ("mike",))),
+        ("Daniel Alvarez Sgt", PersonName("alvarez", ("daniel",), rank="sergeant")),
+        ("VARRICK DESMOND R", PersonName("varrick", ("desmond", "r"))),
+        ("Maj. Li", PersonName("li", rank="major")),
+        ("Łukasz Nowak", PersonName("nowak", ("łukasz",))),
+        ("Иван Петров", PersonName("петров", ("иван",))),
     ],
 )
 def test_names_are_read_in_all_the_ways_records_write_them(text, expected):
@@ -49,10 +70,75 @@ def test_names_are_read_in_all_the_ways_records_write_them(text, expected):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "Officer #1", "Unknown", "unidentified officer", "the officer", "1234", "Sgt.", "Officers Diaz and Li"]
+    "text",
+    [
+        "",
+        "Officer #1",
+        "Unknown",
+        "unidentified officer",
+        "the officer",
+        "1234",
+        "Sgt.",
+        "Officers Diaz and Li",
+        "Deputy Chief",
+    ],
 )
 def test_nobody_is_named(text):
     assert parse_name(text) is None
+
+
+def test_any_text_is_a_name_only_if_it_looks_like_one():
+    for text in ("Sgt. Daniel R. Alvarez", "DIAZ, ANA, Officer, #4417", "OFC VARRICK C", "Officer Major", "Peña"):
+        assert recognise_name(text) is not None, text
+    for text in (
+        *(
+            "Excessive Force",
+            "used excessive force",
+            "Brockton Police Department",
+            "12 Main Street",
+            "",
+            "Officer",
+            "J.",
+        ),
+        *(
+            "Exhibit A",
+            "The Parties",
+            "15 March 2024",
+            "USD 14,000",
+            "SHA-256",
+            "II. INDEPENDENT CONTRACTOR",
+            "unknown",
+        ),
+        *("J.", "unknown", "AF_INET", "Unit5", "no PDF", "Jr.", "de", "List 12 officers"),
+    ):
+        assert recognise_name(text) is None, text
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "likeness"),
+    [
+        ("daniel", "daniel", "equal"),
+        ("d", "d", "variant"),
+        ("d", "daniel", "variant"),
+        ("bob", "robert", "variant"),
+        ("emanuel", "emmanuel", "variant"),
+        ("j daniel", "daniel", "variant"),
+        ("dan", "daniel", "near"),
+        ("maria", "mario", "near"),
+        ("daniel", "daniela", "near"),
+        ("daniel", "david", "other"),
+        ("d", "michael", "other"),
+    ],
+)
+def test_first_names_are_compared(left, right, likeness):
+    assert compare_first_names(left.split(), right.split()) == likeness
+    assert compare_first_names(right.split(), left.split()) == likeness
+
+
+def test_middle_names_contradict_each_other_unless_one_is_missing_or_an_initial():
+    assert middles_clash(("daniel", "robert"), ("daniel", "roger"))
+    assert not middles_clash(("daniel", "r"), ("daniel", "roger"))
+    assert not middles_clash(("daniel",), ("david", "roger"))
 
 
 @pytest.mark.parametrize(
@@ -91,6 +177,8 @@ def test_surnames_may_differ_by_a_misread_letter():
     assert surnames_alike("harmon", "harrnon")
     assert surnames_alike("castellano", "castelllan0".replace("0", "o"))
     assert not surnames_alike("harmon", "harper")
+    assert surnames_alike("clarke", "darke")
+    assert surnames_alike("williams", "willlams")
     assert not surnames_alike("lee", "lea")
 
 

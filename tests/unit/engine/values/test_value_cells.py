@@ -6,7 +6,7 @@ import pytest
 
 from engine.errors import UsageError
 from engine.evidence.items import leaves
-from engine.results.filters import matcher
+from engine.results.table import matcher
 from engine.results.values import items, shown, sort_key, typed
 from engine.values.cells import is_typed
 from engine.values.registry import value_type

@@ -14,7 +14,8 @@ from engine.language.writer import to_yaml
 from engine.loader import parse_pipeline
 from engine.plan.frozen import digest_of
 from engine.values import registry
-from engine.values.registry import register, value_type
+from engine.values.pydantic_value import register
+from engine.values.registry import value_type
 
 PIPELINE = """
 datasets: {{contracts: {{type: file, path: contracts.csv}}}}

@@ -15,7 +15,7 @@ from scripted_cases import RECORDS, make_folder
 from engine.errors import UsageError
 from engine.loader import load_pipeline
 from engine.optimizer.build import Agents
-from engine.worker.build_files import build_files, read_report
+from engine.worker.queries.build import build_files, read_report
 from engine.worker.queue_file import add_entry
 
 

@@ -74,7 +74,7 @@ def test_a_conversion_is_cancelled_until_its_last_step(path: Path, monkeypatch: 
 
         return conversion.encrypt_case(case, passphrase, held)
 
-    monkeypatch.setattr("engine.worker.conversions.encrypt_case", slowly)
+    monkeypatch.setattr("engine.worker.work.encrypt_case", slowly)
 
     async def script(window: Window) -> None:
         window.send(command="convert", id="c1", case=str(path), new_passphrase=FIRST)

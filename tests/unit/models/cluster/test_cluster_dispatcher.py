@@ -8,8 +8,14 @@ from collections import Counter
 import pytest
 from cluster_models import question
 
-from models.cluster.dispatcher import MOST_FAILED_STARTS, MOST_FRUITLESS, Dispatcher, DispatchSettings
-from models.cluster.items import ALONE_AFTER, MOST_ALONE
+from models.cluster.dispatcher import (
+    ALONE_AFTER,
+    MOST_ALONE,
+    MOST_FAILED_STARTS,
+    MOST_FRUITLESS,
+    Dispatcher,
+    DispatchSettings,
+)
 from models.cluster.worker import WorkerLost
 from models.errors import ModelCrashed, ModelError, OutOfTokens, WeightsCorrupt
 from models.protocol import Reply

@@ -11,7 +11,7 @@ from cluster_models import TOO_LONG, ClusterModel, question, write_spec
 from models.cluster.node_model import NodeModel, Opened, find_weights
 from models.errors import ModelError, ModelMissing, PromptTooLong, WeightsCorrupt
 from models.gguf import BadModelFile
-from models.opening import ModelSpec
+from models.protocol import ModelSpec
 
 
 @pytest.fixture(autouse=True)

@@ -16,8 +16,8 @@ from model_server import Body, ModelServer, chat, completion, llama_server, mode
 
 from models.errors import AddressRefused, ModelCrashed, ModelError, ModelMissing, OutOfTokens, PromptTooLong, TimedOut
 from models.notices import GivesNotice
-from models.opening import ModelSpec, open_here
-from models.protocol import ModelBackend, Request, Sampling, Segment, canonical_json
+from models.opening import open_here
+from models.protocol import ModelBackend, ModelSpec, Request, Sampling, Segment, canonical_json
 from models.servers.backend import ServerBackend, ServerSettings
 
 SCHEMA = {
