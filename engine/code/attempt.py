@@ -7,7 +7,7 @@ import subprocess
 import threading
 from typing import Final
 
-from engine.code.launch import code_command, code_environment, code_folder
+from engine.code.process import code_command, code_environment, code_folder
 from engine.errors import EnvironmentMissing
 from models.fence.attempt import Attempt
 

@@ -11,7 +11,7 @@ from models.errors import ModelCrashed
 from models.fence.attempt import Attempt
 from models.isolation.launch import child_command, start
 from models.isolation.wire import read_frame, spec_to, write_frame
-from models.opening import ModelSpec, runtime_of
+from models.protocol import ModelSpec, runtime_of
 
 SECONDS = 60.0
 
