@@ -61,6 +61,7 @@ CLIENTS = {
 
 CONNECTIONS = {
     "models/hub.py": "the user's command `models get --online`, imported by it alone and never during a run",
+    "models/fence/attempt.py": "asks for a socket and connects it to nothing, to see whether the kernel refuses it",
 }
 """Every module that may open a connection, and when."""
 
@@ -68,6 +69,7 @@ SUBPROCESSES = {
     "engine/cli/bench.py": "pytest on tests/bench, on the user's command `bench` and never during a run",
     "engine/cli/desktop.py": "the window, which speaks with its worker through pipes",
     "engine/worker/isolated_check.py": "the self-test of the window: a child in a network namespace without interfaces",
+    "engine/code/attempt.py": "a child for code of a pipeline that asks for a socket, and runs no code",
     "engine/code/process.py": "children for code of a pipeline, which can neither open sockets nor start processes",
     "engine/documents/pool.py": "children that parse files, in which sockets are forbidden (engine.documents.child)",
     "engine/documents/render.py": "a child that draws a page, in which sockets are forbidden",

@@ -104,7 +104,7 @@ def test_every_place_that_is_empty_says_what_to_do_next(
         window.workspace.open_case(str(tmp_path / "empty.redwell"), create=True)
     for name, words in {
         "Documents": "Drop a folder",
-        "Question": "Begin with",
+        "Question": "Type a question",
         "Run": "choose Add",
         "Results": "Ask a question",
         "Export": "Ask a question",

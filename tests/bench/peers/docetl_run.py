@@ -102,6 +102,8 @@ def operation(ours):
     theirs["litellm_completion_kwargs"] = {"temperature": 0, "max_tokens": most}
     theirs["timeout"] = LONG_SECONDS
     theirs["max_retries_per_timeout"] = 0
+    # A reply that is cut off is a row without an answer, as ours is; else it ends the whole run.
+    theirs["skip_on_error"] = True
     if theirs["type"] == "resolve":
         theirs["compare_batch_size"] = COMPARED_AT_ONCE
     else:
