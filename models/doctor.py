@@ -9,14 +9,18 @@ import platform
 import shutil
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
 
-from models.cache_place import cache_folder
+from models.cache_place import cache_folder, make_private_folder
 from models.catalog import default_entry
 from models.errors import ModelError
 from models.fitting import LEAST_CHOSEN_CONTEXT, SPARE_BYTES, needs_of
 from models.hardware import Hardware, inspect_hardware
 from models.install import embedding_folder, find_model, list_models
+from models.rates import machine_key
 from models.selftest import run_child, run_selftest
 
 LEAST_FREE_BYTES = 2 * 1024**3
@@ -33,14 +37,17 @@ class Check:
     advice: str = ""
 
 
-def checks() -> list[Check]:
-    """Look at everything the model room needs. Takes some seconds: the self-test loads the default model."""
+def checks(*, again: bool = True) -> list[Check]:
+    """Look at everything the model room needs. Takes some seconds: the self-test loads the smallest model.
+
+    Without `again`, a self-test that this runtime passed on this processor is taken as passed.
+    """
     hardware = inspect_hardware()
     return [
         check_python(),
         check_cpu(hardware),
         check_default_model(),
-        check_runtime(),
+        check_runtime(again=again),
         *check_cards(hardware),
         check_embedding_model(),
         check_memory(),
@@ -79,8 +86,11 @@ def check_embedding_model() -> Check:
     return _model_check("Embedding model", look)
 
 
-def check_runtime() -> Check:
-    """Decode once with the smallest installed language model, in a child process."""
+def check_runtime(*, again: bool = True) -> Check:
+    """Decode once with the smallest installed language model, in a child process.
+
+    Without `again`, nothing is loaded where this runtime passed with these weights on this processor before.
+    """
     name = "llama.cpp runtime"
     if importlib.util.find_spec("llama_cpp") is None:
         return Check(name, False, "llama-cpp-python is not installed", "Run `make setup`.")
@@ -92,10 +102,45 @@ def check_runtime() -> Check:
     if not installed:
         return Check(name, False, f"{version}, not tried: no model is installed", _install_default())
     smallest = min(installed, key=lambda status: status.bytes)
+    state = smallest.path.stat()
+    weights = f"{smallest.path.name} of {state.st_size} bytes, {state.st_mtime_ns}"
+    key = f"{version} of {_built_at()}: {machine_key(weights)}"
+    if not again and (passed := _passed().get(key)):
+        return Check(name, True, f"{version}, worked with {smallest.id} on {passed}")
     test = run_selftest(smallest.path)
     detail = f"{version}, {smallest.id}: {test.detail} in {test.seconds:.1f} s"
+    if test.ok:
+        _remember_passed(key)
     advice = "Build it again for this CPU: `make setup REBUILD=1`." if test.crashed else "Run `make setup`."
     return Check(name, test.ok, detail, "" if test.ok else advice)
+
+
+def _built_at() -> int:
+    """Tell a runtime that was built anew from the one before: the time of its package."""
+    spec = importlib.util.find_spec("llama_cpp")
+    return int(Path(spec.origin).stat().st_mtime) if spec and spec.origin else 0
+
+
+def _passed() -> dict[str, str]:
+    try:
+        body = json.loads(_passed_file().read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}  # none passed yet, or the file is damaged: it is tried again
+    return {str(key): str(day) for key, day in body.items()} if isinstance(body, dict) else {}
+
+
+def _remember_passed(key: str) -> None:
+    """Keep the day on which a self-test passed; where that cannot be kept it is only made again."""
+    file = _passed_file()
+    with suppress(OSError):
+        make_private_folder(file.parent)
+        part = file.with_suffix(".part")
+        part.write_text(json.dumps({**_passed(), key: f"{date.today():%Y-%m-%d}"}, indent=1) + "\n", encoding="utf-8")
+        part.replace(file)
+
+
+def _passed_file() -> Path:
+    return cache_folder() / "selftests.json"
 
 
 def check_cards(hardware: Hardware) -> list[Check]:

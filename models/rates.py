@@ -43,7 +43,7 @@ def load_rates(name: str = "") -> Rates | None:
 
 def remembered_rates(sha256: str) -> Rates | None:
     """Return what was measured of the weights with that hash on this machine; None if nothing was."""
-    body = _load().get(_key(sha256))
+    body = _load().get(machine_key(sha256))
     try:
         return Rates(**body) if isinstance(body, dict) else None
     except TypeError:
@@ -61,7 +61,7 @@ def layout_of(model: InstalledModel) -> LayoutName:
 def remember_rates(model: InstalledModel, rates: Rates) -> None:
     """Keep rates in the cache; raises ModelError if it cannot be written."""
     file = _file()
-    body = {**_load(), _key(model.sha256): dataclasses.asdict(rates)}
+    body = {**_load(), machine_key(model.sha256): dataclasses.asdict(rates)}
     part = file.with_suffix(".part")
     try:
         make_private_folder(file.parent)
@@ -80,7 +80,8 @@ def context_of(name: str = "") -> int | None:
     return int(chosen) if chosen.isdigit() else own or None
 
 
-def _key(sha256: str) -> str:
+def machine_key(sha256: str) -> str:
+    """Name weights on this processor, with the threads that models get."""
     cpu, _ = read_cpu(CPUINFO)
     threads = os.environ.get("REDWELL_THREADS") or usable_cores()
     return f"{sha256} on {cpu or platform.processor()}, {threads} threads"

@@ -93,8 +93,9 @@ def judge(code: int, output: str, complaint: str, seconds: float) -> SelfTest:
         report = None
     if code == 0 and isinstance(report, dict):
         same = bool(report["reproducible"])
-        detail = f"{report['prompt_tokens']} tokens read, replied {report['text']}"
-        detail += ", the same among other questions" if same else ", not quite the same among other questions"
+        detail = "a question was answered" + (
+            ", and the same among others" if same else ", not quite the same among others"
+        )
         return SelfTest(True, detail, seconds, reproducible=same)
     reason = (complaint.strip().splitlines() or [f"exit code {code}"])[-1]
     return SelfTest(False, reason, seconds)

@@ -80,12 +80,12 @@ class StartPlace(Place):
         """Look at the machine another time."""
         self._soon.stop()
 
-    def look(self) -> None:
-        """Look at this machine (some seconds, in the worker)."""
+    def look(self, *, again: bool = False) -> None:
+        """Look at this machine (some seconds, in the worker); `again`: also whether a model works, if it did before."""
         self._asked = True
         self._again.setEnabled(False)
         self._verdict.setText("Looking at this computer…")
-        self.workspace.client.ask("doctor.checks", self._show_checks, self._not_checked)
+        self.workspace.client.ask("doctor.checks", self._show_checks, self._not_checked, again=again)
 
     def open_sample(self) -> None:
         """Copy the sample records beside the user's documents, and open a case for them."""
@@ -149,7 +149,7 @@ class StartPlace(Place):
         box = QGroupBox("This computer")
         self._verdict = QLabel(textFormat=Qt.TextFormat.PlainText)
         self._again = QPushButton(icon("retry"), "Look again")
-        self._again.clicked.connect(self.look)
+        self._again.clicked.connect(lambda checked=False: self.look(again=True))
         top = QHBoxLayout()
         top.addWidget(self._verdict, 1)
         top.addWidget(self._again)

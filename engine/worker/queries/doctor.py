@@ -34,9 +34,12 @@ class CheckedThing:
 
 
 @query("doctor.checks", lane="slow")
-def checks(desk: Desk) -> list[CheckedThing]:
-    """Look at this machine; takes some seconds. No socket is asked for: that is for a person to order (offline.try)."""
-    found = all_checks(trying=False)
+def checks(desk: Desk, *, again: bool = False) -> list[CheckedThing]:
+    """Look at this machine; takes some seconds. No socket is asked for: that is for a person to order (offline.try).
+
+    No model is loaded where the self-test passed before, unless `again` is set.
+    """
+    found = all_checks(trying=False, again=again)
     states: list[State] = ["ok" if check.ok else "note" if is_helpful(check) else "missing" for check in found]
     return [
         CheckedThing(check.name, state, check.detail, check.advice, *_mend(check))

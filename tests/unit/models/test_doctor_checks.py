@@ -45,6 +45,29 @@ def test_a_crash_of_the_runtime_advises_another_build(empty_cache, monkeypatch):
     assert "REBUILD=1" in found.advice
 
 
+def test_a_self_test_that_passed_is_not_made_at_every_look(empty_cache, monkeypatch):
+    (empty_cache / "models").mkdir()
+    weights = empty_cache / "models" / "own.gguf"
+    weights.write_bytes(b"weights")
+    made = []
+
+    def run(path):
+        made.append(path)
+        return SelfTest(True, "a question was answered", 2.0)
+
+    monkeypatch.setattr(doctor, "run_selftest", run)
+    assert doctor.check_runtime(again=False).ok
+    again = doctor.check_runtime(again=False)
+    assert again.ok
+    assert "worked with own on" in again.detail
+    assert len(made) == 1
+    doctor.check_runtime()
+    assert len(made) == 2
+    weights.write_bytes(b"other weights")
+    doctor.check_runtime(again=False)
+    assert len(made) == 3
+
+
 L4 = Gpu("L4", 24 * 10**9, "cuda", 20 * 10**9)
 
 

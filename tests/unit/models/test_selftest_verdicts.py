@@ -19,13 +19,13 @@ def test_a_signal_is_a_crash_of_the_runtime():
 
 @pytest.mark.parametrize(
     ("reproducible", "words"),
-    [("true", "the same among other questions"), ("false", "not quite the same among other questions")],
+    [("true", "and the same among others"), ("false", "not quite the same among others")],
 )
 def test_a_report_is_success(reproducible, words):
     report = f'{{"prompt_tokens": 212, "text": "false", "reproducible": {reproducible}}}'
     test = judge(0, f"noise of the runtime\n{report}\n", "", 1.5)
     assert test.ok
-    assert test.detail == f"212 tokens read, replied false, {words}"
+    assert test.detail == f"a question was answered, {words}"
     assert test.reproducible == (reproducible == "true")
     assert test.seconds == 1.5
 

@@ -263,7 +263,7 @@ def test_opening_a_damaged_model_tells_so(cache: Path) -> None:
 
 def test_doctor_ends_with_3_when_something_needed_is_missing(redwell: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     found = [Check("Default model", False, "not installed", "Install it."), Check("Memory", False, "little", "Close.")]
-    monkeypatch.setattr(engine.worker.health, "model_checks", lambda: found)
+    monkeypatch.setattr(engine.worker.health, "model_checks", lambda again: found)
     monkeypatch.setattr(engine.worker.health, "check_ocr", lambda: Check("OCR", True, "reads"))
     result = redwell("doctor")
     assert result.exit_code == 3
