@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
+from pathlib import Path
+
+from engine.errors import UsageError
 
 
 def private_umask() -> None:
@@ -17,3 +20,10 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 def is_disk_full(error: OSError) -> bool:
     """Say whether there was no room: on the disk, in the account's share of it, or within its largest file."""
     return error.errno in _FULL
+
+
+def questions_folder(case: Path) -> Path:
+    """Return the folder beside a case in which its pipelines lie, there or not; raises UsageError for no file."""
+    if not case.name:
+        raise UsageError(f"{case} is no case", advice="Name a file.")
+    return case.with_name(f"{case.stem} questions")

@@ -62,11 +62,17 @@ def _rows_of(proposal: Proposal) -> list[dict[str, Any]]:
         "prompt": _prompt("ask/rows", proposal, "text_chunk"),
         "output": {"schema": {items: f"list[{{{fields}}}, {MOST_ROWS}]"}},
     }
+    distinct = {
+        "name": f"distinct_{items}",
+        "type": "compute",
+        "fields": {items: f"[item for at, item in enumerate(input.{items}) if item not in input.{items}[:at]]"},
+        "basis": False,
+    }
     unnest = {
         "name": f"one_row_per_{field_name(proposal.row)}",
         "type": "unnest", "unnest_key": items, "recursive": True, "expand_fields": names,
     }  # fmt: skip
-    operations: list[dict[str, Any]] = [cut, read, unnest]
+    operations: list[dict[str, Any]] = [cut, read, distinct, unnest]
     if proposal.columns[0].kind == "person":
         operations.append({"name": "names_only", "type": "filter", "condition": f"input.{names[0]} | is_person"})
     return operations

@@ -14,6 +14,7 @@ from typing import Any, Literal
 from ruamel.yaml import YAML
 from ruamel.yaml.nodes import MappingNode, Node, SequenceNode
 
+from engine.disk import questions_folder
 from engine.errors import PipelineError, UsageError
 from engine.language.writer import to_yaml
 from engine.loader import load_pipeline, parse_pipeline
@@ -23,11 +24,6 @@ from storage.export.atomic import replacing
 PairKind = Literal["same_as", "keep_apart"]
 KINDS: tuple[PairKind, ...] = ("same_as", "keep_apart")
 NamePair = tuple[str, str]
-
-
-def questions_folder(case: Path) -> Path:
-    """Return the folder beside a case that its pipelines lie in; it need not be there yet."""
-    return case.with_name(f"{case.stem} questions")
 
 
 def pipeline_of(case: Case, run_id: str) -> Path:

@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
+from engine.disk import questions_folder
 from engine.errors import UsageError
 from engine.language.yaml_reader import MAX_CHARACTERS
 from storage.export.atomic import replacing
@@ -31,11 +32,6 @@ class SavedPipeline:
     directory: str
     text: str
     digest: str
-
-
-def questions_folder(case: Path) -> Path:
-    """Return the folder of a case's pipelines; it need not be there."""
-    return case.with_name(f"{case.stem} questions")
 
 
 def list_files(case: Path) -> list[PipelineFile]:
@@ -64,6 +60,7 @@ def write_file(path: Path, text: str, *, before: str, overwrite: bool) -> SavedP
     `before` is the digest that the file had. Raises UsageError where it has another one, or where a new file is there
     already, unless `overwrite`.
     """
+    _need_name(path)
     if path.suffix not in SUFFIXES:
         path = path.with_name(f"{path.name}.yaml")
     if path.exists() and not overwrite and (not before or read_file(path).digest != before):
@@ -78,11 +75,17 @@ def write_file(path: Path, text: str, *, before: str, overwrite: bool) -> SavedP
     return _saved(path, text)
 
 
+def _need_name(path: Path) -> None:
+    if not path.name:
+        raise UsageError(f"{path} is no file", advice="Name a pipeline file.")
+
+
 def rename_file(path: Path, name: str) -> SavedPipeline:
     """Give a file another name in its folder; raises UsageError where the name is taken or no name of a file."""
     stem = name.strip().removesuffix(path.suffix)
     if not stem or any(character in stem for character in '/\\:*?"<>|') or stem.startswith("."):
         raise UsageError(f"{name!r} cannot be the name of a file", advice="Use letters, digits and spaces.")
+    _need_name(path)
     target = path.with_name(stem + path.suffix)
     if target.exists() and target != path:
         raise UsageError(f"{target.name} is there already", advice="Choose another name.")

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
 
+from engine.disk import questions_folder
 from engine.errors import UsageError
 
 QueueState = Literal["waiting", "running", "finished", "failed", "cancelled"]
@@ -49,11 +50,6 @@ class QueueEntry:
             raise ValueError(f"{self.state!r} is no state of a queue entry")
         if self.kind not in get_args(QueueKind):
             raise ValueError(f"{self.kind!r} is nothing that waits in a queue")
-
-
-def questions_folder(case: Path) -> Path:
-    """Return the folder of the pipelines made for a case; it may not exist yet."""
-    return case.with_name(f"{case.stem} questions")
 
 
 def queue_file(case: Path) -> Path:

@@ -118,6 +118,17 @@ def test_rows_beyond_the_end_of_the_results_are_none(case: Path) -> None:
         assert list(opened.delivered_rows("1", offset=9)) == list(opened.delivered_rows("1", numbers=[])) == []
 
 
+def test_a_question_about_a_path_that_leads_to_the_root_is_refused() -> None:
+    async def script(window: Window) -> None:
+        for query in ("queue.questions", "queue.show"):
+            assert "is no case" in await window.ask(query, case="../" * 60 + "..")
+
+        assert "is no file" in await window.ask("pipelines.save", path="/", text="", before="", overwrite=False)
+        assert "is no file" in await window.ask("pipelines.rename", path="/", name="new")
+
+    play(script)
+
+
 @pytest.mark.parametrize("path", ["/", ".", ""])
 def test_a_question_about_a_path_that_names_no_file_is_refused(path: str) -> None:
     async def script(window: Window) -> None:

@@ -276,6 +276,6 @@ def test_a_question_in_plain_words_becomes_a_table_that_is_changed_and_tried(
     qtbot.keyClick(ask.note, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: not ask.note.text(), timeout=WAIT)
     ask.edit.click()
-    qtbot.waitUntil(lambda: place.document.is_open and len(place.cards.cards) == 3, timeout=WAIT)
+    qtbot.waitUntil(lambda: place.document.is_open and len(place.cards.cards) == 4, timeout=WAIT)
     assert place.document.file.name == "Which plates are mentioned"
     assert "Which plates are mentioned?" in place.document.text

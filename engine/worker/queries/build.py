@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.directives.registry import DIRECTIVES
+from engine.disk import questions_folder
 from engine.errors import UsageError
 from engine.estimate.total import forecast
 from engine.executor.run import refuse_problems
@@ -18,7 +19,7 @@ from engine.loader import load_pipeline, parse_pipeline
 from engine.optimizer.gold import LEAST_ROWS
 from engine.optimizer.plan_files import as_file
 from engine.results.gold import gold_rows
-from engine.worker.pipeline_files import SavedPipeline, questions_folder, write_file
+from engine.worker.pipeline_files import SavedPipeline, write_file
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
 

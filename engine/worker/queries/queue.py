@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from engine.disk import questions_folder
 from engine.errors import UsageError
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
@@ -19,7 +20,6 @@ from engine.worker.queue_file import (
     find_entry,
     load_queue,
     move_entry,
-    questions_folder,
     save_queue,
 )
 

@@ -6,10 +6,10 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from engine.disk import questions_folder
 from engine.errors import EnvironmentMissing, UsageError
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
-from engine.worker.queue_file import questions_folder
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "police"
 CASE = "Larkmoor sample.redwell"
