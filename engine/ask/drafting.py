@@ -60,6 +60,21 @@ async def draft(question: str, model: ModelBackend | None) -> Draft:
         return Draft(by_words, f"{model.name} gave no draft: {error}")
 
 
+async def draft_once(question: str, notes: Sequence[str], model: ModelBackend | None, problem: str = "") -> Draft:
+    """Draft a table, change it by notes one after the other, and close the model. `problem`: why there is no model.
+
+    Raises what `draft` and `revise` raise.
+    """
+    try:
+        made = await draft(question, model)
+        for note in notes:
+            made = await revise(made.proposal, note, model)
+    finally:
+        if model is not None:
+            await model.close()
+    return replace(made, problem=problem or made.problem)
+
+
 async def revise(proposal: Proposal, note: str, model: ModelBackend | None, *, rejected: Sequence[str] = ()) -> Draft:
     """Change a proposal by a note in plain words ("split make and model", "only cars, not weapons").
 
@@ -79,6 +94,18 @@ async def revise(proposal: Proposal, note: str, model: ModelBackend | None, *, r
     except (ModelError, UsageError) as error:
         return Draft(noted, f"{model.name} gave no draft: {error}")
     return Draft(_merged(proposal, changed))
+
+
+async def revise_once(
+    proposal: Proposal, note: str, model: ModelBackend | None, problem: str = "", *, rejected: Sequence[str] = ()
+) -> Draft:
+    """Change a proposal by one note, and close the model. `problem`: why there is no model."""
+    try:
+        made = await revise(proposal, note, model, rejected=rejected)
+    finally:
+        if model is not None:
+            await model.close()
+    return replace(made, problem=problem or made.problem)
 
 
 def _merged(before: Proposal, after: Proposal) -> Proposal:

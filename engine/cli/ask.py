@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from engine.ask.drafting import Draft, changes, draft, revise
+from engine.ask.drafting import Draft, changes, draft_once, revise_once
 from engine.ask.pipeline import columns_of, pipeline_text
 from engine.ask.proposal import Proposal, described
 from engine.cli import run as run_command
@@ -30,7 +30,8 @@ from engine.cli.watching import choose_watch
 from engine.documents.options import ParseOptions
 from engine.errors import UsageError
 from engine.worker.exports import OutputOptions
-from engine.worker.jobs import RunJob, make_ready
+from engine.worker.jobs import RunJob, check_outs, make_ready
+from engine.worker.model_choice import open_or_say_why
 from models.protocol import ModelBackend
 from storage.case import Case
 
@@ -77,11 +78,9 @@ def ask(  # noqa: PLR0913, PLR0917 - one parameter per option
     --save and without FOLDER, --case and --out, the pipeline is written and nothing is run. Ends as `redwell run` does.
     """
     runs = folder is not None or case is not None
-    if not runs and not save:
-        raise UsageError("there are no documents to ask", advice="Name a folder, or a case that has read one: --case.")
-    if folder is not None and not folder.exists():
-        raise UsageError(f"there is no folder or file {folder}", advice="Check the path.")
-    proposal = _agreed(question, note or [], model, ask_first=runs and not yes)
+    outs = tuple(out or ())
+    _check_order(folder, case, save, outs)
+    proposal = _agreed(question, note or [], model, runs=runs, asks=runs and not yes)
     if proposal is None:
         messages().print("Nothing was run.")
         raise typer.Exit
@@ -99,7 +98,7 @@ def ask(  # noqa: PLR0913, PLR0917 - one parameter per option
             pipeline=file,
             case=case or _case_of(folder),
             inputs=(str(folder),) if folder is not None else (),
-            outs=tuple(out or ()),
+            outs=outs,
             model=model,
             workers=workers,
             include_hidden=include_hidden,
@@ -107,28 +106,45 @@ def ask(  # noqa: PLR0913, PLR0917 - one parameter per option
             output=OutputOptions(tuple(columns_of(proposal))),
             parse=ParseOptions(ocr=ocr, password=password, follow_links=follow_links),
         )
-        models = run_command.new_models()
-        ready = make_ready(job, models)
-        with Case(job.case) as opened:
-            code = run_command.carry_out(
-                ready, models, opened, choose_watch(quiet=quiet, json_events=False), silent=quiet
-            )
+        raise typer.Exit(_run(job, quiet=quiet))
+
+
+def _check_order(folder: Path | None, case: Path | None, save: Path | None, outs: tuple[Path, ...]) -> None:
+    """Refuse before a model is loaded what could not be run after it. Raises UsageError or ExportError."""
+    if folder is None and case is None and not save:
+        raise UsageError("there are no documents to ask", advice="Name a folder, or a case that has read one: --case.")
+    if folder is not None and not folder.exists():
+        raise UsageError(f"there is no folder or file {folder}", advice="Check the path.")
+    if folder is not None and folder.is_dir() and not any(path.is_file() for path in folder.rglob("*")):
+        raise UsageError(f"there are no files in {folder}", advice="Give a folder that holds documents.")
+    check_outs(outs, case=case or _case_of(folder))
+
+
+def _run(job: RunJob, *, quiet: bool) -> int:
+    models = run_command.new_models()
+    ready = make_ready(job, models)
+    with Case(job.case) as opened:
+        watch = choose_watch(quiet=quiet, json_events=False)
+        code = run_command.carry_out(ready, models, opened, watch, silent=quiet)
     if not quiet:
         _say_next(job.case)
-    raise typer.Exit(code)
+    return code
 
 
-def _agreed(question: str, notes: list[str], model: str, *, ask_first: bool) -> Proposal | None:
-    """Draft the table, show it, and change it until the user agrees; None where the user wants none."""
-    made = asyncio.run(_drafted(question, notes, model))
+def _agreed(question: str, notes: list[str], model: str, *, runs: bool, asks: bool) -> Proposal | None:
+    """Draft the table, show it, and change it until the user agrees; None where the user wants none.
+
+    Without a model nothing could be run, which is said first; a pipeline that is only saved is drafted without one.
+    """
+    made = asyncio.run(draft_once(question, notes, *_opened(model, is_needed=runs)))
     _show(made)
-    while ask_first:
+    while asks:
         answer = typer.prompt("Run it? [Y/n, or say what to change]", default="y", show_default=False, err=True).strip()
         if answer.lower() in _YES:
             break
         if answer.lower() in _NO:
             return None
-        changed = asyncio.run(_changed(made.proposal, answer, model))
+        changed = asyncio.run(revise_once(made.proposal, answer, *_opened(model, is_needed=runs)))
         for sentence in changes(made.proposal, changed.proposal) or ["Nothing changed."]:
             messages().print(f"  {sentence}", markup=False, soft_wrap=True)
         made = changed
@@ -136,29 +152,11 @@ def _agreed(question: str, notes: list[str], model: str, *, ask_first: bool) -> 
     return made.proposal
 
 
-async def _drafted(question: str, notes: list[str], model: str) -> Draft:
-    backend = _open(model)
-    try:
-        made = await draft(question, backend)
-        for note in notes:
-            made = await revise(made.proposal, note, backend)
-        return made
-    finally:
-        await backend.close()
-
-
-async def _changed(proposal: Proposal, note: str, model: str) -> Draft:
-    backend = _open(model)
-    try:
-        return await revise(proposal, note, backend)
-    finally:
-        await backend.close()
-
-
-def _open(model: str) -> ModelBackend:
+def _opened(model: str, *, is_needed: bool) -> tuple[ModelBackend | None, str]:
     models = run_command.new_models()
-    models.stand_in(model, is_chosen=bool(model))
-    return models.open_model(model)
+    if is_needed:
+        models.stand_in(model, is_chosen=bool(model))
+    return open_or_say_why(models, model)
 
 
 def _show(made: Draft) -> None:

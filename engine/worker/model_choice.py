@@ -14,6 +14,7 @@ from engine.language.problems import Problem
 from engine.loader import Loaded
 from engine.plan.node import Node
 from engine.plan.plan import Plan
+from models.errors import ModelError
 from models.protocol import ModelBackend
 
 
@@ -40,6 +41,15 @@ class Models(Protocol):
 
     def open_embedder(self) -> TextEmbedder:
         """Open the embedding model; it loads when it is first used."""
+
+
+def open_or_say_why(models: Models, name: str) -> tuple[ModelBackend | None, str]:
+    """Load a model, the default one where `name` is empty; None and the reason where none can be had."""
+    try:
+        models.stand_in(name, is_chosen=bool(name))
+        return models.open_model(name), ""
+    except (EnvironmentMissing, ModelError) as error:
+        return None, str(error)
 
 
 def settled(loaded: Loaded, chosen: str, models: Models) -> Loaded:

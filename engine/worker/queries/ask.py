@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from engine.ask.drafting import Draft, changes, draft, revise
+from engine.ask.drafting import Draft, changes, draft_once, revise_once
 from engine.ask.pipeline import columns_of, pipeline_text
 from engine.ask.proposal import Proposal, checked
-from engine.errors import EnvironmentMissing
+from engine.worker.model_choice import open_or_say_why
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
-from models.errors import ModelError
-from models.protocol import ModelBackend
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +32,8 @@ class DraftedTable:
 @query("ask.draft", lane="slow")
 def draft_table(desk: Desk, *, question: str, model: str = "") -> DraftedTable:
     """Propose a table for a question."""
-    return _drafted(asyncio.run(_with_model(desk, model, lambda backend: draft(question, backend))))
+    backend, problem = open_or_say_why(desk.new_models(), model)
+    return _drafted(asyncio.run(draft_once(question, (), backend, problem)))
 
 
 @query("ask.change", lane="slow")
@@ -44,7 +42,8 @@ def change_table(
 ) -> DraftedTable:
     """Change a table by a note in plain words; `rejected` are rows that the person called wrong."""
     before = checked(proposal)
-    made = asyncio.run(_with_model(desk, model, lambda backend: revise(before, note, backend, rejected=rejected)))
+    backend, problem = open_or_say_why(desk.new_models(), model)
+    made = asyncio.run(revise_once(before, note, backend, problem, rejected=rejected))
     return _drafted(made, before)
 
 
@@ -52,26 +51,6 @@ def change_table(
 def write_table(desk: Desk, *, proposal: Proposal) -> DraftedTable:
     """Return the pipeline of a table that a person changed by hand; says what is wrong with it."""
     return _drafted(Draft(checked(proposal)))
-
-
-async def _with_model(desk: Desk, name: str, ask: Callable[[ModelBackend | None], Awaitable[Draft]]) -> Draft:
-    """Ask the model that there is, or none; which problem kept it away is said with the draft."""
-    backend, problem = _opened(desk, name)
-    try:
-        made = await ask(backend)
-    finally:
-        if backend is not None:
-            await backend.close()
-    return Draft(made.proposal, problem or made.problem)
-
-
-def _opened(desk: Desk, name: str) -> tuple[ModelBackend | None, str]:
-    models = desk.new_models()
-    try:
-        models.stand_in(name, is_chosen=bool(name))
-        return models.open_model(name), ""
-    except (EnvironmentMissing, ModelError) as error:
-        return None, str(error)
 
 
 def _drafted(made: Draft, before: Proposal | None = None) -> DraftedTable:

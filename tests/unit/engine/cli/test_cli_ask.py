@@ -4,9 +4,12 @@ import csv
 from pathlib import Path
 from typing import Any
 
+import pytest
+from scripted_redwell import ScriptedModels
 from typer.testing import CliRunner
 
 from engine.cli.main import app
+from engine.errors import EnvironmentMissing
 
 
 def header(path: Path) -> list[str]:
@@ -50,3 +53,29 @@ def test_without_documents_it_says_what_to_give(redwell: Any, pipeline: Path) ->
     saved = redwell("ask", "Which plates?", "--save", "only.yaml")
     assert saved.exit_code == 0
     assert Path("only.yaml").is_file()
+
+
+def test_what_could_not_be_run_is_refused_before_a_model_is_asked(
+    redwell: Any, pipeline: Path, tmp_path: Path, models: ScriptedModels
+) -> None:
+    (tmp_path / "empty").mkdir()
+    assert "there are no files in" in redwell("ask", "Which plates?", tmp_path / "empty", "--yes").stderr
+    assert "no folder nowhere" in redwell("ask", "Which?", tmp_path / "records", "-y", "-o", "nowhere/o.csv").stderr
+    assert models.opened == []
+    assert not Path("empty.redwell").exists()
+
+
+def test_without_a_model_a_pipeline_can_be_saved_and_nothing_run(
+    redwell: Any, pipeline: Path, tmp_path: Path, models: ScriptedModels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(name: str, *, is_chosen: bool) -> str:
+        raise EnvironmentMissing("the model is not installed", advice="Install it.")
+
+    monkeypatch.setattr(models, "stand_in", missing)
+    saved = redwell("ask", "Is a weapon mentioned?", "--save", "words.yaml")
+    assert saved.exit_code == 0
+    assert "for the model is not installed" in saved.stderr
+    assert "answer: boolean" in Path("words.yaml").read_text(encoding="utf-8")
+    run = redwell("ask", "Is a weapon mentioned?", tmp_path / "records", "--yes")
+    assert run.exit_code == 3
+    assert "error: the model is not installed" in run.stderr
