@@ -112,6 +112,8 @@ _BADGE = re.compile(
     r"|(?:\b|(?<=[a-z]{3}))(\d{3,}[a-z]?)\b|\b(\d{2})\b",
     re.IGNORECASE,
 )
+_CALL_SIGN = re.compile(r"\s*\((?=[A-Z\d-]*\d)(?=[\d-]*[A-Z])[A-Z\d-]{2,6}\)\s*$")
+"""The radio unit behind a name in dispatch records: `BRANDMOOR, KELVIN T. #3981 (3A14)`."""
 _OCR_LETTERS = str.maketrans(LETTER_FOR_DIGIT)
 
 # An initial keeps its full stop, for it is never a particle: `J. O. Smith` is not O'Smith.
@@ -250,7 +252,7 @@ def _is_name_word(word: str) -> bool:
 
 def split_name(text: str) -> WrittenName:
     """Split a text into the words of a name: `HARMON, Daniel J. #12`, `Sgt. Daniel Harmon Jr.`, `Maria de la Cruz`."""
-    text = plain(text)
+    text = _CALL_SIGN.sub("", plain(text))
     match = _BADGE.search(text)
     badge = next(group for group in match.groups() if group) if match else None
     rest = _BADGE.sub(" ", text)

@@ -322,3 +322,12 @@ def test_many_persons_of_one_surname_are_each_kept_apart_from_the_others():
     verdicts = judge_names([f"{name} Smith" for name in first_names], [frozenset({name}) for name in first_names])
     assert len(verdicts.different) == 30 * 29 // 2
     assert verdicts.same == verdicts.candidates == []
+
+
+def test_the_radio_unit_behind_a_name_is_no_part_of_it() -> None:
+    name = recognise_name("BRANDMOOR, KELVIN T. #3981 (3A14)")
+    assert name == recognise_name("BRANDMOOR, KELVIN T. #3981")
+    assert name is not None
+    assert name.badge == "3981"
+    assert recognise_name("Exhibit A (3A14)") is None
+    assert recognise_name("(3A14)") is None
