@@ -15,20 +15,12 @@ from engine.ask.proposal import Proposal, described
 from engine.cli import run as run_command
 from engine.cli.console import messages, output, shell_word, styled
 from engine.cli.new import write_new
-from engine.cli.options import (
-    FollowLinksOption,
-    HiddenOption,
-    OcrOption,
-    OutOption,
-    OverwriteOption,
-    QuietOption,
-    WorkersOption,
-)
-from engine.cli.passwords import PasswordOption
+from engine.cli.options import OutOption, QuietOption
+from engine.cli.run_settings import EVERY, takes_settings
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.cli.watching import choose_watch
-from engine.documents.options import ParseOptions
 from engine.errors import UsageError
+from engine.executor.settings import RunSettings
 from engine.worker.exports import OutputOptions
 from engine.worker.jobs import RunJob, check_outs, make_ready
 from engine.worker.model_choice import open_or_say_why
@@ -42,13 +34,16 @@ _NO = frozenset({"n", "no", "q", "quit", "stop"})
 
 
 @app.command()
-def ask(  # noqa: PLR0913, PLR0917 - one parameter per option
+@takes_settings(*(name for name in EVERY if name != "trust_code"))
+def ask(  # noqa: PLR0913 - one parameter per option
     question: Annotated[str, typer.Argument(metavar="QUESTION", help="What you want to know.", show_default=False)],
     folder: Annotated[
         Path | None,
         typer.Argument(metavar="FOLDER", help="The documents; those of --case if not given.", show_default=False),
     ] = None,
+    *,
     out: OutOption = None,
+    settings: RunSettings,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Run at once, without asking.")] = False,
     save: Annotated[
         Path | None, typer.Option("--save", metavar="FILE", help="Keep the pipeline (YAML), to change and run again.")
@@ -61,15 +56,6 @@ def ask(  # noqa: PLR0913, PLR0917 - one parameter per option
         Path | None,
         typer.Option("--case", metavar="FILE", help="The case file; FOLDER's name with .redwell if not given."),
     ] = None,
-    model: Annotated[
-        str, typer.Option("--model", metavar="NAME", help="A model of `redwell models list`, a GGUF file, or a server.")
-    ] = "",
-    ocr: OcrOption = "auto",
-    workers: WorkersOption = None,
-    password: PasswordOption = None,
-    follow_links: FollowLinksOption = False,
-    include_hidden: HiddenOption = False,
-    overwrite: OverwriteOption = False,
     quiet: QuietOption = False,
 ) -> None:
     """Ask a folder of records a question in plain words: a table is proposed, then filled.
@@ -80,11 +66,11 @@ def ask(  # noqa: PLR0913, PLR0917 - one parameter per option
     runs = folder is not None or case is not None
     outs = tuple(out or ())
     _check_order(folder, case, save, outs)
-    proposal = _agreed(question, note or [], model, runs=runs, asks=runs and not yes)
+    proposal = _agreed(question, note or [], settings, runs=runs, asks=runs and not yes)
     if proposal is None:
         messages().print("Nothing was run.")
         raise typer.Exit
-    text = pipeline_text(proposal, model=model)
+    text = pipeline_text(proposal, model=settings.model)
     if save is not None:
         write_new(save, text)
         messages().print(styled(("Written ", "bold"), str(save)), soft_wrap=True)
@@ -99,12 +85,8 @@ def ask(  # noqa: PLR0913, PLR0917 - one parameter per option
             case=case or _case_of(folder),
             inputs=(str(folder),) if folder is not None else (),
             outs=outs,
-            model=model,
-            workers=workers,
-            include_hidden=include_hidden,
-            overwrite=overwrite,
+            settings=settings,
             output=OutputOptions(tuple(columns_of(proposal))),
-            parse=ParseOptions(ocr=ocr, password=password, follow_links=follow_links),
         )
         raise typer.Exit(_run(job, quiet=quiet))
 
@@ -131,12 +113,12 @@ def _run(job: RunJob, *, quiet: bool) -> int:
     return code
 
 
-def _agreed(question: str, notes: list[str], model: str, *, runs: bool, asks: bool) -> Proposal | None:
+def _agreed(question: str, notes: list[str], settings: RunSettings, *, runs: bool, asks: bool) -> Proposal | None:
     """Draft the table, show it, and change it until the user agrees; None where the user wants none.
 
     Without a model nothing could be run, which is said first; a pipeline that is only saved is drafted without one.
     """
-    made = asyncio.run(draft_once(question, notes, *_opened(model, is_needed=runs)))
+    made = asyncio.run(draft_once(question, notes, *_opened(settings, is_needed=runs)))
     _show(made)
     while asks:
         answer = typer.prompt("Run it? [Y/n, or say what to change]", default="y", show_default=False, err=True).strip()
@@ -144,7 +126,7 @@ def _agreed(question: str, notes: list[str], model: str, *, runs: bool, asks: bo
             break
         if answer.lower() in _NO:
             return None
-        changed = asyncio.run(revise_once(made.proposal, answer, *_opened(model, is_needed=runs)))
+        changed = asyncio.run(revise_once(made.proposal, answer, *_opened(settings, is_needed=runs)))
         for sentence in changes(made.proposal, changed.proposal) or ["Nothing changed."]:
             messages().print(f"  {sentence}", markup=False, soft_wrap=True)
         made = changed
@@ -152,8 +134,9 @@ def _agreed(question: str, notes: list[str], model: str, *, runs: bool, asks: bo
     return made.proposal
 
 
-def _opened(model: str, *, is_needed: bool) -> tuple[ModelBackend | None, str]:
-    models = run_command.new_models()
+def _opened(settings: RunSettings, *, is_needed: bool) -> tuple[ModelBackend | None, str]:
+    models, model = run_command.new_models(), settings.model
+    models.apply(settings)
     if is_needed:
         models.stand_in(model, is_chosen=bool(model))
     return open_or_say_why(models, model)

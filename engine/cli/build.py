@@ -12,22 +12,12 @@ from engine.cli.build_watch import BuildWatch, choose_build_watch
 from engine.cli.console import counted, messages, output, span_text, styled, visible
 from engine.cli.interrupting import run_interruptible
 from engine.cli.local_models import LocalModels
-from engine.cli.options import (
-    AllowHostOption,
-    AllowPathOption,
-    FollowLinksOption,
-    InputOption,
-    OcrOption,
-    OverwriteOption,
-    QuietOption,
-    TrustOption,
-    WorkersOption,
-)
-from engine.cli.passwords import PasswordOption
+from engine.cli.options import InputOption, QuietOption
+from engine.cli.run_settings import EVERY, takes_settings
 from engine.cli.settings import COMMAND_SETTINGS
-from engine.documents.options import ParseOptions
+from engine.executor.settings import RunSettings
 from engine.optimizer.build import BuildResult, NewAgents
-from engine.optimizer.build_options import MINUTES
+from engine.optimizer.build_options import MINUTES, BuildOptions
 from engine.optimizer.frontier import Point, read_policy
 from engine.optimizer.local_agents import agents_over
 from engine.optimizer.sampling import USUAL_ROWS
@@ -46,27 +36,57 @@ new_agents: NewAgents = agents_over
 """Makes who proposes and rates; tests put scripted ones here."""
 
 
+PipelineArgument = Annotated[
+    Path, typer.Argument(metavar="PIPELINE", help="The pipeline file (YAML).", show_default=False)
+]
+OutOption = Annotated[
+    Path, typer.Option("--out", "-o", metavar="FILE", help="Where the chosen pipeline is written (.yaml).")
+]
+CaseOption = Annotated[
+    Path | None,
+    typer.Option("--case", metavar="FILE", help="The case file; PIPELINE's name with .redwell if not given."),
+]
+MinutesOption = Annotated[
+    float, typer.Option("--minutes", metavar="N", help="The whole build takes no longer than so many minutes.")
+]
+SampleOption = Annotated[int, typer.Option("--sample", metavar="N", min=1, help="Documents on which plans are tried.")]
+PolicyOption = Annotated[
+    str,
+    typer.Option(
+        "--policy",
+        metavar="POLICY",
+        help='Which plan is chosen: best, fastest (of those as good as yours), or "within-minutes N" for a run '
+        "over all documents.",
+    ),
+]
+ReportOption = Annotated[
+    Path | None,
+    typer.Option("--report", metavar="FILE", help="Write what was tried and why (.html, and .json beside it)."),
+]
+AgentModelOption = Annotated[
+    str, typer.Option("--agent-model", metavar="NAME", help="Who proposes prompts; the pipeline's if not given.")
+]
+SeedOption = Annotated[int, typer.Option("--seed", min=0, metavar="N", help="Another draw of documents.")]
+JsonEventsOption = Annotated[
+    bool, typer.Option("--json-events", help="Write events to stdout as JSON lines, in place of the summary.")
+]
+
+
 @app.command()
-def build(  # noqa: PLR0913, PLR0917 - one parameter per option
+@takes_settings(*EVERY)
+def build(  # noqa: PLR0913 - one parameter per option
     pipeline: PipelineArgument,
+    *,
     out: OutOption,
+    settings: RunSettings,
     input: InputOption = None,
     case: CaseOption = None,
     minutes: MinutesOption = MINUTES,
     sample: SampleOption = USUAL_ROWS,
     policy: PolicyOption = "best",
     report: ReportOption = None,
-    model: ModelOption = "",
     agent_model: AgentModelOption = "",
     seed: SeedOption = 0,
-    ocr: OcrOption = "auto",
-    workers: WorkersOption = None,
-    password: PasswordOption = None,
-    follow_links: FollowLinksOption = False,
-    trust_code: TrustOption = False,
-    allow_host: AllowHostOption = None,
-    allow_path: AllowPathOption = None,
-    overwrite: OverwriteOption = False,
     quiet: QuietOption = False,
     json_events: JsonEventsOption = False,
 ) -> None:
@@ -81,19 +101,8 @@ def build(  # noqa: PLR0913, PLR0917 - one parameter per option
         case=case or default_case(pipeline),
         out=out,
         inputs=tuple(input or ()),
-        minutes=minutes,
-        rows=sample,
-        policy=read_policy(policy),
         report=report,
-        model=model,
-        agent_model=agent_model,
-        seed=seed,
-        workers=workers,
-        trust_code=trust_code,
-        allow_hosts=tuple(allow_host or ()),
-        allow_paths=tuple(allow_path or ()),
-        overwrite=overwrite,
-        parse=ParseOptions(ocr=ocr, password=password, follow_links=follow_links),
+        options=BuildOptions(settings, minutes, sample, seed, read_policy(policy), agent_model),
     )
     models = new_models()
     ready = make_ready_build(job, models)
@@ -163,42 +172,3 @@ def _cells(point: Point, result: BuildResult) -> list[str]:
         span_text(point.seconds) if point.score else "",
         ", ".join(notes),
     ]
-
-
-PipelineArgument = Annotated[
-    Path, typer.Argument(metavar="PIPELINE", help="The pipeline file (YAML).", show_default=False)
-]
-OutOption = Annotated[
-    Path, typer.Option("--out", "-o", metavar="FILE", help="Where the chosen pipeline is written (.yaml).")
-]
-CaseOption = Annotated[
-    Path | None,
-    typer.Option("--case", metavar="FILE", help="The case file; PIPELINE's name with .redwell if not given."),
-]
-MinutesOption = Annotated[
-    float, typer.Option("--minutes", metavar="N", help="The whole build takes no longer than so many minutes.")
-]
-SampleOption = Annotated[int, typer.Option("--sample", metavar="N", min=1, help="Documents on which plans are tried.")]
-PolicyOption = Annotated[
-    str,
-    typer.Option(
-        "--policy",
-        metavar="POLICY",
-        help='Which plan is chosen: best, fastest (of those as good as yours), or "within-minutes N" for a run '
-        "over all documents.",
-    ),
-]
-ReportOption = Annotated[
-    Path | None,
-    typer.Option("--report", metavar="FILE", help="Write what was tried and why (.html, and .json beside it)."),
-]
-ModelOption = Annotated[
-    str, typer.Option("--model", metavar="NAME", help="A model in place of those that the pipeline names.")
-]
-AgentModelOption = Annotated[
-    str, typer.Option("--agent-model", metavar="NAME", help="Who proposes prompts; the pipeline's if not given.")
-]
-SeedOption = Annotated[int, typer.Option("--seed", min=0, metavar="N", help="Another draw of documents.")]
-JsonEventsOption = Annotated[
-    bool, typer.Option("--json-events", help="Write events to stdout as JSON lines, in place of the summary.")
-]

@@ -15,13 +15,14 @@ from engine.cli.console import messages, output
 from engine.cli.evaluate_build import BuildOrder
 from engine.cli.evaluate_task import TaskJob, evaluate_task
 from engine.cli.local_models import LocalModels, open_embedder, open_model
-from engine.cli.options import TrustOption
+from engine.cli.run_settings import takes_settings
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.errors import UsageError
 from engine.evaluation.checkout import load_task, task_names
 from engine.evaluation.officers import Gold, Located, Score, located, predicted_pairs, score
 from engine.evaluation.running import Seeds
 from engine.executor.run import RunOptions, run_pipeline
+from engine.executor.settings import RunSettings
 from engine.executor.translation import open_case
 from engine.loader import load_pipeline
 from engine.optimizer.build_options import MINUTES
@@ -33,9 +34,74 @@ new_models: NewModels = LocalModels
 """Makes the models of a task's runs; tests put scripted ones here."""
 
 
+WhatArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="TASK|FOLDER",
+        help="A task of the paper (contracts, reviews, casefiles, reactions, police), or a sample case: a folder "
+        "with pipelines (*.yaml), records and gold.json.",
+        show_default=False,
+    ),
+]
+DataOption = Annotated[
+    Path | None, typer.Option("--data", metavar="FOLDER", help="The task's data, where they are elsewhere.")
+]
+OptimisedOption = Annotated[
+    Path | None,
+    typer.Option("--optimised", metavar="FILE", help="Run this pipeline too, beside the task's own."),
+]
+BuildOption = Annotated[
+    bool, typer.Option("--build", help="Find an optimised pipeline first, on documents that are not scored.")
+]
+BuildMinutesOption = Annotated[
+    float | None,
+    typer.Option("--minutes", metavar="N", help="Of --build: it takes no longer than so many; 20 if not given."),
+]
+PipelineOption = Annotated[
+    Path | None, typer.Option("--pipeline", metavar="FILE", help="A pipeline in place of the task's own.")
+]
+SeedsOption = Annotated[int, typer.Option("--seeds", min=1, help="Run each pipeline so often.")]
+SideBySideOption = Annotated[
+    bool,
+    typer.Option("--side-by-side", help="Run the seeds at once on one model, which reads each document once for all."),
+]
+JudgeOption = Annotated[
+    bool,
+    typer.Option("--judge/--no-judge", help="Let a model decide the task's criteria about each row, where it has any."),
+]
+TemperatureOption = Annotated[
+    float | None,
+    typer.Option(
+        "--temperature",
+        min=0,
+        help="Of all runs; if not given, the pipeline's own, or 0.3 for several seeds of a pipeline at 0.",
+        show_default=False,
+    ),
+]
+SplitOption = Annotated[
+    Literal["dev", "sample"], typer.Option("--split", help="The documents that are scored, or those to build on.")
+]
+DocumentsOption = Annotated[
+    int | None, typer.Option("--documents", min=1, metavar="N", help="Score the first N documents only.")
+]
+JsonOption = Annotated[
+    Path | None, typer.Option("--out", metavar="FILE", help="Where the JSON goes; eval-TASK.json if not given.")
+]
+KeepOption = Annotated[
+    Path | None, typer.Option("--keep", metavar="FOLDER", help="Keep the task's cases here, and go on from them.")
+]
+SampleCaseOption = Annotated[
+    Path | None,
+    typer.Option("--case", metavar="FILE", help="Of a sample case: keep its case here and use its replies."),
+]
+
+
 @app.command()
-def evaluate(  # noqa: PLR0913, PLR0917 - one parameter per option
+@takes_settings("model", "trust_code")
+def evaluate(  # noqa: PLR0913 - one parameter per option
     what: WhatArgument,
+    *,
+    settings: RunSettings,
     data: DataOption = None,
     optimised: OptimisedOption = None,
     build: BuildOption = False,
@@ -50,8 +116,6 @@ def evaluate(  # noqa: PLR0913, PLR0917 - one parameter per option
     out: JsonOption = None,
     keep: KeepOption = None,
     case: SampleCaseOption = None,
-    model: ModelOption = "",
-    trust_code: TrustOption = False,
 ) -> None:
     """Run pipelines and print how well they do (docs/evaluation.md).
 
@@ -59,7 +123,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 - one parameter per option
     with the same model; figures are means over the seeds, with their standard deviation. Of a sample case: all its
     pipelines.
     """
-    options = RunOptions(model=model, trust_code=trust_code)
+    options = RunOptions(settings)
     if _is_sample_case(what):
         _check_sample_case(
             {
@@ -123,69 +187,6 @@ def _build_order(figures: Path, minutes: float | None) -> BuildOrder:
 def _is_sample_case(what: str) -> bool:
     folder = Path(what)
     return (folder / "gold.json").is_file() or (folder.is_dir() and what not in task_names())
-
-
-WhatArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="TASK|FOLDER",
-        help="A task of the paper (contracts, reviews, casefiles, reactions, police), or a sample case: a folder "
-        "with pipelines (*.yaml), records and gold.json.",
-        show_default=False,
-    ),
-]
-DataOption = Annotated[
-    Path | None, typer.Option("--data", metavar="FOLDER", help="The task's data, where they are elsewhere.")
-]
-OptimisedOption = Annotated[
-    Path | None,
-    typer.Option("--optimised", metavar="FILE", help="Run this pipeline too, beside the task's own."),
-]
-BuildOption = Annotated[
-    bool, typer.Option("--build", help="Find an optimised pipeline first, on documents that are not scored.")
-]
-BuildMinutesOption = Annotated[
-    float | None,
-    typer.Option("--minutes", metavar="N", help="Of --build: it takes no longer than so many; 20 if not given."),
-]
-PipelineOption = Annotated[
-    Path | None, typer.Option("--pipeline", metavar="FILE", help="A pipeline in place of the task's own.")
-]
-SeedsOption = Annotated[int, typer.Option("--seeds", min=1, help="Run each pipeline so often.")]
-SideBySideOption = Annotated[
-    bool,
-    typer.Option("--side-by-side", help="Run the seeds at once on one model, which reads each document once for all."),
-]
-JudgeOption = Annotated[
-    bool,
-    typer.Option("--judge/--no-judge", help="Let a model decide the task's criteria about each row, where it has any."),
-]
-TemperatureOption = Annotated[
-    float | None,
-    typer.Option(
-        "--temperature",
-        min=0,
-        help="Of all runs; if not given, the pipeline's own, or 0.3 for several seeds of a pipeline at 0.",
-        show_default=False,
-    ),
-]
-SplitOption = Annotated[
-    Literal["dev", "sample"], typer.Option("--split", help="The documents that are scored, or those to build on.")
-]
-DocumentsOption = Annotated[
-    int | None, typer.Option("--documents", min=1, metavar="N", help="Score the first N documents only.")
-]
-JsonOption = Annotated[
-    Path | None, typer.Option("--out", metavar="FILE", help="Where the JSON goes; eval-TASK.json if not given.")
-]
-KeepOption = Annotated[
-    Path | None, typer.Option("--keep", metavar="FOLDER", help="Keep the task's cases here, and go on from them.")
-]
-SampleCaseOption = Annotated[
-    Path | None,
-    typer.Option("--case", metavar="FILE", help="Of a sample case: keep its case here and use its replies."),
-]
-ModelOption = Annotated[str, typer.Option("--model", metavar="NAME", help="A model in place of the pipelines' own.")]
 
 
 def evaluate_case(folder: Path, *, case: Path | None, options: RunOptions) -> None:

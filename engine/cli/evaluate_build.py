@@ -13,7 +13,7 @@ from engine.evaluation.task import Task
 from engine.evaluation.tried import Tried, tried_plans
 from engine.executor.run import RunOptions
 from engine.executor.translation import open_case
-from engine.optimizer.build_options import check_minutes
+from engine.optimizer.build_options import BuildOptions, check_minutes
 from engine.optimizer.local_agents import agents_over
 from engine.worker.builds import BuildJob, make_ready_build, run_build
 from engine.worker.jobs import NewModels
@@ -61,11 +61,8 @@ def build_for(
         case=folder / f"{task.name}-build.redwell",
         out=order.out,
         inputs=inputs,
-        minutes=order.minutes,
         report=order.out.with_suffix(".html"),
-        model=options.model,
-        seed=order.seed,
-        trust_code=options.trust_code,
+        options=BuildOptions(options.settings, order.minutes, seed=order.seed),
     )
     models = new_models()
     ready = make_ready_build(job, models)

@@ -83,7 +83,7 @@ def evaluate_task(job: TaskJob, new_models: NewModels) -> Report:
         task=job.task,
         documents=tuple(document.id for document in documents),
         split=job.split,
-        model=job.options.model or plans[0][2].plan.default_model,
+        model=job.options.settings.model or plans[0][2].plan.default_model,
         machine=machine_text(),
         date=datetime.now(UTC).isoformat(timespec="seconds"),
         temperature=job.seeds.plans(plans[0][2])[0].plan.settings.temperature,
@@ -111,8 +111,8 @@ def _build(job: TaskJob, folder: Path, new_models: NewModels) -> Built | None:
 def _ready(path: Path, inputs: tuple[str, ...], job: TaskJob, new_models: NewModels) -> Loaded:
     loaded = load_with_inputs(path, inputs)
     refuse_problems(loaded)
-    refuse_untrusted(loaded.plan, loaded.positions, trust_code=job.options.trust_code)
-    return settled(loaded, job.options.model, new_models())
+    refuse_untrusted(loaded.plan, loaded.positions, trust_code=job.options.settings.trust_code)
+    return settled(loaded, job.options.settings.model, new_models())
 
 
 def _say(task: Task, title: str, runs: list[Measured]) -> None:

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from engine.cli.console import output, visible
-from engine.cli.options import AllowPathOption, InputOption
+from engine.cli.options import InputOption
+from engine.cli.run_settings import AllowPathOption
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.estimate.explain import explanation
 from engine.estimate.scale import Corpus, read_machines

@@ -11,13 +11,12 @@ import typer
 
 from engine.cli.console import counted, messages, output, shell_word, styled
 from engine.cli.ledger_view import failed_files, unread_view
-from engine.cli.options import FollowLinksOption, OcrOption, QuietOption, WorkersOption
-from engine.cli.passwords import PasswordOption
+from engine.cli.options import QuietOption
+from engine.cli.run_settings import READING, takes_settings
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.cli.watching import choose_watch
-from engine.documents.options import ParseOptions
 from engine.executor.reading_rates import remember_readings
-from engine.executor.run import RunOptions
+from engine.executor.settings import RunSettings
 from engine.executor.sources import Ingested
 from engine.executor.sources import ingest as ingest_folder
 from engine.worker.exit_codes import INTERRUPTED
@@ -27,13 +26,12 @@ app = typer.Typer(**COMMAND_SETTINGS)
 
 
 @app.command()
-def ingest(  # noqa: PLR0913, PLR0917 - one parameter per option
+@takes_settings(*READING)
+def ingest(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A folder of records, or one file.")],
+    *,
     case: Annotated[Path, typer.Option("--case", metavar="FILE", help="The case file; made if it is not there.")],
-    ocr: OcrOption = "auto",
-    workers: WorkersOption = None,
-    password: PasswordOption = None,
-    follow_links: FollowLinksOption = False,
+    settings: RunSettings,
     again: Annotated[
         bool, typer.Option("--again", help="Read also what is in the case, in place of what was read before.")
     ] = False,
@@ -54,8 +52,8 @@ def ingest(  # noqa: PLR0913, PLR0917 - one parameter per option
                     opened,
                     watch.take,
                     dataset=folder.name,
-                    options=ParseOptions(ocr=ocr, password=password, follow_links=follow_links),
-                    workers=workers or RunOptions().workers,
+                    options=settings.parse,
+                    workers=settings.workers,
                     again=again,
                 )
                 found = asyncio.run(work)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.errors import EnvironmentMissing, UsageError
 from engine.executor.model_pool import TextEmbedder
+from engine.executor.settings import RunSettings
 from models.cache_place import models_folder
 from models.catalog import CatalogEntry, catalog, default_entry
 from models.errors import ModelError
@@ -41,21 +41,16 @@ class LocalModels:
         self._where = os.environ.get(CLUSTER, "").strip()
         self._cluster: Cluster | None = None
 
-    def allow_hosts(self, places: Sequence[str]) -> None:
-        """Let models be asked at HOST:PORT that are not this machine; raises UsageError for what is no such place."""
+    def apply(self, settings: RunSettings) -> None:
+        """Ask models at the hosts that are allowed and on the cluster that is named; raises UsageError for neither."""
         from models.addresses import read_allowed  # noqa: PLC0415 - few runs leave this machine
+        from models.cluster.address import read_cluster  # noqa: PLC0415
 
         try:
-            self._allowed = tuple(str(place) for place in read_allowed(places))
-        except ModelError as error:
-            raise UsageError(str(error), advice=error.advice) from error
-
-    def use_cluster(self, where: str) -> None:
-        """Run models on a cluster (models.cluster.address); raises UsageError for what is none."""
-        from models.cluster.address import read_cluster  # noqa: PLC0415 - few runs use a cluster
-
-        try:
-            self._where = str(read_cluster(where))
+            if settings.allow_hosts:
+                self._allowed = tuple(str(place) for place in read_allowed(settings.allow_hosts))
+            if settings.cluster:
+                self._where = str(read_cluster(settings.cluster))
         except ModelError as error:
             raise UsageError(str(error), advice=error.advice) from error
 

@@ -18,7 +18,7 @@ from engine.cli import servers
 from engine.cli.console import messages, one_line, output, styled
 from engine.cli.failure import show_error
 from engine.cli.models_view import detail_lines, rates_text, size_text, title_line
-from engine.cli.options import AllowHostOption
+from engine.cli.run_settings import AllowHostOption
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.errors import UsageError
 from engine.worker.model_facts import as_json

@@ -29,13 +29,6 @@ InputOption = Annotated[
         "case:starred=1 or case:tag=NAME for some of them.",
     ),
 ]
-HiddenOption = Annotated[
-    bool,
-    typer.Option(
-        "--include-hidden",
-        help="Show models also the text of documents that no reader of a page sees: under boxes, ...",
-    ),
-]
 OutOption = Annotated[
     list[Path] | None,
     typer.Option(
@@ -69,47 +62,8 @@ DespiteChangesOption = Annotated[
         "--despite-changes", help="Write also what differs from what was recorded, with a warning in every row."
     ),
 ]
-OcrOption = Annotated[
-    Literal["auto", "never", "always"], typer.Option("--ocr", help="Read pages by OCR: those that need it, none, all.")
-]
-WorkersOption = Annotated[
-    int | None, typer.Option("--workers", min=1, metavar="N", help="Files read at once; half the cores if not given.")
-]
-FollowLinksOption = Annotated[
-    bool,
-    typer.Option("--follow-links", help="Read also what links in a folder lead to outside it; they are listed if not."),
-]
-TrustOption = Annotated[
-    bool, typer.Option("--trust-code", help="Let Python that the pipeline brings along run (code_* operators).")
-]
-AllowHostOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--allow-host",
-        metavar="HOST:PORT",
-        help="Let text be sent to a model's server that is not this machine. May be repeated; kept with the run.",
-    ),
-]
-AllowPathOption = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--allow-path",
-        metavar="PATH",
-        help="Let the pipeline read and write at PATH, beside its own folder and the inputs. May be repeated.",
-    ),
-]
 OverwriteOption = Annotated[
     bool, typer.Option("--overwrite", help="Replace files that are there and that Redwell did not write.")
-]
-ClusterOption = Annotated[
-    str,
-    typer.Option(
-        "--cluster",
-        metavar="WHERE",
-        help="Run models on a Ray cluster: local:2 (processes of this machine), HOST:PORT or ray://HOST:PORT.",
-        envvar="REDWELL_CLUSTER",
-        show_default=False,
-    ),
 ]
 NetworkOption = Annotated[
     bool,

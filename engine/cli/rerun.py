@@ -9,11 +9,13 @@ import typer
 import engine.cli.run as run_command
 from engine.cli.console import counted, one_line, output, styled
 from engine.cli.interrupting import run_interruptible
-from engine.cli.options import AllowHostOption, CaseArgument, QuietOption, TrustOption, find_run
+from engine.cli.options import CaseArgument, QuietOption, find_run
 from engine.cli.results_view import shown_value
+from engine.cli.run_settings import takes_settings
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.cli.watching import choose_watch
 from engine.custody.recording import record_beside, weights_of_run
+from engine.executor.settings import RunSettings
 from engine.worker.exit_codes import INTERRUPTED
 from engine.worker.rerun import Comparison, Difference, run_again
 from models.errors import ModelError
@@ -25,14 +27,15 @@ app = typer.Typer(**COMMAND_SETTINGS)
 
 
 @app.command()
+@takes_settings("trust_code", "allow_host", "cluster")
 def rerun(
     case: CaseArgument,
     run: Annotated[str, typer.Argument(metavar="[RUN]", help="Which run; the latest with results if not given.")] = "",
     compare: Annotated[
         bool, typer.Option("--compare", help="Compare the results row by row. That is all that rerun does.")
     ] = True,
-    trust_code: TrustOption = False,
-    allow_host: AllowHostOption = None,
+    *,
+    settings: RunSettings,
     quiet: QuietOption = False,
 ) -> None:
     """Run the pipeline of a run again on the same documents, every reply asked anew, and report what differs.
@@ -45,7 +48,7 @@ def rerun(
     models = run_command.new_models()
     with Case(case, read_only=True) as opened:
         stored = find_run(opened, run)
-        work = run_again(opened, stored, models, watch.take, trust_code=trust_code, allow_hosts=tuple(allow_host or ()))
+        work = run_again(opened, stored, models, watch.take, settings)
         try:
             with watch:
                 found = run_interruptible(work)

@@ -13,30 +13,21 @@ from engine.cli.interrupting import run_interruptible
 from engine.cli.ledger_view import failed_files, failed_rows, ledger_view, notes_view, rejections_view
 from engine.cli.local_models import LocalModels
 from engine.cli.options import (
-    AllowHostOption,
-    AllowPathOption,
     BomOption,
-    ClusterOption,
     ColumnsOption,
-    FollowLinksOption,
-    HiddenOption,
     InputOption,
     ListsOption,
-    OcrOption,
     OutOption,
-    OverwriteOption,
     QuietOption,
-    TrustOption,
-    WorkersOption,
     split_columns,
 )
-from engine.cli.passwords import PasswordOption
 from engine.cli.results_view import results_view
+from engine.cli.run_settings import EVERY, takes_settings
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.cli.watching import SHOWN_PROBLEMS, Watch, choose_watch
-from engine.documents.options import ParseOptions
 from engine.executor.run import run_pipeline
 from engine.executor.run_state import CallState
+from engine.executor.settings import RunSettings
 from engine.results.hidden import hidden_warning
 from engine.worker.exit_codes import INTERRUPTED
 from engine.worker.exports import OutputOptions, Written
@@ -60,30 +51,20 @@ new_models: NewModels = LocalModels
 
 
 @app.command()
-def run(  # noqa: PLR0913, PLR0917 - one parameter per option
+@takes_settings(*EVERY)
+def run(  # noqa: PLR0913 - one parameter per option
     pipeline: Annotated[Path, typer.Argument(metavar="PIPELINE", help="The pipeline file (YAML).", show_default=False)],
+    *,
+    settings: RunSettings,
     input: InputOption = None,
     case: Annotated[
         Path | None,
         typer.Option("--case", metavar="FILE", help="The case file; PIPELINE's name with .redwell if not given."),
     ] = None,
     out: OutOption = None,
-    model: Annotated[
-        str, typer.Option("--model", metavar="NAME", help="A model of `redwell models list`, a GGUF file, or a server.")
-    ] = "",
     columns: ColumnsOption = "",
     bom: BomOption = False,
     lists: ListsOption = "json",
-    ocr: OcrOption = "auto",
-    workers: WorkersOption = None,
-    password: PasswordOption = None,
-    follow_links: FollowLinksOption = False,
-    include_hidden: HiddenOption = False,
-    trust_code: TrustOption = False,
-    allow_host: AllowHostOption = None,
-    allow_path: AllowPathOption = None,
-    overwrite: OverwriteOption = False,
-    cluster: ClusterOption = "",
     sign: SignOption = None,
     sign_passphrase_file: SignPassphraseFileOption = None,
     quiet: QuietOption = False,
@@ -102,18 +83,10 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter per option
         case=case or default_case(pipeline),
         inputs=tuple(input or ()),
         outs=tuple(out or ()),
-        model=model,
-        workers=workers,
-        trust_code=trust_code,
-        include_hidden=include_hidden,
-        allow_hosts=tuple(allow_host or ()),
-        allow_paths=tuple(allow_path or ()),
-        overwrite=overwrite,
-        cluster=cluster,
+        settings=settings,
         output=OutputOptions(
             split_columns(columns), bom, lists, signer=signing_key(sign, sign_passphrase_file) if sign else None
         ),
-        parse=ParseOptions(ocr=ocr, password=password, follow_links=follow_links),
     )
     models = new_models()
     ready = make_ready(job, models)

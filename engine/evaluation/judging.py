@@ -32,7 +32,7 @@ class PipelineJudge:
         """Run the pipeline over the rows; a row that it fails on meets no criterion. No rows meet none."""
         assert task.criteria is not None  # who calls has looked
         models = self.new_models()
-        loaded = settled(load_pipeline(task.criteria), self.options.model, models)
+        loaded = settled(load_pipeline(task.criteria), self.options.settings.model, models)
         criteria = criteria_of(loaded)
         if not results:
             return dict.fromkeys(criteria, 0.0)

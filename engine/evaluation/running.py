@@ -121,7 +121,7 @@ class Runner:
 
     async def _run(self, loaded: Loaded, models: Models, open_model: OpenModel) -> _Done:
         state = RunState()
-        ready = settled(loaded, self.options.model, models)
+        ready = settled(loaded, self.options.settings.model, models)
         start = time.perf_counter()
         with open_case(self._case(loaded)) as case:
             done = await run_pipeline(

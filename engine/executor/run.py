@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 
 from engine.code.pool import CodePool
 from engine.custody.recording import record_data_file, record_results, record_run_end, record_run_start
-from engine.documents.options import USUAL_WORKERS, ParseOptions
 from engine.documents.parse import digest
 from engine.errors import PipelineError, RedwellError
 from engine.executor.accounts import Account
@@ -25,6 +24,7 @@ from engine.executor.parsing import ParsingFunctions
 from engine.executor.records import decision_records, evidence_records, fate_records, row_records
 from engine.executor.results import EvidenceFinder, result_columns
 from engine.executor.retrieval import Retrieval
+from engine.executor.settings import RunSettings
 from engine.executor.sources import source_reader
 from engine.executor.stages import StageRunner
 from engine.executor.tools import Lent, WatchOutcome, watch_nothing
@@ -59,23 +59,17 @@ TRANSIENT_EVENTS = (OperatorProgress, ModelCall)
 
 @dataclass(frozen=True)
 class RunOptions:
-    """What a caller may choose for one run. `model` replaces the models that the pipeline names.
+    """How one run is done: what the user chose, and what only a caller in code may set.
 
-    `trust_code` lets the pipeline's own Python run. `allow_hosts` are the HOST:PORT that the user let
-    text be sent to; they are kept with the run.
-    `columns`: the columns of the results table, empty for the usual ones. `workers` parse files at once.
+    `columns`: the columns of the results table, empty for the usual ones.
     `rewrite`: run the plan after its exact rewrites (engine.plan.rewrites), which give the same results with less work.
     `rows` fills datasets of type memory, before the rows that the plan gives them; `first` takes so many documents or
     rows of each dataset, and no more. `kept` are rows by dataset that stand for reading it. `watch` sees what
     operators make of rows, while they do.
     """
 
-    model: str = ""
+    settings: RunSettings = field(default=RunSettings())
     columns: tuple[str, ...] = ()
-    parse: ParseOptions = field(default_factory=ParseOptions)
-    trust_code: bool = False
-    allow_hosts: tuple[str, ...] = ()
-    workers: int = USUAL_WORKERS
     rewrite: bool = True
     rows: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     first: int | None = None
@@ -112,7 +106,7 @@ async def run_pipeline(
     """
     options = options or RunOptions()
     refuse_problems(loaded)
-    refuse_untrusted(loaded.plan, loaded.positions, trust_code=options.trust_code)
+    refuse_untrusted(loaded.plan, loaded.positions, trust_code=options.settings.trust_code)
     return await _Run(loaded, case, open_model, open_embedder, emit, options, new_ask).run()
 
 
@@ -158,7 +152,7 @@ class _Run:
         self._rows: dict[RowId, Row] = {}
         self._source_fields: dict[str, None] = {}
         self._code = CodePool()
-        self._pool = ModelPool(open_model, open_embedder, self._emit, override=options.model)
+        self._pool = ModelPool(open_model, open_embedder, self._emit, override=options.settings.model)
 
     async def run(self) -> RunResult:
         """Read the datasets, run the steps, locate the evidence, keep the results."""
@@ -204,7 +198,7 @@ class _Run:
     def _start(self) -> None:
         earlier = self._case.latest_run(self._plan.digest)
         resumed = earlier is not None and earlier.status != "finished"
-        model, settings = self._options.model or self._plan.default_model, self._kept_settings()
+        model, settings = self._options.settings.model or self._plan.default_model, self._kept_settings()
         with self._case.transaction():
             self._case.begin_custody()
             self._run_id = self._case.start_run(
@@ -230,7 +224,8 @@ class _Run:
             self._emit(Warned(str(warning)))
 
     def _kept_settings(self) -> dict[str, Any]:
-        allowed = {"allow_hosts": list(self._options.allow_hosts)} if self._options.allow_hosts else {}
+        hosts = self._options.settings.allow_hosts
+        allowed = {"allow_hosts": list(hosts)} if hosts else {}
         hidden = {"include_hidden": True} if self._plan.includes_hidden else {}
         return {"columns": list(self._options.columns), **allowed, **hidden}
 
@@ -264,7 +259,7 @@ class _Run:
             settings=self._plan.settings,
             retrieval=retrieval,
             system_prompt="\n".join(text for text in (prompt.persona, prompt.dataset_description) if text),
-            trusts_code=self._options.trust_code,
+            trusts_code=self._options.settings.trust_code,
             includes_hidden=self._plan.includes_hidden,
             code=self._code,
             watch=self._options.watch,
@@ -293,8 +288,8 @@ class _Run:
         reader = DatasetReader(
             case=self._case,
             emit=self._emit,
-            options=self._options.parse,
-            workers=self._options.workers,
+            options=self._options.settings.parse,
+            workers=self._options.settings.workers,
             directory=self._loaded.directory,
             tables=self._options.rows,
             first=self._options.first,
@@ -304,7 +299,7 @@ class _Run:
         if kind_of_source(dataset, self._loaded.directory) == "file":
             file = dataset.location(self._loaded.directory)
             record_data_file(self._case, self._run_id, dataset.name, file, await asyncio.to_thread(digest, file))
-        functions = ParsingFunctions(reader, self._plan.parsing_tools, trusts_code=self._options.trust_code)
+        functions = ParsingFunctions(reader, self._plan.parsing_tools, trusts_code=self._options.settings.trust_code)
         await functions.apply(dataset, found)
         self._failed_items += found.failed
         self._case.save_run_documents(self._run_id, found.files)

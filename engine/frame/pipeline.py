@@ -319,20 +319,14 @@ class Pipeline(OperatorMethods):
         columns: Sequence[str] = (),
     ) -> RunReport:
         from engine.executor.run import RunOptions  # noqa: PLC0415 - the executor, when something runs
+        from engine.executor.settings import RunSettings  # noqa: PLC0415
         from engine.frame.running import Order, run_order  # noqa: PLC0415
         from engine.frame.session import session_case  # noqa: PLC0415
         from engine.worker.exports import OutputOptions  # noqa: PLC0415
 
         file = Path(case).expanduser().absolute() if case else self.case_file or session_case()
-        options = RunOptions(
-            model=model,
-            columns=tuple(columns),
-            trust_code=trust_code,
-            allow_hosts=tuple(allow_hosts),
-            rewrite=rewrite,
-            rows=self.data,
-            first=first,
-        )
+        settings = RunSettings(model=model, trust_code=trust_code, allow_hosts=tuple(allow_hosts))
+        options = RunOptions(settings, tuple(columns), rewrite=rewrite, rows=self.data, first=first)
         output = OutputOptions(tuple(columns))
         shown = sys.stderr.isatty() if progress is None else progress
         report = run_order(Order(self._loaded, file, options, (out,) if out else (), output, shown))

@@ -70,12 +70,11 @@ def run_order(order: Order) -> RunReport:
     """Run to the end; raises a RedwellError that says what stops it. Ctrl-C stops in order, and replies are kept."""
     check_outs(order.outs, case=order.case, loaded=order.loaded)
     models = new_models()
-    if order.options.allow_hosts:
-        models.allow_hosts(order.options.allow_hosts)
+    models.apply(order.options.settings)
     found = check(order.loaded.plan, positions=order.loaded.positions)
     problems = [problem for problem in found if problem.severity == "warning"]
     warned = replace(order.loaded, warnings=(*order.loaded.warnings, *problems))
-    loaded = settled(warned, order.options.model, models)
+    loaded = settled(warned, order.options.settings.model, models)
 
     async def work() -> RunReport:
         # A case belongs to the thread that opened it: it is opened where the loop runs.

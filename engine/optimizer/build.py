@@ -119,7 +119,7 @@ async def build_pipeline(  # noqa: PLR0913 - what a build needs
     """
     options = options or BuildOptions()
     budget = Budget(options.minutes * 60, clock=clock)
-    pool = ModelPool(open_model, open_embedder, emit, override=options.model)
+    pool = ModelPool(open_model, open_embedder, emit, override=options.settings.model)
     agents = ModelPool(open_model, open_embedder, emit) if options.agent_model else pool
     build = _Build(loaded, case, (pool, agents), emit, options, budget, speed or Speed(), clock)
     try:
@@ -160,7 +160,7 @@ class _Build:
         self._clock = clock
         self._asking = CachedAsk(RepliesOnly(case), "", emit)
         self._runner = SampleRunner(
-            case, self._pool, self._asking, speed=speed, emit=emit, trusts_code=options.trust_code, clock=clock
+            case, self._pool, self._asking, speed=speed, emit=emit, trusts_code=options.settings.trust_code, clock=clock
         )
 
     async def close(self) -> None:
@@ -247,7 +247,7 @@ class _Build:
         self._emit(
             BuildStarted(
                 case=str(self._case.path),
-                model=options.model or plan.default_model,
+                model=options.settings.model or plan.default_model,
                 agent_model=agent,
                 minutes=options.minutes,
                 documents=count,
@@ -456,14 +456,14 @@ async def read_datasets(
     reader = DatasetReader(
         case=case,
         emit=emit,
-        options=options.parse,
-        workers=options.workers,
+        options=options.settings.parse,
+        workers=options.settings.workers,
         directory=loaded.directory,
         tables={},
         choose=draw,
         borders=loaded.borders,
     )
-    functions = ParsingFunctions(reader, plan.parsing_tools, trusts_code=options.trust_code)
+    functions = ParsingFunctions(reader, plan.parsing_tools, trusts_code=options.settings.trust_code)
     found: dict[str, Sequence[Row]] = {}
     for dataset in plan.datasets:
         if dataset.name in used:

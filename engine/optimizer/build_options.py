@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 
-from engine.documents.options import ParseOptions
 from engine.errors import UsageError
+from engine.executor.settings import RunSettings
 from engine.optimizer.frontier import Policy
 from engine.optimizer.sampling import LEAST_ROWS, USUAL_ROWS
 from engine.optimizer.search import DEPTH
@@ -17,22 +16,19 @@ MINUTES = 20.0
 
 @dataclass(frozen=True)
 class BuildOptions:
-    """What a caller may choose. `minutes` bound the whole build, reading included; `rows` is the size of the sample.
+    """How a build is done. `minutes` bound the whole build, reading included; `rows` is the size of the sample.
 
-    `model` replaces the models that the pipeline names, `agent_model` is who proposes ("": the same).
-    `other_models` may be tried in place of the pipeline's, the best first.
+    `agent_model` proposes ("": the pipeline's own). `other_models` may be tried in place of the pipeline's, the best
+    first.
     """
 
+    settings: RunSettings = field(default=RunSettings())
     minutes: float = MINUTES
     rows: int = USUAL_ROWS
     seed: int = 0
     policy: Policy = field(default=Policy())
-    model: str = ""
     agent_model: str = ""
     other_models: tuple[str, ...] = ()
-    parse: ParseOptions = field(default=ParseOptions())
-    workers: int = max(1, (os.cpu_count() or 2) // 2)
-    trust_code: bool = False
     depth: int = DEPTH
 
     def __post_init__(self) -> None:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from engine.documents.options import ParseOptions
 from engine.errors import UsageError
 from engine.executor.events import Emit, Event
 from engine.loader import Loaded, load_pipeline
 from engine.optimizer.build import BuildResult, NewAgents, build_pipeline
-from engine.optimizer.build_options import MINUTES, BuildOptions
+from engine.optimizer.build_options import BuildOptions
 from engine.optimizer.frontier import Policy
 from engine.optimizer.local_agents import agents_over
 from engine.optimizer.plan_files import as_file
 from engine.optimizer.report import report_body, write_report
-from engine.optimizer.sampling import USUAL_ROWS
 from engine.worker.allowed import note_allowed
 from engine.worker.crossings import recorded, refuse_foreign
 from engine.worker.jobs import RunJob, load_checked
@@ -33,29 +31,14 @@ REPORT_SUFFIXES = (".html", ".htm")
 
 @dataclass(frozen=True)
 class BuildJob:
-    """One build as ordered. `out` is the file for the chosen plan, `report` the page (its JSON lies beside it).
-
-    `model` replaces those of the pipeline, `agent_model` is who proposes, "" for the same. The others as in
-    engine.worker.jobs.RunJob.
-    """
+    """One build as ordered. `out` is the file for the chosen plan, `report` the page (its JSON lies beside it)."""
 
     pipeline: Path
     case: Path
     out: Path
     inputs: tuple[str, ...] = ()
-    minutes: float = MINUTES
-    rows: int = USUAL_ROWS
-    policy: Policy = field(default=Policy())
     report: Path | None = None
-    model: str = ""
-    agent_model: str = ""
-    seed: int = 0
-    workers: int | None = None
-    trust_code: bool = False
-    allow_hosts: tuple[str, ...] = ()
-    allow_paths: tuple[Path, ...] = ()
-    overwrite: bool = False
-    parse: ParseOptions = field(default=ParseOptions())
+    options: BuildOptions = field(default=BuildOptions())
 
 
 @dataclass(frozen=True)
@@ -83,34 +66,15 @@ def make_ready_build(job: BuildJob, models: Models) -> ReadyBuild:
     Raises PipelineError, UsageError or EnvironmentMissing.
     """
     _check_files(job)
-    run = RunJob(
-        pipeline=job.pipeline,
-        case=job.case,
-        inputs=job.inputs,
-        outs=(job.out,),
-        model=job.model,
-        trust_code=job.trust_code,
-        allow_hosts=job.allow_hosts,
-        allow_paths=job.allow_paths,
-    )
-    loaded = load_checked(run, models)
-    if not job.overwrite:
+    options, settings = job.options, job.options.settings
+    loaded = load_checked(RunJob(job.pipeline, job.case, job.inputs, (job.out,), settings), models)
+    if not settings.overwrite:
         refuse_foreign(_files(job), job.case)
-    if job.agent_model:
-        models.stand_in(job.agent_model, is_chosen=True)
-    options = BuildOptions(
-        minutes=job.minutes,
-        rows=job.rows,
-        seed=job.seed,
-        policy=job.policy,
-        model=job.model,
-        agent_model=job.agent_model,
-        other_models=() if job.model else other_models(loaded, job.policy),
-        parse=job.parse,
-        trust_code=job.trust_code,
-        **({"workers": job.workers} if job.workers is not None else {}),
-    )
-    return ReadyBuild(job, load_pipeline(job.pipeline, allowed=job.allow_paths), loaded, options)
+    if options.agent_model:
+        models.stand_in(options.agent_model, is_chosen=True)
+    if not settings.model:
+        options = replace(options, other_models=other_models(loaded, options.policy))
+    return ReadyBuild(job, load_pipeline(job.pipeline, allowed=settings.allow_paths), loaded, options)
 
 
 async def run_build(
@@ -128,7 +92,7 @@ async def run_build(
     `watch` is given the build when the search begins.
     """
     job = ready.job
-    note_allowed(case, "build", job.allow_hosts)
+    note_allowed(case, "build", ready.options.settings.allow_hosts)
     folder = job.out.resolve().parent
     result = await build_pipeline(
         ready.loaded,
@@ -141,7 +105,7 @@ async def run_build(
         watch=lambda search: watch(LiveBuild(search, ready.given, job.pipeline, folder)),
     )
     page = beside = ""
-    with recorded(case, _files(job), overwrite=job.overwrite):
+    with recorded(case, _files(job), overwrite=ready.options.settings.overwrite):
         with replacing(job.out) as part:
             part.write_text(as_file(result.chosen.plan, ready.given, folder), encoding="utf-8")
         if job.report is not None:

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from engine.custody.manifest import manifest_path, token_path, with_manifests
-from engine.documents.options import ParseOptions
 from engine.errors import UsageError
 from engine.executor.run import RunOptions, refuse, refuse_problems
+from engine.executor.settings import RunSettings
 from engine.language.checks import check, field_flow
 from engine.language.trust import refuse_untrusted
 from engine.loader import Loaded, load_pipeline
@@ -31,29 +31,14 @@ NewModels = Callable[[], Models]
 
 @dataclass(frozen=True)
 class RunJob:
-    """One run as ordered. Relative paths start at the current folder; `model` replaces those of the pipeline.
-
-    `trust_code`: the user lets Python that the pipeline brings along run. `allow_hosts`: HOST:PORT that text may be
-    sent to although it is not this machine. `allow_paths`: what the pipeline may read and write besides its own folder
-    and the inputs. `overwrite`: files may be replaced that Redwell did not write. `cluster`: where models run, empty
-    for this machine.
-    `include_hidden`: models also read lines that no reader of the page sees, whatever the pipeline says.
-    """
+    """One run as ordered: the pipeline, its case, the files to write. Relative paths start at the current folder."""
 
     pipeline: Path
     case: Path
     inputs: tuple[str, ...] = ()
     outs: tuple[Path, ...] = ()
-    model: str = ""
-    workers: int | None = None
-    trust_code: bool = False
-    allow_hosts: tuple[str, ...] = ()
-    allow_paths: tuple[Path, ...] = ()
-    overwrite: bool = False
-    cluster: str = ""
-    include_hidden: bool = False
+    settings: RunSettings = field(default=RunSettings())
     output: OutputOptions = field(default=OutputOptions())
-    parse: ParseOptions = field(default=ParseOptions())
 
 
 @dataclass(frozen=True)
@@ -64,7 +49,6 @@ class ReadyRun:
     options: RunOptions
     outs: tuple[Path, ...]
     output: OutputOptions = field(default=OutputOptions())
-    overwrite: bool = False
 
 
 def default_case(pipeline: Path) -> Path:
@@ -80,20 +64,11 @@ def make_ready(job: RunJob, models: Models) -> ReadyRun:
     loaded = load_checked(job, models)
     outs = _outs(job, loaded)
     check_outs(outs, case=job.case, loaded=loaded)
-    if not job.overwrite:
+    if not job.settings.overwrite:
         refuse_foreign((*with_manifests(outs), *_intermediate_files(loaded)), job.case)
     _check_columns(loaded.plan, job.output.columns)
-    options = RunOptions(
-        model=job.model,
-        columns=job.output.columns,
-        parse=job.parse,
-        trust_code=job.trust_code,
-        allow_hosts=job.allow_hosts,
-    )
-    if job.workers is not None:
-        options = replace(options, workers=job.workers)
-    output = replace(job.output, table=loaded.plan.output.table)
-    return ReadyRun(loaded, options, outs, output, job.overwrite)
+    options = RunOptions(job.settings, job.output.columns)
+    return ReadyRun(loaded, options, outs, replace(job.output, table=loaded.plan.output.table))
 
 
 def load_checked(job: RunJob, models: Models) -> Loaded:
@@ -101,16 +76,14 @@ def load_checked(job: RunJob, models: Models) -> Loaded:
 
     Raises PipelineError, UsageError or EnvironmentMissing; what is only a warning is among those of the pipeline.
     """
-    if job.allow_hosts:
-        models.allow_hosts(job.allow_hosts)
-    if job.cluster:
-        models.use_cluster(job.cluster)
-    loaded = load_with_inputs(job.pipeline, job.inputs, job.allow_paths)
-    if job.include_hidden:
+    settings = job.settings
+    models.apply(settings)
+    loaded = load_with_inputs(job.pipeline, job.inputs, settings.allow_paths)
+    if settings.include_hidden:
         loaded = replace(loaded, plan=loaded.plan.including_hidden())
-    refuse_crossings(loaded, output=not job.outs, models=not job.model)
+    refuse_crossings(loaded, output=not job.outs, models=not settings.model)
     refuse_problems(loaded)
-    refuse_untrusted(loaded.plan, loaded.positions, trust_code=job.trust_code)
+    refuse_untrusted(loaded.plan, loaded.positions, trust_code=settings.trust_code)
     around = check_surroundings(loaded, output=not job.outs)
     refuse(around)
     warnings = [
@@ -118,7 +91,7 @@ def load_checked(job: RunJob, models: Models) -> Loaded:
         *(p for p in check(loaded.plan, positions=loaded.positions) if p.severity == "warning"),
         *(p for p in around if p.severity == "warning"),
     ]
-    return settled(replace(loaded, warnings=tuple(warnings)), job.model, models)
+    return settled(replace(loaded, warnings=tuple(warnings)), settings.model, models)
 
 
 def load_with_inputs(pipeline: Path, inputs: Sequence[str], allowed: Sequence[Path] = ()) -> Loaded:
@@ -167,7 +140,7 @@ def write_results(ready: ReadyRun, case: Case, run_id: str) -> tuple[ResultTable
     Returns the table and the results files. Raises ExportError, DiskFull or NotInCase.
     """
     files = (*with_manifests(ready.outs), *_intermediate_files(ready.loaded))
-    with recorded(case, files, overwrite=ready.overwrite):
+    with recorded(case, files, overwrite=ready.options.settings.overwrite):
         _write_intermediate(ready.loaded, case, run_id)
         return write_outs(case, run_id, ready.outs, ready.output)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Protocol
 
 from engine.errors import EnvironmentMissing
 from engine.executor.model_pool import TextEmbedder
+from engine.executor.settings import RunSettings
 from engine.language.binding import parts_of
 from engine.language.position import Position
 from engine.language.problems import Problem
@@ -27,11 +28,11 @@ class Models(Protocol):
         `is_chosen`: the user asked for it now, so nothing may stand in. Raises EnvironmentMissing.
         """
 
-    def allow_hosts(self, places: Sequence[str]) -> None:
-        """Let models be asked at HOST:PORT that are not this machine; called only where the user said so."""
+    def apply(self, settings: RunSettings) -> None:
+        """Ask models where the user said: at the hosts that are allowed, on the cluster that is named.
 
-    def use_cluster(self, where: str) -> None:
-        """Run models on a cluster (models.cluster.address); called only where the user said so. Raises UsageError."""
+        Called before a model is looked for. Raises UsageError for a cluster that cannot be one.
+        """
 
     def need_embedder(self) -> None:
         """Raise EnvironmentMissing unless the embedding model is installed."""

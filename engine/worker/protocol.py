@@ -24,103 +24,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from engine.errors import UsageError
 from engine.executor.events import Event
 from engine.language.position import did_you_mean
-
-_TEXTS = {"input", "out", "columns", "allow_host", "allow_path", "rows", "documents"}
-_PARSING = ("ocr", "password", "workers", "follow_links")
-_KEYS: Mapping[str, tuple[str, ...]] = {
-    "run": (
-        "pipeline",
-        "input",
-        "case",
-        "out",
-        "model",
-        "columns",
-        "bom",
-        "lists",
-        "trust_code",
-        "allow_host",
-        "allow_path",
-        "overwrite",
-        "cluster",
-        *_PARSING,
-    ),
-    "ingest": ("folder", "case", "again", *_PARSING),
-    "export": (
-        "case",
-        "run",
-        "out",
-        "columns",
-        "bom",
-        "lists",
-        "form",
-        "reviews",
-        "drop_rejected",
-        "rows",
-        "password",
-        "overwrite",
-        "despite_changes",
-    ),
-    "try": ("text", "case", "directory", "documents", "until", "model", "trust_code", "allow_host", "allow_path"),
-    "build": (
-        "pipeline",
-        "input",
-        "case",
-        "out",
-        "minutes",
-        "sample",
-        "policy",
-        "report",
-        "model",
-        "agent_model",
-        "seed",
-        "trust_code",
-        "allow_host",
-        "allow_path",
-        "overwrite",
-        *_PARSING,
-    ),
-    "cancel": (),
-    "pause": (),
-    "resume": (),
-    "ask": ("query",),
-    "forget": (),
-    "unlock": ("case", "passphrase"),
-    "convert": ("case", "passphrase", "new_passphrase"),
-}
-_REQUIRED = {
-    "run": ("pipeline",),
-    "ingest": ("folder", "case"),
-    "try": ("text", "case"),
-    "ask": ("query",),
-    "unlock": ("case", "passphrase"),
-    "convert": ("case",),
-    "build": ("pipeline", "out"),
-    "export": ("case", "run", "out"),
-}
-_KINDS: Mapping[str, type] = {
-    "bom": bool,
-    "workers": int,
-    "trust_code": bool,
-    "overwrite": bool,
-    "follow_links": bool,
-    "again": bool,
-    "drop_rejected": bool,
-    "despite_changes": bool,
-    "minutes": float,
-    "sample": int,
-    "seed": int,
-}
+from engine.worker.commands import COMMANDS, AskCommand
+from engine.worker.typed_json import read_dataclass
 
 _HALF_CHARACTER = re.compile("[\ud800-\udc7f\udd00-\udfff]")
-
-COMMANDS = tuple(_KEYS)
-"""The commands there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,11 +123,11 @@ class ConvertProgress(Event):
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One command as it came. `given` holds what it says, checked; `id` may be empty."""
+    """One command as it came: `order` is what it says, an object of its class in COMMANDS; `id` may be empty."""
 
     name: str
     id: str
-    given: Mapping[str, Any]
+    order: Any
 
 
 class BadCommand(UsageError):
@@ -235,33 +148,23 @@ def read_command(line: str) -> Command:
     if not isinstance(body, dict):
         raise BadCommand("a command is a JSON object", advice='Write {"command": "run", ...}.')
     id, name = str(body.pop("id", "")), body.pop("command", None)
-    if not isinstance(name, str) or name not in _KEYS:
+    if not isinstance(name, str) or name not in COMMANDS:
         raise BadCommand(
-            f"unknown command {name!r}", advice=did_you_mean(str(name), COMMANDS), id=id, command=str(name or "")
+            f"unknown command {name!r}", advice=did_you_mean(str(name), tuple(COMMANDS)), id=id, command=str(name or "")
         )
     try:
         for key, value in body.items():
             _check_texts(f"{name}: {key}", value)
-        given = _checked(name, body)
-        return Command(name, id, {**body, **given} if name == "ask" else given)
+        return Command(name, id, _order(name, body))
     except UsageError as error:
         raise BadCommand(str(error), advice=error.advice, id=id, command=name) from error
 
 
-def _checked(name: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
-    valid = _KEYS[name]
+def _order(name: str, body: Mapping[str, Any]) -> Any:
     if name == "ask":  # its other keys are the query's, which checks them (queries.registry)
-        body = {"query": body["query"]} if "query" in body else {}
-    for key in body:
-        if key not in valid:
-            raise UsageError(f"{name}: unknown key {key!r}", advice=did_you_mean(key, valid) or "It takes none.")
-    for key in _REQUIRED.get(name, ()):
-        if body.get(key) is None:
-            raise UsageError(f"{name}: the key {key!r} is missing", advice=f"Keys: {', '.join(valid)}.")
-    given = {key: value for key, value in body.items() if value is not None}
-    for key, value in given.items():
-        _check_kind(name, key, value)
-    return given
+        asked = read_dataclass(name, AskCommand, {key: body[key] for key in ("query",) if body.get(key) is not None})
+        return replace(asked, given={key: value for key, value in body.items() if key != "query"})
+    return read_dataclass(name, COMMANDS[name], {key: value for key, value in body.items() if value is not None})
 
 
 def _check_texts(where: str, value: Any) -> None:
@@ -282,13 +185,3 @@ def _check_texts(where: str, value: Any) -> None:
         raise UsageError(
             f"{where}: the text holds half a character (U+{ord(half[0]):04X})", advice="Write both halves, or none."
         )
-
-
-def _check_kind(name: str, key: str, value: Any) -> None:
-    kind = _KINDS.get(key, str)
-    is_list = key in _TEXTS and isinstance(value, list) and all(isinstance(item, str) for item in value)
-    kinds = (int, float) if kind is float else kind
-    is_kind = isinstance(value, kinds) and not (kind in (int, float) and isinstance(value, bool))
-    if not (is_list or is_kind):
-        wanted = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}[kind]
-        raise UsageError(f"{name}: {key} must be {wanted}{' or a list of texts' if key in _TEXTS else ''}")

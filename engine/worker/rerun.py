@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from engine.custody.recording import weights_of_run
 from engine.executor.case_documents import load_document, save_document
 from engine.executor.events import Emit, Warned
 from engine.executor.run import RunOptions, run_pipeline
+from engine.executor.settings import RunSettings
 from engine.loader import Loaded, parse_pipeline
 from engine.rows import DocumentId, Row, RowId, Span
 from engine.worker.allowed import note_allowed
@@ -59,27 +60,23 @@ class Comparison:
 
 
 async def run_again(
-    case: Case, run: StoredRun, models: Models, emit: Emit, *, trust_code: bool = False, allow_hosts: Sequence[str] = ()
+    case: Case, run: StoredRun, models: Models, emit: Emit, settings: RunSettings | None = None
 ) -> Comparison:
     """Run the pipeline of a run on the rows that its datasets gave then, in a case that is thrown away, and compare.
 
-    No file is read again and no reply comes from the case. Raises what a run raises.
+    No file is read again and no reply comes from the case. The model is that of the run, whatever `settings` say.
+    Raises what a run raises.
     """
-    if allow_hosts:
-        models.allow_hosts(allow_hosts)
-        if problem := note_allowed(case, f"rerun of run {run.id}", allow_hosts):
-            emit(Warned(problem))
+    settings = settings or RunSettings()
+    models.apply(settings)
+    if problem := note_allowed(case, f"rerun of run {run.id}", settings.allow_hosts):
+        emit(Warned(problem))
     loaded = parse_pipeline(run.pipeline_yaml, directory=case.path.parent)
     chosen = run.model_name if run.model_name != loaded.plan.default_model else ""
     loaded = settled(loaded, chosen, models)
     kept = kept_rows(case, run.id, loaded)
-    options = RunOptions(
-        model=chosen,
-        columns=tuple(run.settings.get("columns", ())),
-        trust_code=trust_code,
-        allow_hosts=tuple(allow_hosts),
-        kept=kept,
-    )
+    columns = tuple(run.settings.get("columns", ()))
+    options = RunOptions(replace(settings, model=chosen), columns, kept=kept)
     with tempfile.TemporaryDirectory(prefix="redwell-rerun-") as folder:
         path = Path(folder) / "again.redwell"
         if (known := passphrases.passphrase_of(case.path)) is not None and case.is_encrypted:

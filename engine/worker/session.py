@@ -8,19 +8,27 @@ import io
 import os
 import sys
 import threading
-from collections.abc import Awaitable, Iterator, Mapping
+from collections.abc import Awaitable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from engine.errors import OutsideBorders, UsageError
 from engine.executor.events import Event
 from engine.worker.answering import Answering
+from engine.worker.commands import (
+    COMMANDS,
+    AskCommand,
+    CancelCommand,
+    ForgetCommand,
+    JobOrder,
+    PauseCommand,
+    ResumeCommand,
+    UnlockCommand,
+)
 from engine.worker.defects import failure_of
 from engine.worker.exit_codes import INTERRUPTED, USER_ERRORS, exit_code_of
 from engine.worker.gate import Gate
 from engine.worker.protocol import (
-    COMMANDS,
     BadCommand,
     Command,
     CommandAccepted,
@@ -59,7 +67,7 @@ class Session:
 
     async def serve(self, lines: asyncio.Queue[str | None]) -> None:
         """Carry out commands until None comes; then cancel what is going on and end."""
-        self.emit(WorkerReady(COMMANDS))
+        self.emit(WorkerReady(tuple(COMMANDS)))
         try:
             while (line := await lines.get()) is not None:
                 if line.strip():
@@ -91,36 +99,26 @@ class Session:
 
     def _obey(self, command: Command) -> None:
         try:
-            if command.name in ("ask", "forget"):
-                self._converse(command)
-                return
-            if command.name in ("run", "ingest", "try", "export", "build", "convert"):
-                self._start(command)
-                return
-            if command.name == "unlock":
-                _unlock(command.given)
-                self.emit(CommandAccepted(command.id, command.name))
-                return
-            job = self._current(command)
+            match command.order:
+                case AskCommand(query, given):  # its answer is the only reply to it
+                    self._answers().ask(command.id, query, given)
+                    return
+                case ForgetCommand():
+                    self._answers().forget(command.id)
+                    return
+                case PauseCommand():
+                    self._current(command).gate.close()
+                case ResumeCommand():
+                    self._current(command).gate.open()
+                case CancelCommand():
+                    self._current(command).task.cancel()
+                case UnlockCommand() as order:
+                    _unlock(order)
+                case order:
+                    self._start(command, order)
         except UsageError as error:
             raise BadCommand(str(error), advice=error.advice, id=command.id, command=command.name) from error
         self.emit(CommandAccepted(command.id, command.name))
-        match command.name:
-            case "pause":
-                job.gate.close()
-            case "resume":
-                job.gate.open()
-            case "cancel":
-                job.task.cancel()
-
-    def _converse(self, command: Command) -> None:
-        """Pass a question on; its answer comes when it comes, and is the only reply to it."""
-        answering = self._answers()
-        if command.name == "forget":
-            answering.forget(command.id)
-            return
-        given = {key: value for key, value in command.given.items() if key != "query"}
-        answering.ask(command.id, command.given["query"], given)
 
     def _answers(self) -> Answering:
         if self._answering is None:
@@ -137,14 +135,13 @@ class Session:
             raise UsageError(f"there is nothing to {command.name}", advice="Start a run first.")
         return self._job
 
-    def _start(self, command: Command) -> None:
+    def _start(self, command: Command, order: JobOrder) -> None:
         if self._job is not None:
             raise UsageError(
                 f"a {self._job.command.name} is going on", advice="Cancel it first, or wait for CommandFinished."
             )
         gate = Gate()
-        work = self._working().ordered(command, gate)
-        self.emit(CommandAccepted(command.id, command.name))
+        work = self._working().ordered(order, gate)
         task = asyncio.ensure_future(work)
         self._job = _Job(command, task, gate)
         watching = asyncio.create_task(self._watch(command, task))
@@ -187,13 +184,12 @@ class Session:
         self.emit(end)
 
 
-def _unlock(given: Mapping[str, Any]) -> None:
+def _unlock(order: UnlockCommand) -> None:
     """Carry out an `unlock` command: remember the passphrase of a case, or forget it where it is empty."""
-    case = Path(given["case"]).expanduser()
-    if given["passphrase"]:
-        passphrases.remember(case, given["passphrase"])
+    if order.passphrase:
+        passphrases.remember(order.case, order.passphrase)
     else:
-        passphrases.forget(case)
+        passphrases.forget(order.case)
 
 
 def serve(new_models: NewModels) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from engine.executor.asking import CachedAsk, RepliesOnly, ReplyStore
 from engine.executor.case_documents import load_document, save_document
 from engine.executor.events import Emit, Event
 from engine.executor.run import RunOptions, refuse_problems, run_pipeline
+from engine.executor.settings import RunSettings
 from engine.language.trust import refuse_untrusted
 from engine.loader import Loaded, parse_pipeline
 from engine.plan.plan import Dataset, Output, Plan, Step
@@ -38,8 +39,7 @@ DOCUMENTS = 3
 class TrialJob:
     """One trial as ordered. `text` is the pipeline, whose relative paths start at `directory`.
 
-    `until`: the last operator, "" for all; `documents`: ids, empty for the first ones. `trust_code`, `allow_hosts` and
-    `allow_paths` as in engine.worker.jobs.RunJob.
+    `until`: the last operator, "" for all; `documents`: ids, empty for the first ones.
     """
 
     text: str
@@ -47,10 +47,7 @@ class TrialJob:
     directory: Path
     documents: tuple[str, ...] = ()
     until: str = ""
-    model: str = ""
-    trust_code: bool = False
-    allow_hosts: tuple[str, ...] = ()
-    allow_paths: tuple[Path, ...] = ()
+    settings: RunSettings = field(default=RunSettings())
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,20 +78,19 @@ async def try_pipeline(
     job: TrialJob, scratch: Path, new_models: NewModels, emit: Emit, gated: Callable[[ModelBackend], ModelBackend]
 ) -> Tried:
     """Run a trial in the folder `scratch`, which is empty. Raises what a run raises."""
-    models = new_models()
-    if job.allow_hosts:
-        models.allow_hosts(job.allow_hosts)
-    loaded = parse_pipeline(job.text, directory=job.directory, allowed=job.allow_paths)
+    models, settings = new_models(), job.settings
+    models.apply(settings)
+    loaded = parse_pipeline(job.text, directory=job.directory, allowed=settings.allow_paths)
     if job.until:
         loaded = replace(loaded, plan=up_to(loaded.plan, job.until))
     refuse_problems(loaded)
-    refuse_untrusted(loaded.plan, loaded.positions, trust_code=job.trust_code)
+    refuse_untrusted(loaded.plan, loaded.positions, trust_code=settings.trust_code)
     until = job.until or loaded.plan.steps[-1].operators[-1]
     with Case(job.case, create=False) as case, Case(scratch / "trial.redwell") as own:
-        note_allowed(case, "trial", job.allow_hosts)
+        note_allowed(case, "trial", settings.allow_hosts)
         documents = _copy_documents(case, own, job.documents)
         loaded, first = _with_own_documents(loaded)
-        loaded = settled(loaded, job.model, models)
+        loaded = settled(loaded, settings.model, models)
         asked: list[AskedOf] = []
         result = await run_pipeline(
             loaded,
@@ -102,7 +98,7 @@ async def try_pipeline(
             open_model=lambda name: gated(models.open_model(name)),
             open_embedder=models.open_embedder,
             emit=emit,
-            options=RunOptions(model=job.model, trust_code=job.trust_code, first=first, rewrite=False),
+            options=RunOptions(settings, first=first, rewrite=False),
             new_ask=lambda store, run_id, tell: _RecordingAsk(RepliesOnly(case), run_id, tell, asked),
         )
         items = tried_items(own, result.run_id, loaded.plan, asked)

@@ -9,34 +9,39 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from engine.custody.manifest import with_manifests
 from engine.custody.recording import record_conversion
 from engine.errors import UsageError
 from engine.executor.events import Emit, Event
 from engine.executor.reading_rates import remember_readings
-from engine.executor.run import RunOptions, run_pipeline
+from engine.executor.run import run_pipeline
 from engine.executor.sources import ingest
 from engine.optimizer.build import NewAgents
-from engine.optimizer.build_options import MINUTES
-from engine.optimizer.frontier import read_policy
 from engine.optimizer.local_agents import agents_over
-from engine.optimizer.sampling import USUAL_ROWS
 from engine.worker.answering import Answering
 from engine.worker.builds import BuildJob, make_ready_build, run_build
+from engine.worker.commands import (
+    BuildCommand,
+    ConvertCommand,
+    ExportCommand,
+    IngestCommand,
+    JobOrder,
+    RunCommand,
+    TryCommand,
+)
 from engine.worker.crossings import recorded
 from engine.worker.exit_codes import INTERRUPTED
 from engine.worker.exports import ExportJob, ExportStopped, Written, write_outs
 from engine.worker.gate import Gate, GatedBackend
-from engine.worker.jobs import NewModels, RunJob, check_outs, default_case, make_ready, write_results
+from engine.worker.jobs import NewModels, RunJob, check_outs, make_ready, write_results
 from engine.worker.live import LiveRun, family_memory
 from engine.worker.live_build import LiveBuild
-from engine.worker.orders import export_job, parse_options, paths_of, run_job, texts_of, trial_job, workers_of
-from engine.worker.protocol import Command, ConvertProgress, ExportProgress, ResultsWritten
+from engine.worker.orders import build_job, export_job, parse_options, run_job, trial_job, workers_of
+from engine.worker.protocol import ConvertProgress, ExportProgress, ResultsWritten
 from engine.worker.trials import TrialJob, try_pipeline
 from storage.case import Case
 from storage.conversion import decrypt_case, encrypt_case, rekey_case
@@ -66,21 +71,21 @@ class Work:
         self.build: LiveBuild | None = None
         self._trial: Path | None = None
 
-    def ordered(self, command: Command, gate: Gate) -> Awaitable[int]:
+    def ordered(self, order: JobOrder, gate: Gate) -> Awaitable[int]:
         """Check a command, and return the work that it orders; raises UsageError."""
-        match command.name:
-            case "run":
-                return self._run(run_job(command.given), gate)
-            case "ingest":
-                return self._ingest(command, gate)
-            case "try":
-                return self._try(trial_job(command.given), gate)
-            case "build":
-                return self._build(build_job(command.given), gate)
-            case "convert":
-                return convert(convert_job(command.given), self._answers(), self._emit)
-            case _:
-                return self._export(export_job(command.given))
+        match order:
+            case RunCommand():
+                return self._run(run_job(order), gate)
+            case IngestCommand():
+                return self._ingest(order, gate)
+            case TryCommand():
+                return self._try(trial_job(order), gate)
+            case BuildCommand():
+                return self._build(build_job(order), gate)
+            case ConvertCommand():
+                return convert(order, self._answers(), self._emit)
+            case ExportCommand():
+                return self._export(export_job(order))
 
     def close(self) -> None:
         """Remove what the last trial left."""
@@ -194,73 +199,36 @@ class Work:
             self._emit(live.progress())
             await asyncio.sleep(PROGRESS_SECONDS)
 
-    def _ingest(self, command: Command, gate: Gate) -> Awaitable[int]:
+    def _ingest(self, order: IngestCommand, gate: Gate) -> Awaitable[int]:
         """Check the options of an ingest now, so that a mistake is answered at once."""
-        given = command.given
-        options, workers = parse_options(given), workers_of(given) or RunOptions().workers
-        folder = Path(given["folder"]).expanduser().resolve()
-        settings: dict[str, Any] = {"options": options, "workers": workers, "passed": gate.passed}
-
-        settings["again"] = given.get("again", False)
+        options, workers, folder = parse_options(order), workers_of(order), order.folder.resolve()
 
         async def work() -> int:
-            with Case(Path(given["case"]).expanduser()) as case:
-                found = await ingest(folder, case, self._emit, dataset=folder.name, **settings)
+            with Case(order.case) as case:
+                found = await ingest(
+                    folder,
+                    case,
+                    self._emit,
+                    dataset=folder.name,
+                    options=options,
+                    workers=workers,
+                    again=order.again,
+                    passed=gate.passed,
+                )
             remember_readings(found.readings)
             return 1 if found.failed else 0
 
         return work()
 
 
-def build_job(given: Mapping[str, Any]) -> BuildJob:
-    """Make the job of a `build` command; raises UsageError. A cancelled build keeps the best plan so far."""
-    pipeline = Path(given["pipeline"]).expanduser()
-    outs = [Path(out).expanduser() for out in texts_of(given, "out")]
-    if len(outs) != 1:
-        raise UsageError("build: out is one file", advice="Name the file of the chosen pipeline (.yaml).")
-    return BuildJob(
-        pipeline=pipeline,
-        case=Path(given["case"]).expanduser() if "case" in given else default_case(pipeline),
-        out=outs[0],
-        inputs=texts_of(given, "input"),
-        minutes=float(given.get("minutes", MINUTES)),
-        rows=given.get("sample", USUAL_ROWS),
-        policy=read_policy(given.get("policy", "best")),
-        report=_path(given, "report"),
-        model=given.get("model", ""),
-        agent_model=given.get("agent_model", ""),
-        seed=given.get("seed", 0),
-        workers=workers_of(given),
-        trust_code=given.get("trust_code", False),
-        allow_hosts=texts_of(given, "allow_host"),
-        allow_paths=paths_of(given, "allow_path"),
-        overwrite=given.get("overwrite", False),
-        parse=parse_options(given),
-    )
-
-
-def _path(given: Mapping[str, Any], key: str) -> Path | None:
-    return Path(given[key]).expanduser() if given.get(key) else None
-
-
-@dataclass(frozen=True, slots=True)
-class ConvertJob:
-    """A conversion as ordered: the passphrase a case has and the one that it is to have, empty for none."""
-
-    case: Path
-    current: str = field(repr=False)
-    new: str = field(repr=False)
-
-
-def convert_job(given: Mapping[str, Any]) -> ConvertJob:
-    """Make the job of a `convert` command; raises UsageError."""
-    job = ConvertJob(Path(given["case"]).expanduser(), given.get("passphrase", ""), given.get("new_passphrase", ""))
-    if not job.current and not job.new:
+def convert(order: ConvertCommand, answering: Answering, emit: Emit) -> Awaitable[int]:
+    """Check a `convert` command, and return its work; raises UsageError."""
+    if not order.passphrase and not order.new_passphrase:
         raise UsageError("convert: no passphrase is given", advice="Give `passphrase`, `new_passphrase` or both.")
-    return job
+    return _converting(order, answering, emit)
 
 
-async def convert(job: ConvertJob, answering: Answering, emit: Emit) -> int:
+async def _converting(order: ConvertCommand, answering: Answering, emit: Emit) -> int:
     """Convert while no question is answered; returns 0, or 130 where it was cancelled, which leaves the case as it was.
 
     Raises StorageError, or UsageError while a question is being answered that takes long.
@@ -273,7 +241,7 @@ async def convert(job: ConvertJob, answering: Answering, emit: Emit) -> int:
         loop.call_soon_threadsafe(emit, ConvertProgress(phase, done, total))
 
     async with answering.at_rest():
-        work = asyncio.ensure_future(asyncio.to_thread(_convert, job, tell))
+        work = asyncio.ensure_future(asyncio.to_thread(_convert, order, tell))
         try:
             await asyncio.shield(work)
         except asyncio.CancelledError:
@@ -285,13 +253,13 @@ async def convert(job: ConvertJob, answering: Answering, emit: Emit) -> int:
     return 0
 
 
-def _convert(job: ConvertJob, tell: Tell) -> None:
-    if not job.current:
-        encrypt_case(job.case, job.new, tell)
-        record_conversion(job.case, "encrypt")
-    elif not job.new:
-        decrypt_case(job.case, job.current, tell)
-        record_conversion(job.case, "decrypt")
+def _convert(order: ConvertCommand, tell: Tell) -> None:
+    if not order.passphrase:
+        encrypt_case(order.case, order.new_passphrase, tell)
+        record_conversion(order.case, "encrypt")
+    elif not order.new_passphrase:
+        decrypt_case(order.case, order.passphrase, tell)
+        record_conversion(order.case, "decrypt")
     else:
-        rekey_case(job.case, job.current, job.new, tell)
-        record_conversion(job.case, "rekey")
+        rekey_case(order.case, order.passphrase, order.new_passphrase, tell)
+        record_conversion(order.case, "rekey")

@@ -21,6 +21,7 @@ import pytest
 from engine.cli.local_models import LocalModels
 from engine.executor.events import Event, ModelCall
 from engine.executor.run import RunOptions, run_pipeline
+from engine.executor.settings import RunSettings
 from engine.loader import parse_pipeline
 from models.install import list_models
 from storage.case import Case
@@ -156,7 +157,7 @@ def _ask(job: Job, layout: str, model: str, path: Path) -> tuple[dict[str, dict[
                 open_model=models.open_model,
                 open_embedder=models.open_embedder,
                 emit=events.append,
-                options=RunOptions(model=model),
+                options=RunOptions(RunSettings(model=model)),
             )
             results = case.results(result.run_id)
             rows = [case.row(result.run_id, id).values for id in (results.row_ids if results else ())]

@@ -19,6 +19,7 @@ from engine.cli import local_models
 from engine.cli.local_models import LocalModels
 from engine.executor.events import Event, ModelCall, ModelReady, RowFailed
 from engine.executor.run import run_pipeline
+from engine.executor.settings import RunSettings
 from engine.worker.jobs import RunJob, make_ready, write_results
 from models.layouts import layout_named
 from models.protocol import ModelBackend, Reply, Request
@@ -90,7 +91,7 @@ def run(pipeline: Path, rows: Path, model: str, folder: Path, models: RecordingM
         case=folder / "case.redwell",
         inputs=(f"rows={rows}",),
         outs=(folder / "out.json",),
-        model=model,
+        settings=RunSettings(model=model),
     )
     ready = make_ready(job, models)
     with Case(job.case) as case:

@@ -24,7 +24,7 @@ from invented_results import make_results
 from scripted_cases import PIPELINE
 
 from engine.errors import UsageError
-from engine.worker.protocol import _KEYS
+from engine.worker.commands import COMMANDS
 from engine.worker.queries import registry
 from fuzz.inputs import Input, Verdict
 from fuzz.mutation import changed
@@ -208,9 +208,9 @@ def _question(random: Random, name: str, wild: float = 0.25) -> dict[str, Any]:
 
 
 def _command(random: Random) -> dict[str, Any]:
-    name = random.choice([*(key for key in _KEYS if key != "ask"), "nothing"])
-    keys = _KEYS.get(name, ())
-    given = {key: _value(random, key, str, 0.2) for key in keys if random.random() < 0.6}
+    name = random.choice([*(key for key in COMMANDS if key != "ask"), "nothing"])
+    hints = typing.get_type_hints(COMMANDS[name]) if name in COMMANDS else {}
+    given = {key: _value(random, key, hint, 0.2) for key, hint in hints.items() if random.random() < 0.6}
     return {"command": random.choice((name,) * 20 + (None, [], 3)), **given}
 
 

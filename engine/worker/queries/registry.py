@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 import inspect
 import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from engine.errors import UsageError
 from engine.language.position import did_you_mean
+from engine.worker.typed_json import read_object
 
 LaneName = Literal["read", "edit", "slow", "long"]
 """Where a query is answered: `read` looks things up in milliseconds, `edit` makes a short change, one at a time,
@@ -54,7 +53,6 @@ _FILES: Mapping[str, str] = types.MappingProxyType(
 """Queries that stand in another module than their group, so that they need not wait for all that the others read."""
 
 Answer = TypeVar("Answer", bound=Callable[..., Any])
-_NAMES = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,64 +101,9 @@ def find_query(name: str) -> Query:
     return _queries[name]
 
 
-_NAME_FILES = ("case", "pipeline")
-"""Arguments that name a file."""
-
-
 def arguments(asked: Query, given: Mapping[str, Any]) -> dict[str, Any]:
     """Check what a query was given; return its arguments by name. Raises UsageError."""
     hints = typing.get_type_hints(asked.answer)
     parameters = inspect.signature(asked.answer).parameters.values()
     wanted = {p.name: p.default is p.empty for p in parameters if p.kind is p.KEYWORD_ONLY}
-    return _read(asked.name, wanted, hints, given)
-
-
-def _read(where: str, wanted: Mapping[str, bool], hints: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Read an object; `wanted`: its keys, and whether each must be there."""
-    for key in given:
-        if key not in wanted:
-            raise UsageError(f"{where}: unknown key {key!r}", advice=did_you_mean(key, tuple(wanted)) or "It has none.")
-    for key, is_needed in wanted.items():
-        if is_needed and key not in given:
-            raise UsageError(f"{where}: the key {key!r} is missing", advice=f"Keys: {', '.join(wanted)}.")
-        if (
-            key in _NAME_FILES
-            and isinstance(path := given.get(key), str)
-            and (path or is_needed)
-            and not Path(path).name
-        ):
-            raise UsageError(f"{where}: {key} must be a file, not {path!r}", advice="Name a file.")
-    return {key: _value(f"{where}: {key}", hints[key], value) for key, value in given.items()}
-
-
-def _value(where: str, hint: Any, value: Any) -> Any:  # noqa: PLR0911 - one return per kind of type
-    origin, parts = typing.get_origin(hint), typing.get_args(hint)
-    if origin in (types.UnionType, typing.Union):
-        return None if value is None else _value(where, next(part for part in parts if part is not type(None)), value)
-    if origin is Literal:
-        if value not in parts:
-            raise UsageError(f"{where} is {value!r}", advice=f"Write one of {', '.join(map(str, parts))}.")
-        return value
-    if origin is tuple:
-        if not isinstance(value, list):
-            raise UsageError(f"{where} must be a list")
-        return tuple(_value(where, parts[0], item) for item in value)
-    if origin in (dict, Mapping):
-        if not isinstance(value, dict):
-            raise UsageError(f"{where} must be an object")
-        return value
-    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
-        if not isinstance(value, dict):
-            raise UsageError(f"{where} must be an object")
-        fields = dataclasses.fields(hint)
-        needed = {f.name: f.default is f.default_factory is dataclasses.MISSING for f in fields}
-        return hint(**_read(where, needed, typing.get_type_hints(hint), value))
-    return _plain(where, hint, value)
-
-
-def _plain(where: str, kind: Any, value: Any) -> Any:
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if kind is Any or (isinstance(value, kind) and (kind is bool or not isinstance(value, bool))):
-        return value
-    raise UsageError(f"{where} must be {_NAMES.get(kind, kind)}, not {value!r}")
+    return read_object(asked.name, wanted, hints, given)

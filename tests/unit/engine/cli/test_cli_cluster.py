@@ -60,7 +60,9 @@ def test_the_environment_names_a_cluster_and_allows_none(
 
 
 def test_another_program_can_order_a_cluster() -> None:
+    from engine.worker.commands import RunCommand
     from engine.worker.orders import run_job
 
-    job = run_job({"pipeline": "p.yaml", "cluster": "lab:6379", "allow_host": ["lab:6379"]})
-    assert (job.cluster, job.allow_hosts) == ("lab:6379", ("lab:6379",))
+    order = RunCommand(pipeline=Path("p.yaml"), cluster="lab:6379", allow_host=("lab:6379",))
+    settings = run_job(order).settings
+    assert (settings.cluster, settings.allow_hosts) == ("lab:6379", ("lab:6379",))

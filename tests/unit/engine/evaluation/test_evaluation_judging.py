@@ -11,6 +11,7 @@ from engine.evaluation.checkout import load_task
 from engine.evaluation.judging import PipelineJudge
 from engine.evaluation.task import Result
 from engine.executor.run import RunOptions
+from engine.executor.settings import RunSettings
 from models.protocol import Request
 from storage.case import Case
 
@@ -40,7 +41,9 @@ def result(officer: str, summary: str) -> Result:
 async def test_a_figure_is_the_share_of_rows_that_meet_a_criterion(
     rows: list[Result], shares: tuple[float, ...], tmp_path: Path
 ) -> None:
-    judge = PipelineJudge(lambda: ScriptedModels(answer), RunOptions(parse=ParseOptions(ocr="never"), workers=1))
+    judge = PipelineJudge(
+        lambda: ScriptedModels(answer), RunOptions(RunSettings(parse=ParseOptions(ocr="never"), workers=1))
+    )
     with Case(tmp_path / "a.redwell") as case:
         found = await judge(load_task("police"), rows, case)
     assert found == {name: pytest.approx(share) for name, share in zip(CRITERIA, shares, strict=True)}

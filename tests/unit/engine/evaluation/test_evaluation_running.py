@@ -17,6 +17,7 @@ from engine.evaluation.report import PlanFigures, Report, Spread
 from engine.evaluation.running import Measured, Runner, Seeds
 from engine.evaluation.task import Document, Result, Splits, Task
 from engine.executor.run import RunOptions
+from engine.executor.settings import RunSettings
 from engine.loader import Loaded, parse_pipeline
 from engine.worker.jobs import load_with_inputs
 from models.errors import ModelCrashed
@@ -71,7 +72,7 @@ def runner(made: Task, folder: Path, asked: list[Request]) -> Runner:
         documents=made.documents("dev"),
         folder=folder,
         new_models=lambda: ScriptedModels(answer),
-        options=RunOptions(parse=ParseOptions(ocr="never"), workers=1),
+        options=RunOptions(RunSettings(parse=ParseOptions(ocr="never"), workers=1)),
     )
 
 

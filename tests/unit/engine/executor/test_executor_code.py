@@ -33,7 +33,8 @@ def numbers(tmp_path, count=10):
 
 
 def trusting(bench):
-    bench.options = dataclasses.replace(bench.options, trust_code=True)
+    trusting = dataclasses.replace(bench.options.settings, trust_code=True)
+    bench.options = dataclasses.replace(bench.options, settings=trusting)
     return bench
 
 

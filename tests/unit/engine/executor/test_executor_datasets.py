@@ -12,6 +12,7 @@ from scripted_run import PLAIN, write_jsonl, write_texts
 
 from engine.errors import UsageError
 from engine.executor.run import RunOptions
+from engine.executor.settings import RunSettings
 from engine.loader import parse_pipeline
 from engine.rows import Span
 
@@ -247,13 +248,13 @@ def test_a_function_of_the_pipeline_runs_only_if_it_is_trusted(bench, tmp_path) 
     with pytest.raises(UsageError, match="runs only if allowed") as caught:
         desk.run_again(loaded)
     assert "--trust-code" in caught.value.advice
-    desk.options = RunOptions(parse=PLAIN, workers=1, trust_code=True)
+    desk.options = RunOptions(RunSettings(parse=PLAIN, workers=1, trust_code=True))
     result = desk.run_again(loaded)
     assert [(row["text"], row["piece"]) for row in desk.values(result)] == [("a,b", "a"), ("a,b", "b"), ("c", "c")]
 
 
 def test_a_function_that_fails_fails_its_row(bench, tmp_path) -> None:
-    desk = bench(options=RunOptions(parse=PLAIN, workers=1, trust_code=True))
+    desk = bench(options=RunOptions(RunSettings(parse=PLAIN, workers=1, trust_code=True)))
     result = desk.run_again(over("{type: memory, data: [{a: 1}], parsing: [{function: broken}]}", tmp_path, CODE))
     (fate,) = desk.case.fates(result.run_id, "records", "failed")
     assert "ZeroDivisionError" in fate.record.error
@@ -278,7 +279,7 @@ def test_a_function_of_an_installed_package(bench, tmp_path, monkeypatch) -> Non
 
 def test_a_function_that_makes_no_row_rejects_the_row(bench, tmp_path) -> None:
     code = "parsing_tools: [{name: none, function_code: 'def none(item): return []'}]"
-    desk = bench(options=RunOptions(parse=PLAIN, workers=1, trust_code=True))
+    desk = bench(options=RunOptions(RunSettings(parse=PLAIN, workers=1, trust_code=True)))
     result = desk.run_again(over("{type: memory, data: [{a: 1}], parsing: [{function: none}]}", tmp_path, code))
     (fate,) = desk.case.fates(result.run_id, "records", "rejected")
     assert "made no row" in fate.record.reason

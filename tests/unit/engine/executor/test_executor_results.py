@@ -124,7 +124,7 @@ def test_evidence_leads_through_reduce_back_to_the_lines(bench, tmp_path) -> Non
 def test_a_column_that_was_not_asked_for_is_not_searched(bench, tmp_path) -> None:
     folder = write_texts(tmp_path / "in", {"a.txt": "Sgt. Varrick struck the man."})
     desk = bench(lambda r: {"zeta": "Varrick", "alpha": "struck"})
-    desk.options = RunOptions(columns=("alpha",), parse=desk.options.parse)
+    desk.options = RunOptions(desk.options.settings, columns=("alpha",))
     result = desk.run_again(pipeline(folder, LIST))
     (id,) = desk.case.results(result.run_id).row_ids
     assert {e.column for e in desk.case.evidence(result.run_id, id)} == {"alpha"}

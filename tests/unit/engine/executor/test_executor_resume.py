@@ -133,7 +133,7 @@ def test_a_moved_folder_and_other_columns_cost_nothing(bench, folder, tmp_path) 
     desk = bench(answer)
     desk.run_again(pipeline(folder, OPERATIONS))
     folder.rename(tmp_path / "elsewhere")
-    desk.options = RunOptions(columns=("total",), parse=desk.options.parse)
+    desk.options = RunOptions(desk.options.settings, columns=("total",))
     result = desk.run_again(pipeline(tmp_path / "elsewhere", OPERATIONS))
     assert desk.calls == []
     assert result.columns == ("total",)

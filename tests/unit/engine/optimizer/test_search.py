@@ -7,12 +7,13 @@ from dataclasses import replace
 
 import pytest
 from scripted_build import Site, Toy, saying, toys
-from scripted_run import pipeline, prompt_of, write_jsonl, write_texts
+from scripted_run import PLAIN, pipeline, prompt_of, write_jsonl, write_texts
 
 import engine.optimizer.sample_runs
 from engine.directives.base import Place
 from engine.directives.synthesised_blocking import SynthesisedBlocking
 from engine.errors import UsageError
+from engine.executor.settings import RunSettings
 from engine.loader import parse_pipeline
 from engine.optimizer.events import (
     BuildFinished,
@@ -403,6 +404,8 @@ def test_who_proposes_may_be_another_model_than_the_one_that_the_user_chose_for_
     backend_of = site.backend_of
     site.backend_of = lambda name: opened.append(name) or backend_of(name)
     with toys(monkeypatch, better("one", "good")):
-        site.build(pipeline(records, FIND), model="small", agent_model="large")
+        site.build(
+            pipeline(records, FIND), settings=RunSettings(model="small", parse=PLAIN, workers=1), agent_model="large"
+        )
     assert set(opened) == {"small", "large"}
     assert site.of(BuildStarted)[0].model == "small"

@@ -14,6 +14,7 @@ from scripted_cases import make_folder
 from scripted_redwell import ScriptedModels
 
 from engine.documents.options import ParseOptions
+from engine.executor.settings import RunSettings
 from engine.executor.sources import ingest
 from engine.templates import template
 from engine.worker.allowed import allowed_in
@@ -143,7 +144,7 @@ def test_a_trial_takes_the_chosen_documents(case: Path, tmp_path: Path) -> None:
 
 def test_a_trial_that_may_send_text_elsewhere_is_recorded_in_the_case(case: Path, tmp_path: Path) -> None:
     run_trial(case, tmp_path / "one", text=EMPTY)
-    run_trial(case, tmp_path / "two", text=EMPTY, allow_hosts=("lab.lan:8000",))
+    run_trial(case, tmp_path / "two", text=EMPTY, settings=RunSettings(allow_hosts=("lab.lan:8000",)))
     with Case(case, read_only=True) as opened:
         assert [(job.what, job.hosts) for job in allowed_in(opened)] == [("trial", ("lab.lan:8000",))]
 

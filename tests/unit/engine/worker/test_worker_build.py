@@ -11,9 +11,9 @@ from scripted_cases import make_folder
 from scripted_redwell import ScriptedModels, answer
 
 from engine.loader import load_pipeline
+from engine.worker.orders import build_job
 from engine.worker.protocol import BadCommand, read_command
 from engine.worker.session import Session
-from engine.worker.work import build_job
 
 PIPELINE = """
 datasets: {records: {type: folder, path: records}}
@@ -87,9 +87,10 @@ def test_a_cancelled_build_leaves_the_best_plan_so_far(folder):
 
 def test_a_build_command_is_read():
     given = {"pipeline": "p.yaml", "out": "o.yaml", "minutes": 2.5, "sample": 4, "policy": "within-minutes 3"}
-    job = build_job(read_command(json.dumps({"command": "build", **given})).given)
-    assert (job.minutes, job.rows, job.policy.minutes, job.out.name) == (2.5, 4, 3.0, "o.yaml")
-    assert build_job(read_command('{"command": "build", "pipeline": "p", "out": "o", "minutes": 2}').given).minutes == 2
+    job = build_job(read_command(json.dumps({"command": "build", **given})).order)
+    assert (job.options.minutes, job.options.rows, job.options.policy.minutes, job.out.name) == (2.5, 4, 3.0, "o.yaml")
+    order = read_command('{"command": "build", "pipeline": "p", "out": "o", "minutes": 2}').order
+    assert build_job(order).options.minutes == 2
 
 
 @pytest.mark.parametrize("more", ['"minutes": true', '"sample": 2.5', '"minutes": "long"', '"deep": 1'])

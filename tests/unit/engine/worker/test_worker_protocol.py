@@ -16,20 +16,20 @@ def test_a_run_command_becomes_a_job() -> None:
         ' "model": "m", "columns": ["n"], "bom": true, "lists": "joined", "ocr": "never", "password": "s",'
         ' "workers": 2, "trust_code": true}'
     )
-    job = run_job(command.given)
+    job = run_job(command.order)
     assert (command.name, command.id) == ("run", "7")
     assert (job.pipeline, job.case, job.outs) == (Path("p.yaml"), Path("x.redwell"), (Path("o.csv"),))
-    assert (job.inputs, job.model, job.workers) == (("a", "b=c"), "m", 2)
-    assert job.trust_code
+    assert (job.inputs, job.settings.model, job.settings.workers) == (("a", "b=c"), "m", 2)
+    assert job.settings.trust_code
     assert job.output == OutputOptions(("n",), True, "joined")
-    assert (job.parse.ocr, job.parse.password) == ("never", "s")
+    assert (job.settings.parse.ocr, job.settings.parse.password) == ("never", "s")
 
 
 def test_what_is_not_said_is_the_usual(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    job = run_job(read_command('{"command": "run", "pipeline": "a/p.yaml", "model": null}').given)
-    assert (job.case, job.outs, job.inputs, job.model) == (tmp_path / "p.redwell", (), (), "")
-    assert not job.trust_code
+    job = run_job(read_command('{"command": "run", "pipeline": "a/p.yaml", "model": null}').order)
+    assert (job.case, job.outs, job.inputs, job.settings.model) == (tmp_path / "p.redwell", (), (), "")
+    assert not job.settings.trust_code
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_what_is_not_said_is_the_usual(tmp_path: Path, monkeypatch: pytest.Monke
         ('{"command": ["run"]}', "unknown command"),
         ('{"command": "run"}', "'pipeline' is missing"),
         ('{"command": "run", "pipeline": 3}', "pipeline must be text"),
-        ('{"command": "run", "pipeline": "p", "input": [1]}', "input must be text or a list of texts"),
+        ('{"command": "run", "pipeline": "p", "input": [1]}', "input must be text, not 1"),
         ('{"command": "run", "pipeline": "p", "trust_code": "yes"}', "trust_code must be true or false"),
         ('{"command": "run", "pipeline": "p", "workers": true}', "workers must be a whole number"),
         ('{"command": "run", "pipeline": "p", "pipe": "q"}', "unknown key 'pipe'"),
@@ -64,7 +64,7 @@ def test_bad_lines_are_refused_with_the_reason(line: str, told: str) -> None:
 
 def test_a_file_name_that_is_no_utf8_is_read(tmp_path: Path) -> None:
     """Python writes the byte FF of such a name as U+DCFF, and json.dumps that as an escape."""
-    assert read_command(r'{"command": "ingest", "folder": "\udcff", "case": "c"}').given["folder"] == "\udcff"
+    assert read_command(r'{"command": "ingest", "folder": "\udcff", "case": "c"}').order.folder == Path("\udcff")
 
 
 def test_an_unknown_command_names_those_there_are() -> None:

@@ -257,7 +257,7 @@ def test_an_export_that_cannot_be_written_is_told(made: tuple[Path, str], tmp_pa
     messages = [event["message"] for event in events if event["event"] == "CommandFailed"]
     assert "names no export format" in messages[0]
     assert "names no export format" in messages[1]
-    assert messages[2] == "form is 'deep'"
+    assert messages[2] == "export: form is 'deep'"
 
 
 @pytest.mark.parametrize("group", ["results", "reviews", "names", "charts"])

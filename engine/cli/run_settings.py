@@ -1,0 +1,140 @@
+"""The options of what a user may choose for a run: one list, for every command that runs something."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+import typer
+
+from engine.cli.options import OverwriteOption
+from engine.cli.passwords import PasswordOption
+from engine.documents.options import USUAL_WORKERS, ParseOptions
+from engine.executor.settings import RunSettings
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+ModelOption = Annotated[
+    str, typer.Option("--model", metavar="NAME", help="A model of `redwell models list`, a GGUF file, or a server.")
+]
+OcrOption = Annotated[
+    Literal["auto", "never", "always"], typer.Option("--ocr", help="Read pages by OCR: those that need it, none, all.")
+]
+WorkersOption = Annotated[
+    int | None, typer.Option("--workers", min=1, metavar="N", help="Files read at once; half the cores if not given.")
+]
+FollowLinksOption = Annotated[
+    bool,
+    typer.Option("--follow-links", help="Read also what links in a folder lead to outside it; they are listed if not."),
+]
+HiddenOption = Annotated[
+    bool,
+    typer.Option(
+        "--include-hidden",
+        help="Show models also the text of documents that no reader of a page sees: under boxes, ...",
+    ),
+]
+TrustOption = Annotated[
+    bool, typer.Option("--trust-code", help="Let Python that the pipeline brings along run (code_* operators).")
+]
+AllowHostOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow-host",
+        metavar="HOST:PORT",
+        help="Let text be sent to a model's server that is not this machine. May be repeated; kept with the run.",
+    ),
+]
+AllowPathOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--allow-path",
+        metavar="PATH",
+        help="Let the pipeline read and write at PATH, beside its own folder and the inputs. May be repeated.",
+    ),
+]
+ClusterOption = Annotated[
+    str,
+    typer.Option(
+        "--cluster",
+        metavar="WHERE",
+        help="Run models on a Ray cluster: local:2 (processes of this machine), HOST:PORT or ray://HOST:PORT.",
+        envvar="REDWELL_CLUSTER",
+        show_default=False,
+    ),
+]
+
+_OPTIONS: dict[str, tuple[Any, Any]] = {
+    "model": (ModelOption, ""),
+    "ocr": (OcrOption, "auto"),
+    "workers": (WorkersOption, None),
+    "password": (PasswordOption, None),
+    "follow_links": (FollowLinksOption, False),
+    "include_hidden": (HiddenOption, False),
+    "trust_code": (TrustOption, False),
+    "allow_host": (AllowHostOption, None),
+    "allow_path": (AllowPathOption, None),
+    "overwrite": (OverwriteOption, False),
+    "cluster": (ClusterOption, ""),
+}
+
+READING = ("ocr", "workers", "password", "follow_links")
+"""Options about reading files."""
+
+EVERY = tuple(_OPTIONS)
+"""All options of a run."""
+
+
+def takes_settings(*names: str) -> Callable[[Command], Command]:
+    """Give a command these options in place of its parameter `settings`, which is then the RunSettings they say."""
+
+    def decorate(command: Command) -> Command:
+        @functools.wraps(command)
+        def wrapper(**given: Any) -> Any:
+            chosen = {name: given.pop(name) for name in names}
+            return command(**given, settings=_settings(**chosen))
+
+        options = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=usual, annotation=annotation)
+            for name, (annotation, usual) in ((name, _OPTIONS[name]) for name in names)
+        ]
+        own = inspect.signature(command, eval_str=True)
+        parameters: list[inspect.Parameter] = []
+        for parameter in own.parameters.values():
+            keyword = parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            parameters += options if parameter.name == "settings" else [keyword]
+        wrapper.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+        wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        return wrapper  # type: ignore[return-value]
+
+    return decorate
+
+
+def _settings(  # noqa: PLR0913 - one parameter per option
+    *,
+    model: str = "",
+    ocr: Literal["auto", "never", "always"] = "auto",
+    workers: int | None = None,
+    password: str | None = None,
+    follow_links: bool = False,
+    include_hidden: bool = False,
+    trust_code: bool = False,
+    allow_host: list[str] | None = None,
+    allow_path: list[Path] | None = None,
+    overwrite: bool = False,
+    cluster: str = "",
+) -> RunSettings:
+    return RunSettings(
+        model=model,
+        trust_code=trust_code,
+        allow_hosts=tuple(allow_host or ()),
+        allow_paths=tuple(allow_path or ()),
+        overwrite=overwrite,
+        cluster=cluster,
+        include_hidden=include_hidden,
+        workers=workers or USUAL_WORKERS,
+        parse=ParseOptions(ocr=ocr, password=password, follow_links=follow_links),
+    )
