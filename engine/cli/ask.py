@@ -43,7 +43,6 @@ def ask(  # noqa: PLR0913 - one parameter per option
     ] = None,
     *,
     out: OutOption = None,
-    settings: RunSettings,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Run at once, without asking.")] = False,
     save: Annotated[
         Path | None, typer.Option("--save", metavar="FILE", help="Keep the pipeline (YAML), to change and run again.")
@@ -57,6 +56,7 @@ def ask(  # noqa: PLR0913 - one parameter per option
         typer.Option("--case", metavar="FILE", help="The case file; FOLDER's name with .redwell if not given."),
     ] = None,
     quiet: QuietOption = False,
+    settings: RunSettings,
 ) -> None:
     """Ask a folder of records a question in plain words: a table is proposed, then filled.
 

@@ -78,7 +78,6 @@ def build(  # noqa: PLR0913 - one parameter per option
     pipeline: PipelineArgument,
     *,
     out: OutOption,
-    settings: RunSettings,
     input: InputOption = None,
     case: CaseOption = None,
     minutes: MinutesOption = MINUTES,
@@ -89,6 +88,7 @@ def build(  # noqa: PLR0913 - one parameter per option
     seed: SeedOption = 0,
     quiet: QuietOption = False,
     json_events: JsonEventsOption = False,
+    settings: RunSettings,
 ) -> None:
     """Rewrite a pipeline until it reads better, on a sample of your own documents, without labels.
 

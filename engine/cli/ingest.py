@@ -31,11 +31,11 @@ def ingest(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A folder of records, or one file.")],
     *,
     case: Annotated[Path, typer.Option("--case", metavar="FILE", help="The case file; made if it is not there.")],
-    settings: RunSettings,
     again: Annotated[
         bool, typer.Option("--again", help="Read also what is in the case, in place of what was read before.")
     ] = False,
     quiet: QuietOption = False,
+    settings: RunSettings,
 ) -> None:
     """Read a folder into a case, without a model.
 

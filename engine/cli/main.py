@@ -53,7 +53,7 @@ COMMANDS = (
     Entry("doctor", "engine.cli.doctor", "See what works on this machine and what to install."),
     Entry("desktop", "engine.cli.desktop", "Open the window: drop a folder, watch it being read, see every page."),
     Entry("worker", "engine.cli.worker", "Serve the desktop app: commands and events as JSON lines."),
-    Entry("eval", "engine.cli.evaluate", "Score pipelines on the paper's tasks, or on a sample case with gold."),
+    Entry("eval", "engine.cli.evaluate", "Score the pipelines of a sample case by its gold answers."),
     Entry("bench", "engine.cli.bench", "Run the benchmarks of a source checkout."),
 )
 

@@ -35,8 +35,8 @@ def rerun(
         bool, typer.Option("--compare", help="Compare the results row by row. That is all that rerun does.")
     ] = True,
     *,
-    settings: RunSettings,
     quiet: QuietOption = False,
+    settings: RunSettings,
 ) -> None:
     """Run the pipeline of a run again on the same documents, every reply asked anew, and report what differs.
 

@@ -55,7 +55,6 @@ new_models: NewModels = LocalModels
 def run(  # noqa: PLR0913 - one parameter per option
     pipeline: Annotated[Path, typer.Argument(metavar="PIPELINE", help="The pipeline file (YAML).", show_default=False)],
     *,
-    settings: RunSettings,
     input: InputOption = None,
     case: Annotated[
         Path | None,
@@ -71,6 +70,7 @@ def run(  # noqa: PLR0913 - one parameter per option
     json_events: Annotated[
         bool, typer.Option("--json-events", help="Write events to stdout as JSON lines, in place of the table.")
     ] = False,
+    settings: RunSettings,
 ) -> None:
     """Run a pipeline over a folder of records; show and write the table.
 

@@ -17,7 +17,7 @@ from typing import Any
 import invented as words
 
 from engine import read_folder
-from engine.evaluation.officers import Gold
+from engine.evaluation import Gold
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]

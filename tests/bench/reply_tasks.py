@@ -19,10 +19,10 @@ from typing import Any, Literal
 
 from calibration_tasks import DATA
 from calibration_tasks import tasks as yes_no_tasks
+from evaluation.spans import match_spans
 
 from engine import read_folder
-from engine.evaluation.officers import Gold
-from engine.evaluation.spans import match_spans
+from engine.evaluation import Gold
 from engine.language.schema import Schema
 from engine.text.normalise import plain, words
 

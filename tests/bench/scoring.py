@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from engine.evaluation.officers import Gold
+from engine.evaluation import Gold
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -120,7 +120,7 @@ def _places(rows: Rows, gold: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _guilty(rows: Rows, gold: Mapping[str, Any]) -> dict[str, float]:
-    """Pairs (file, officer) that are told, against those that are found guilty (engine.evaluation.officers)."""
+    """Pairs (file, officer) that are told, against those that are found guilty (engine.evaluation)."""
     case: Gold = gold["case"]
     told = {
         pair

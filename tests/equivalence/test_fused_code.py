@@ -42,7 +42,8 @@ def both(tmp_path, rows, *operations: str) -> tuple[Ran, Ran]:
     for name in ("written", "rewritten"):
         (tmp_path / name).mkdir()
         desk = Bench(tmp_path / name)
-        desk.options = dataclasses.replace(desk.options, rewrite=name == "rewritten", trust_code=True)
+        desk.options = dataclasses.replace(desk.options, rewrite=name == "rewritten")
+        desk.choose(trust_code=True)
         ran.append(Ran(desk, desk.run_again(loaded)))
     return ran[0], ran[1]
 
@@ -180,7 +181,8 @@ def test_code_that_cannot_be_read_ends_the_run_only_where_a_row_reaches_it(tmp_p
     for rewrite in (False, True):
         (tmp_path / f"end{rewrite}").mkdir()
         desk = Bench(tmp_path / f"end{rewrite}")
-        desk.options = dataclasses.replace(desk.options, rewrite=rewrite, trust_code=True)
+        desk.options = dataclasses.replace(desk.options, rewrite=rewrite)
+        desk.choose(trust_code=True)
         loaded = pipeline(write_jsonl(tmp_path / "more.jsonl", [{"n": 9}]), f"{none}\n{broken}")
         with desk.case, pytest.raises(PipelineError) as caught:
             desk.run_again(loaded)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from engine.evaluation.places import Group, LoggedRecord, score_groups
-from engine.evaluation.task import Document, Result, Splits, Task, read_lines
+from evaluation.places import Group, LoggedRecord, score_groups
+from evaluation.task import Document, Result, Splits, Task, read_lines
 
 HERE = Path(__file__).resolve().parent
 FILE = "police/williamstown_logs.jsonl"

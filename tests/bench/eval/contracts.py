@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from engine.evaluation.agreement import Agreement, average
-from engine.evaluation.spans import Span, match_spans, names_found
-from engine.evaluation.task import Document, Result, Splits, Task, read_lines
+from evaluation.agreement import Agreement, average
+from evaluation.spans import Span, match_spans, names_found
+from evaluation.task import Document, Result, Splits, Task, read_lines
 
 HERE = Path(__file__).resolve().parent
 FILE = "cuad/contracts.jsonl"

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.evaluation.officers import NAME_COLUMNS, Gold, Pair
-from engine.evaluation.officers import score as score_pairs
-from engine.evaluation.task import Document, Result, Splits, Task
+from evaluation.task import Document, Result, Splits, Task
+
+from engine.evaluation import NAME_COLUMNS, Gold, Pair
+from engine.evaluation import score as score_pairs
 
 HERE = Path(__file__).resolve().parent
 

@@ -6,8 +6,8 @@ import csv
 from collections.abc import Sequence
 from pathlib import Path
 
-from engine.evaluation.reactions import CodeBook, score_ranked
-from engine.evaluation.task import Document, Result, Splits, Task, read_lines
+from evaluation.reactions import CodeBook, score_ranked
+from evaluation.task import Document, Result, Splits, Task, read_lines
 
 HERE = Path(__file__).resolve().parent
 FILE = "medical/ade_cases.jsonl"

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from engine.evaluation.reviews import Picked, Review, score_picked
-from engine.evaluation.task import Document, Result, Splits, Task, read_lines
+from evaluation.reviews import Picked, Review, score_picked
+from evaluation.task import Document, Result, Splits, Task, read_lines
 
 HERE = Path(__file__).resolve().parent
 FILE = "steam_reviews/reviews.jsonl"

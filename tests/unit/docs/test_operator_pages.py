@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 from operator_pages import COMMON_PAGE, PAGES, all_examples, examples_of, keys_of, page_text
 from scripted_run import Bench
@@ -49,7 +47,7 @@ def test_example_without_a_model_gives_what_its_page_says(example, tmp_path):
     loaded = example.write(tmp_path)
     assert example.output is not None, "an example that asks no model says what comes out: output.json"
     bench = Bench(tmp_path)
-    bench.options = dataclasses.replace(bench.options, trust_code=example.runs_code)
+    bench.choose(trust_code=example.runs_code)
     result = bench.run_again(loaded)
     assert result.failed_items == 0
     assert bench.values(result) == example.output

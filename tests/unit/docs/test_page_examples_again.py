@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import pytest
@@ -48,7 +47,7 @@ def test_example_run_again_asks_nothing_and_keeps_the_same(example, tmp_path):
     bench = Bench(tmp_path, by_digest)
     if example.page == "link_resolve":
         bench.embedder = AlikeEmbedder()  # by the scripted one no pair would be worth asking about
-    bench.options = dataclasses.replace(bench.options, trust_code=example.runs_code)
+    bench.choose(trust_code=example.runs_code)
     first = bench.run_again(loaded)
     asked, told = len(bench.calls), kept(bench, first)
     second = bench.run_again(loaded)

@@ -1,6 +1,5 @@
 """Code of a pipeline in whole runs: trust, streams of rows, the structure of documents, `sample` of any operator."""
 
-import dataclasses
 import json
 
 import pytest
@@ -33,8 +32,7 @@ def numbers(tmp_path, count=10):
 
 
 def trusting(bench):
-    trusting = dataclasses.replace(bench.options.settings, trust_code=True)
-    bench.options = dataclasses.replace(bench.options, settings=trusting)
+    bench.choose(trust_code=True)
     return bench
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 
 import pytest
 from scripted_model import ScriptedBackend
@@ -80,7 +79,7 @@ def test_fail_run_ends_the_run_where_a_question_about_several_rows_fails(bench, 
     ],
 )
 def test_fail_run_ends_the_run_where_code_fails(bench, operator, key):
-    bench.options = dataclasses.replace(bench.options, trust_code=True)
+    bench.choose(trust_code=True)
     with pytest.raises(RunStopped, match="on_error: fail_run"):
         run(bench, f"{operator}, {key}", ROWS)
 

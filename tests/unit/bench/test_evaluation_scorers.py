@@ -3,13 +3,12 @@
 from math import sqrt
 
 import pytest
-
-from engine.evaluation.agreement import Agreement
-from engine.evaluation.orders import kendall_tau, rank_precision
-from engine.evaluation.places import Group, LoggedRecord, group_agreement, place_agreement, score_groups
-from engine.evaluation.reactions import CodeBook, score_ranked, term_of
-from engine.evaluation.reviews import Picked, Review, score_picked
-from engine.evaluation.spans import jaccard, match_spans, names_found
+from evaluation.agreement import Agreement
+from evaluation.orders import kendall_tau, rank_precision
+from evaluation.places import Group, LoggedRecord, group_agreement, place_agreement, score_groups
+from evaluation.reactions import CodeBook, score_ranked, term_of
+from evaluation.reviews import Picked, Review, score_picked
+from evaluation.spans import jaccard, match_spans, names_found
 
 
 class TestAgreement:

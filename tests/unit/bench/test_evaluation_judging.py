@@ -4,12 +4,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from evaluation.judging import PipelineJudge
+from evaluation.task import Result
+from evaluation.tasks import load_task
 from scripted_redwell import ScriptedModels
 
 from engine.documents.options import ParseOptions
-from engine.evaluation.checkout import load_task
-from engine.evaluation.judging import PipelineJudge
-from engine.evaluation.task import Result
 from engine.executor.run import RunOptions
 from engine.executor.settings import RunSettings
 from models.protocol import Request

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-
-from engine.evaluation.tried import Tried, TriedPlan
+from evaluation.tried import Tried, TriedPlan
 
 
 def tried(*plans: tuple[float, dict[str, float]], lower: bool = False) -> Tried:

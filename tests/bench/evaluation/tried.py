@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from engine.evaluation.orders import kendall_tau
-from engine.evaluation.task import Document, Result, Task
 from engine.optimizer.build import BuildResult
 from engine.optimizer.candidates import Contest, Entry
 from engine.optimizer.outputs import PlanOutput
+from evaluation.orders import kendall_tau
+from evaluation.task import Document, Result, Task
 
 ROUNDED = 9
 """Digits of ratings that count: sums of the same shares in another order are one rating."""

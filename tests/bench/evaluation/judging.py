@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from engine.evaluation.task import Result, Task
 from engine.executor.run import RunOptions, run_pipeline
 from engine.loader import Loaded, load_pipeline
 from engine.worker.jobs import NewModels
 from engine.worker.model_choice import settled
+from evaluation.task import Result, Task
 from storage.case import Case
 
 Judge = Callable[[Task, Sequence[Result], Case], Awaitable[Mapping[str, float]]]

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from engine.errors import UsageError
-from engine.evaluation.officers import Gold, Score, located, predicted_pairs, score
+from engine.evaluation import Gold, Score, located, predicted_pairs, score
 from storage.case import Case
 from storage.documents import LineRecord
 from storage.evidence import EvidenceRecord
 from storage.rows import RowRecord
 
-POLICE = Path(__file__).parents[4] / "examples" / "police" / "gold.json"
+POLICE = Path(__file__).parents[3] / "examples" / "police" / "gold.json"
 
 
 def test_the_sample_case_has_fifteen_pairs() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from engine.evaluation.agreement import Agreement
 from engine.text.normalise import plain, words
+from evaluation.agreement import Agreement
 
 JACCARD = 0.15
 """A span is found where the Jaccard similarity with it is greater than this (paper, section 5.1)."""

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from engine.evaluation.agreement import Agreement, average, harmonic
 from engine.text.normalise import plain, words
+from evaluation.agreement import Agreement, average, harmonic
 
 Words = tuple[str, ...]
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Final
 
 from engine.errors import UsageError
-from engine.evaluation.task import Task
+from evaluation.task import Task
 
-FOLDER: Final = Path(__file__).resolve().parents[2] / "tests" / "bench" / "eval"
+FOLDER: Final = Path(__file__).resolve().parents[1] / "eval"
 
 
 def task_names(folder: Path = FOLDER) -> tuple[str, ...]:

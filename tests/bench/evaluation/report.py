@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 from statistics import fmean, stdev
 from typing import Any
 
-from engine.evaluation.running import Measured
-from engine.evaluation.task import Task
-from engine.evaluation.tried import Tried
+from evaluation.running import Measured
+from evaluation.task import Task
+from evaluation.tried import Tried
 
 COSTS = ("seconds", "calls", "read_tokens", "written_tokens", "failed")
 

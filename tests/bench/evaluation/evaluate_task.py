@@ -10,18 +10,18 @@ from pathlib import Path
 from rich.table import Table
 
 from engine.cli.console import counted, messages, output, span_text, styled
-from engine.cli.evaluate_build import BuildOrder, Built, build_for
 from engine.errors import UsageError
-from engine.evaluation.judging import PipelineJudge
-from engine.evaluation.report import PlanFigures, Report
-from engine.evaluation.running import Measured, Runner, Seeds
-from engine.evaluation.task import Split, Task
-from engine.evaluation.tried import Tried
 from engine.executor.run import RunOptions, refuse_problems
 from engine.language.trust import refuse_untrusted
 from engine.loader import Loaded
 from engine.worker.jobs import NewModels, load_with_inputs
 from engine.worker.model_choice import settled
+from evaluation.evaluate_build import BuildOrder, Built, build_for
+from evaluation.judging import PipelineJudge
+from evaluation.report import PlanFigures, Report
+from evaluation.running import Measured, Runner, Seeds
+from evaluation.task import Split, Task
+from evaluation.tried import Tried
 from models.hardware import inspect_hardware
 
 
@@ -30,7 +30,7 @@ class TaskJob:
     """One evaluation as ordered. `pipelines` are run in this order, the user's own first, by their titles.
 
     `keep`: where the cases stay; None for nowhere. `out`: the JSON file. `build`: find an optimised pipeline first.
-    `side_by_side`: seeds run at once and share the model (engine.evaluation.running.Runner).
+    `side_by_side`: seeds run at once and share the model (evaluation.running.Runner).
     `judge`: a model decides the criteria of a task that has some.
     """
 

@@ -60,7 +60,7 @@ class Task:
     `dataset` is the dataset of the pipeline that the documents go to; `id_field` the field of its rows that holds a
     document's id. `tables` are further datasets, each a file below the data folder. `files` must be there. `score` is
     given the results of a run and the documents it was about. `criteria` is a pipeline that
-    judges rows (engine.evaluation.judging).
+    judges rows (evaluation.judging).
     """
 
     name: str

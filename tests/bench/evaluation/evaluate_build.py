@@ -8,15 +8,15 @@ from pathlib import Path
 from engine.cli.build_watch import choose_build_watch
 from engine.cli.console import messages, span_text
 from engine.cli.interrupting import run_interruptible
-from engine.evaluation.running import document_ids
-from engine.evaluation.task import Task
-from engine.evaluation.tried import Tried, tried_plans
 from engine.executor.run import RunOptions
 from engine.executor.translation import open_case
 from engine.optimizer.build_options import BuildOptions, check_minutes
 from engine.optimizer.local_agents import agents_over
 from engine.worker.builds import BuildJob, make_ready_build, run_build
 from engine.worker.jobs import NewModels
+from evaluation.running import document_ids
+from evaluation.task import Task
+from evaluation.tried import Tried, tried_plans
 
 
 @dataclass(frozen=True)

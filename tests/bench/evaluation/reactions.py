@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from engine.evaluation.agreement import average
-from engine.evaluation.orders import rank_precision
 from engine.text.normalise import plain, words
+from evaluation.agreement import average
+from evaluation.orders import rank_precision
 
 DEPTHS = (5, 10, 25)
 

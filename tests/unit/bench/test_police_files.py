@@ -7,11 +7,10 @@ import re
 from pathlib import Path
 
 import pytest
+from evaluation.task import Document
+from evaluation.tasks import load_task
 
-from engine.evaluation.checkout import load_task
-from engine.evaluation.task import Document
-
-FOLDER = Path(__file__).parents[4] / "tests" / "bench" / "eval" / "police_files"
+FOLDER = Path(__file__).parents[3] / "tests" / "bench" / "eval" / "police_files"
 BODY = json.loads((FOLDER / "gold.json").read_text(encoding="utf-8"))
 TEXTS = {file.name: " ".join(file.read_text(encoding="utf-8").split()) for file in (FOLDER / "records").iterdir()}
 GUILTY = {(found["officer_id"], found["file"]) for found in BODY["findings"]}

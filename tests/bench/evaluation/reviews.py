@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from engine.evaluation.agreement import average
-from engine.evaluation.orders import kendall_tau
+from evaluation.agreement import average
+from evaluation.orders import kendall_tau
 
 
 @dataclass(frozen=True, slots=True)

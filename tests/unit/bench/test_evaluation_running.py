@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from evaluation.report import PlanFigures, Report, Spread
+from evaluation.running import Measured, Runner, Seeds
+from evaluation.task import Document, Result, Splits, Task
 from scripted_model import ScriptedBackend
 from scripted_redwell import ScriptedModels
 from scripted_run import prompt_of
 
 from engine.documents.options import ParseOptions
 from engine.errors import EnvironmentMissing
-from engine.evaluation.report import PlanFigures, Report, Spread
-from engine.evaluation.running import Measured, Runner, Seeds
-from engine.evaluation.task import Document, Result, Splits, Task
 from engine.executor.run import RunOptions
 from engine.executor.settings import RunSettings
 from engine.loader import Loaded, parse_pipeline

@@ -4,15 +4,15 @@ import json
 from pathlib import Path
 
 import pytest
+from evaluation.task import Document, Result, Splits, Task
+from evaluation.tasks import FOLDER, load_task, task_names
 
 from engine.errors import UsageError
-from engine.evaluation.checkout import FOLDER, load_task, task_names
-from engine.evaluation.task import Document, Result, Splits, Task
 from engine.language.checks import check
 from engine.worker.jobs import load_with_inputs
 
 TASKS = ("casefiles", "contracts", "police", "reactions", "reviews")
-ROOT = Path(__file__).parents[4]
+ROOT = Path(__file__).parents[3]
 
 
 def ready(name: str) -> Task:

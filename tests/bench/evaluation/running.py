@@ -10,9 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from engine.errors import RedwellError
-from engine.evaluation.judging import Judge
-from engine.evaluation.officers import record_names
-from engine.evaluation.task import Document, Result, Task
+from engine.evaluation import record_names
 from engine.executor.events import Event
 from engine.executor.model_pool import OpenModel
 from engine.executor.run import RunOptions, run_pipeline
@@ -23,6 +21,8 @@ from engine.rows import Row
 from engine.worker.jobs import NewModels
 from engine.worker.lending import Lender
 from engine.worker.model_choice import Models, settled
+from evaluation.judging import Judge
+from evaluation.task import Document, Result, Task
 from storage.case import Case
 from storage.rows import RowRecord
 

@@ -1,1 +1,0 @@
-"""Score a finished run against gold answers."""
