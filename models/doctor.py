@@ -78,10 +78,7 @@ def check_embedding_model() -> Check:
     """Check the model that resolve compares names with."""
 
     def look() -> str:
-        folder = embedding_folder()
-        if importlib.util.find_spec("sentence_transformers") is None:
-            raise ModelError("the library sentence-transformers is not installed", advice="Run `make setup`.")
-        return f"{default_entry('embedding').title} in {folder}"
+        return f"{default_entry('embedding').title} in {embedding_folder()}"
 
     return _model_check("Embedding model", look)
 

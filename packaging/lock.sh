@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # Regenerate the locks beside this file: exact versions, and the hashes of every file the public index has.
 #
-#   requirements.lock        everything Redwell and its developers run, except the two below
-#   requirements-torch.txt   torch: no hash, for its build differs by source (CPU or CUDA)
+#   requirements.lock        everything Redwell and its developers run, except the one below
 #   requirements-llama.lock  llama-cpp-python: source only, built on this machine by llama_build.py
 #   requirements-build.lock  the tools that build it
 #
@@ -17,17 +16,8 @@ trap 'rm -rf "$work"' EXIT
 python3 -m venv "$work/venv"
 "$work/venv/bin/pip" install --quiet --disable-pip-version-check "uv>=0.9"
 
-# torch's CPU build needs none of the CUDA packages that the index's own build asks for, and rapidocr asks
-# for opencv-python, whose module opencv-python-headless provides without a screen's libraries.
-cat > "$work/excludes.txt" <<'END'
-opencv-python
-triton
-END
-for name in cublas cuda-cupti cuda-nvrtc cuda-runtime cudnn cudnn-cu13 cufft cufile curand cusolver cusparse \
-  cusparselt-cu13 nccl-cu13 nvjitlink nvshmem-cu13 nvtx; do
-  echo "nvidia-$name"
-done >> "$work/excludes.txt"
-printf 'cuda-toolkit\ncuda-bindings\ncuda-pathfinder\n' >> "$work/excludes.txt"
+# rapidocr asks for opencv-python, whose module opencv-python-headless provides without a screen's libraries.
+echo opencv-python > "$work/excludes.txt"
 
 compile() {
   env -u PIP_CONFIG_FILE -u PIP_FIND_LINKS -u PIP_EXTRA_INDEX_URL -u UV_FIND_LINKS -u UV_EXTRA_INDEX_URL \
@@ -42,7 +32,7 @@ printf 'scikit-build-core[pyproject]>=0.9.2\ncmake>=3.21\nninja\n' > "$work/buil
 grep -o 'llama-cpp-python==[0-9.]*' ../pyproject.toml > "$work/llama.in"
 
 compile ../pyproject.toml --extra dev "$work/editable.in" --excludes "$work/excludes.txt" \
-  --no-emit-package torch --no-emit-package llama-cpp-python -o requirements.lock "$@"
+  --no-emit-package llama-cpp-python -o requirements.lock "$@"
 compile "$work/llama.in" --no-deps -o requirements-llama.lock "$@"
 compile "$work/build.in" -o requirements-build.lock "$@"
 

@@ -106,8 +106,6 @@ make_environment() {
   local -a pip=(.venv/bin/python -m pip --disable-pip-version-check --no-input)
   say "installing the locked packages"
   "${pip[@]}" install -qq --no-deps --require-hashes -r packaging/requirements.lock
-  say "installing torch"
-  "${pip[@]}" install -qq -r packaging/requirements-torch.txt
   say "installing Redwell itself"
   "${pip[@]}" install -qq --no-deps --no-build-isolation --editable .
 }

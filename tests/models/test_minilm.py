@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 from pathlib import Path
 
@@ -47,6 +48,14 @@ async def test_names_of_one_person_are_nearer_than_others(
     assert (await embedder.embed([])).shape == (0, 384)
     assert len(embedder.digest) == 64
     assert capfd.readouterr() == ("", "")
+
+
+async def test_vectors_are_those_of_sentence_transformers() -> None:
+    """minilm_vectors.json holds what that library, which trained the model, gives for texts of all kinds and lengths."""
+    reference = json.loads(Path(__file__).with_name("minilm_vectors.json").read_text(encoding="utf-8"))
+    vectors = await Embedder(FOLDER).embed(reference["texts"])
+    cosines = np.sum(vectors * np.array(reference["vectors"], np.float32), axis=1)
+    assert cosines.min() >= 0.999
 
 
 async def test_a_folder_that_does_not_load_is_corrupt(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scripted_model import ScriptedEmbedder
 
-from models.embeddings import Embedder
-from models.errors import ModelMissing
+from models.embeddings import Embedder, chosen_embedder
+from models.errors import ModelMissing, RuntimeMissing
 
 FILES = ("modules.json", "config.json", "tokenizer.json", "model.safetensors")
 
@@ -22,7 +22,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_importing_the_module_loads_no_runtime() -> None:
-    code = "import sys, models.embeddings; print([m for m in ('sentence_transformers', 'torch') if m in sys.modules])"
+    code = "import sys, models.embeddings; print([m for m in ('onnxruntime', 'tokenizers', 'sentence_transformers', 'torch') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
@@ -33,6 +33,23 @@ def test_missing_files_are_named(tmp_path: Path, folder: Path) -> None:
         Embedder(folder)
     with pytest.raises(ModelMissing, match=r"modules\.json, config\.json"):
         Embedder(tmp_path / "nowhere")
+
+
+def test_another_model_can_be_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REDWELL_EMBEDDINGS", str(folder))
+    assert chosen_embedder().folder == folder
+    monkeypatch.setenv("REDWELL_EMBEDDINGS", str(folder / "nowhere"))
+    with pytest.raises(ModelMissing, match="nowhere is not complete"):
+        chosen_embedder()
+
+
+async def test_another_model_without_its_library_says_what_to_install(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)  # as if it were not installed
+    with pytest.raises(RuntimeMissing) as told:
+        await Embedder(folder, is_other=True).embed(["x"])
+    assert "redwell[embeddings]" in told.value.advice
 
 
 def test_the_digest_changes_with_contents_and_names_but_not_hidden_files(folder: Path) -> None:

@@ -64,7 +64,7 @@ def test_every_package_with_native_code_is_on_the_list_with_what_was_seen_in_it(
 
 
 def test_the_list_names_nothing_that_is_not_locked() -> None:
-    others = {"torch", "llama-cpp-python"}  # locked in files of their own
+    others = {"llama-cpp-python"}  # locked in a file of its own
     assert set(listed()) - set(locked()) <= others
 
 
