@@ -51,7 +51,7 @@ async def test_names_of_one_person_are_nearer_than_others(
 
 
 async def test_vectors_are_those_of_sentence_transformers() -> None:
-    """minilm_vectors.json holds what that library, which trained the model, gives for texts of all kinds and lengths."""
+    """minilm_vectors.json holds what that library gives for texts of all kinds and lengths."""
     reference = json.loads(Path(__file__).with_name("minilm_vectors.json").read_text(encoding="utf-8"))
     vectors = await Embedder(FOLDER).embed(reference["texts"])
     cosines = np.sum(vectors * np.array(reference["vectors"], np.float32), axis=1)

@@ -22,7 +22,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_importing_the_module_loads_no_runtime() -> None:
-    code = "import sys, models.embeddings; print([m for m in ('onnxruntime', 'tokenizers', 'sentence_transformers', 'torch') if m in sys.modules])"
+    runtimes = ("onnxruntime", "tokenizers", "sentence_transformers", "torch")
+    code = f"import sys, models.embeddings; print([m for m in {runtimes} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
