@@ -1,7 +1,7 @@
 # `make demo` and `make test` each stand alone: both set up what is missing first, and nothing twice.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test setup lint eval-demo bench fuzz clean
+.PHONY: help demo test setup lint eval-demo bench fuzz package package-test clean
 
 # Nothing is fetched from a model hub, ever.
 export HF_HUB_OFFLINE := 1
@@ -17,6 +17,8 @@ help:
 	@echo "make eval-demo  measure the sample case against its gold answers"
 	@echo "make bench      run the benchmarks of tests/bench"
 	@echo "make fuzz       read changed files, cases, models and commands by chance (SECONDS_EACH=600 for ten minutes each)"
+	@echo "make package    build dist/redwell_VERSION_amd64.deb, which needs no compiler, network or Python"
+	@echo "make package-test  install it in a bare Debian 12 without a network, and use it there (as root)"
 	@echo "make clean      remove .venv, caches and what the demo wrote (models stay in the per-user cache)"
 
 setup:
@@ -48,6 +50,12 @@ bench: setup
 SECONDS_EACH ?= 60
 fuzz: setup
 	cd tests && ../$(BIN)/python -m fuzz --seconds $(SECONDS_EACH)
+
+package: setup
+	$(BIN)/python packaging/package.py
+
+package-test:
+	bash packaging/package_test.sh dist/redwell_*_amd64.deb
 
 clean:
 	rm -rf .venv build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

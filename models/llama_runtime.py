@@ -14,6 +14,7 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -50,12 +51,25 @@ def load_libraries() -> None:
     LLVM's OpenMP, which runs its threads, registers itself in a file of /dev/shm when it is first used, and gives up
     where it cannot. The file is removed at once: a process that is killed would leave it there for good.
     """
-    lc.llama_log_set(_discard_log, ctypes.c_void_p(0))
-    lc.llama_backend_init()
+    _begin()
     if sys.platform == "linux":
         for path in _loaded("libomp", "libiomp5"):
             ctypes.CDLL(path).omp_get_max_threads()
         Path(f"/dev/shm/__KMP_REGISTERED_LIB_{os.getpid()}_{os.getuid()}").unlink(missing_ok=True)
+
+
+@cache
+def _begin() -> None:
+    """Begin with llama.cpp, once in a process.
+
+    A runtime built for every processor has a library for each kind of them (packaging/package.py): ggml scores those
+    that can run here and takes the best. One that was built for this processor has nothing to load.
+    """
+    lc.llama_log_set(_discard_log, ctypes.c_void_p(0))
+    folder = Path(lc.__file__).parent / "lib"
+    if any(folder.glob("libggml-cpu-*.so")):
+        ctypes.CDLL(str(folder / "libggml.so")).ggml_backend_load_all_from_path(str(folder).encode())
+    lc.llama_backend_init()
 
 
 def _loaded(*names: str) -> set[str]:
@@ -67,8 +81,7 @@ def _loaded(*names: str) -> set[str]:
 
 def supports_gpu() -> bool:
     """Say whether the llama.cpp that is installed was built for a graphics card that it can use."""
-    lc.llama_log_set(_discard_log, ctypes.c_void_p(0))
-    lc.llama_backend_init()
+    _begin()
     return bool(lc.llama_supports_gpu_offload())
 
 
@@ -77,8 +90,7 @@ class LlamaRuntime:
 
     def __init__(self, path: Path, settings: RuntimeSettings) -> None:
         """Load the weights; raises WeightsCorrupt or NotEnoughMemory with what to do."""
-        lc.llama_log_set(_discard_log, ctypes.c_void_p(0))
-        lc.llama_backend_init()
+        _begin()
         parameters = lc.llama_model_default_params()
         parameters.n_gpu_layers = settings.gpu_layers
         self._model: Any = lc.llama_model_load_from_file(str(path).encode(), parameters)

