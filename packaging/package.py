@@ -25,7 +25,7 @@ import tempfile
 import tomllib
 from pathlib import Path
 
-from llama_build import VARIANTS, build_wheel, pinned_version, variants_plan
+from llama_build import VARIANTS, BuildFailed, build_wheel, pinned_version, variants_plan
 
 from models.cache_place import cache_folder
 
@@ -40,7 +40,29 @@ SYSTEM_LIBRARIES = re.compile(
 )
 """What every Debian and Ubuntu has; all other libraries are bundled."""
 
-UNUSED_QT = ("Qt3D*", "QtQml*", "QtQuick*", "*Qml*", "*Quick*", "*Designer*", "*VirtualKeyboard*")
+UNUSED = (
+    # of all packages: programs, headers, tests, static libraries, what a type checker reads
+    *("bin", "include", "share", "**/tests", "**/*.a", "**/*.pyi", "**/__pycache__"),
+    # llama-cpp-python brings its libraries twice
+    "lib",
+    # onnxruntime's library for other languages than Python
+    "onnxruntime/capi/libonnxruntime.so*",
+    # downloads from hubs, which Redwell does itself where it is asked to
+    *("hf_xet*", "huggingface_hub*", "fsspec*"),
+    # PyMuPDF's parts that guess layouts with models of their own
+    *("pymupdf/layout", "pymupdf/mupdf-devel", "pymupdf4llm*", "pymupdf_layout*", "networkx*"),
+    # Qt beside widgets
+    *(
+        f"PySide6/{name}"
+        for name in ("Qt/qml", "Qt/translations", "Qt/metatypes", "typesystems", "glue", "doc", "scripts")
+    ),
+    *(
+        f"PySide6/Qt{name}.abi3.so"
+        for name in ("OpenGL", "OpenGLWidgets", "Sql", "Test", "UiTools", "Help", "Concurrent")
+    ),
+    *(f"PySide6/{place}" for place in ("*Qml*", "*Quick*", "Qt/lib/*Qml*", "Qt/lib/*Quick*", "Qt/lib/*Designer*")),
+)
+"""What no part of Redwell loads, as patterns below the packages."""
 
 
 class PackageFailed(Exception):
@@ -56,7 +78,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="redwell-package-") as scratch:
         try:
             built = build(Path(scratch), given.out.absolute())
-        except (PackageFailed, subprocess.CalledProcessError) as error:
+        except (PackageFailed, BuildFailed, subprocess.CalledProcessError) as error:
             print(f"package.py: {error}", file=sys.stderr)
             return 3
     print(f"{built}: {built.stat().st_size / 1e6:,.0f} MB")
@@ -131,21 +153,21 @@ def install_packages(packages: Path) -> None:
     pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "-q", "install", "--no-compile", "--target")
     run(*pip, packages, "--no-deps", "--require-hashes", "-r", HERE / "requirements-run.lock")
     run(*pip, packages, "--no-deps", "--no-index", wheel)
+    for library in sorted((packages / "bin").glob("libggml-cpu-*.so")):  # one for each kind of processor
+        library.replace(packages / "llama_cpp" / "lib" / library.name)
     run(*pip, packages, "--no-deps", "--no-build-isolation", ROOT)
-    run(*pip, packages, "--no-deps", f"pip=={importlib.metadata.version('pip')}")  # `redwell models install` asks it
 
 
 def remove_unused(packages: Path) -> None:
-    """Remove what no part of Redwell loads: headers, tests, static libraries, Qt's other modules."""
-    for pattern in ("bin", "include", "share", "**/tests", "**/*.a", "**/__pycache__", "lib/cmake", "lib/pkgconfig"):
+    """Remove what no part of Redwell loads, and the symbols of libraries that only a debugger reads."""
+    for pattern in UNUSED:
         for path in sorted(packages.glob(pattern)):
-            shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink()
-    qt = packages / "PySide6"
-    for pattern in UNUSED_QT:
-        for path in sorted({*qt.glob(pattern), *(qt / "Qt/lib").glob(f"lib{pattern}"), *(qt / "Qt").glob(pattern)}):
-            shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink()
-    for name in ("Qt/qml", "Qt/translations", "Qt/metatypes", "typesystems", "glue", "doc", "scripts"):
-        shutil.rmtree(qt / name, ignore_errors=True)
+            shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink(missing_ok=True)
+    for path in sorted(packages.rglob("*.so*")):
+        if is_elf(path) and not path.parent.name.endswith(
+            ".libs"
+        ):  # those were changed after linking: strip breaks them
+            subprocess.run(["strip", "--strip-unneeded", str(path)], check=False, capture_output=True)
 
 
 def bundle_libraries(home: Path, patchelf: Path) -> None:
@@ -249,7 +271,7 @@ def write_deb(tree: Path, out: Path) -> Path:
         os.utime(path, (time, time), follow_symlinks=False)
     deb = out / f"redwell_{version()}_amd64.deb"
     environment = {**os.environ, "SOURCE_DATE_EPOCH": str(time)}
-    run("dpkg-deb", "--root-owner-group", "-Zzstd", "-z12", "--build", tree, deb, env=environment)
+    run("dpkg-deb", "--root-owner-group", "-Zxz", "-z6", "--build", tree, deb, env=environment)
     digest = hashlib.file_digest(deb.open("rb"), "sha256").hexdigest()
     (out / "SHA256SUMS").write_text(f"{digest}  {deb.name}\n", encoding="utf-8")
     return deb
