@@ -102,7 +102,7 @@ def test_the_ledger_closes_and_lineage_leads_both_ways(ingested, drawn, salt, ev
 def test_the_ledger_closes_for_every_operator_on_the_example_of_its_page(tmp_path, example, salt, rewrite) -> None:
     loaded = example.write(tmp_path)
     desk = Bench(tmp_path)
-    desk.options = dataclasses.replace(desk.options, trust_code=example.runs_code)
+    desk.choose(trust_code=example.runs_code)
     with desk.case:
         result, memory, rows = run(desk, loaded, salt, 10**9 if salt == 0 else 5, rewrite=rewrite)
         check_sums(desk.case, result.run_id, result)
