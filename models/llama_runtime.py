@@ -68,7 +68,8 @@ def _begin() -> None:
     lc.llama_log_set(_discard_log, ctypes.c_void_p(0))
     folder = Path(lc.__file__).parent / "lib"
     if any(folder.glob("libggml-cpu-*.so")):
-        ctypes.CDLL(str(folder / "libggml.so")).ggml_backend_load_all_from_path(str(folder).encode())
+        # Through the library that is loaded: it finds the ggml that it uses, and not another copy.
+        lc.llama_cpp._lib.ggml_backend_load_all_from_path(str(folder).encode())
     lc.llama_backend_init()
 
 

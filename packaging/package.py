@@ -23,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+import zipfile
 from pathlib import Path
 
 from llama_build import VARIANTS, BuildFailed, build_wheel, pinned_version, variants_plan
@@ -51,6 +52,9 @@ UNUSED = (
     *("hf_xet*", "huggingface_hub*", "fsspec*"),
     # PyMuPDF's parts that guess layouts with models of their own
     *("pymupdf/layout", "pymupdf/mupdf-devel", "pymupdf4llm*", "pymupdf_layout*", "networkx*"),
+    # what scipy's cluster and optimize do not import
+    *(f"scipy/{name}" for name in ("stats", "signal", "io", "ndimage", "integrate", "interpolate", "fftpack", "odr")),
+    *("scipy/datasets", "scipy/differentiate"),
     # Qt beside widgets
     *(
         f"PySide6/{name}"
@@ -153,9 +157,22 @@ def install_packages(packages: Path) -> None:
     pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "-q", "install", "--no-compile", "--target")
     run(*pip, packages, "--no-deps", "--require-hashes", "-r", HERE / "requirements-run.lock")
     run(*pip, packages, "--no-deps", "--no-index", wheel)
-    for library in sorted((packages / "bin").glob("libggml-cpu-*.so")):  # one for each kind of processor
-        library.replace(packages / "llama_cpp" / "lib" / library.name)
+    take_runtime(wheel, packages / "llama_cpp" / "lib")
     run(*pip, packages, "--no-deps", "--no-build-isolation", ROOT)
+
+
+def take_runtime(wheel: Path, folder: Path) -> None:
+    """Put the library for each kind of processor beside the others of llama.cpp, copied thrice in a wheel."""
+    with zipfile.ZipFile(wheel) as archive:
+        for member in archive.namelist():
+            if re.fullmatch(r"bin/libggml-cpu-\w+\.so", member):
+                (folder / Path(member).name).write_bytes(archive.read(member))
+    for library in sorted(folder.glob("*.so.*.*")):
+        name = library.name.partition(".so")[0]
+        for copy in folder.glob(f"{name}.so*"):
+            if copy != library:
+                copy.unlink()
+                copy.symlink_to(library.name)
 
 
 def remove_unused(packages: Path) -> None:
