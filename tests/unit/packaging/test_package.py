@@ -1,0 +1,103 @@
+"""What `make package` writes: its parts, not the whole, which `make package-test` tries in a bare system."""
+
+from __future__ import annotations
+
+import configparser
+import importlib.metadata
+import subprocess
+import zipfile
+from pathlib import Path
+from xml.etree import ElementTree
+
+import package
+import pytest
+
+from engine.cli.main import COMMANDS
+
+
+def test_the_launcher_and_the_scripts_of_the_package_are_shell() -> None:
+    for name in ("launcher.sh", "postinst", "postrm"):
+        subprocess.run(["sh", "-n", str(package.LINUX / name)], check=True)
+
+
+def test_the_control_file_has_no_word_left_to_fill_in() -> None:
+    control = package.filled("control", version="1.2", kilobytes=34)
+    assert "Version: 1.2\n" in control
+    assert "Installed-Size: 34\n" in control
+    assert "@" not in control.replace("redwell@localhost", "")
+
+
+def test_the_desktop_entry_and_the_type_of_cases_agree() -> None:
+    entry = configparser.ConfigParser(interpolation=None)
+    entry.optionxform = str  # type: ignore[assignment,method-assign]
+    entry.read(package.LINUX / "redwell.desktop", encoding="utf-8")
+    kind = ElementTree.parse(package.LINUX / "redwell.xml").getroot()[0]
+    assert entry["Desktop Entry"]["MimeType"] == f"{kind.get('type')};"
+    assert kind.find("{*}glob").get("pattern") == "*.redwell"
+
+
+def test_starter_and_manual_name_every_command(tmp_path: Path) -> None:
+    import gzip
+
+    home = tmp_path / package.PREFIX
+    (home / "lib/python3.11/dist-packages").mkdir(parents=True)
+    package.write_starter(tmp_path, home)
+    assert (tmp_path / "usr/bin/redwell").readlink() == Path("/opt/redwell/bin/redwell")
+    manual = gzip.decompress((tmp_path / "usr/share/man/man1/redwell.1.gz").read_bytes()).decode()
+    assert all(f".B redwell {entry.name}\n" in manual for entry in COMMANDS)
+
+
+def test_the_bill_of_materials_lists_packages_with_versions(tmp_path: Path) -> None:
+    info = tmp_path / "some_thing-1.5.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.4\nName: Some_Thing\nVersion: 1.5\nLicense-Expression: MIT\n")
+    bill = package.bill_of_materials(tmp_path, {"python3.11-minimal": "3.11.2-6"})
+    assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.5")
+    assert bill["components"] == [
+        {
+            "type": "library",
+            "name": "Some_Thing",
+            "version": "1.5",
+            "purl": "pkg:pypi/some_thing@1.5",
+            "licenses": [{"license": {"name": "MIT"}}],
+        },
+        {
+            "type": "library",
+            "name": "python3.11-minimal",
+            "version": "3.11.2-6",
+            "purl": "pkg:deb/debian/python3.11-minimal@3.11.2-6",
+        },
+    ]
+
+
+def test_one_library_for_each_processor_and_no_copies(tmp_path: Path) -> None:
+    wheel = tmp_path / "x.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("bin/libggml-cpu-haswell.so", "haswell")
+        archive.writestr("bin/llama-bench", "not this")
+    for name in ("libllama.so", "libllama.so.0", "libllama.so.0.5.0"):
+        (tmp_path / name).write_text("llama")
+    package.take_runtime(wheel, tmp_path)
+    assert (tmp_path / "libggml-cpu-haswell.so").read_text() == "haswell"
+    assert not (tmp_path / "llama-bench").exists()
+    assert (tmp_path / "libllama.so").readlink() == (tmp_path / "libllama.so.0").readlink() == Path("libllama.so.0.5.0")
+
+
+def test_the_lock_of_packages_is_part_of_the_lock() -> None:
+    """What a package holds is what was tested: the same versions."""
+    whole = (package.HERE / "requirements.lock").read_text(encoding="utf-8").splitlines()
+    part = (package.HERE / "requirements-run.lock").read_text(encoding="utf-8").splitlines()
+    versions = {line.split(" ")[0] for line in whole if "==" in line and not line.startswith(" ")}
+    chosen = {line.split(" ")[0] for line in part if "==" in line and not line.startswith(" ")}
+    assert chosen <= versions
+    assert len(chosen) > 30
+
+
+@pytest.mark.parametrize("pattern", package.UNUSED)
+def test_nothing_of_redwell_is_left_out_but_what_type_checkers_read(pattern: str) -> None:
+    ours = {"engine", "desktop", "models", "storage"}
+    assert pattern.split("/", maxsplit=1)[0] not in ours
+
+
+def test_version_is_that_of_the_project() -> None:
+    assert package.version() == importlib.metadata.version("redwell")
