@@ -9,7 +9,8 @@ from storage.case import Case
 from storage.documents import DocumentPath, LineRecord
 from storage.errors import BadRecord, NotInCase
 from storage.listing import DocumentFilter
-from storage.search import HIT_END, HIT_START, match_expression
+from storage.search import HIT_END, HIT_START
+from storage.search_words import match_expression
 
 
 def test_a_document_comes_back_as_it_was_saved(case: Case, letter: str) -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.ask.pipeline import columns_of, pipeline_text
+from engine.ask.pipeline import columns_of, pipeline_text, proposal_of
 from engine.ask.proposal import KINDS, Column, Proposal
 from engine.language.checks import check
 from engine.loader import parse_pipeline
@@ -34,3 +34,20 @@ def test_rows_that_are_persons_must_be_names() -> None:
 
 def test_the_table_begins_with_the_file() -> None:
     assert columns_of(Proposal("Which?", "car", (Column("plate number"),))) == ["filename", "plate_number"]
+
+
+@pytest.mark.parametrize("model", ["", "qwen2.5-coder-0.5b"])
+def test_a_pipeline_that_nobody_changed_tells_its_table(model: str) -> None:
+    asked = "Which cars?\u2028 {{ x }}\n# \u00e9 [1]"
+    proposal = Proposal(asked, "car", ALL, ("no trucks",))
+    text = pipeline_text(proposal, model=model)
+    assert proposal_of(text) == proposal
+    assert proposal_of("no lorries".join(text.rsplit("no trucks", 1))) is None
+    assert proposal_of(text.replace("num_tokens: 6000", "num_tokens: 600")) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["", "a: [", "# Table: {", "# Table: [1]\na: 1\n", "datasets: {}\n", '# Table: {"question": 1}']
+)
+def test_any_other_text_tells_none(text: str) -> None:
+    assert proposal_of(text) is None
