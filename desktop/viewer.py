@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from PySide6.QtCore import QObject, QRunnable, Qt, QThreadPool, QTimer, Signal
@@ -19,6 +20,23 @@ ZOOM_STEP = 1.25
 _ZOOMS = (0.2, 6.0)
 _PICTURE_SCALES = (1.0, 1.5, 2.0, 3.0, 4.0)
 _SHARPEN_MILLISECONDS = 150
+
+
+_BESIDE = 20
+"""Pixels of the view that are no text: the edges of the page, and the bar."""
+_NARROWEST = 300
+_MOST_LEFT = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """How a document was shown when another one took its place; `page` is 0 where it never was."""
+
+    fits: bool = True
+    zoom: float = 1.0
+    turn: int = 0
+    page: int = 0
+    place: tuple[int, int] = (0, 0)
 
 
 class Viewer(QWidget):
@@ -40,6 +58,9 @@ class Viewer(QWidget):
         self._questions: dict[str, str] = {}
         self._fits, self._turn, self._zoom = True, 0, 1.0
         self._is_text = False
+        self._words = ""
+        self._left: dict[str, Left] = {}
+        self._place: tuple[int, int] | None = None  # of the scroll bars, where the document was left
         self._picture_scale = 0.0
         self._loader = PictureLoader(self)
         self._loader.loaded.connect(self._picture_loaded)
@@ -81,16 +102,42 @@ class Viewer(QWidget):
         """Return the page that is shown, from 1; 0 when none is."""
         return self._page
 
-    def show_document(
-        self, document: str, page: int = 1, boxes: Sequence[Box] = (), *, line: int = 0, lines: Sequence[int] = ()
+    def show_document(  # noqa: PLR0913 - what is marked
+        self,
+        document: str,
+        page: int = 1,
+        boxes: Sequence[Box] = (),
+        *,
+        line: int = 0,
+        lines: Sequence[int] = (),
+        words: str = "",
     ) -> None:
-        """Open a page and mark boxes on it (points, as evidence has them), or lines by their numbers."""
+        """Open a page and mark boxes on it (points, as evidence has them), or lines by their numbers.
+
+        `words`: of lines without boxes, these are marked alone. A document that was shown before is as it was left:
+        its zoom, and its page and place where nothing is to be marked.
+        """
+        self._place = None
         if document != self._document:
-            self._found, self._turn, self._password = [], 0, ""
+            self._leave()
+            self._found, self._password, self._is_text = [], "", True  # no picture until its lines are known
+            left = self._left.get(document, Left())
+            self._fits, self._zoom, self._turn = left.fits, left.zoom, left.turn
+            if left.page and page == 1 and not (boxes or line or lines):
+                page, self._place = left.page, left.place
         self._document, self._page, self._evidence, self._line = document, page, tuple(boxes), line
-        self._lines = tuple(lines)
+        self._lines, self._words = tuple(lines), words
         self._show_parts(shown=True)
         self._ask_lines()
+
+    def _leave(self) -> None:
+        """Keep how the document is shown now, for when it is shown again."""
+        if self._document:
+            place = (self.view.horizontalScrollBar().value(), self.view.verticalScrollBar().value())
+            self._left.pop(self._document, None)
+            self._left[self._document] = Left(self._fits, self._zoom, self._turn, self._page, place)
+            while len(self._left) > _MOST_LEFT:
+                self._left.pop(next(iter(self._left)))
 
     def _show_parts(self, *, shown: bool) -> None:
         for part in (self._bar, self.view):
@@ -99,6 +146,7 @@ class Viewer(QWidget):
     def clear(self) -> None:
         """Show no page, and nothing to turn pages with."""
         self.stop()
+        self._leave()
         self._document, self._page, self._pages, self._found = "", 0, 0, []
         self._title.clear()
         self._hint.hide()
@@ -217,7 +265,8 @@ class Viewer(QWidget):
         self.password_bar.hide()
         self._is_text = not text["width"]
         if self._is_text:
-            lines, width, height = lay_out([(line["number"], line["text"], line["hidden"]) for line in text["lines"]])
+            shown = [(line["number"], line["text"], line["hidden"]) for line in text["lines"]]
+            lines, width, height = lay_out(shown, float(max(self.view.viewport().width() - _BESIDE, _NARROWEST)))
         else:
             lines = [_view_line(line) for line in text["lines"] if line["box"] is not None]
             width, height = text["width"], text["height"]
@@ -227,9 +276,14 @@ class Viewer(QWidget):
         self._say_hint(text)
         self._picture_scale = 0.0
         self._transform()
-        marks = [*self._evidence, *self.view.boxes_of([self._line, *self._lines])]
-        self.view.mark_evidence(marks)
+        wanted = [self._line, *self._lines]
+        own = self.view.boxes_of_words(wanted, self._words) if self._is_text else self.view.boxes_of(wanted)
+        self.view.mark_evidence([*self._evidence, *own])
         self._mark_found()
+        if self._place is not None:
+            across, down = self._place
+            self.view.horizontalScrollBar().setValue(across)
+            self.view.verticalScrollBar().setValue(down)
         self.page_shown.emit(self._document, self._page)
 
     def _say_hint(self, text: dict[str, Any]) -> None:
@@ -267,7 +321,9 @@ class Viewer(QWidget):
             self._sharpen.start()
 
     def _ask_picture(self) -> None:
-        """Ask for a picture that is sharp at this zoom, unless it is there."""
+        """Ask for a picture that is sharp at this zoom, unless it is there, or the file has no pages to be drawn."""
+        if self._is_text:
+            return
         wanted = self._zoom * self.devicePixelRatioF()
         scale = next((step for step in _PICTURE_SCALES if step >= wanted), _PICTURE_SCALES[-1])
         if scale > self._picture_scale:

@@ -85,6 +85,8 @@ class MainWindow(QMainWindow):
         workspace.folder_offered.connect(lambda folder: self.go_to("Documents"))
         workspace.document_wanted.connect(lambda document, page, line: self.go_to("Documents"))
         workspace.results_wanted.connect(lambda run: self.go_to("Results"))
+        workspace.audit_wanted.connect(lambda run: self.go_to("Results"))
+        workspace.export_wanted.connect(lambda run: self.go_to("Export"))
         workspace.place_wanted.connect(self.go_to)
         workspace.client.ready.connect(self._offer_places)
         workspace.client.ready.connect(self._ask_fence)

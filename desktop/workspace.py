@@ -47,6 +47,14 @@ class Workspace(QObject):
     """A pipeline file is to be improved: its path, the documents (as `--input`), other keys of the command `build`."""
     run_wanted = Signal(str)
     """Somebody wants a pipeline file to be run on the open case."""
+    answer_wanted = Signal(str, str)
+    """A pipeline file is to be run now on some documents of the case: its path, the documents (as `--input`)."""
+    audit_wanted = Signal(str)
+    """Somebody wants to see what became of every file and row of a run, by its id."""
+    export_wanted = Signal(str)
+    """Somebody wants to export the results of a run, by its id."""
+    note_wanted = Signal(str, str, list)
+    """A question is to be changed by a note on its results: run, note, rows that were called wrong, as text."""
     clarify_wanted = Signal(str, str, str, str, str)
     """A person says what a question means, and it is to be asked again: run, operator, name of the question, what."""
     results_wanted = Signal(str)

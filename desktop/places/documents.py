@@ -202,6 +202,7 @@ class DocumentsPlace(Place):
         self.model.total_changed.connect(self._show_total)
         self.table.selectionModel().selectionChanged.connect(lambda now, before: self._keep_selection())
         self.model.loading_failed.connect(space.said)
+        self.table.clicked.connect(lambda index: self._follow(index.data(ROW_ROLE)))
         self.hits.hits.counted.connect(self._show_hits)
         self.hits.chosen.connect(self.show_document)
         self.words.textChanged.connect(lambda text: self._typing.start())
@@ -237,6 +238,11 @@ class DocumentsPlace(Place):
         self.model.begin()
         self.failures.begin()
         self._refresh()
+
+    def _follow(self, row: dict[str, Any] | None) -> None:
+        """Show a document that is clicked where a page is open already."""
+        if row is not None and self.viewer.isVisible() and row["id"] != self.viewer.document:
+            self.show_document(row["id"])
 
     def _keep_selection(self) -> None:
         """Let other places know what is selected: a question can be asked of these documents alone."""

@@ -44,6 +44,7 @@ class ResultsPlace(Place):
         self.evidence, self.names, self.answers = self.parts.evidence, self.parts.names, self.parts.answers
         self.charts, self.groups = self.parts.charts, self.parts.groups
         self.columns = ResultsColumns(self.model, self.table, self.groups)
+        self._note = ("", "")  # the run and the text of the note written last
         self._document = ""
         self._asked_again = False
         self._coming = ""  # the run whose table is on its way
@@ -138,6 +139,8 @@ class ResultsPlace(Place):
         """Show the results of a run."""
         self._coming = run
         self.parts.choose_run(run)
+        self.parts.said.clear()
+        self.parts.improve.hide()
         self.workspace.ask("results.table", self._show_table, self._not_shown, run=run)
 
     def open_evidence(self) -> None:
@@ -191,7 +194,8 @@ class ResultsPlace(Place):
         space.case_opened.connect(lambda path: self._case_opened())
         space.case_changed.connect(self._case_changed)
         space.run_finished.connect(self._run_finished)
-        space.results_wanted.connect(self.show_run)
+        space.results_wanted.connect(self._review)
+        space.audit_wanted.connect(self._audit)
         self.model.total_changed.connect(self._show_total)
         self.model.loading_failed.connect(space.said)
         self.table.filtered.connect(self._filter)
@@ -200,6 +204,9 @@ class ResultsPlace(Place):
         self.table.activated.connect(self._open)
         self.table.selectionModel().currentChanged.connect(lambda now, before: self._follow.start())
         self.table.selectionModel().selectionChanged.connect(lambda now, before: self._tell_shown())
+        self.review.said.connect(self.parts.said.setText)
+        self.review.noted.connect(self._offer_change)
+        self.parts.change_wanted.connect(self._change_question)
         self.parts.run_chosen.connect(self.show_run)
         self.parts.choice_changed.connect(self._filter)
         self.parts.side_changed.connect(self._follow.start)
@@ -238,6 +245,27 @@ class ResultsPlace(Place):
         if not (self._coming or self.run) or self._asked_again:
             self._asked_again = False
             self.show_run(run)
+
+    def _offer_change(self, run: str, note: str) -> None:
+        """Offer to change the question by a note that says what is wrong."""
+        self._note = (run, note)
+        self.parts.said.setText("The note is kept." if note else "The note was taken off.")
+        self.parts.improve.setVisible(bool(note))
+
+    def _change_question(self) -> None:
+        run, note = self._note
+        self.parts.improve.hide()
+        self.workspace.note_wanted.emit(run, note, self.review.rejected() if run == self.run else [])
+
+    def _review(self, run: str) -> None:
+        """Show the rows of a run."""
+        self.show_run(run)
+        self.parts.show_table()
+
+    def _audit(self, run: str) -> None:
+        """Show what became of all files and rows of a run."""
+        self.show_run(run)
+        self.parts.show_ledger()
 
     def _wait_for_answer(self) -> None:
         """Show the next run that ends: it is the one with the question that is asked again."""

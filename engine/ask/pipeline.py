@@ -102,7 +102,7 @@ def _rows_of(proposal: Proposal) -> list[dict[str, Any]]:
     operations: list[dict[str, Any]] = [cut, read, distinct, unnest]
     if proposal.columns[0].kind == "person":
         operations.append({"name": "names_only", "type": "filter", "condition": f"input.{names[0]} | is_person"})
-    return operations
+    return [*operations, {"name": "table", "type": "map", "drop_keys": [items]}]
 
 
 def _record_of(proposal: Proposal) -> dict[str, Any]:

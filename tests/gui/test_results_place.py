@@ -149,6 +149,59 @@ def test_rows_are_reviewed_with_the_keyboard_alone(qtbot: QtBot, results: Result
     qtbot.waitUntil(lambda: cell(results, 1, "officer") == "Danny Jarker", timeout=WAIT)
 
 
+def test_verdicts_have_a_word_and_a_colour_and_undo_says_what_it_undid(qtbot: QtBot, results: ResultsPlace) -> None:
+    ground = lambda row: results.model.index(row, 0).data(Qt.ItemDataRole.BackgroundRole)  # noqa: E731
+    assert ground(0) is None
+    go(results, 0, "officer")
+    press(results, Qt.Key.Key_A, Qt.Key.Key_R)
+    qtbot.waitUntil(lambda: verdicts(results)[:2] == ["accepted", "rejected"], timeout=WAIT)
+    assert ground(0) != ground(1) and ground(0).green() > ground(0).red() and ground(1).red() > ground(1).green()
+    qtbot.waitUntil(lambda: results.parts.said.text() == "Row 2 is rejected. Ctrl+Z takes that back.", timeout=WAIT)
+    results.undo()
+    qtbot.waitUntil(lambda: results.parts.said.text() == "Taken back: rejecting row 2.", timeout=WAIT)
+    assert results.table.currentIndex().row() == 1
+    results.redo()
+    qtbot.waitUntil(lambda: results.parts.said.text() == "Made again: rejecting row 2.", timeout=WAIT)
+
+
+def test_no_row_is_skipped_where_reviewed_rows_leave(qtbot: QtBot, results: ResultsPlace) -> None:
+    dates = [cell(results, n, "date") for n in range(6)]
+    results.parts._unreviewed.setChecked(True)
+    qtbot.waitUntil(lambda: results.model.row(5) is not None, timeout=WAIT)
+    go(results, 0, "date")
+    for number, key in enumerate((Qt.Key.Key_A, Qt.Key.Key_R), 1):
+        press(results, key)
+        left = 6 - number
+        qtbot.waitUntil(lambda left=left: results.model.rowCount() == left and bool(results.model.row(0)), timeout=WAIT)
+        qtbot.waitUntil(lambda: results.table.currentIndex().isValid(), timeout=WAIT)
+        assert results.table.currentIndex().row() == 0
+        assert cell(results, 0, "date") == dates[number]
+
+
+def test_the_review_and_the_name_stay_in_view(qtbot: QtBot, results: ResultsPlace) -> None:
+    table = results.table
+    assert table.pinned_columns == ["officer"]
+    table.horizontalScrollBar().setValue(table.horizontalScrollBar().maximum())
+    assert table._pinned.isVisible()
+    assert not table._pinned.isColumnHidden(0) and not table._pinned.isColumnHidden(1)
+
+
+def test_a_note_offers_to_change_the_question(qtbot: QtBot, results: ResultsPlace, window: MainWindow) -> None:
+    assert not results.parts.improve.isVisible()
+    go(results, 1, "officer")
+    press(results, Qt.Key.Key_R)
+    qtbot.waitUntil(lambda: verdicts(results)[1] == "rejected", timeout=WAIT)
+    results.review.note(results.model.row(1)["id"], "only officers of this county")  # type: ignore[index]
+    qtbot.waitUntil(results.parts.improve.isVisible, timeout=WAIT)
+    with qtbot.waitSignal(window.workspace.note_wanted, timeout=WAIT) as wanted:
+        results.parts.improve.click()
+    run, note, rejected = wanted.args
+    assert (run, note) == (results.run, "only officers of this county")
+    [row] = rejected
+    assert row.startswith("Daniel Harmon, ")
+    assert not results.parts.improve.isVisible()
+
+
 def test_keys_of_the_place_are_free_elsewhere(qtbot: QtBot, results: ResultsPlace, window: MainWindow) -> None:
     own = [action for action in window.actions_.all if action.shortcut().toString() in ("A", "J", "R")]
     assert len(own) == 3
@@ -244,17 +297,20 @@ def test_columns_are_hidden_and_pinned_and_stay_so(qtbot: QtBot, results: Result
     results.columns.hide_current()
     table.setColumnWidth(1, 301)
     table._keep_layout()
-    assert (table.pinned_columns, table.hidden_columns) == (["days"], ["force"])
-    assert table.horizontalHeader().visualIndex(4) == 1
+    assert (table.pinned_columns, table.hidden_columns) == (["officer", "days"], ["force"])
+    assert table.horizontalHeader().visualIndex(4) == 2
     assert table._pinned.isVisible()
     table.set_filter("days", ">4")
     qtbot.waitUntil(lambda: results.model.rowCount() == 3, timeout=WAIT)
     results.show_run(results.run)
     qtbot.waitUntil(lambda: results.model.rowCount() == 6, timeout=WAIT)
-    assert (table.pinned_columns, table.hidden_columns, table.columnWidth(1)) == (["days"], ["force"], 301)
+    assert (table.pinned_columns, table.hidden_columns, table.columnWidth(1)) == (["officer", "days"], ["force"], 301)
     table.show_all_columns()
     assert table.hidden_columns == []
     go(results, 0, "days")
+    results.columns.pin_current()
+    assert table.pinned_columns == ["officer"]
+    go(results, 0, "officer")
     results.columns.pin_current()
     assert not table._pinned.isVisible()
     table.selectRow(0)

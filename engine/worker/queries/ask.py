@@ -9,10 +9,12 @@ from dataclasses import dataclass, replace
 from engine.ask.drafting import Draft, changes, draft_once, revise_once
 from engine.ask.pipeline import columns_of, pipeline_text, proposal_of, table_of
 from engine.ask.proposal import Proposal, checked
+from engine.errors import UsageError
 from engine.executor.datasets import wanted_documents
 from engine.plan.dataset import Dataset
 from engine.plan.sources import CASE_INPUT, chosen_of_case
 from engine.worker.model_choice import open_or_say_why
+from engine.worker.pipeline_files import SavedPipeline, read_file
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
 
@@ -85,6 +87,17 @@ def chosen_documents(desk: Desk, *, case: str, input: str, draw: int = 3, seed: 
     ids = [entry.id for entry in wanted_documents(desk.reading(case), dataset)]
     drawn = random.Random(seed).sample(ids, min(draw, len(ids)))  # noqa: S311 - a look, no secret
     return ChosenDocuments(len(ids), tuple(ids[:draw]), tuple(drawn))
+
+
+@query("ask.question_of", lane="slow")
+def question_of(desk: Desk, *, case: str, run: str) -> SavedPipeline:
+    """Return the pipeline file that a run was made from; raises UsageError where it is not there any more."""
+    from engine.results.pairs import pipeline_of  # noqa: PLC0415 - reads pipelines, all others do not
+
+    file = pipeline_of(desk.reading(case), run)
+    if not file.is_file():
+        raise UsageError(f"the pipeline {file} is not there any more", advice="Write the question anew in Question.")
+    return read_file(file)
 
 
 def _drafted(made: Draft, before: Proposal | None = None) -> DraftedTable:
