@@ -68,6 +68,8 @@ class _Dialog(QDialog):
         field.setAccessibleName(name)
         field.textChanged.connect(self._look)
         self._form.addRow(label, field)
+        if not self._fields:
+            field.setFocus()  # else the box below has the keyboard, for it was made first
         self._fields.append(field)
         return field
 

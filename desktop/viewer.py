@@ -69,6 +69,7 @@ class Viewer(QWidget):
         self._sharpen = QTimer(self, interval=_SHARPEN_MILLISECONDS, singleShot=True)
         self._sharpen.timeout.connect(self._ask_picture)
         self.view = PageView()
+        self.view.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)  # else it covers the page's edge
         keeping = self.view.sizePolicy()
         keeping.setRetainSizeWhenHidden(True)  # else what is above would spread over its room
         self.view.setSizePolicy(keeping)

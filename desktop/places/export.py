@@ -163,11 +163,13 @@ class ExportPlace(Place):
         self.reviews = choice_box("Reviews")
         for key, title in _REVIEWS:
             self.reviews.addItem(title, key)
-        self.reviews.setCurrentIndex(1)
+        self.reviews.setCurrentIndex(2)
         self.drop_rejected = CheckBox("Leave out rows that were rejected")
+        self.drop_rejected.setChecked(True)
         self.despite_changes = CheckBox("Also what differs from what was recorded, with a warning in every row")
         self.bom = CheckBox("Mark the file as UTF-8 (Excel on Windows likes that)")
         self.joined = CheckBox("Write lists as text joined by ; instead of JSON")
+        self.joined.setChecked(True)
 
     def _format_box(self) -> QGroupBox:
         box = QGroupBox("Format")

@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeVar
 
+import openpyxl
 import pytest
 from gui_waiting import WAIT
 from invented_results import make_results
@@ -398,7 +399,6 @@ def test_results_are_exported_with_corrections(
     qtbot.waitUntil(export.start.isEnabled, timeout=WAIT)
     assert "Only the rows selected in Results (1)" in export.only_selected.text()
     export.file.setText(str(tmp_path / "out.csv"))
-    export.reviews.setCurrentIndex(export.reviews.findData("applied"))
     export.only_columns.setChecked(True)
     with qtbot.waitSignal(window.workspace.job.finished, timeout=WAIT):
         QTest.mouseClick(export.start, Qt.MouseButton.LeftButton)
@@ -414,6 +414,35 @@ def test_results_are_exported_with_corrections(
         export.export()
     assert (tmp_path / "out.pdf").read_bytes().startswith(b"%PDF")
     assert export.open_file.isVisible()
+
+
+def test_an_export_as_it_stands_is_the_reviewed_table(
+    qtbot: QtBot, results: ResultsPlace, window: MainWindow, tmp_path: Path
+) -> None:
+    results.workspace.edit("reviews.correct", run=results.run, row="row0", column="officer", text="Dan Harmon")
+    qtbot.waitUntil(lambda: cell(results, 0, "officer") == "Dan Harmon", timeout=WAIT)
+    go(results, 1, "officer")
+    press(results, Qt.Key.Key_R)
+    qtbot.waitUntil(lambda: verdicts(results)[1] == "rejected", timeout=WAIT)
+    window.go_to("Export")
+    export = place_of(window, ExportPlace)
+    qtbot.waitUntil(export.start.isEnabled, timeout=WAIT)
+    export.choose_format("xlsx")
+    export.file.setText(str(tmp_path / "out.xlsx"))
+    with qtbot.waitSignal(window.workspace.job.finished, timeout=WAIT):
+        export.start.click()
+    book = openpyxl.load_workbook(tmp_path / "out.xlsx")
+    sheet = book["Results"]
+    heads = [each.value for each in sheet[1]]
+    named = [row[heads.index("officer")].value for row in sheet.iter_rows(min_row=2)]
+    assert sorted(named) == ["Ana Ruiz", "Ana Ruiz", "Ana Ruiz", "Dan Harmon", "Michael Harmon"]
+    acts = [str(row[heads.index("acts")].value) for row in sheet.iter_rows(min_row=2)]
+    assert not any(text.startswith("[") for text in acts)
+    assert sheet.freeze_panes == "A2"
+    about = {row[0].value: row[1].value for row in book["About"].iter_rows(min_row=2)}
+    assert about["Run"] == results.run
+    assert {"Model", "Started (UTC)", "Question"} <= about.keys()
+    assert "operations" in about["Question"]
 
 
 def test_a_case_without_results_says_what_to_do(qtbot: QtBot, opened: MainWindow) -> None:
