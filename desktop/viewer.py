@@ -11,6 +11,7 @@ from PySide6.QtGui import QImage, QResizeEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from desktop.buttons import choice_box, tool_button
+from desktop.client import Failed
 from desktop.page_view import Box, PageView, ViewLine, lay_out
 from desktop.plain_text import plain
 from desktop.viewer_bar import PasswordBar, ViewerBar
@@ -246,11 +247,11 @@ class Viewer(QWidget):
         bar.next_wanted.connect(self.find_next)
         return bar
 
-    def _ask(self, what: str, query: str, then: Any, **given: Any) -> None:
+    def _ask(self, what: str, query: str, then: Any, failed: Failed | None = None, **given: Any) -> None:
         """Ask, and forget an earlier question of the same kind."""
         if what in self._questions:
             self._workspace.client.forget(self._questions[what])
-        self._questions[what] = self._workspace.ask(query, then, self._failed, **given)
+        self._questions[what] = self._workspace.ask(query, then, failed or self._failed, **given)
 
     def _ask_lines(self) -> None:
         near = {"near": self._line} if self._line else {}
@@ -331,7 +332,7 @@ class Viewer(QWidget):
             self._picture_scale = scale
             here = {"document": self._document, "page": self._page}
             here |= {"password": self._password} if self._password else {}
-            self._ask("picture", "pages.picture", self._load_picture, scale=scale, **here)
+            self._ask("picture", "pages.picture", self._load_picture, self._no_picture, scale=scale, **here)
 
     def _load_picture(self, picture: dict[str, Any]) -> None:
         if (picture["document"], picture["page"]) != (self._document, self._page):
@@ -349,6 +350,14 @@ class Viewer(QWidget):
         if file == self._file and not image.isNull():
             self.view.show_picture(image)
             self.picture_shown.emit(self._document, self._page)
+
+    def _no_picture(self, message: str, advice: str) -> None:
+        """Show the text that was read where the page cannot be drawn, such as that of a file that was moved."""
+        self._picture_scale = _PICTURE_SCALES[-1]  # it is not asked for again at every zoom
+        self.view.show_text_layer(True)
+        said = f"{message[:1].upper()}{message[1:]}."
+        self._hint.setText(f"{said} The text below is what was read from it then. {advice}".strip())
+        self._hint.show()
 
     def _failed(self, message: str, advice: str) -> None:
         self._hint.setText(f"{message}\n{advice}" if advice else message)

@@ -315,8 +315,14 @@ class DocumentsPlace(Place):
 
     def _show_hits(self, count: int, has_more: bool) -> None:
         self.tabs.setTabText(1, f"Lines found ({count:,}{'+' if has_more else ''})")
+        words = self.words.text().strip()
         if not count:
-            self.workspace.said.emit(f"No line has the words {self.words.text().strip()!r}.", "Try fewer words.")
+            self.workspace.said.emit(f"No line has the words {words!r}, nor similar ones.", "Try fewer words.")
+        elif self.hits.hits.is_fuzzy:
+            self.workspace.said.emit(
+                f"No line has the words {words!r} as they are written.",
+                "Shown are lines with similar words, as a reader of scans may have misread them.",
+            )
 
     def _ask_tag(self, title: str, tags: list[str], *, on: bool) -> None:
         count = len(self.selected())

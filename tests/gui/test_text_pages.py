@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from engine.documents.options import ParseOptions
 from engine.executor.sources import ingest
 from storage.case import Case
 
+RECORDS = Path(__file__).resolve().parents[2] / "examples" / "police" / "records"
 SENTENCE = "On 4 March 2019 I saw Officer Daniel Harmon strike a man, who had both hands above his head. "
 PARAGRAPH = (SENTENCE * 6).strip()
 
@@ -98,3 +100,36 @@ def test_zoom_and_place_belong_to_the_document_and_a_click_changes_an_open_viewe
         place.table.clicked.emit(place.model.index(0, 1))
     assert (viewer.document, viewer.view.verticalScrollBar().value()) == (first, 240)
     assert viewer.view.transform().m11() == pytest.approx(zoom)
+
+
+def test_a_file_that_was_moved_shows_the_text_that_was_read(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
+    folder = tmp_path / "orders"
+    folder.mkdir()
+    moved = Path(shutil.copy(next(RECORDS.glob("03_order*")), folder))
+    path = tmp_path / "orders.redwell"
+    with Case(path) as case:
+        asyncio.run(ingest(folder, case, lambda event: None, dataset="r", options=ParseOptions(), workers=1))
+    moved.rename(tmp_path / "elsewhere.pdf")
+    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
+        window.workspace.open_case(str(path))
+    window.go_to("Documents")
+    place = next(place for place in window.places if isinstance(place, DocumentsPlace))
+    qtbot.waitUntil(lambda: place.model.row(0) is not None, timeout=WAIT)
+    place.show_document(str(place.model.row(0)["id"]))  # type: ignore[index]
+    qtbot.waitUntil(lambda: str(moved) in place.viewer._hint.text(), timeout=WAIT)
+    assert "The text below is what was read from it" in place.viewer._hint.text()
+    assert place.viewer.view._text is not None  # laid over the page that cannot be drawn
+
+
+def test_words_that_a_reader_of_scans_may_have_misread_are_found(
+    qtbot: QtBot, window: MainWindow, letters: Path
+) -> None:
+    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
+        window.workspace.open_case(str(letters))
+    window.go_to("Documents")
+    place = next(place for place in window.places if isinstance(place, DocumentsPlace))
+    place.words.setText("Larkmoor")
+    qtbot.waitUntil(lambda: place.hits.hits.rowCount() == 0 and "nor similar" in window.messages.text, timeout=WAIT)
+    place.words.setText("Harrnon")
+    qtbot.waitUntil(lambda: place.hits.hits.rowCount() > 0, timeout=WAIT)
+    qtbot.waitUntil(lambda: "similar words" in window.messages.text, timeout=WAIT)
