@@ -25,11 +25,11 @@ class FlowLayout(QLayout):
         """Return the number of items."""
         return len(self._items)
 
-    def itemAt(self, index: int) -> QLayoutItem | None:  # type: ignore[override]
+    def itemAt(self, index: int) -> QLayoutItem | None:
         """Return an item, None beyond the end."""
         return self._items[index] if 0 <= index < len(self._items) else None
 
-    def takeAt(self, index: int) -> QLayoutItem | None:  # type: ignore[override]
+    def takeAt(self, index: int) -> QLayoutItem | None:
         """Remove an item and return it, None beyond the end."""
         return self._items.pop(index) if 0 <= index < len(self._items) else None
 
@@ -63,7 +63,8 @@ class FlowLayout(QLayout):
 
     def _place(self, rect: QRect, *, is_final: bool) -> int:
         """Place items line by line, each in the middle of its line; return the height that they take."""
-        top, line, x, height = rect.top(), [], rect.left(), 0
+        line: list[tuple[QLayoutItem, QRect]] = []
+        top, x, height = rect.top(), rect.left(), 0
         for item in (item for item in self._items if not item.isEmpty()):
             size = item.sizeHint().boundedTo(QSize(max(rect.width(), 1), 10_000))
             if line and x + size.width() > rect.right() + 1:

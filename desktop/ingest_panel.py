@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -83,10 +84,7 @@ class IngestPanel(QFrame):
         self._show("Counting the files…", bar=False, offer=False, job=False)
         for folder in self._offers:
             self._workspace.ask(
-                "ingest.estimate",
-                lambda estimate, folder=folder: self._take_estimate(folder, estimate),
-                lambda message, advice, folder=folder: self._failed(folder, message, advice),
-                folder=folder,
+                "ingest.estimate", partial(self._take_estimate, folder), partial(self._failed, folder), folder=folder
             )
 
     def _take_estimate(self, folder: str, estimate: dict[str, Any]) -> None:

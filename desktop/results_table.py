@@ -202,6 +202,7 @@ class ResultsTable(QTableView):
         pinned.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.verticalScrollBar().valueChanged.connect(pinned.verticalScrollBar().setValue)
         pinned.verticalScrollBar().valueChanged.connect(self.verticalScrollBar().setValue)
+        pinned.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)  # the table itself shows its menu
         pinned.clicked.connect(self.clicked)
         pinned.activated.connect(self.activated)
         self._over.filtered.connect(self.filtered)

@@ -254,7 +254,7 @@ class Viewer(QWidget):
         self._questions[what] = self._workspace.ask(query, then, failed or self._failed, **given)
 
     def _ask_lines(self) -> None:
-        near = {"near": self._line} if self._line else {}
+        near: dict[str, Any] = {"near": self._line} if self._line else {}
         self._ask("lines", "pages.lines", self._show_lines, document=self._document, page=self._page, **near)
 
     def _show_lines(self, text: dict[str, Any]) -> None:

@@ -32,6 +32,7 @@ from desktop.case_dialogs import (
     ask_for_passphrase,
     choose_case,
 )
+from desktop.help_dialog import HelpDialog
 from desktop.message_bar import MessageBar
 from desktop.offline_panel import OfflinePanel, fence_text, window_process
 from desktop.page_actions import add_page_actions
@@ -155,6 +156,13 @@ class MainWindow(QMainWindow):
         panel.start()
         return panel
 
+    def show_help(self) -> HelpDialog:
+        """Open the first steps and the keys beside the window."""
+        dialog = HelpDialog(self.actions_.all, self)
+        self.closing.connect(dialog.close)
+        dialog.show()
+        return dialog
+
     def care_for(self, case: str, begin: Callable[[CareDialog], object] = lambda dialog: None) -> CareDialog:
         """Open the dialog that checks, backs up and repairs a case, and begin with one of these."""
         dialog = CareDialog(self.workspace, case, self)
@@ -231,21 +239,21 @@ class MainWindow(QMainWindow):
     def _ask_to_leave(self) -> None:
         """Say what is going on, and close when a person says so, or closes the window once more."""
         what = _GOING.get(self.workspace.job.name, "Something is going on.")
-        ask = self._leaving = QMessageBox(self)
-        ask.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        ask.setTextFormat(Qt.TextFormat.PlainText)
-        ask.setIcon(QMessageBox.Icon.Question)
-        ask.setWindowTitle("Close Redwell?")
-        ask.setText(f"{what} Close Redwell anyway?")
-        ask.setInformativeText("What is finished is kept. It goes on from there when you start it again.")
-        leave = ask.addButton("Close", QMessageBox.ButtonRole.DestructiveRole)
-        stay = ask.addButton("Go on working", QMessageBox.ButtonRole.RejectRole)
-        ask.setDefaultButton(stay)
-        ask.setEscapeButton(stay)
+        box = self._leaving = QMessageBox(self)
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        box.setTextFormat(Qt.TextFormat.PlainText)
+        box.setIcon(QMessageBox.Icon.Question)
+        box.setWindowTitle("Close Redwell?")
+        box.setText(f"{what} Close Redwell anyway?")
+        box.setInformativeText("What is finished is kept. It goes on from there when you start it again.")
+        leave = box.addButton("Close", QMessageBox.ButtonRole.DestructiveRole)
+        stay = box.addButton("Go on working", QMessageBox.ButtonRole.RejectRole)
+        box.setDefaultButton(stay)
+        box.setEscapeButton(stay)
         leave.clicked.connect(self.close)
         stay.clicked.connect(self._stay)
-        self.closing.connect(ask.close)
-        ask.open()
+        self.closing.connect(box.close)
+        box.open()
 
     def _stay(self) -> None:
         self._leaving = None
@@ -336,6 +344,8 @@ class MainWindow(QMainWindow):
         for number, place in enumerate(self.places, 1):
             go = lambda name=place.name: self.go_to(name)  # noqa: E731 - bound now
             add(f"&{place.name}", go, menu="Go", shortcut=f"Alt+{number}", icon_name=place.icon_name)
+        add("&First steps", self.show_help, menu="Help", shortcut="F1", icon_name="question")
+        add("&Keys", lambda: self.show_help().show_keys(), menu="Help", shortcut="Shift+F1", icon_name="palette")
         self._offline_action = add("&Offline?", self._offline.click, menu="Help", shortcut="Ctrl+Shift+F1")
 
     def _viewer(self) -> Viewer:

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from desktop.actions import Actions
+from desktop.actions import Actions, offer_on_right_click
 from desktop.case_dialogs import ask_for_files, ask_for_folder
 from desktop.documents_model import COLUMNS, DocumentsModel
 from desktop.facets import FacetsPanel
@@ -96,11 +96,16 @@ class DocumentsPlace(Place):
         add = actions.add
         add("&Search the records…", self._focus_search, menu="Documents", shortcut="Ctrl+F", icon_name="search")
         add("Filter by &name…", self.names.setFocus, menu="Documents", shortcut="Ctrl+L")
-        add("&Open the document", self.open_current, menu="Documents", shortcut="Ctrl+Return", icon_name="documents")
-        add("&Star, or take the star off", self.toggle_star, menu="Documents", shortcut="Ctrl+D", icon_name="star")
-        add("Add a &tag…", self.ask_tag, menu="Documents", shortcut="Ctrl+Shift+T", icon_name="tag")
-        add("&Remove a tag…", self.ask_untag, menu="Documents", shortcut="Ctrl+Shift+U")
-        add("Read again by &OCR", self.read_by_ocr, menu="Documents", shortcut="Ctrl+Shift+O", icon_name="retry")
+        of_rows = [
+            add(
+                "&Open the document", self.open_current, menu="Documents", shortcut="Ctrl+Return", icon_name="documents"
+            ),
+            add("&Star, or take the star off", self.toggle_star, menu="Documents", shortcut="Ctrl+D", icon_name="star"),
+            add("Add a &tag…", self.ask_tag, menu="Documents", shortcut="Ctrl+Shift+T", icon_name="tag"),
+            add("&Remove a tag…", self.ask_untag, menu="Documents", shortcut="Ctrl+Shift+U"),
+            add("Read again by &OCR", self.read_by_ocr, menu="Documents", shortcut="Ctrl+Shift+O", icon_name="retry"),
+        ]
+        offer_on_right_click(self.table, of_rows)
         add("Show &all documents", self.clear_filters, menu="Documents", shortcut="Ctrl+Shift+L")
 
     def show_document(self, document: str, page: int = 1, line: int = 0) -> None:

@@ -8,7 +8,7 @@ from PySide6.QtCore import QModelIndex, QTimer
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QWidget
 
-from desktop.actions import Actions
+from desktop.actions import Actions, offer_on_right_click
 from desktop.groups_panel import GroupsPanel
 from desktop.paged_model import ROW_ROLE
 from desktop.place import Place
@@ -115,23 +115,24 @@ class ResultsPlace(Place):
         ]
         add("Acce&pt the cell", lambda: review.judge("accept", cell=True), "Ctrl+Shift+Y")
         add("Re&ject the cell", lambda: review.judge("reject", cell=True), "Ctrl+Shift+X")
-        add("&Open the evidence", self.open_evidence, "Ctrl+E", "documents")
+        of_cells = [add("&Open the evidence", self.open_evidence, "Ctrl+E", "documents")]
         add("Show the ans&wers of the row", self.show_answers, "Ctrl+Alt+Q", "question")
-        add("Show the docu&ment in Documents", self.open_document, "Ctrl+Shift+D")
+        of_cells.append(add("Show the docu&ment in Documents", self.open_document, "Ctrl+Shift+D"))
         add("&Filter this column", self.table.focus_filter, "Ctrl+Shift+F", "search")
         add("&Show all rows", self.clear_filters, "Ctrl+Shift+E")
-        add("&Group by this column", columns.group_by_current, "Ctrl+Shift+G")
+        of_cells.append(add("&Group by this column", columns.group_by_current, "Ctrl+Shift+G"))
         add("F&old or unfold the group", columns.fold_current, "Ctrl+Alt+G", "fold")
         add("Fold all groups", lambda: self.model.fold_all(on=True), "Ctrl+Alt+Z")
         add("Unfold all groups", lambda: self.model.fold_all(on=False), "Ctrl+Alt+U", "unfold")
-        add("&Hide this column", columns.hide_current, "Ctrl+Shift+H")
+        of_cells.append(add("&Hide this column", columns.hide_current, "Ctrl+Shift+H"))
         add("Show all co&lumns", self.table.show_all_columns, "Ctrl+Shift+J")
-        add("P&in this column, or let it go", columns.pin_current, "Ctrl+Shift+P", "pin")
+        of_cells.append(add("P&in this column, or let it go", columns.pin_current, "Ctrl+Shift+P", "pin"))
         add("&Write reviewed rows as gold…", review.ask_gold, "Ctrl+Alt+W", "save")
         add("How this na&me came about", self.show_name, "Ctrl+M", "merge")
         add("Mer&ge the selected names", self.merge_selected, "Ctrl+Shift+M", "merge")
         add("C&harts", self.parts.show_charts, "Ctrl+H", "chart")
         add("Le&dger: what became of files and rows", self.parts.show_ledger, "Ctrl+Alt+L")
+        offer_on_right_click(self.table, [*self._own_keys[2:], *of_cells])
         for action in self._own_keys:
             action.setEnabled(False)
 

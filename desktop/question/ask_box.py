@@ -305,7 +305,7 @@ class AskBox(QWidget):
         self.run.setEnabled(has_documents)
         self.look.setEnabled(has_documents and not self._space.job.is_going)
         busy = "Something else is going on: see Run." if self._space.job.is_going else ""
-        self.look.setToolTip(busy or "See the table of three documents before you run it")
+        self.look.setToolTip(plain(busy or "See the table of three documents before you run it"))
 
     def _look_at_preview(self) -> None:
         """Give the keyboard to the table, unless a person types a note already."""

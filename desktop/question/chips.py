@@ -53,7 +53,7 @@ class Chip(QFrame):
         self.menu = QMenu(self.kind)
         for kind in KINDS:
             action = self.menu.addAction(kind, partial(self.choose, kind))
-            action.setToolTip(_EXPLAINED[kind])
+            action.setToolTip(plain(_EXPLAINED[kind]))
         self.menu.setToolTipsVisible(True)
         self.kind.setMenu(self.menu)
         self.choices = _line(", ".join(column["choices"]), "Choices, with commas", can_edit=can_edit)
@@ -222,7 +222,12 @@ class Chips(QWidget):
         """Leave the keyboard where it was, in the chips that are new; a column that was added gets it."""
         if more and focused is not None and focused[1] == "add":
             name = self.chips[-1].name
-            QTimer.singleShot(0, name, lambda: (name.setFocus(), name.selectAll()))
+
+            def begin_to_type() -> None:
+                name.setFocus()
+                name.selectAll()
+
+            QTimer.singleShot(0, name, begin_to_type)
         elif focused is not None and focused[1] == "add":
             self.add.setFocus()
         elif focused is not None and self.chips:

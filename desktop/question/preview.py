@@ -131,7 +131,7 @@ class PreviewPanel(QWidget):
         ids = [row["id"] for _, row in sorted(rows.items()) if isinstance(row, dict)]
         if not ids:
             return
-        known = {"case": self._case, "run": self._run, "rows": ids, "kind": kind}
+        known: dict[str, Any] = {"case": self._case, "run": self._run, "rows": ids, "kind": kind}
         self._space.client.ask("reviews.judge", lambda count: self.model.refresh(), is_edit=True, **known)
         if len(ids) == 1:
             self.table.move_row(1)

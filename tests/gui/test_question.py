@@ -19,6 +19,7 @@ from desktop.app import make_window
 from desktop.client import WorkerClient
 from desktop.places.documents import DocumentsPlace
 from desktop.places.question import QuestionPlace
+from desktop.places.results import ResultsPlace
 from desktop.places.run import RunPlace
 from desktop.question.ask_box import AskBox
 from desktop.question.ask_box import estimate_text as estimate_line
@@ -404,6 +405,19 @@ def test_a_question_runs_from_the_box_on_the_documents_that_are_chosen(
     assert opened.current is run
     opened.go_to("Question")
     assert not place.shows_steps and ask.proposal is not None  # the table is still there
+
+    run.results.click()
+    results = next(each for each in opened.places if isinstance(each, ResultsPlace))
+    qtbot.waitUntil(lambda: results.model.row(0) is not None, timeout=WAIT)
+    assert results.parts.runs.currentText().startswith("Which plates are mentioned (run ")
+    assert [column.name for column in results.model.columns] == ["filename", "sgt_varrick", "plate_number"]
+    results.review.note(results.model.row(0)["id"], "only of this county")  # type: ignore[index]
+    qtbot.waitUntil(results.parts.improve.isVisible, timeout=WAIT)
+    results.parts.improve.click()
+    qtbot.waitUntil(lambda: "The model is also told: only of this county" in ask.state.text(), timeout=WAIT)
+    assert opened.current is place
+    assert Path(place.document.file.path) == Path(entry["pipeline"])  # it is this question that changes
+    assert "only of this county" in place.document.text
 
 
 def test_a_ready_made_question_has_the_same_form(qtbot: QtBot, place: QuestionPlace) -> None:
