@@ -230,6 +230,7 @@ class AskBox(QWidget):
         self._end(f"{said} {drafted['problem']}".strip())
         self._take(drafted, before=self._proposal)
         self.preview.outdate()
+        self._show_buttons()
         self.text_changed.emit(self._text)
 
     def _failed(self, message: str, advice: str) -> None:

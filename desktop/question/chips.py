@@ -9,7 +9,18 @@ from typing import Any
 
 from PySide6.QtCore import QEvent, QRectF, QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPalette, QPen
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QLineEdit, QMenu, QToolButton, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QMenu,
+    QStyle,
+    QStyleOptionToolButton,
+    QStylePainter,
+    QToolButton,
+    QWidget,
+)
 
 from desktop.buttons import tool_button
 from desktop.flow_layout import FlowLayout
@@ -33,6 +44,21 @@ _ROUND = 9.0
 _EDGE_STRENGTH = 0.45
 
 
+class MenuButton(QToolButton):
+    """A button with a menu whose arrow is in its text, and not drawn beside it once more."""
+
+    def initStyleOption(self, option: QStyleOptionToolButton) -> None:
+        """Leave out the arrow."""
+        super().initStyleOption(option)
+        option.features = QStyleOptionToolButton.ToolButtonFeature.None_
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw it like a button without a menu."""
+        option = QStyleOptionToolButton()
+        self.initStyleOption(option)
+        QStylePainter(self).drawComplexControl(QStyle.ComplexControl.CC_ToolButton, option)
+
+
 class Chip(QFrame):
     """One column: its name, which can be typed over, its kind as a menu, its choices, and a way to remove it."""
 
@@ -45,9 +71,8 @@ class Chip(QFrame):
         self._is_new = is_new
         self.name = _line(str(column["name"]), "Name of the column", can_edit=can_edit)
         self.name.editingFinished.connect(self._finish)
-        self.kind = QToolButton(autoRaise=True, popupMode=QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.kind = MenuButton(autoRaise=True, popupMode=QToolButton.ToolButtonPopupMode.InstantPopup)
         self.kind.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
-        self.kind.setStyleSheet("QToolButton::menu-indicator { image: none; }")  # the arrow is in its text
         self.kind.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.kind.setEnabled(can_edit)
         self.menu = QMenu(self.kind)
@@ -63,7 +88,8 @@ class Chip(QFrame):
         self.remove.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         if not can_edit:
             self.remove.hide()
-        self._before = self.value()
+        self.written = self.value()
+        """The column as it was told last."""
         layout = QHBoxLayout(self)
         layout.setContentsMargins(8, 2, 4, 2)
         layout.setSpacing(2)
@@ -102,8 +128,8 @@ class Chip(QFrame):
         value = self.value()
         if value["kind"] == "one of" and len(value["choices"]) < 2:
             return  # the second choice is still to come
-        if value != self._before:
-            self._before = value
+        if value != self.written:
+            self.written = value
             self._name_parts()
             self.edited.emit()
 
@@ -141,15 +167,20 @@ class Chips(QWidget):
         self._flow = FlowLayout(self)
         for part in (self._begins, self.row, self._with, self.add):
             self._flow.addWidget(part)
-        self._row = ""
-        self._shown: list[dict[str, Any]] = []
+        self._row, self._can_edit = "", True
+        self._adds = False  # a column is being added, and its name is to be typed
 
     def show_table(
         self, table: Mapping[str, Any], *, before: Mapping[str, Any] | None = None, can_edit: bool = True
     ) -> None:
         """Show a table; columns that `before` did not have like this are marked."""
         old = None if before is None else [_bare(column) for column in before["columns"]]
-        self._row = str(table["row"])
+        columns = [_bare(column) for column in table["columns"]]
+        is_same = (self._row, self._can_edit) == (table["row"], can_edit)
+        if before is None and is_same and columns == [chip.written for chip in self.chips]:
+            self._adds = False
+            return  # it says what stands here already: what a person types next is left alone
+        self._row, self._can_edit = str(table["row"]), can_edit
         with QSignalBlocker(self.row):
             self.row.setText(self._row)
         self.row.setReadOnly(not can_edit)
@@ -158,7 +189,6 @@ class Chips(QWidget):
         also = "and document, with" if can_edit else "with"
         self._with.setText(also if self._row else "with")
         self.add.setVisible(can_edit)
-        columns = [_bare(column) for column in table["columns"]]
         focused = self._focused()
         while self.chips:
             chip = self.chips.pop()
@@ -177,8 +207,7 @@ class Chips(QWidget):
         parts = [part for chip in self.chips for part in (chip.name, chip.kind, chip.choices, chip.remove)]
         for before_it, part in pairwise([self.row, *parts, self.add]):
             QWidget.setTabOrder(before_it, part)
-        self._focus_again(focused, more=len(columns) > len(self._shown) > 0)
-        self._shown = columns
+        self._focus_again(focused)
         self.updateGeometry()
 
     def columns(self) -> list[dict[str, Any]]:
@@ -189,9 +218,9 @@ class Chips(QWidget):
         """Add a column, whose name is to be typed."""
         taken = {chip.name.text().strip() for chip in self.chips}
         name = next(name for number in range(1, 99) if (name := f"column {number}") not in taken)
-        self.edited.emit(
-            {"row": self._row, "columns": [*self.columns(), {"name": name, "kind": "text", "choices": []}]}
-        )
+        self._adds = True
+        new = {"name": name, "kind": "text", "choices": []}
+        self.edited.emit({"row": self._row, "columns": [*self.columns(), new]})
 
     def remove_column(self, number: int) -> None:
         """Remove a column by its number from 0; the last one stays."""
@@ -218,9 +247,10 @@ class Chips(QWidget):
                     return number, part
         return (len(self.chips), "add") if self.add.hasFocus() else None
 
-    def _focus_again(self, focused: tuple[int, str] | None, *, more: bool) -> None:
+    def _focus_again(self, focused: tuple[int, str] | None) -> None:
         """Leave the keyboard where it was, in the chips that are new; a column that was added gets it."""
-        if more and focused is not None and focused[1] == "add":
+        if self._adds:
+            self._adds = False
             name = self.chips[-1].name
 
             def begin_to_type() -> None:

@@ -46,6 +46,7 @@ class PreviewPanel(QWidget):
         self._given: dict[str, Any] = {}
         self._allowed: dict[str, Any] = {}
         self._names: list[str] = []
+        self._told: set[str] = set()  # rows that were called wrong, by which the question was changed
         self.model = ResultsModel(self._ask, workspace.client.forget, self)
         self.table = ResultsTable(self.model, workspace.settings)
         self.table.setAccessibleName("Preview")
@@ -110,7 +111,9 @@ class PreviewPanel(QWidget):
         self.wanted.emit()
 
     def outdate(self) -> None:
-        """Say that the question was changed since."""
+        """Say that the question was changed since; rows that were called wrong changed it once."""
+        rows = (self.model.row(number) for number in range(self.model.rowCount()))
+        self._told |= {row["id"] for row in rows if row is not None and row["verdict"] == "rejected"}
         if self._run and not self._is_ours:
             self.status.setText(_OUTDATED)
 
@@ -137,9 +140,11 @@ class PreviewPanel(QWidget):
             self.table.move_row(1)
 
     def rejected(self) -> list[str]:
-        """Return the rows that were called wrong, as text without their file."""
+        """Return the rows that were called wrong since the question was changed, as text without their file."""
         rows = (self.model.row(number) for number in range(self.model.rowCount()))
-        wrong = [row for row in rows if row is not None and row["verdict"] == "rejected"]
+        wrong = [
+            row for row in rows if row is not None and row["verdict"] == "rejected" and row["id"] not in self._told
+        ]
         names = [column.name for column in self.model.columns]
         return [
             ", ".join(cell for name, cell in zip(names, row["cells"], strict=True) if name != "filename" and cell)
@@ -222,6 +227,7 @@ class PreviewPanel(QWidget):
                 self._ask("results.table", self._show_results, self._failed, run=self._run)
 
     def _show_results(self, table: Mapping[str, Any]) -> None:
+        self._told.clear()
         self.model.show_run(table["run"], [ResultColumn(**column) for column in table["columns"]])
         self.table.show_columns()
         self.table.show()

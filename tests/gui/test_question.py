@@ -298,7 +298,7 @@ def test_a_question_in_plain_words_becomes_chips_that_are_changed_by_keyboard(
 
     ask.chips.chips[-1].choose("one of")  # nothing is written until there are two choices
     chip = ask.chips.chips[-1]
-    assert chip.choices.isVisible()
+    qtbot.waitUntil(chip.choices.isVisible, timeout=WAIT)
     qtbot.keyClicks(chip.choices, "new, old")
     qtbot.keyClick(chip.choices, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: 'license_plate: enum["new", "old"]' in ask.text.replace("\\", ""), timeout=WAIT)
@@ -459,6 +459,7 @@ def test_a_preview_shows_a_table_whose_cells_open_their_page(
     ask.apply.click()
     qtbot.waitUntil(lambda: "The model is also told: Leave out what is like these" in ask.state.text(), timeout=WAIT)
     assert "Preview it again" in preview.status.text()
+    assert ask.apply.text() == "Change it"  # these rows changed it once
     assert "Sgt. Varrick, Sgt. Varrick" in ask.text
     with qtbot.waitSignal(preview.shown, timeout=WAIT):
         ask.look.click()
