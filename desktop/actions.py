@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import QMenu, QMenuBar
+from PySide6.QtWidgets import QMenu, QMenuBar, QWidget
 
 from desktop.plain_text import plain
 from desktop.theme import icon
@@ -66,3 +66,9 @@ class Actions(QObject):
         """Draw the icons anew, in the colours of a theme that has changed."""
         for action, name in self._icons:
             action.setIcon(icon(name))
+
+
+def offer_on_right_click(view: QWidget, actions: Sequence[QAction]) -> None:
+    """Show actions in the menu of a view that a right click opens, or the menu key."""
+    view.addActions(list(actions))
+    view.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)

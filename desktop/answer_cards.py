@@ -7,9 +7,10 @@ from typing import Any
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QMouseEvent
-from PySide6.QtWidgets import QCheckBox, QFrame, QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
 
 from desktop.buttons import push_button
+from desktop.check_boxes import CheckBox
 from desktop.elided_label import ElidedLabel
 from desktop.plain_text import plain
 
@@ -105,7 +106,7 @@ class AskBack(QWidget):
         self.answer.setAccessibleName("Your answer to the question back")
         self.answer.setToolTip("It is added to the question. No other question is asked again.")
         self._document = ""
-        self.only_here = QCheckBox("Only for this document")
+        self.only_here = CheckBox("Only for this document")
         self.send = push_button("retry", "Ask again", self._send)
         self.answer.returnPressed.connect(self._send)
         self.answer.textChanged.connect(lambda text: self._enable())

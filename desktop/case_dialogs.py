@@ -65,6 +65,16 @@ def ask_for_folder(parent: QWidget, workspace: Workspace) -> QFileDialog:
     return _open(dialog, QFileDialog.FileMode.Directory)
 
 
+def ask_for_files(parent: QWidget, workspace: Workspace) -> QFileDialog:
+    """Ask which files to read, one or several."""
+    dialog = QFileDialog(parent, "Add files")
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
+    dialog.filesSelected.connect(workspace.take_all)
+    dialog.open()
+    return dialog
+
+
 def _dialog(parent: QWidget, title: str, chosen: Callable[[str], object]) -> QFileDialog:
     dialog = QFileDialog(parent, title)
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPlainTextEdit, QVBoxLayout, QWidget
 
 from desktop.buttons import tool_button
+from desktop.paged_model import Ask
 from desktop.viewer import Viewer
 from desktop.workspace import Workspace
 
@@ -32,9 +33,11 @@ class EvidencePanel(QWidget):
     shown = Signal(str, str)
     """A cell is there, its place on its way: row id and column."""
 
-    def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
+    def __init__(self, workspace: Workspace, parent: QWidget | None = None, ask: Ask | None = None) -> None:
+        """`ask`: asks for cells where they are not those of the open case, whose pages are shown in any case."""
         super().__init__(parent)
         self._workspace = workspace
+        self._ask = ask or workspace.ask
         self._question = ""
         self._cell: dict[str, Any] = {}
         self._places: list[dict[str, Any]] = []
@@ -79,12 +82,13 @@ class EvidencePanel(QWidget):
     def show_cell(self, run: str, row: str, column: str) -> None:
         """Ask for a cell and show its first place."""
         self.stop()
-        self._question = self._workspace.ask("results.cell", self._take, run=run, row=row, column=column)
+        self._question = self._ask("results.cell", self._take, run=run, row=row, column=column)
 
     def show_place(self, place: dict[str, Any]) -> None:
         """Show lines of a document, which need not belong to the cell."""
         lines = range(place["first_line"], place["last_line"] + 1)
-        self.viewer.show_document(place["document"], place["page"], line=place["first_line"], lines=lines)
+        words = place.get("value", "") if place.get("method") != "document" else ""
+        self.viewer.show_document(place["document"], place["page"], line=place["first_line"], lines=lines, words=words)
 
     def go(self, step: int) -> None:
         """Show the next place of the value, or the one before with -1."""

@@ -7,6 +7,7 @@ from typing import Any
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QHeaderView, QTreeWidget, QTreeWidgetItem, QWidget
 
+from desktop.check_boxes import CheckDelegate
 from desktop.hidden_text import hidden_title
 from desktop.plain_text import plain
 from desktop.words import counted
@@ -24,6 +25,7 @@ class FacetsPanel(QTreeWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setAccessibleName("Filters")
+        self.setItemDelegate(CheckDelegate(self))
         self.setHeaderLabels(["Show only", ""])
         self.setRootIsDecorated(False)
         self.setIndentation(12)

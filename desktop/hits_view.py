@@ -27,6 +27,8 @@ class HitsModel(QAbstractListModel):
         self._workspace = workspace
         self._rows: list[dict[str, Any]] = []
         self._words, self._only, self._has_more, self._question = "", dict[str, Any](), False, ""
+        self.is_fuzzy = False
+        """No line has the words as they are written: these have similar ones."""
 
     def look_for(self, words: str, only: dict[str, Any]) -> None:
         """Look for words in the documents that fit a filter; empty words find nothing."""
@@ -70,6 +72,7 @@ class HitsModel(QAbstractListModel):
 
     def _take(self, found: dict[str, Any]) -> None:
         self._question, self._has_more = "", found["has_more"]
+        self.is_fuzzy = found["is_fuzzy"]
         if found["rows"]:
             first = len(self._rows)
             self.beginInsertRows(QModelIndex(), first, first + len(found["rows"]) - 1)

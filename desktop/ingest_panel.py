@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,10 @@ from desktop.theme import icon
 from desktop.words import counted, duration_text, size_text
 from desktop.workspace import Workspace
 
+_CANCELLED = 130
+_NAMED = 3
+"""Offers that are named; of more, the rest are counted."""
+
 
 class IngestPanel(QFrame):
     """Hidden while there is nothing to read. `offer` asks for the estimate; a person starts the reading."""
@@ -22,7 +28,10 @@ class IngestPanel(QFrame):
     def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._workspace = workspace
-        self._folder = ""
+        self._offers: list[str] = []
+        self._estimates: dict[str, dict[str, Any]] = {}
+        self._going: list[str] = []  # what is read after the folder that is read now
+        self._looked_at = self._not_read = 0
         self.setFrameShape(QFrame.Shape.StyledPanel)
         self._text = QLabel(textFormat=Qt.TextFormat.PlainText, wordWrap=True)
         self._bar = QProgressBar()
@@ -30,7 +39,7 @@ class IngestPanel(QFrame):
         self._bar.setFixedWidth(200)
         self.start = push_button("resume", "Start reading", self._start)
         self.next = push_button("question", "Ask a question", lambda: workspace.place_wanted.emit("Question"))
-        self.dismiss = push_button("close", "Not now", self.hide)
+        self.dismiss = push_button("close", "Not now", self._put_off)
         self.pause = push_button("pause", "Pause", self._pause)
         self.cancel = push_button("cancel", "Cancel", workspace.job.cancel)
         layout = QHBoxLayout(self)
@@ -40,7 +49,8 @@ class IngestPanel(QFrame):
             layout.addWidget(widget)
         workspace.job.changed.connect(self._show_job)
         workspace.job.finished.connect(self._finished)
-        workspace.job.failed.connect(lambda message, advice: self.hide())
+        workspace.job.failed.connect(lambda message, advice: self._job_failed())
+        workspace.case_opened.connect(lambda path: self._begin())
         self.hide()
 
     @property
@@ -49,41 +59,98 @@ class IngestPanel(QFrame):
         return self._text.text()
 
     def offer(self, folder: str) -> None:
-        """Ask what reading a folder or a file will take, and show it with a button that starts it."""
-        self._folder = folder
-        self._show("Counting the files…", bar=False, offer=False, job=False)
-        self._workspace.ask("ingest.estimate", self._show_estimate, self._failed, folder=folder)
+        """Ask what reading a folder or a file will take, and show it with a button that starts it.
+
+        What was offered before and not begun is offered with it; while files are read, it waits for their end.
+        """
+        if folder not in self._offers:
+            self._offers.append(folder)
+        if self._is_reading():
+            self._show_job()
+        else:
+            self._ask_estimates()
 
     def read_again(self, file: str, **options: Any) -> None:
         """Read one file anew, also one that is in the case, with options of the ingest command."""
         given = {**self._workspace.reading_options(), **options}
         self._workspace.job.start("ingest", folder=file, case=self._workspace.case, again=True, **given)
 
-    def _show_estimate(self, estimate: dict[str, Any]) -> None:
-        kinds = ", ".join(f"{kind['files']:,} {kind['kind']}" for kind in estimate["kinds"])
-        basis = "as measured in this case" if estimate["is_measured"] else "a first guess"
-        if not estimate["files"]:
-            self._show(f"There are no files in {estimate['folder']}.", bar=False, offer=True, job=False)
+    def _is_reading(self) -> bool:
+        job = self._workspace.job
+        return bool(self._going) or (job.is_going and job.name == "ingest")
+
+    def _ask_estimates(self) -> None:
+        self._estimates = {}
+        self._show("Counting the files…", bar=False, offer=False, job=False)
+        for folder in self._offers:
+            self._workspace.ask(
+                "ingest.estimate", partial(self._take_estimate, folder), partial(self._failed, folder), folder=folder
+            )
+
+    def _take_estimate(self, folder: str, estimate: dict[str, Any]) -> None:
+        self._estimates[folder] = estimate
+        if set(self._offers) <= self._estimates.keys() and not self._is_reading():
+            self._show_estimates([self._estimates[folder] for folder in self._offers])
+
+    def _show_estimates(self, estimates: list[dict[str, Any]]) -> None:
+        """Show what reading all that is offered takes."""
+        files = sum(estimate["files"] for estimate in estimates)
+        names = [Path(estimate["folder"]).name for estimate in estimates]
+        named = names[0] if len(names) == 1 else f"{counted(len(names), 'offer')} ({', '.join(names[:_NAMED])}"
+        if len(names) > 1:
+            named += f" and {len(names) - _NAMED} more)" if len(names) > _NAMED else ")"
+        if not files:
+            self._show(f"There are no files in {estimates[0]['folder']}.", bar=False, offer=True, job=False)
             self.start.hide()
+            self._offers.clear()
         else:
+            kinds = Counter[str]()
+            for kind in (kind for estimate in estimates for kind in estimate["kinds"]):
+                kinds[kind["kind"]] += kind["files"]
+            shown = ", ".join(f"{count:,} {kind}" for kind, count in kinds.items())
+            basis = "as measured in this case" if all(e["is_measured"] for e in estimates) else "a first guess"
             self._show(
-                f"{Path(estimate['folder']).name}: {counted(estimate['files'], 'file')} ({kinds}), "
-                f"{size_text(estimate['bytes'])}, about {counted(estimate['pages'], 'page')}. "
-                f"Reading takes about {duration_text(estimate['seconds'])} ({basis}).",
+                f"{named}: {counted(files, 'file')} ({shown}), {size_text(sum(e['bytes'] for e in estimates))}, "
+                f"about {counted(sum(e['pages'] for e in estimates), 'page')}. "
+                f"Reading takes about {duration_text(sum(e['seconds'] for e in estimates))} ({basis}).",
                 bar=False,
                 offer=True,
                 job=False,
             )
             self.start.setFocus()
-        self.estimated.emit(estimate)
+        self.estimated.emit({**estimates[-1], "files": files})
 
-    def _failed(self, message: str, advice: str) -> None:
-        self.hide()
+    def _failed(self, folder: str, message: str, advice: str) -> None:
+        """Take off what cannot be read; the other offers stay."""
+        self._offers = [other for other in self._offers if other != folder]
         self._workspace.said.emit(message, advice)
+        if self._offers:
+            self._ask_estimates()
+        else:
+            self.hide()
 
     def _start(self) -> None:
+        if self._workspace.job.is_going:
+            self._workspace.said.emit("Something else is going on.", "The offer stays here: start it after that.")
+            return
+        self._going, self._offers = self._offers, []
+        self._looked_at = self._not_read = 0
+        self._read_next()
+
+    def _read_next(self) -> None:
+        folder = self._going.pop(0)
         given = self._workspace.reading_options()
-        self._workspace.job.start("ingest", folder=self._folder, case=self._workspace.case, **given)
+        self._workspace.job.start("ingest", folder=folder, case=self._workspace.case, **given)
+
+    def _put_off(self) -> None:
+        """Take back what was offered."""
+        self._offers.clear()
+        self.hide()
+
+    def _begin(self) -> None:
+        """Offer nothing: another case is open."""
+        self._offers, self._going = [], []
+        self.hide()
 
     def _pause(self) -> None:
         job = self._workspace.job
@@ -103,6 +170,9 @@ class IngestPanel(QFrame):
             parts.append(f"{progress.failed:,} not read")
         if progress.left_seconds is not None and job.state == "going" and progress.done < progress.total:
             parts.append(f"about {duration_text(progress.left_seconds)} left")
+        waiting = len(self._offers) + len(self._going)
+        if waiting:
+            parts.append(f"{counted(waiting, 'offer')} after that")
         self._show(", ".join(parts), bar=True, offer=False, job=True)
         self._bar.setRange(0, progress.total)
         self._bar.setValue(progress.done)
@@ -111,12 +181,34 @@ class IngestPanel(QFrame):
         self.pause.setIcon(icon("resume" if paused else "pause"))
 
     def _finished(self, code: int) -> None:
+        if self._workspace.job.name != "ingest":
+            return
         progress = self._workspace.job.progress
-        if self._workspace.job.name == "ingest":
-            failed = f" {counted(progress.failed, 'file')} could not be read: see Not read." if progress.failed else ""
-            self._show(f"{counted(progress.done, 'file')} looked at.{failed}", bar=False, offer=True, job=False)
+        self._looked_at += progress.done
+        self._not_read += progress.failed
+        if self._going and code != _CANCELLED:
+            self._read_next()
+            return
+        self._offers, self._going = [*self._going, *self._offers], []
+        failed = f" {counted(self._not_read, 'file')} could not be read: see Not read." if self._not_read else ""
+        if self._offers:
+            self._workspace.said.emit(f"{counted(self._looked_at, 'file')} looked at.{failed}", "")
+            self._ask_estimates()
+        else:
+            self._show(f"{counted(self._looked_at, 'file')} looked at.{failed}", bar=False, offer=True, job=False)
             self.start.hide()
-            self.next.setVisible(progress.done > progress.failed)
+            self.next.setVisible(self._looked_at > self._not_read)
+        self._looked_at = self._not_read = 0
+
+    def _job_failed(self) -> None:
+        """Where reading failed, offer again what was not begun; of other jobs nothing is shown here."""
+        if self._workspace.job.name != "ingest" or self._workspace.job.is_going:
+            return
+        self._offers, self._going = [*self._going, *self._offers], []
+        if self._offers:
+            self._ask_estimates()
+        else:
+            self.hide()
 
     def _show(self, text: str, *, bar: bool, offer: bool, job: bool) -> None:
         self._text.setText(text)

@@ -35,13 +35,18 @@ _OCR_GROUND = QColor(255, 255, 240, 235)
 _TEXT_POINTS = 11.0
 _MARGIN = 24.0
 _LINE_GAP = 1.35
+_PARAGRAPH_GAP = 0.5
+_FEWEST_CHARACTERS = 36
+"""In a line of text, however narrow the page is."""
+_LONG_WORD = 4
 
 
 @dataclass(frozen=True, slots=True)
 class ViewLine:
     """A line to show. `box` is given for every line: pages without boxes are laid out first (`lay_out`).
 
-    `hidden` says why a reader of the page does not see it.
+    `hidden` says why a reader of the page does not see it. `goes_on`: it is a further part of the line above, which was
+    too long for the page; it begins at character `begin` of the whole.
     """
 
     number: int
@@ -49,22 +54,58 @@ class ViewLine:
     box: Box
     source: str
     hidden: str | None = None
+    goes_on: bool = False
+    begin: int = 0
 
 
-def lay_out(lines: Sequence[tuple[int, str, str | None]]) -> tuple[list[ViewLine], float, float]:
+def lay_out(
+    lines: Sequence[tuple[int, str, str | None]], page_width: float = 612.0
+) -> tuple[list[ViewLine], float, float]:
     """Put the lines of a file without pages below each other; return them with the width and height in points.
 
-    A line is its number, its text, and how it is hidden, if it is.
+    A line is its number, its text, and how it is hidden, if it is. One that is too long for the page goes on below it.
     """
     metrics = QFontMetricsF(text_font())
     height, width = _TEXT_POINTS * _LINE_GAP, metrics.horizontalAdvance("n")
-    shown = []
-    for place, (number, text, hidden) in enumerate(lines):
-        top = _MARGIN + place * height
-        right = _MARGIN + max(len(text.expandtabs(4)), 1) * width
-        shown.append(ViewLine(number, text.expandtabs(4), (_MARGIN, top, right, top + height), "text", hidden))
-    widest = max((line.box[2] for line in shown), default=0.0)
-    return shown, max(widest + _MARGIN, 612.0), max(len(lines) * height + 2 * _MARGIN, 200.0)
+    most = max(int((page_width - 2 * _MARGIN) / width), _FEWEST_CHARACTERS)
+    shown: list[ViewLine] = []
+    top = _MARGIN
+    for number, text, hidden in lines:
+        begin = 0
+        for part in wrapped(text.expandtabs(4), most):
+            right = _MARGIN + max(len(part.rstrip()), 1) * width
+            box = (_MARGIN, top, right, top + height)
+            shown.append(ViewLine(number, part, box, "text", hidden, begin > 0, begin))
+            begin += len(part)
+            top += height
+        top += height * _PARAGRAPH_GAP * (begin > most)
+    return shown, max(_MARGIN * 2 + most * width, page_width), max(top + _MARGIN, 200.0)
+
+
+def wrapped(text: str, most: int) -> list[str]:
+    """Cut a text into parts of at most `most` characters, behind spaces where there are any; joined, they are it."""
+    parts = []
+    while len(text) > most:
+        space = text.rfind(" ", 0, most + 1)
+        end = space + 1 if space > 0 else most
+        parts.append(text[:end])
+        text = text[end:]
+    return [*parts, text]
+
+
+def stretches_of(text: str, wanted: str) -> list[tuple[int, int]]:
+    """Return where `wanted` stands in a text, as it is written but for spaces and letters' case.
+
+    Where it does not, the longer words of it that do: a form of a name, a date in other words. Empty for nothing.
+    """
+    words = [re.escape(word) for word in wanted.split()]
+    if words and (whole := list(re.finditer(r"\s+".join(words), text, re.IGNORECASE))):
+        return [match.span() for match in whole]
+    long = {word for word in re.findall(r"\w+", wanted) if len(word) >= _LONG_WORD}
+    if not long:
+        return []
+    pattern = rf"\b(?:{'|'.join(map(re.escape, sorted(long)))})\b"
+    return [match.span() for match in re.finditer(pattern, text, re.IGNORECASE)]
 
 
 def text_font() -> QFont:
@@ -108,7 +149,7 @@ class _Lines(QGraphicsItem):
                 painter.drawText(QRectF(0, 0, width + 4, where.height()), Qt.AlignmentFlag.AlignVCenter, line.text)
                 painter.restore()
             else:
-                painter.drawText(where.adjusted(0, 0, 400, 0), Qt.AlignmentFlag.AlignVCenter, line.text)
+                painter.drawText(where.adjusted(0, 0, 400, 0), Qt.AlignmentFlag.AlignVCenter, line.text.rstrip())
 
 
 class _Marks(QGraphicsItem):
@@ -205,13 +246,26 @@ class PageView(QGraphicsView):
         wanted = set(numbers)
         return [line.box for line in self.lines if line.number in wanted]
 
+    def boxes_of_words(self, numbers: Sequence[int], words: str) -> list[Box]:
+        """Return the boxes of words in lines of text, those of the whole lines where the words are not in them."""
+        boxes: list[Box] = []
+        for number in dict.fromkeys(numbers):
+            parts = [line for line in self.lines if line.number == number]
+            text = "".join(part.text for part in parts)
+            for begin, end in stretches_of(text, words):
+                boxes += [box for part in parts if (box := _part_box(part, begin, end)) is not None]
+        return boxes or self.boxes_of(numbers)
+
     def marked(self, what: str) -> int:
         """Count the boxes of one kind of mark: evidence, found or selected."""
         return len(self._marks[what]._boxes) if what in self._marks else 0
 
     def selected_text(self) -> str:
         """Return the selected text."""
-        return text_of(self._texts(), self.selection) if self.selection is not None else ""
+        if self.selection is None:
+            return ""
+        goes_on = [line.goes_on for line in self.lines]
+        return text_of(self._texts(), self.selection, goes_on)
 
     def select_all(self) -> None:
         """Select every line of the page."""
@@ -349,13 +403,26 @@ def whole(texts: Sequence[str]) -> Stretch:
     return Stretch(Spot(0, 0), Spot(len(texts) - 1, len(texts[-1])))
 
 
-def text_of(texts: Sequence[str], stretch: Stretch) -> str:
-    """Return the text of a stretch, its lines joined by newlines."""
+def text_of(texts: Sequence[str], stretch: Stretch, goes_on: Sequence[bool] = ()) -> str:
+    """Return the text of a stretch, its lines joined by newlines but where one `goes_on` from that above."""
     first, last = stretch.first, stretch.last
     if first.line == last.line:
         return texts[first.line][first.character : last.character]
-    between = texts[first.line + 1 : last.line]
-    return "\n".join([texts[first.line][first.character :], *between, texts[last.line][: last.character]])
+    text = texts[first.line][first.character :]
+    for line in range(first.line + 1, last.line + 1):
+        part = texts[line] if line < last.line else texts[line][: last.character]
+        text += part if goes_on and goes_on[line] else f"\n{part}"
+    return text
+
+
+def _part_box(part: ViewLine, begin: int, end: int) -> Box | None:
+    """Return the box of characters of a whole line that stand in one part of it, None for none."""
+    first, last = max(begin - part.begin, 0), min(end - part.begin, len(part.text.rstrip()))
+    if first >= last:
+        return None
+    x0, y0, x1, y1 = part.box
+    step = (x1 - x0) / max(len(part.text.rstrip()), 1)
+    return (x0 + first * step, y0, x0 + last * step, y1)
 
 
 def boxes_of(texts: Sequence[str], boxes: Sequence[Box], stretch: Stretch) -> list[Box]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, QTimer, Signal
@@ -117,6 +117,11 @@ class PagedModel(QAbstractTableModel, metaclass=QtABCMeta):
             self._pages.move_to_end(page)
             self._latest = page
         return rows[place]
+
+    def loaded(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Go through the rows that are here, each with its number; none is fetched."""
+        for page, rows in self._pages.items():
+            yield from enumerate(rows, page * PAGE_ROWS)
 
     def begin(self) -> None:
         """Show what there is now: before this, nothing is asked."""

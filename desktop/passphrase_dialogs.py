@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
-    QCheckBox,
     QDialog,
     QDialogButtonBox,
     QFormLayout,
@@ -18,6 +17,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from desktop.check_boxes import CheckBox
+
 SHORTEST = 8
 """Characters of a new passphrase, as storage asks for."""
 
@@ -25,7 +26,7 @@ WARNING = (
     "Nobody can recover a passphrase that is forgotten: without it, everything in the case is lost. Write it down and "
     "keep it in a safe place."
 )
-_WIDTH = 460
+_WIDTH = 46
 
 
 class _Dialog(QDialog):
@@ -42,7 +43,7 @@ class _Dialog(QDialog):
         self.hint = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
         self.hint.setAccessibleName("What is missing")
         self._form = QFormLayout()
-        self.shown = QCheckBox("&Show what is typed")
+        self.shown = CheckBox("&Show what is typed")
         self.shown.toggled.connect(self._show_letters)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
         self.go: QPushButton = buttons.addButton(verb, QDialogButtonBox.ButtonRole.AcceptRole)
@@ -67,6 +68,8 @@ class _Dialog(QDialog):
         field.setAccessibleName(name)
         field.textChanged.connect(self._look)
         self._form.addRow(label, field)
+        if not self._fields:
+            field.setFocus()  # else the box below has the keyboard, for it was made first
         self._fields.append(field)
         return field
 

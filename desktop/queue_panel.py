@@ -9,7 +9,6 @@ from typing import Any
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
-    QCheckBox,
     QComboBox,
     QFileDialog,
     QFormLayout,
@@ -24,9 +23,10 @@ from PySide6.QtWidgets import (
 )
 
 from desktop.buttons import push_button, tool_button
+from desktop.check_boxes import CheckBox
 from desktop.fields import combo_box
 from desktop.rows_model import ROW_ROLE, Column, RowsModel
-from desktop.run_queue import ALL_DOCUMENTS, STARRED, RunQueue, input_text, name_of, tagged, these_documents
+from desktop.run_queue import RunQueue, document_offers, input_text, name_of
 from desktop.tables import make_table
 from desktop.theme import icon
 from desktop.workspace import Workspace
@@ -82,6 +82,7 @@ class QueuePanel(QWidget):
         layout.addWidget(self.choices)
         layout.addWidget(self.told)
         queue.changed.connect(self._show)
+        queue.added.connect(self.select)
         self._show()
 
     def current(self) -> dict[str, Any] | None:
@@ -191,7 +192,7 @@ class RunChoices(QWidget):
         self._entry: Mapping[str, Any] | None = None
         self.documents = _box("Documents that the run reads")
         self.model = _box("Model that the run asks")
-        self.trust = QCheckBox("Let the question run Python of its own")
+        self.trust = CheckBox("Let the question run Python of its own")
         self.trust.setToolTip("For questions with steps in Python, after you have read them.\nIt can only compute.")
         form = QFormLayout(self)
         form.setContentsMargins(0, 0, 0, 0)
@@ -217,10 +218,7 @@ class RunChoices(QWidget):
             self.trust.setChecked(entry["trust_code"])
 
     def _offer_documents(self, tags: list[str]) -> None:
-        offers = [("All documents", ALL_DOCUMENTS), ("Starred documents", STARRED)]
-        offers += [(f"Documents tagged {tag}", tagged(tag)) for tag in tags]
-        if chosen := self._space.selected_documents:
-            offers.append((f"Selected documents ({len(chosen):,})", these_documents(chosen)))
+        offers = document_offers(tags, self._space.selected_documents)
         self._offer(self.documents, [*offers, (_AS_THE_QUESTION_SAYS, "")])
 
     def _offer_models(self, models: list[dict[str, Any]]) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 
 from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtWidgets import (
-    QCheckBox,
     QHBoxLayout,
     QLabel,
     QProgressBar,
@@ -21,6 +20,7 @@ from PySide6.QtWidgets import (
 from desktop.answers_panel import AnswersPanel
 from desktop.buttons import choice_box, push_button
 from desktop.charts_panel import ChartsPanel
+from desktop.check_boxes import CheckBox
 from desktop.evidence_panel import EvidencePanel
 from desktop.groups_panel import GroupsPanel
 from desktop.ledger_panel import LedgerPanel
@@ -37,6 +37,8 @@ class ResultsLayout(QWidget):
     run_chosen = Signal(str)
     side_changed = Signal()
     """Something else is open beside the table."""
+    change_wanted = Signal()
+    """The question is to be changed by the note that was written last."""
     choice_changed = Signal()
     """Another choice of rows: not located, not reviewed."""
 
@@ -56,6 +58,10 @@ class ResultsLayout(QWidget):
         self.progress.setFormat("not reviewed yet")
         self.progress.setMinimumWidth(150)
         self.progress.setMaximumWidth(260)
+        self.said = QLabel(textFormat=Qt.TextFormat.PlainText)
+        self.said.setAccessibleName("What was done last")
+        self.improve = push_button("question", "Change the question by this note", self.change_wanted.emit)
+        self.improve.hide()
         self._hint = QLabel(alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True, textFormat=Qt.TextFormat.PlainText)
         self._stack = QStackedWidget()
         self._stack.addWidget(table)
@@ -173,11 +179,11 @@ class ResultsLayout(QWidget):
         self.ledger.refresh()
 
     def _with_filters(self) -> QWidget:
-        self._missing = QCheckBox("Only with cells not located")
-        self._unreviewed = QCheckBox("Only not reviewed")
+        self._missing = CheckBox("Only with cells not located")
+        self._unreviewed = CheckBox("Only not reviewed")
         row = QHBoxLayout()
         row.setContentsMargins(6, 6, 6, 2)
-        self._doubtful = QCheckBox("Most doubtful first")
+        self._doubtful = CheckBox("Most doubtful first")
         self._doubtful.setToolTip(
             "Rows that may lack an entry, whose readings disagree, or whose values fail a check, before the others"
         )
@@ -205,7 +211,8 @@ class ResultsLayout(QWidget):
         label.setBuddy(self.runs)
         top.addWidget(label)
         top.addWidget(self.runs)
-        top.addStretch(1)
+        top.addWidget(self.said, 1)
+        top.addWidget(self.improve)
         top.addWidget(self.progress)
         top.addWidget(self.export)
         splitter = QSplitter()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from PySide6.QtCore import QModelIndex, QObject, Qt, Signal
+from PySide6.QtGui import QColor
 
 from desktop.paged_model import LEFT, RIGHT, ROLES, ROW_ROLE, Ask, Index, PagedModel
 from desktop.plain_text import plain
@@ -20,6 +21,7 @@ MANY_ROWS: Final = 5000
 
 HEADING_ROLE: Final = int(Qt.ItemDataRole.UserRole) + 1
 """The heading in a row of the table, None in a row of the results."""
+_GROUND: Final = int(Qt.ItemDataRole.BackgroundRole)
 _ROLES: Final = ROLES | {HEADING_ROLE}
 _ALIGNMENT: Final = int(Qt.ItemDataRole.TextAlignmentRole)
 _DISPLAY: Final = int(Qt.ItemDataRole.DisplayRole)
@@ -27,6 +29,12 @@ _EDIT: Final = int(Qt.ItemDataRole.EditRole)
 _FLAGS: Final = Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemNeverHasChildren
 _EDITABLE: Final = _FLAGS | Qt.ItemFlag.ItemIsEditable
 _VERDICT_ICONS: Final = {"accepted": "check", "corrected": "edit", "rejected": "reject"}
+_VERDICT_COLOURS: Final = {
+    "accepted": QColor(46, 160, 67, 90),
+    "corrected": QColor(214, 150, 20, 90),
+    "rejected": QColor(207, 52, 52, 100),
+}
+"""Behind the word that says what a reviewer decided; light and dark grounds shine through."""
 _TIP_CHARACTERS = 1500
 
 
@@ -179,7 +187,7 @@ class ResultsModel(PagedModel):
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Return a cell; a heading is no row of the results."""
-        if role not in _ROLES or not index.isValid():
+        if role not in _ROLES and not (role == _GROUND and index.column() == 0) or not index.isValid():
             return None
         number = index.row()
         row = self.row(number) if number < self._total else None
@@ -222,6 +230,8 @@ class ResultsModel(PagedModel):
                 return "; ".join(part for part in (row["verdict"], "note" if row["note"] else "") if part)
             case Qt.ItemDataRole.DecorationRole if row["verdict"] or row["note"]:
                 return icon(_VERDICT_ICONS.get(row["verdict"], "note"))
+            case Qt.ItemDataRole.BackgroundRole:
+                return _VERDICT_COLOURS.get(row["verdict"])
             case Qt.ItemDataRole.ToolTipRole:
                 return plain(row["note"]) or None
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QFileDialog, QInputDialog, QProgressBar
 
 from desktop.paged_model import ROW_ROLE
@@ -14,11 +14,31 @@ from desktop.results_table import ResultsTable
 from desktop.words import counted
 from desktop.workspace import Workspace
 
+_STEPS = {
+    "accept": "accepting {}",
+    "reject": "rejecting {}",
+    "clear": "taking the verdict off {}",
+    "correct": "the correction in {}",
+    "note": "the note on {}",
+}
+_VERDICTS = {"accept": "accepted", "reject": "rejected", "clear": "without a verdict"}
+_UNDO = "Ctrl+Z takes that back."
 
-class ResultsReview:
+
+_MOST_LOOKED_AT = 500
+"""Rows in which one is looked for: beyond them it is not named."""
+
+
+class ResultsReview(QObject):
     """What a reviewer does with the rows of the table."""
 
+    said = Signal(str)
+    """What was done last, in a few words."""
+    noted = Signal(str, str)
+    """A note was written: the run, and what it says."""
+
     def __init__(self, workspace: Workspace, model: ResultsModel, table: ResultsTable, progress: QProgressBar) -> None:
+        super().__init__(table)
         self._workspace, self._model, self._table, self._progress = workspace, model, table, progress
         model.edited.connect(self._correct)
 
@@ -36,8 +56,18 @@ class ResultsReview:
         if cell and not column:
             return
         ids = rows[:1] if cell else rows
-        self._workspace.edit("reviews.judge", run=self._model.run, rows=ids, kind=kind, column=column)
-        if not cell and len(rows) == 1 and kind != "clear":
+        where = f"{column} of {self._named(ids)}" if cell else self._named(ids)
+        said = f"{where} {'is' if len(ids) == 1 else 'are'} {_VERDICTS[kind]}. {_UNDO}"
+        self._workspace.edit(
+            "reviews.judge",
+            lambda count: self.said.emit(said[:1].upper() + said[1:]),
+            run=self._model.run,
+            rows=ids,
+            kind=kind,
+            column=column,
+        )
+        leaves = bool(self._model.selection.get("only_unreviewed"))  # then the next row comes to where this one is
+        if not cell and len(rows) == 1 and kind != "clear" and not leaves:
             self._table.move_row(1)
 
     def edit_current(self) -> None:
@@ -69,7 +99,8 @@ class ResultsReview:
 
     def note(self, row: str, text: str) -> None:
         """Write a note on a row; empty text takes it off."""
-        self._workspace.edit("reviews.note", run=self._model.run, row=row, text=text)
+        run = self._model.run
+        self._workspace.edit("reviews.note", lambda said: self.noted.emit(run, said), run=run, row=row, text=text)
 
     def merge(self, column: str, names: list[str], into: str) -> None:
         """Say that names are one."""
@@ -100,15 +131,43 @@ class ResultsReview:
 
     def undo(self) -> None:
         """Take the last step back."""
-        self._workspace.edit("reviews.undo", lambda step: self._stepped(step, "There is no review step to undo."))
+        self._workspace.edit("reviews.undo", lambda step: self._stepped(step, "Taken back", "undo"))
 
     def redo(self) -> None:
         """Make the step again that was taken back last."""
-        self._workspace.edit("reviews.redo", lambda step: self._stepped(step, "There is no review step to redo."))
+        self._workspace.edit("reviews.redo", lambda step: self._stepped(step, "Made again", "redo"))
 
-    def _stepped(self, step: dict[str, Any] | None, nothing: str) -> None:
+    def rejected(self) -> list[str]:
+        """Return the rows here that were rejected, as text without their file."""
+        names = [column.name for column in self._model.columns]
+        rows = (self._model.row(number) for number in range(min(self._model.rowCount(), _MOST_LOOKED_AT)))
+        return [
+            ", ".join(cell for name, cell in zip(names, row["cells"], strict=True) if name != "filename" and cell)
+            for row in rows
+            if row is not None and row.get("verdict") == "rejected"
+        ]
+
+    def _stepped(self, step: dict[str, Any] | None, done: str, key: str) -> None:
+        """Say which step was taken back or made again, and go to its row."""
         if step is None:
-            self._workspace.said.emit(nothing, "")
+            self._workspace.said.emit(f"There is no review step to {key}.", "")
+            return
+        rows = list(dict.fromkeys(row for row, _ in step["cells"]))
+        self.said.emit(f"{done}: {_STEPS[step['kind']].format(self._named(rows))}.")
+        place = self._place(rows[0]) if rows else -1
+        if place >= 0:
+            self._table.go_to(place, max(self._table.currentIndex().column(), 1))
+
+    def _named(self, ids: list[str]) -> str:
+        """Name rows by their number where they are here, else count them."""
+        place = self._place(ids[0]) if len(ids) == 1 else -1
+        row = self._model.row(place) if place >= 0 else None
+        return f"row {row['number']}" if row is not None else "a row" if len(ids) == 1 else counted(len(ids), "row")
+
+    def _place(self, id: str) -> int:
+        """Return where a row stands in the table, -1 where it is not here."""
+        rows = range(min(self._model.rowCount(), _MOST_LOOKED_AT))
+        return next((n for n in rows if (self._model.row(n) or {}).get("id") == id), -1)
 
     def _correct(self, row: str, column: str, text: str) -> None:
         self._workspace.edit("reviews.correct", run=self._model.run, row=row, column=column, text=text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from PySide6.QtCore import (
@@ -34,9 +34,11 @@ from PySide6.QtWidgets import (
 from desktop.results_model import HEADING_ROLE, ResultColumn, ResultsModel
 
 _LAYOUT = "results_columns"
-_WIDTHS = {"review": 96, "number": 84, "flag": 72, "date": 104, "text": 190, "list": 240}
+_WIDTHS = {"review": 120, "number": 84, "flag": 72, "date": 104, "text": 190, "list": 240}
 _KEEP_MILLISECONDS = 500
 _MOST_KEPT = 500
+_FIT = 3
+"""So many columns and the review can be seen at once."""
 
 
 class ResultsTable(QTableView):
@@ -81,7 +83,10 @@ class ResultsTable(QTableView):
             layout = kept.get(column.name, {})
             self.setColumnWidth(number, int(layout.get("width", _WIDTHS.get(column.kind, _WIDTHS["text"]))))
             self.setColumnHidden(number, bool(layout.get("hidden", _is_detail(column))))
-        self._pinned_names = [c.name for c in self._results.columns if kept.get(c.name, {}).get("pinned")]
+        name = _name_column(self._results.columns)
+        self._pinned_names = [
+            c.name for c in self._results.columns if kept.get(c.name, {}).get("pinned", c.name == name)
+        ]
         self._choose_delegates()
         self._arrange()
 
@@ -197,6 +202,7 @@ class ResultsTable(QTableView):
         pinned.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.verticalScrollBar().valueChanged.connect(pinned.verticalScrollBar().setValue)
         pinned.verticalScrollBar().valueChanged.connect(self.verticalScrollBar().setValue)
+        pinned.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)  # the table itself shows its menu
         pinned.clicked.connect(self.clicked)
         pinned.activated.connect(self.activated)
         self._over.filtered.connect(self.filtered)
@@ -286,8 +292,18 @@ class ResultsTable(QTableView):
 
 
 def _is_detail(column: ResultColumn) -> bool:
-    """Say whether a column holds what the panel of answers shows: it is hidden until somebody wants to see it."""
-    return bool(column.answer) and column.name == f"{column.answer}_items"
+    """Say whether a column is hidden until somebody wants to see it.
+
+    What the panel of answers shows, and how sure a model was of its word (`p_wrong`), which serves the steps alone.
+    """
+    is_odds = column.kind == "number" and column.name.startswith("p_")
+    return is_odds or (bool(column.answer) and column.name == f"{column.answer}_items")
+
+
+def _name_column(columns: Sequence[ResultColumn]) -> str:
+    """Return the column that names the rows, which stays in view with the review; none where all fit anyway."""
+    named = [column.name for column in columns if column.name != "filename" and column.kind == "text"]
+    return named[0] if named and len(columns) > _FIT else ""
 
 
 def _set_up(view: QTableView) -> None:

@@ -34,6 +34,15 @@ def these_documents(ids: Sequence[str]) -> str:
     return ALL_DOCUMENTS + urlencode([("document", id) for id in ids])
 
 
+def document_offers(tags: Sequence[str], selected: Sequence[str]) -> list[tuple[str, str]]:
+    """List which documents can be chosen, as a text and an `--input`: all, starred, with a tag, those selected."""
+    offers = [("All documents", ALL_DOCUMENTS), ("Starred documents", STARRED)]
+    offers += [(f"Documents tagged {tag}", tagged(tag)) for tag in tags]
+    if selected:
+        offers.append((f"Selected documents ({len(selected):,})", these_documents(selected)))
+    return offers
+
+
 def input_text(given: str) -> str:
     """Say which documents an `--input` means."""
     if not given.startswith(ALL_DOCUMENTS):
@@ -43,6 +52,8 @@ def input_text(given: str) -> str:
     documents = sum(key == "document" for key, _ in pairs)
     parts = ["starred"] if any(key == "starred" for key, _ in pairs) else []
     parts += [f"tagged {' or '.join(tags)}"] if tags else []
+    words = " ".join(value for key, value in pairs if key == "words")
+    parts += [f"with the words {words}"] if words else []
     parts += [counted(documents, "document")] if documents else []
     return ", ".join(parts) or "all documents"
 
@@ -51,6 +62,8 @@ class RunQueue(QObject):
     """`entries` are those of the worker (engine.worker.queue_file); `current` is the one that goes on, 0 for none."""
 
     changed = Signal()
+    added = Signal(int)
+    """A question was put at the end by a person; its entry."""
     began = Signal(int)
     ended = Signal(dict)
     """A run of the queue came to its end; its entry."""
@@ -68,6 +81,7 @@ class RunQueue(QObject):
         self._unanswered = 0
         workspace.case_opened.connect(lambda path: self._opened())
         workspace.run_wanted.connect(self.add)
+        workspace.answer_wanted.connect(self.add_and_start)
         workspace.build_wanted.connect(self.add_build)
         workspace.clarify_wanted.connect(self.clarify)
         workspace.job.finished.connect(self._finished)
@@ -109,7 +123,23 @@ class RunQueue(QObject):
 
     def add(self, pipeline: str, given: str = ALL_DOCUMENTS, model: str = "") -> None:
         """Put a pipeline file at the end."""
-        self._edit("queue.add", pipeline=pipeline, input=given, model=model)
+
+        def added(entries: list[dict[str, Any]]) -> None:
+            self._take(entries)
+            self.added.emit(entries[-1]["id"])
+
+        self._edit("queue.add", added, pipeline=pipeline, input=given, model=model)
+
+    def add_and_start(self, pipeline: str, given: str) -> None:
+        """Put a pipeline file at the end, and begin it where nothing goes on; else it is begun when it is its turn."""
+
+        def added(entries: list[dict[str, Any]]) -> None:
+            self._take(entries)
+            entry = entries[-1]["id"]
+            if not self.start(entry):
+                self.added.emit(entry)
+
+        self._edit("queue.add", added, pipeline=pipeline, input=given, model="")
 
     def add_build(self, pipeline: str, given: str, options: Mapping[str, Any]) -> None:
         """Put the improving of a pipeline at the end; it is begun at once where nothing goes on."""

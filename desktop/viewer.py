@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from PySide6.QtCore import QObject, QRunnable, Qt, QThreadPool, QTimer, Signal
@@ -10,6 +11,7 @@ from PySide6.QtGui import QImage, QResizeEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from desktop.buttons import choice_box, tool_button
+from desktop.client import Failed
 from desktop.page_view import Box, PageView, ViewLine, lay_out
 from desktop.plain_text import plain
 from desktop.viewer_bar import PasswordBar, ViewerBar
@@ -19,6 +21,23 @@ ZOOM_STEP = 1.25
 _ZOOMS = (0.2, 6.0)
 _PICTURE_SCALES = (1.0, 1.5, 2.0, 3.0, 4.0)
 _SHARPEN_MILLISECONDS = 150
+
+
+_BESIDE = 20
+"""Pixels of the view that are no text: the edges of the page, and the bar."""
+_NARROWEST = 300
+_MOST_LEFT = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """How a document was shown when another one took its place; `page` is 0 where it never was."""
+
+    fits: bool = True
+    zoom: float = 1.0
+    turn: int = 0
+    page: int = 0
+    place: tuple[int, int] = (0, 0)
 
 
 class Viewer(QWidget):
@@ -40,6 +59,9 @@ class Viewer(QWidget):
         self._questions: dict[str, str] = {}
         self._fits, self._turn, self._zoom = True, 0, 1.0
         self._is_text = False
+        self._words = ""
+        self._left: dict[str, Left] = {}
+        self._place: tuple[int, int] | None = None  # of the scroll bars, where the document was left
         self._picture_scale = 0.0
         self._loader = PictureLoader(self)
         self._loader.loaded.connect(self._picture_loaded)
@@ -48,6 +70,7 @@ class Viewer(QWidget):
         self._sharpen = QTimer(self, interval=_SHARPEN_MILLISECONDS, singleShot=True)
         self._sharpen.timeout.connect(self._ask_picture)
         self.view = PageView()
+        self.view.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)  # else it covers the page's edge
         keeping = self.view.sizePolicy()
         keeping.setRetainSizeWhenHidden(True)  # else what is above would spread over its room
         self.view.setSizePolicy(keeping)
@@ -81,16 +104,42 @@ class Viewer(QWidget):
         """Return the page that is shown, from 1; 0 when none is."""
         return self._page
 
-    def show_document(
-        self, document: str, page: int = 1, boxes: Sequence[Box] = (), *, line: int = 0, lines: Sequence[int] = ()
+    def show_document(  # noqa: PLR0913 - what is marked
+        self,
+        document: str,
+        page: int = 1,
+        boxes: Sequence[Box] = (),
+        *,
+        line: int = 0,
+        lines: Sequence[int] = (),
+        words: str = "",
     ) -> None:
-        """Open a page and mark boxes on it (points, as evidence has them), or lines by their numbers."""
+        """Open a page and mark boxes on it (points, as evidence has them), or lines by their numbers.
+
+        `words`: of lines without boxes, these are marked alone. A document that was shown before is as it was left:
+        its zoom, and its page and place where nothing is to be marked.
+        """
+        self._place = None
         if document != self._document:
-            self._found, self._turn, self._password = [], 0, ""
+            self._leave()
+            self._found, self._password, self._is_text = [], "", True  # no picture until its lines are known
+            left = self._left.get(document, Left())
+            self._fits, self._zoom, self._turn = left.fits, left.zoom, left.turn
+            if left.page and page == 1 and not (boxes or line or lines):
+                page, self._place = left.page, left.place
         self._document, self._page, self._evidence, self._line = document, page, tuple(boxes), line
-        self._lines = tuple(lines)
+        self._lines, self._words = tuple(lines), words
         self._show_parts(shown=True)
         self._ask_lines()
+
+    def _leave(self) -> None:
+        """Keep how the document is shown now, for when it is shown again."""
+        if self._document:
+            place = (self.view.horizontalScrollBar().value(), self.view.verticalScrollBar().value())
+            self._left.pop(self._document, None)
+            self._left[self._document] = Left(self._fits, self._zoom, self._turn, self._page, place)
+            while len(self._left) > _MOST_LEFT:
+                self._left.pop(next(iter(self._left)))
 
     def _show_parts(self, *, shown: bool) -> None:
         for part in (self._bar, self.view):
@@ -99,6 +148,7 @@ class Viewer(QWidget):
     def clear(self) -> None:
         """Show no page, and nothing to turn pages with."""
         self.stop()
+        self._leave()
         self._document, self._page, self._pages, self._found = "", 0, 0, []
         self._title.clear()
         self._hint.hide()
@@ -197,14 +247,14 @@ class Viewer(QWidget):
         bar.next_wanted.connect(self.find_next)
         return bar
 
-    def _ask(self, what: str, query: str, then: Any, **given: Any) -> None:
+    def _ask(self, what: str, query: str, then: Any, failed: Failed | None = None, **given: Any) -> None:
         """Ask, and forget an earlier question of the same kind."""
         if what in self._questions:
             self._workspace.client.forget(self._questions[what])
-        self._questions[what] = self._workspace.ask(query, then, self._failed, **given)
+        self._questions[what] = self._workspace.ask(query, then, failed or self._failed, **given)
 
     def _ask_lines(self) -> None:
-        near = {"near": self._line} if self._line else {}
+        near: dict[str, Any] = {"near": self._line} if self._line else {}
         self._ask("lines", "pages.lines", self._show_lines, document=self._document, page=self._page, **near)
 
     def _show_lines(self, text: dict[str, Any]) -> None:
@@ -217,7 +267,8 @@ class Viewer(QWidget):
         self.password_bar.hide()
         self._is_text = not text["width"]
         if self._is_text:
-            lines, width, height = lay_out([(line["number"], line["text"], line["hidden"]) for line in text["lines"]])
+            shown = [(line["number"], line["text"], line["hidden"]) for line in text["lines"]]
+            lines, width, height = lay_out(shown, float(max(self.view.viewport().width() - _BESIDE, _NARROWEST)))
         else:
             lines = [_view_line(line) for line in text["lines"] if line["box"] is not None]
             width, height = text["width"], text["height"]
@@ -227,9 +278,14 @@ class Viewer(QWidget):
         self._say_hint(text)
         self._picture_scale = 0.0
         self._transform()
-        marks = [*self._evidence, *self.view.boxes_of([self._line, *self._lines])]
-        self.view.mark_evidence(marks)
+        wanted = [self._line, *self._lines]
+        own = self.view.boxes_of_words(wanted, self._words) if self._is_text else self.view.boxes_of(wanted)
+        self.view.mark_evidence([*self._evidence, *own])
         self._mark_found()
+        if self._place is not None:
+            across, down = self._place
+            self.view.horizontalScrollBar().setValue(across)
+            self.view.verticalScrollBar().setValue(down)
         self.page_shown.emit(self._document, self._page)
 
     def _say_hint(self, text: dict[str, Any]) -> None:
@@ -267,14 +323,16 @@ class Viewer(QWidget):
             self._sharpen.start()
 
     def _ask_picture(self) -> None:
-        """Ask for a picture that is sharp at this zoom, unless it is there."""
+        """Ask for a picture that is sharp at this zoom, unless it is there, or the file has no pages to be drawn."""
+        if self._is_text:
+            return
         wanted = self._zoom * self.devicePixelRatioF()
         scale = next((step for step in _PICTURE_SCALES if step >= wanted), _PICTURE_SCALES[-1])
         if scale > self._picture_scale:
             self._picture_scale = scale
             here = {"document": self._document, "page": self._page}
             here |= {"password": self._password} if self._password else {}
-            self._ask("picture", "pages.picture", self._load_picture, scale=scale, **here)
+            self._ask("picture", "pages.picture", self._load_picture, self._no_picture, scale=scale, **here)
 
     def _load_picture(self, picture: dict[str, Any]) -> None:
         if (picture["document"], picture["page"]) != (self._document, self._page):
@@ -292,6 +350,14 @@ class Viewer(QWidget):
         if file == self._file and not image.isNull():
             self.view.show_picture(image)
             self.picture_shown.emit(self._document, self._page)
+
+    def _no_picture(self, message: str, advice: str) -> None:
+        """Show the text that was read where the page cannot be drawn, such as that of a file that was moved."""
+        self._picture_scale = _PICTURE_SCALES[-1]  # it is not asked for again at every zoom
+        self.view.show_text_layer(True)
+        said = f"{message[:1].upper()}{message[1:]}."
+        self._hint.setText(f"{said} The text below is what was read from it then. {advice}".strip())
+        self._hint.show()
 
     def _failed(self, message: str, advice: str) -> None:
         self._hint.setText(f"{message}\n{advice}" if advice else message)

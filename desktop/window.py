@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QListWidget,
     QListWidgetItem,
     QMainWindow,
+    QMessageBox,
     QStackedWidget,
     QVBoxLayout,
     QWidget,
@@ -23,7 +24,15 @@ from PySide6.QtWidgets import (
 from desktop.actions import Actions
 from desktop.buttons import tool_button
 from desktop.care_dialog import CareDialog
-from desktop.case_dialogs import ask_for_case, ask_for_folder, ask_for_new_case, ask_for_passphrase, choose_case
+from desktop.case_dialogs import (
+    ask_for_case,
+    ask_for_files,
+    ask_for_folder,
+    ask_for_new_case,
+    ask_for_passphrase,
+    choose_case,
+)
+from desktop.help_dialog import HelpDialog
 from desktop.message_bar import MessageBar
 from desktop.offline_panel import OfflinePanel, fence_text, window_process
 from desktop.page_actions import add_page_actions
@@ -47,6 +56,15 @@ NETWORK_REFUSED, NETWORK_ALLOWED, NETWORK_UNKNOWN = "No network", "Network allow
 CASE_SUFFIX = ".redwell"
 MODEL_SUFFIX = ".gguf"
 _SIDE_WIDTH = 150
+_GOING = {
+    "ingest": "Documents are being read.",
+    "run": "A question is being answered.",
+    "build": "A question is being improved.",
+    "export": "A file is being written.",
+    "convert": "The case is being written anew.",
+    "try": "A preview is being made.",
+}
+"""What is said of a job when the window is closed."""
 
 
 class MainWindow(QMainWindow):
@@ -69,6 +87,7 @@ class MainWindow(QMainWindow):
         self.messages = MessageBar()
         self._current: Place | None = None
         self._asking: PassphraseDialog | None = None
+        self._leaving: QMessageBox | None = None
         self.setCentralWidget(self._make_centre())
         self._make_status()
         self._make_actions()
@@ -85,6 +104,8 @@ class MainWindow(QMainWindow):
         workspace.folder_offered.connect(lambda folder: self.go_to("Documents"))
         workspace.document_wanted.connect(lambda document, page, line: self.go_to("Documents"))
         workspace.results_wanted.connect(lambda run: self.go_to("Results"))
+        workspace.audit_wanted.connect(lambda run: self.go_to("Results"))
+        workspace.export_wanted.connect(lambda run: self.go_to("Export"))
         workspace.place_wanted.connect(self.go_to)
         workspace.client.ready.connect(self._offer_places)
         workspace.client.ready.connect(self._ask_fence)
@@ -135,6 +156,13 @@ class MainWindow(QMainWindow):
         panel.start()
         return panel
 
+    def show_help(self) -> HelpDialog:
+        """Open the first steps and the keys beside the window."""
+        dialog = HelpDialog(self.actions_.all, self)
+        self.closing.connect(dialog.close)
+        dialog.show()
+        return dialog
+
     def care_for(self, case: str, begin: Callable[[CareDialog], object] = lambda dialog: None) -> CareDialog:
         """Open the dialog that checks, backs up and repairs a case, and begin with one of these."""
         dialog = CareDialog(self.workspace, case, self)
@@ -176,18 +204,26 @@ class MainWindow(QMainWindow):
         """Open a case that is dropped, take in a model, and read a folder or any other file."""
         paths = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
         event.acceptProposedAction()
-        for path in paths[:1]:
-            if path.endswith(CASE_SUFFIX):
-                self.workspace.open_case(path)
-            elif path.endswith(MODEL_SUFFIX):
-                self.workspace.model_offered.emit(path)
-            else:
-                self.workspace.take_folder(path)
-        if len(paths) > 1:
-            self.messages.say("Only the first of these was taken.", "Put the files into one folder and drop that.")
+        cases = [path for path in paths if path.endswith(CASE_SUFFIX)]
+        models = [path for path in paths if path.endswith(MODEL_SUFFIX)]
+        for path in cases[:1]:
+            self.workspace.open_case(path)
+        for path in models:
+            self.workspace.model_offered.emit(path)
+        records = [path for path in paths if path not in cases and path not in models]
+        if cases and records:
+            self.messages.say("The case is opened; the files beside it were not taken.", "Drop them once more.")
+        elif records:
+            self.workspace.take_all(records)
+        if len(cases) > 1:
+            self.messages.say("One case at a time: the first of these was opened.")
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Keep the state and end the worker; what a job has finished is in the case."""
+        """Keep the state and end the worker; what a job has finished is in the case. While there is one, ask first."""
+        if self.workspace.job.is_going and self._leaving is None:
+            event.ignore()
+            self._ask_to_leave()
+            return
         self.closing.emit()
         self.hide()
         settings = self.workspace.settings
@@ -199,6 +235,28 @@ class MainWindow(QMainWindow):
             place.close()
         self.workspace.client.close()
         event.accept()
+
+    def _ask_to_leave(self) -> None:
+        """Say what is going on, and close when a person says so, or closes the window once more."""
+        what = _GOING.get(self.workspace.job.name, "Something is going on.")
+        box = self._leaving = QMessageBox(self)
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        box.setTextFormat(Qt.TextFormat.PlainText)
+        box.setIcon(QMessageBox.Icon.Question)
+        box.setWindowTitle("Close Redwell?")
+        box.setText(f"{what} Close Redwell anyway?")
+        box.setInformativeText("What is finished is kept. It goes on from there when you start it again.")
+        leave = box.addButton("Close", QMessageBox.ButtonRole.DestructiveRole)
+        stay = box.addButton("Go on working", QMessageBox.ButtonRole.RejectRole)
+        box.setDefaultButton(stay)
+        box.setEscapeButton(stay)
+        leave.clicked.connect(self.close)
+        stay.clicked.connect(self._stay)
+        self.closing.connect(box.close)
+        box.open()
+
+    def _stay(self) -> None:
+        self._leaving = None
 
     def _make_side(self) -> QListWidget:
         side = QListWidget()
@@ -267,6 +325,7 @@ class MainWindow(QMainWindow):
         add("New &encrypted case…", encrypted, menu="File", shortcut="Ctrl+Alt+Shift+N", icon_name="add")
         add("&Open case…", lambda: ask_for_case(self, space), menu="File", shortcut="Ctrl+O", icon_name="open")
         add("Add &folder…", lambda: ask_for_folder(self, space), menu="File", shortcut="Ctrl+I", icon_name="folder")
+        add("Add f&iles…", lambda: ask_for_files(self, space), menu="File", shortcut="Ctrl+Shift+I", icon_name="add")
         for text, begin, shortcut, name in (
             ("&Check this case", CareDialog.verify, "Ctrl+Alt+Shift+C", "check"),
             ("&Back up this case…", CareDialog.ask_backup, "Ctrl+Alt+Shift+B", "save"),
@@ -285,6 +344,8 @@ class MainWindow(QMainWindow):
         for number, place in enumerate(self.places, 1):
             go = lambda name=place.name: self.go_to(name)  # noqa: E731 - bound now
             add(f"&{place.name}", go, menu="Go", shortcut=f"Alt+{number}", icon_name=place.icon_name)
+        add("&First steps", self.show_help, menu="Help", shortcut="F1", icon_name="question")
+        add("&Keys", lambda: self.show_help().show_keys(), menu="Help", shortcut="Shift+F1", icon_name="palette")
         self._offline_action = add("&Offline?", self._offline.click, menu="Help", shortcut="Ctrl+Shift+F1")
 
     def _viewer(self) -> Viewer:

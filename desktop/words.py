@@ -28,3 +28,11 @@ def duration_text(seconds: float) -> str:
     if minutes < 100:
         return f"{minutes} min"
     return f"{minutes / 60:.1f} h"
+
+
+def spoken_duration(seconds: float) -> str:
+    """Write a duration as it is said: `40 seconds`, `1 minute`, `3.5 hours`."""
+    if seconds < 50:
+        return counted(max(round(seconds), 1), "second")
+    minutes = round(seconds / 60)
+    return counted(minutes, "minute") if minutes < 100 else f"{minutes / 60:.1f} hours"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,14 @@ class Workspace(QObject):
     """A pipeline file is to be improved: its path, the documents (as `--input`), other keys of the command `build`."""
     run_wanted = Signal(str)
     """Somebody wants a pipeline file to be run on the open case."""
+    answer_wanted = Signal(str, str)
+    """A pipeline file is to be run now on some documents of the case: its path, the documents (as `--input`)."""
+    audit_wanted = Signal(str)
+    """Somebody wants to see what became of every file and row of a run, by its id."""
+    export_wanted = Signal(str)
+    """Somebody wants to export the results of a run, by its id."""
+    note_wanted = Signal(str, str, list)
+    """A question is to be changed by a note on its results: run, note, rows that were called wrong, as text."""
     clarify_wanted = Signal(str, str, str, str, str)
     """A person says what a question means, and it is to be asked again: run, operator, name of the question, what."""
     results_wanted = Signal(str)
@@ -97,8 +106,10 @@ class Workspace(QObject):
         """Change the open case; views hear of it by `case_changed`."""
         return self.client.ask(query, then or (lambda result: None), is_edit=True, case=self.case, **given)
 
-    def open_case(self, path: str, *, create: bool = False, folder: str = "", is_encrypted: bool = False) -> None:
-        """Open a case, and make it if `create` is set; then offer to read `folder` into it, if one is given.
+    def open_case(
+        self, path: str, *, create: bool = False, folders: Sequence[str] = (), is_encrypted: bool = False
+    ) -> None:
+        """Open a case, and make it if `create` is set; then offer to read `folders` into it, if any are given.
 
         `is_encrypted`: a person wants it to be; where it was there before and is not, that is said.
         """
@@ -106,7 +117,7 @@ class Workspace(QObject):
         def opened(result: dict[str, Any]) -> None:
             self.is_opening = False
             if result["locked"]:
-                self._ask_for_passphrase(path, result["locked"] == "wrong", create=create, folder=folder)
+                self._ask_for_passphrase(path, result["locked"] == "wrong", create=create, folders=folders)
                 return
             self.case, self.selected_documents = result["summary"]["path"], []
             self.read_only, self.summary = result["read_only"], result["summary"]
@@ -120,7 +131,7 @@ class Workspace(QObject):
             if is_encrypted and not self.summary["is_encrypted"]:
                 self._unlock(path, "")
                 self.said.emit("That case was there before, and is not encrypted.", "Settings can encrypt it.")
-            if folder:
+            for folder in folders:
                 self.folder_offered.emit(folder)
 
         def failed(message: str, advice: str) -> None:
@@ -159,12 +170,12 @@ class Workspace(QObject):
     def _unlock(self, path: str, passphrase: str) -> None:
         self.client.unlock(str(Path(path).expanduser().resolve()), passphrase)
 
-    def _ask_for_passphrase(self, path: str, is_wrong: bool, *, create: bool, folder: str) -> None:
+    def _ask_for_passphrase(self, path: str, is_wrong: bool, *, create: bool, folders: Sequence[str]) -> None:
         self._unlock(path, "")
 
         def answer(passphrase: str) -> None:
             self._unlock(path, passphrase)
-            self.open_case(path, create=create, folder=folder)
+            self.open_case(path, create=create, folders=folders)
 
         self.passphrase_wanted.emit(path, is_wrong, answer)
 
@@ -174,12 +185,23 @@ class Workspace(QObject):
         return {"workers": workers} if workers else {}
 
     def take_folder(self, folder: str) -> None:
-        """Read a folder: into the open case, else into one beside the folder that has its name."""
+        """Read a folder or a file: into the open case, else into one beside it that has its name."""
+        self.take_all([folder])
+
+    def take_all(self, paths: Sequence[str]) -> None:
+        """Read folders and files: into the open case, else into one that has their name, beside them.
+
+        Of several, it has the name of the folder that they lie in, and lies there.
+        """
         if self.case:
-            self.folder_offered.emit(folder)
-            return
-        place = Path(folder)
-        self.open_case(str(place.with_name(f"{place.stem}.redwell")), create=True, folder=folder)
+            for path in paths:
+                self.folder_offered.emit(path)
+        elif paths:
+            first = Path(paths[0])
+            name = first.with_name(f"{first.stem}.redwell")
+            if len(paths) > 1:
+                name = first.parent / f"{first.parent.name or 'records'}.redwell"
+            self.open_case(str(name), create=True, folders=paths)
 
     def recent(self) -> list[str]:
         """Return the cases that were open lately, the last one first."""

@@ -50,6 +50,17 @@ class Connection:
         with translated(self.path):
             return database.conn.execute(sql, [storable(p) for p in parameters]).rowcount
 
+    def make_temporary(self, sql: str) -> None:
+        """Run a CREATE in the schema `temp`, which lasts as long as this connection; the case file is not written."""
+        database = self._mine()
+        with translated(self.path):
+            (was_set,) = database.conn.execute("PRAGMA query_only").fetchone()
+            database.conn.execute("PRAGMA query_only = OFF")
+            try:
+                database.conn.execute(sql)
+            finally:
+                database.conn.execute(f"PRAGMA query_only = {'ON' if was_set else 'OFF'}")
+
     def insert(self, sql: str, parameters: Sequence[Any] = ()) -> int:
         """Run an INSERT; return the new row's integer key."""
         database = self._mine()

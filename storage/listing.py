@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 
 from storage.codec import text_of
 from storage.documents import LINES_PER_DOCUMENT
+from storage.search_words import match_expression
 from storage.topic import Topic
 
 SortColumn = Literal["name", "type", "pages", "text", "language", "size", "hash", "copies", "tags", "star", "year"]
@@ -50,6 +51,7 @@ class DocumentFilter:
 
     `text` is part of the name or the path; of `kinds`, `tags`, `years` and `hidden` one must fit; a year of 0 is an
     unknown one, `hidden` are ways in which a line is hidden. `warned`: something of it was not read or is doubtful.
+    `words`: one of its lines has them (storage.search says how they are written).
     """
 
     text: str = ""
@@ -59,6 +61,7 @@ class DocumentFilter:
     hidden: tuple[str, ...] = ()
     starred: bool = False
     warned: bool = False
+    words: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +130,11 @@ def condition(wanted: DocumentFilter) -> tuple[str, list[Any]]:
         parts.append(_STAR)
     if wanted.warned:
         parts.append(_WARNED)
+    if wanted.words.strip():
+        expression = match_expression(wanted.words)
+        matching = f"SELECT s.rowid / {LINES_PER_DOCUMENT} FROM lines_search s WHERE s.lines_search MATCH ?"
+        parts.append(f"d.key IN ({matching})" if expression else "0")
+        values += [expression] if expression else []
     return " AND ".join(parts), values
 
 

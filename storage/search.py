@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import re
-import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
+
+from rapidfuzz.distance import OSA
 
 from storage.codec import text_of
 from storage.documents import LINES_PER_DOCUMENT
 from storage.listing import DocumentFilter, condition
+from storage.search_words import match_expression, terms_of, words_of
 from storage.topic import Topic
 
 HIT_START, HIT_END = "\x02", "\x03"
 """Control characters around each hit in a snippet: no markup, so the text can be shown without escaping it twice."""
 
 SNIPPET_WORDS = 24
+SNIPPET_CHARACTERS = 120
+SLIPS_FROM = (5, 9)
+"""From so many letters on, words that differ by one slip are similar; by two slips."""
+MOST_SIMILAR = 20
+MOST_PHRASE_WORDS = 12
+_LOOK_ALIKE = (("rn", "m"), ("vv", "w"), ("cl", "d"), ("0", "o"), ("1", "l"))
+_WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +46,7 @@ class Hit:
 class Search(Topic):
     """The part of a case that searches."""
 
-    def search(
+    def search(  # noqa: PLR0913 - what a search is
         self,
         query: str,
         limit: int = 50,
@@ -43,15 +54,19 @@ class Search(Topic):
         prefix: bool = False,
         offset: int = 0,
         within: DocumentFilter | None = None,
+        fuzzy: bool = False,
     ) -> list[Hit]:
         """Find lines that hold every word of `query`, best first.
 
         Case and accents do not matter. `"two words"` in double quotes is a phrase, `offic*` a word's beginning;
         `prefix` treats the last word as a beginning (search as you type). Any other character separates
         words, so no input is an error. A query without a word finds nothing. `offset`: pass over so many of the
-        best; `within`: look only at these documents.
+        best; `within`: look only at these documents; `fuzzy`: also words that differ by a slip (`similar_words`).
+
+        A phrase by itself is found where it goes on in the next line, too: such lines come after the others, by their
+        first line.
         """
-        expression = match_expression(query, prefix=prefix)
+        expression = match_expression(query, prefix=prefix, similar=self.similar_words if fuzzy else lambda word: ())
         if not expression or limit < 1:
             return []
         only, values = ("", []) if within is None else condition(within)
@@ -68,38 +83,86 @@ class Search(Topic):
                 *(expression, *values, limit, offset, LINES_PER_DOCUMENT),
             ],
         )
-        return [
+        hits = [
             Hit(document, line, page, text_of(text), text_of(snippet), hidden)
             for document, line, page, text, snippet, hidden in rows
         ]
+        if len(hits) < limit and (words := _lone_phrase(query)):
+            whole = self._connection.count(
+                "SELECT count(*) FROM lines_search JOIN lines l ON l.id = lines_search.rowid"
+                f" WHERE lines_search MATCH ?{only}",
+                [expression, *values],
+            )
+            broken = self._across_lines(words, only, values)
+            first = max(offset - whole, 0)
+            hits += broken[first : first + limit - len(hits)]
+        return hits
+
+    def similar_words(self, word: str) -> list[str]:
+        """Return words of the records that differ from a word by a slip of a reader or a pen, most frequent first.
+
+        One letter too many, too few or another, or two that changed places; two such slips in a long word. Of short
+        words too many would fit.
+        """
+        most = sum(len(word) >= length for length in SLIPS_FROM)
+        if not most:
+            return []
+        self._connection.make_temporary(
+            "CREATE VIRTUAL TABLE IF NOT EXISTS temp.search_terms USING fts5vocab('main', 'lines_search', 'row')"
+        )
+        rows = self._connection.query(
+            "SELECT term, cnt FROM temp.search_terms WHERE length(term) BETWEEN ? AND ?",
+            [len(word) - most - 1, len(word) + most + 1],
+        )
+        shape = _shape(word)
+        near = [(text_of(term), count) for term, count in rows]
+        fits = [(t, n) for t, n in near if t != word and OSA.distance(_shape(t), shape, score_cutoff=most) <= most]
+        return [term for term, _ in sorted(fits, key=lambda pair: (-pair[1], pair[0]))[:MOST_SIMILAR]]
+
+    def _across_lines(self, words: list[str], only: str, values: Sequence[Any]) -> list[Hit]:
+        """Find the first lines of phrases that go on in the next line."""
+        found: dict[int, Hit] = {}
+        for cut in range(1, len(words)):
+            head, tail = " ".join(words[:cut]), " ".join(words[cut:])
+            rows = self._connection.query(
+                "SELECT l.id, d.id, l.page, l.text, l.hidden FROM lines_search a JOIN lines l ON l.id = a.rowid"
+                " JOIN lines_search b ON b.rowid = a.rowid + 1 JOIN documents d ON d.key = l.id / ?"
+                f" WHERE a.lines_search MATCH ? AND b.lines_search MATCH ?{only} ORDER BY l.id",
+                [LINES_PER_DOCUMENT, f'"{head}"', f'^ "{tail}"', *values],
+            )
+            for id, document, page, text, hidden in rows:
+                line = text_of(text)
+                if words_of(line)[-cut:] == words[:cut]:
+                    hit = Hit(document, id % LINES_PER_DOCUMENT, page, line, _marked_end(line, cut), hidden)
+                    found.setdefault(id, hit)
+        return [found[id] for id in sorted(found)]
 
     def check_search_index(self) -> None:
         """Compare the index with the lines; raises CaseDamaged where they differ. The case must be open to write."""
         self._connection.execute("INSERT INTO lines_search (lines_search, rank) VALUES ('integrity-check', 1)")
 
 
-_TERM = re.compile(r'"(?P<phrase>[^"]*)"(?P<star>\*?)|(?P<word>[^\s"]+)')
+def _shape(word: str) -> str:
+    """Write letters that look like another one in print as that one: a scan of `modern` may be read as `modem`."""
+    for written, read in _LOOK_ALIKE:
+        word = word.replace(written, read)
+    return word
 
 
-def match_expression(query: str, *, prefix: bool = False) -> str:
-    """Write an FTS5 expression from a person's words: every term quoted, joined by AND; empty when there is no word.
-
-    >>> match_expression('(Ramirez) "use of force" offic*')
-    '"(Ramirez)" AND "use of force" AND "offic" *'
-    """
-    terms = []
-    for match in _TERM.finditer(query):
-        text = match["word"] if match["phrase"] is None else match["phrase"]
-        begins = bool(match["star"]) or (match["word"] is not None and text.endswith("*"))
-        clean = "".join(" " if unicodedata.category(c) in ("Cc", "Cs") else c for c in text.rstrip("*")).strip()
-        if any(_is_word_character(c) for c in clean):
-            terms.append((clean, begins))
-    if prefix and terms:
-        terms[-1] = (terms[-1][0], True)
-    return " AND ".join(f'"{text}" *' if begins else f'"{text}"' for text, begins in terms)
+def _lone_phrase(query: str) -> list[str]:
+    """Return the words of a query that is one phrase of several words, none where it is anything else."""
+    terms = terms_of(query)
+    if len(terms) != 1 or '"' not in query or terms[0][1]:
+        return []
+    words = words_of(terms[0][0])
+    return words if 1 < len(words) <= MOST_PHRASE_WORDS else []
 
 
-def _is_word_character(character: str) -> bool:
-    """Follow FTS5's unicode61 tokenizer: letters, numbers and private use make words."""
-    category = unicodedata.category(character)
-    return category[0] in "LN" or category == "Co"
+def _marked_end(line: str, words: int) -> str:
+    """Mark the last words of a line as a hit, and say that it goes on."""
+    starts = [match.start() for match in _WORD.finditer(line)]
+    start = starts[-words] if len(starts) >= words else 0
+    before = line[:start]
+    if len(before) > SNIPPET_CHARACTERS:
+        before = f"…{before[-SNIPPET_CHARACTERS:]}"
+    return f"{before}{HIT_START}{line[start:]}{HIT_END}…"

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
     QInputDialog,
     QLabel,
     QLineEdit,
+    QMenu,
     QPushButton,
     QSplitter,
     QStackedWidget,
@@ -21,8 +22,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from desktop.actions import Actions
-from desktop.case_dialogs import ask_for_folder
+from desktop.actions import Actions, offer_on_right_click
+from desktop.case_dialogs import ask_for_files, ask_for_folder
 from desktop.documents_model import COLUMNS, DocumentsModel
 from desktop.facets import FacetsPanel
 from desktop.failures_view import FailuresView, outer_file
@@ -68,6 +69,8 @@ class DocumentsPlace(Place):
         self.failures = FailuresView(workspace, self.ingest.read_again)
         self.viewer = Viewer(workspace)
         self.viewer.hide()
+        self._is_selecting = False  # here, and not by a person
+        self._current = ""  # the document that is the current one
         self._typing = QTimer(self, interval=_TYPING_MILLISECONDS, singleShot=True)
         self._typing.timeout.connect(self._look)
         self._counting = QTimer(self, interval=0, singleShot=True)
@@ -82,7 +85,7 @@ class DocumentsPlace(Place):
 
     def deactivate(self) -> None:
         """Give up questions, and tell the other places which documents are selected."""
-        self.workspace.selected_documents = [row["id"] for row in self.selected()]
+        self._keep_selection()
         self.model.stop()
         self.hits.hits.stop()
         self.failures.stop()
@@ -93,11 +96,16 @@ class DocumentsPlace(Place):
         add = actions.add
         add("&Search the records…", self._focus_search, menu="Documents", shortcut="Ctrl+F", icon_name="search")
         add("Filter by &name…", self.names.setFocus, menu="Documents", shortcut="Ctrl+L")
-        add("&Open the document", self.open_current, menu="Documents", shortcut="Ctrl+Return", icon_name="documents")
-        add("&Star, or take the star off", self.toggle_star, menu="Documents", shortcut="Ctrl+D", icon_name="star")
-        add("Add a &tag…", self.ask_tag, menu="Documents", shortcut="Ctrl+Shift+T", icon_name="tag")
-        add("&Remove a tag…", self.ask_untag, menu="Documents", shortcut="Ctrl+Shift+U")
-        add("Read again by &OCR", self.read_by_ocr, menu="Documents", shortcut="Ctrl+Shift+O", icon_name="retry")
+        of_rows = [
+            add(
+                "&Open the document", self.open_current, menu="Documents", shortcut="Ctrl+Return", icon_name="documents"
+            ),
+            add("&Star, or take the star off", self.toggle_star, menu="Documents", shortcut="Ctrl+D", icon_name="star"),
+            add("Add a &tag…", self.ask_tag, menu="Documents", shortcut="Ctrl+Shift+T", icon_name="tag"),
+            add("&Remove a tag…", self.ask_untag, menu="Documents", shortcut="Ctrl+Shift+U"),
+            add("Read again by &OCR", self.read_by_ocr, menu="Documents", shortcut="Ctrl+Shift+O", icon_name="retry"),
+        ]
+        offer_on_right_click(self.table, of_rows)
         add("Show &all documents", self.clear_filters, menu="Documents", shortcut="Ctrl+Shift+L")
 
     def show_document(self, document: str, page: int = 1, line: int = 0) -> None:
@@ -156,14 +164,17 @@ class DocumentsPlace(Place):
         self.names = QLineEdit(placeholderText="Filter by name", clearButtonEnabled=True)
         self.names.setAccessibleName("Filter by name")
         self.names.setMaximumWidth(200)
-        add = QPushButton(icon("folder"), "Add folder…")
-        add.clicked.connect(lambda: ask_for_folder(self, self.workspace))
+        add = QPushButton(icon("folder"), "Add")
+        menu = QMenu(add)
+        menu.addAction(icon("folder"), "A folder…", lambda: ask_for_folder(self, self.workspace))
+        menu.addAction(icon("documents"), "Files…", lambda: ask_for_files(self, self.workspace))
+        add.setMenu(menu)
         top = QHBoxLayout()
         top.addWidget(self.words, 1)
         top.addWidget(self.names)
         top.addWidget(add)
         self._empty = QLabel(
-            "No documents yet.\nDrop a folder of records on this window, or choose Add folder.",
+            "No documents yet.\nDrop a folder of records on this window, or choose Add.",
             alignment=Qt.AlignmentFlag.AlignCenter,
             textFormat=Qt.TextFormat.PlainText,
         )
@@ -202,6 +213,8 @@ class DocumentsPlace(Place):
         self.model.total_changed.connect(self._show_total)
         self.table.selectionModel().selectionChanged.connect(lambda now, before: self._keep_selection())
         self.model.loading_failed.connect(space.said)
+        self.model.dataChanged.connect(lambda *changed: self._select_again())
+        self.table.clicked.connect(lambda index: self._follow(index.data(ROW_ROLE)))
         self.hits.hits.counted.connect(self._show_hits)
         self.hits.chosen.connect(self.show_document)
         self.words.textChanged.connect(lambda text: self._typing.start())
@@ -238,9 +251,35 @@ class DocumentsPlace(Place):
         self.failures.begin()
         self._refresh()
 
+    def _follow(self, row: dict[str, Any] | None) -> None:
+        """Show a document that is clicked where a page is open already."""
+        if row is not None and self.viewer.isVisible() and row["id"] != self.viewer.document:
+            self.show_document(row["id"])
+
     def _keep_selection(self) -> None:
         """Let other places know what is selected: a question can be asked of these documents alone."""
-        self.workspace.selected_documents = [row["id"] for row in self.selected()]
+        if not self._is_selecting:
+            self.workspace.selected_documents = [row["id"] for row in self.selected()]
+            self._current = (self.table.currentIndex().data(ROW_ROLE) or {}).get("id", "")
+
+    def _select_again(self) -> None:
+        """Let the selection follow its documents where rows came between them, as while files are read."""
+        chosen = set(self.workspace.selected_documents)
+        if {row["id"] for row in self.selected()} == chosen:
+            return
+        places = {row["id"]: number for number, row in self.model.loaded()}
+        if not chosen <= places.keys():
+            return  # some are among rows that are not here: the selection stays as it is until they are
+        self._is_selecting = True
+        selection = self.table.selectionModel()
+        flags = QItemSelectionModel.SelectionFlag
+        selection.clearSelection()
+        for id in chosen:
+            selection.select(self.model.index(places[id], 0), flags.Select | flags.Rows)
+        if self._current in places:
+            column = max(self.table.currentIndex().column(), 0)
+            selection.setCurrentIndex(self.model.index(places[self._current], column), flags.NoUpdate)
+        self._is_selecting = False
 
     def _refresh(self) -> None:
         if self.workspace.case:
@@ -281,8 +320,14 @@ class DocumentsPlace(Place):
 
     def _show_hits(self, count: int, has_more: bool) -> None:
         self.tabs.setTabText(1, f"Lines found ({count:,}{'+' if has_more else ''})")
+        words = self.words.text().strip()
         if not count:
-            self.workspace.said.emit(f"No line has the words {self.words.text().strip()!r}.", "Try fewer words.")
+            self.workspace.said.emit(f"No line has the words {words!r}, nor similar ones.", "Try fewer words.")
+        elif self.hits.hits.is_fuzzy:
+            self.workspace.said.emit(
+                f"No line has the words {words!r} as they are written.",
+                "Shown are lines with similar words, as a reader of scans may have misread them.",
+            )
 
     def _ask_tag(self, title: str, tags: list[str], *, on: bool) -> None:
         count = len(self.selected())

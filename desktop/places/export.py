@@ -11,7 +11,6 @@ from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import (
     QButtonGroup,
-    QCheckBox,
     QFileDialog,
     QFormLayout,
     QGroupBox,
@@ -19,7 +18,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QProgressBar,
-    QRadioButton,
     QScrollArea,
     QVBoxLayout,
     QWidget,
@@ -27,6 +25,7 @@ from PySide6.QtWidgets import (
 
 from desktop.actions import Actions
 from desktop.buttons import choice_box, push_button
+from desktop.check_boxes import CheckBox, RadioButton
 from desktop.place import Place
 from desktop.words import counted
 from desktop.workspace import Workspace
@@ -56,6 +55,7 @@ class ExportPlace(Place):
         super().__init__(workspace, parent)
         self._is_ours = False
         self._written = ""
+        self._wanted = ""  # the run to be offered, while the runs are on their way
         self._make_options()
         self._make_end()
         page = QWidget()
@@ -79,6 +79,7 @@ class ExportPlace(Place):
         workspace.job.failed.connect(lambda message, advice: self._failed())
         workspace.client.told.connect(self._take)
         workspace.case_opened.connect(lambda path: self._case_opened())
+        workspace.export_wanted.connect(self._offer)
 
     def activate(self) -> None:
         """Offer the runs there are, and what is chosen in Results."""
@@ -154,26 +155,28 @@ class ExportPlace(Place):
         self.hidden_note.setAccessibleName("Warning about hidden text")
         self.hidden_note.setStyleSheet("color: #b02a1e; font-weight: 600;")
         self.hidden_note.hide()
-        self.only_selected = QCheckBox("Only the rows selected in Results")
-        self.only_columns = QCheckBox("Only the columns shown in Results")
-        self.wide_form = QRadioButton("One row for each result (wide)")
-        self.long_form = QRadioButton("One row for each place of evidence (long)")
+        self.only_selected = CheckBox("Only the rows selected in Results")
+        self.only_columns = CheckBox("Only the columns shown in Results")
+        self.wide_form = RadioButton("One row for each result (wide)")
+        self.long_form = RadioButton("One row for each place of evidence (long)")
         self.wide_form.setChecked(True)
         self.reviews = choice_box("Reviews")
         for key, title in _REVIEWS:
             self.reviews.addItem(title, key)
-        self.reviews.setCurrentIndex(1)
-        self.drop_rejected = QCheckBox("Leave out rows that were rejected")
-        self.despite_changes = QCheckBox("Also what differs from what was recorded, with a warning in every row")
-        self.bom = QCheckBox("Mark the file as UTF-8 (Excel on Windows likes that)")
-        self.joined = QCheckBox("Write lists as text joined by ; instead of JSON")
+        self.reviews.setCurrentIndex(2)
+        self.drop_rejected = CheckBox("Leave out rows that were rejected")
+        self.drop_rejected.setChecked(True)
+        self.despite_changes = CheckBox("Also what differs from what was recorded, with a warning in every row")
+        self.bom = CheckBox("Mark the file as UTF-8 (Excel on Windows likes that)")
+        self.joined = CheckBox("Write lists as text joined by ; instead of JSON")
+        self.joined.setChecked(True)
 
     def _format_box(self) -> QGroupBox:
         box = QGroupBox("Format")
         layout = QVBoxLayout(box)
         self._formats = QButtonGroup(self)
         for number, (suffix, title, explained) in enumerate(FORMATS):
-            button = QRadioButton(f"{title} (.{suffix}): {explained}")
+            button = RadioButton(f"{title} (.{suffix}): {explained}")
             self._formats.addButton(button, number)
             layout.addWidget(button)
         self._formats.button(0).setChecked(True)
@@ -230,7 +233,8 @@ class ExportPlace(Place):
         return row
 
     def _show_runs(self, runs: list[dict[str, Any]]) -> None:
-        before = self.runs.currentData() or self.workspace.shown_results.get("run")
+        before = self._wanted or self.runs.currentData() or self.workspace.shown_results.get("run")
+        self._wanted = ""
         self.runs.clear()
         for run in runs:
             if run["rows"] is not None:
@@ -245,6 +249,10 @@ class ExportPlace(Place):
             case = Path(self.workspace.case)
             self.file.setText(str(case.with_name(f"{case.stem}.{self.suffix}")))
         self._enable()
+
+    def _offer(self, run: str) -> None:
+        self._wanted = run
+        self.workspace.ask("results.runs", self._show_runs)
 
     def _choose_run(self) -> None:
         """Ask whether the run's values rest on text that pages do not show."""

@@ -51,6 +51,8 @@ class QuestionPlace(Place):
         self._connect()
         self._asked = False
         self._problem = -1
+        self._is_of_box = False  # what is written is the question of the box
+        self._opens_steps = True
 
     def activate(self) -> None:
         """Bring the lists up to date, and take the keyboard."""
@@ -59,12 +61,19 @@ class QuestionPlace(Place):
             self.document.learn_types()
             self.workspace.client.ask("pipelines.templates", self.begin.show_templates)
         self.trial.choose_documents()
+        self.begin.ask.activate()
         self._show_files()
-        (self.cards if self.document.is_open else self.begin.ask.question).setFocus()
+        (self.cards if self.shows_steps else self.begin.ask.question).setFocus()
 
     def deactivate(self) -> None:
         """Keep what was typed."""
         self.cards.flush()
+        self.begin.ask.stop()
+
+    @property
+    def shows_steps(self) -> bool:
+        """Say whether the steps are shown, and not the box for a question."""
+        return self._stack.currentWidget() is self._editing
 
     def undo(self) -> None:
         """Go back to before the last change, in the cards or the YAML."""
@@ -81,13 +90,14 @@ class QuestionPlace(Place):
         def add(text: str, do: Callable[[], object], shortcut: str, icon_name: str = "") -> None:
             actions.add(text, lambda: self._here(do), menu="Question", shortcut=shortcut, icon_name=icon_name)
 
-        add("&New question…", self.document.close, "Ctrl+Alt+N", "add")
+        add("&New question…", self.new_question, "Ctrl+Alt+N", "add")
         add("&Open question…", self._ask_open, "Ctrl+Alt+O", "open")
         add("&Save question", self.save, "Ctrl+S", "save")
         add("Save question &as…", self._ask_save, "Ctrl+Shift+S")
         add("Re&name question…", self._ask_rename, "F2")
         add("&Duplicate question…", self._ask_duplicate, "Ctrl+Alt+P", "duplicate")
-        add("&Try on some documents", self.try_now, "F9", "try")
+        add("&Preview, or try on some documents", self.try_now, "F9", "try")
+        add("Ad&vanced: steps and YAML, or back", self.toggle_steps, "F10", "question")
         add("&Run the question", self.run, "Ctrl+F5", "run")
         add("&Improve the question", self.improve, "Ctrl+Alt+B", "improve")
         add("Show the &YAML", lambda: self._show_tab(self.yaml), "Ctrl+Alt+Y")
@@ -98,13 +108,87 @@ class QuestionPlace(Place):
         add("Run the operator ear&lier", lambda: self.cards.act("up"), "Ctrl+Alt+Up", "up")
         add("Run the operator later", lambda: self.cards.act("down"), "Ctrl+Alt+Down", "down")
 
+    def new_question(self) -> None:
+        """Begin with an empty box; what was written is kept."""
+        self.document.close()
+        self.begin.ask.clear()
+
     def open_file(self, path: str) -> None:
-        """Open a pipeline file."""
-        self.workspace.client.ask("pipelines.open", self.document.show_saved, path=path)
+        """Open a pipeline file: its table in the box where it says one, else its steps."""
+
+        def opened(saved: dict[str, Any]) -> None:
+            self.workspace.client.ask("ask.read", lambda drafted: self._show_saved(saved, drafted), text=saved["text"])
+
+        self.workspace.client.ask("pipelines.open", opened, path=path)
 
     def begin_with(self, template: dict[str, Any]) -> None:
-        """Begin a pipeline with a template, under a name that no file of the case has."""
-        self._begin_named(template["text"], template["title"])
+        """Begin with a template: its table in the box, or its steps where they are to be written first."""
+
+        def read(drafted: dict[str, Any] | None) -> None:
+            if drafted is None:
+                self._begin_named(template["text"], template["title"])
+            else:
+                self._let_go()
+                self.begin.ask.show_pipeline(drafted, template["title"])
+
+        self.workspace.client.ask("ask.read", read, text=template["text"])
+
+    def toggle_steps(self) -> None:
+        """Show the steps of the question in the box, or the box again."""
+        if self.shows_steps:
+            self.show_table()
+        else:
+            self.begin.ask.edit.click()
+
+    def show_table(self) -> None:
+        """Go back from the steps to the box, which follows what was changed there."""
+        self.cards.flush()
+        text = self.document.text
+        if not self._is_of_box:
+            self.document.close()
+            return
+        self._stack.setCurrentWidget(self.begin)
+
+        def read(drafted: dict[str, Any] | None) -> None:
+            if self.document.text == text:  # else the table was changed since
+                self.begin.ask.follow(drafted, text)
+
+        self.workspace.client.ask("ask.read", read, text=text)
+        self.begin.ask.question.setFocus()
+
+    def change_by_note(self, run: str, note: str, rejected: list[str]) -> None:
+        """Open the question of a run, and change it by a note on its results."""
+
+        def opened(saved: dict[str, Any]) -> None:
+            def read(drafted: dict[str, Any] | None) -> None:
+                self._show_saved(saved, drafted)
+                if drafted is None:
+                    self.workspace.said.emit("This question has no table to be changed by a note.", "Change its steps.")
+                else:
+                    self.begin.ask.change_by(note, rejected)
+
+            self.workspace.client.ask("ask.read", read, text=saved["text"])
+
+        self.workspace.place_wanted.emit(self.name)
+        self.workspace.ask("ask.question_of", opened, run=run)
+
+    def _show_saved(self, saved: dict[str, Any], drafted: dict[str, Any] | None) -> None:
+        if drafted is None:
+            self._is_of_box = False
+            self.document.show_saved(saved)
+            return
+        self._let_go()
+        self._is_of_box, self._opens_steps = True, False
+        self.document.show_saved(saved)
+        self._opens_steps = True
+        self._stack.setCurrentWidget(self.begin)
+        self.begin.ask.show_pipeline(drafted, saved["name"])
+
+    def _let_go(self) -> None:
+        """Keep the question that was in the box, and begin another one there."""
+        if self.document.is_open:
+            self.document.close()
+        self._is_of_box = False
 
     def _begin_named(self, text: str, title: str, then: Callable[[], object] = lambda: None) -> None:
         def named(files: list[dict[str, Any]]) -> None:
@@ -118,9 +202,28 @@ class QuestionPlace(Place):
         self.workspace.ask("pipelines.list", named)
 
     def _begin_asked(self, text: str, title: str, what: str) -> None:
-        """Go on with the table of a question in plain words: try it, run it, or show its steps."""
-        then: dict[str, Callable[[], object]] = {"try": self.try_now, "run": self.run}
-        self._begin_named(text, title, then.get(what, lambda: None))
+        """Go on with the question of the box: run it, or show its steps."""
+
+        def then() -> None:
+            self._is_of_box, self._opens_steps = True, True
+            if what == "edit":
+                self._stack.setCurrentWidget(self._editing)
+                self.cards.setFocus()
+            else:
+                given = self.begin.ask.documents.value
+                self.document.save(then=lambda path: self.workspace.answer_wanted.emit(path, given))
+
+        if self.document.is_open and self._is_of_box:
+            self.document.replace(text)
+            then()
+        else:
+            self._opens_steps = what == "edit"
+            self._begin_named(text, title, then)
+
+    def _follow_box(self, text: str) -> None:
+        """Let the steps go with the table."""
+        if self.document.is_open and self._is_of_box:
+            self.document.replace(text)
 
     def save(self) -> None:
         """Keep the pipeline in its file."""
@@ -129,8 +232,9 @@ class QuestionPlace(Place):
             self.document.save()
 
     def try_now(self) -> None:
-        """Try the pipeline up to the open operator."""
-        if not self.document.is_open:
+        """Preview the table in the box, or try the steps up to the open operator."""
+        if not self.shows_steps:
+            self.begin.ask.try_now()
             return
         self._show_tab(self.trial)
         current = self.cards.current
@@ -141,7 +245,9 @@ class QuestionPlace(Place):
     def run(self) -> None:
         """Keep the pipeline and ask for its run."""
         self.cards.flush()
-        if self.document.is_open:
+        if not self.shows_steps:
+            self.begin.ask.run.click()
+        elif self.document.is_open:
             self.document.save(then=self.workspace.run_wanted.emit)
 
     def improve(self) -> None:
@@ -171,7 +277,7 @@ class QuestionPlace(Place):
 
     def _build(self) -> None:
         self._wanted: dict[str, Callable[[], object]] = {
-            "others": self.document.close,
+            "others": self.show_table,
             "undo": self.undo,
             "redo": self.redo,
             "problem": self.go_to_problem,
@@ -211,6 +317,8 @@ class QuestionPlace(Place):
         self.begin.template_chosen.connect(self.begin_with)
         self.begin.file_chosen.connect(self.open_file)
         self.begin.ask.wanted.connect(self._begin_asked)
+        self.begin.ask.began.connect(self._let_go)
+        self.begin.ask.text_changed.connect(self._follow_box)
         document.text_changed.connect(self.yaml.show_text)
         document.opened.connect(self._opened)
         document.state_changed.connect(self._show_state)
@@ -221,8 +329,9 @@ class QuestionPlace(Place):
         self.yaml.line_entered.connect(self._follow_line)
         self.cards.current_changed.connect(self._follow_card)
         self.trial.begins.connect(self.cards.flush)
-        space.case_opened.connect(lambda path: document.close())
+        space.case_opened.connect(lambda path: self.new_question())
         space.question_wanted.connect(self._open_wanted)
+        space.note_wanted.connect(self.change_by_note)
 
     def _open_wanted(self, path: str) -> None:
         self.workspace.place_wanted.emit(self.name)
@@ -243,12 +352,13 @@ class QuestionPlace(Place):
     def _opened(self) -> None:
         self._problem = -1
         is_open = self.document.is_open
-        self._stack.setCurrentWidget(self._editing if is_open else self.begin)
+        self._stack.setCurrentWidget(self._editing if is_open and self._opens_steps else self.begin)
         self.yaml.show_problems([])
         self._refused.hide()
         if is_open:
             self.yaml.show_text(self.document.text)
             self._show_tab(self.yaml)
+            self.header.show_back(of_box=self._is_of_box or self.begin.ask.proposal is not None)
         elif self._asked:  # else when the place is entered
             self._show_files()
 

@@ -8,7 +8,7 @@ from PySide6.QtCore import QModelIndex, QTimer
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QWidget
 
-from desktop.actions import Actions
+from desktop.actions import Actions, offer_on_right_click
 from desktop.groups_panel import GroupsPanel
 from desktop.paged_model import ROW_ROLE
 from desktop.place import Place
@@ -44,6 +44,7 @@ class ResultsPlace(Place):
         self.evidence, self.names, self.answers = self.parts.evidence, self.parts.names, self.parts.answers
         self.charts, self.groups = self.parts.charts, self.parts.groups
         self.columns = ResultsColumns(self.model, self.table, self.groups)
+        self._note = ("", "")  # the run and the text of the note written last
         self._document = ""
         self._asked_again = False
         self._coming = ""  # the run whose table is on its way
@@ -114,23 +115,24 @@ class ResultsPlace(Place):
         ]
         add("Acce&pt the cell", lambda: review.judge("accept", cell=True), "Ctrl+Shift+Y")
         add("Re&ject the cell", lambda: review.judge("reject", cell=True), "Ctrl+Shift+X")
-        add("&Open the evidence", self.open_evidence, "Ctrl+E", "documents")
+        of_cells = [add("&Open the evidence", self.open_evidence, "Ctrl+E", "documents")]
         add("Show the ans&wers of the row", self.show_answers, "Ctrl+Alt+Q", "question")
-        add("Show the docu&ment in Documents", self.open_document, "Ctrl+Shift+D")
+        of_cells.append(add("Show the docu&ment in Documents", self.open_document, "Ctrl+Shift+D"))
         add("&Filter this column", self.table.focus_filter, "Ctrl+Shift+F", "search")
         add("&Show all rows", self.clear_filters, "Ctrl+Shift+E")
-        add("&Group by this column", columns.group_by_current, "Ctrl+Shift+G")
+        of_cells.append(add("&Group by this column", columns.group_by_current, "Ctrl+Shift+G"))
         add("F&old or unfold the group", columns.fold_current, "Ctrl+Alt+G", "fold")
         add("Fold all groups", lambda: self.model.fold_all(on=True), "Ctrl+Alt+Z")
         add("Unfold all groups", lambda: self.model.fold_all(on=False), "Ctrl+Alt+U", "unfold")
-        add("&Hide this column", columns.hide_current, "Ctrl+Shift+H")
+        of_cells.append(add("&Hide this column", columns.hide_current, "Ctrl+Shift+H"))
         add("Show all co&lumns", self.table.show_all_columns, "Ctrl+Shift+J")
-        add("P&in this column, or let it go", columns.pin_current, "Ctrl+Shift+P", "pin")
+        of_cells.append(add("P&in this column, or let it go", columns.pin_current, "Ctrl+Shift+P", "pin"))
         add("&Write reviewed rows as gold…", review.ask_gold, "Ctrl+Alt+W", "save")
         add("How this na&me came about", self.show_name, "Ctrl+M", "merge")
         add("Mer&ge the selected names", self.merge_selected, "Ctrl+Shift+M", "merge")
         add("C&harts", self.parts.show_charts, "Ctrl+H", "chart")
         add("Le&dger: what became of files and rows", self.parts.show_ledger, "Ctrl+Alt+L")
+        offer_on_right_click(self.table, [*self._own_keys[2:], *of_cells])
         for action in self._own_keys:
             action.setEnabled(False)
 
@@ -138,6 +140,8 @@ class ResultsPlace(Place):
         """Show the results of a run."""
         self._coming = run
         self.parts.choose_run(run)
+        self.parts.said.clear()
+        self.parts.improve.hide()
         self.workspace.ask("results.table", self._show_table, self._not_shown, run=run)
 
     def open_evidence(self) -> None:
@@ -191,7 +195,8 @@ class ResultsPlace(Place):
         space.case_opened.connect(lambda path: self._case_opened())
         space.case_changed.connect(self._case_changed)
         space.run_finished.connect(self._run_finished)
-        space.results_wanted.connect(self.show_run)
+        space.results_wanted.connect(self._review)
+        space.audit_wanted.connect(self._audit)
         self.model.total_changed.connect(self._show_total)
         self.model.loading_failed.connect(space.said)
         self.table.filtered.connect(self._filter)
@@ -200,6 +205,9 @@ class ResultsPlace(Place):
         self.table.activated.connect(self._open)
         self.table.selectionModel().currentChanged.connect(lambda now, before: self._follow.start())
         self.table.selectionModel().selectionChanged.connect(lambda now, before: self._tell_shown())
+        self.review.said.connect(self.parts.said.setText)
+        self.review.noted.connect(self._offer_change)
+        self.parts.change_wanted.connect(self._change_question)
         self.parts.run_chosen.connect(self.show_run)
         self.parts.choice_changed.connect(self._filter)
         self.parts.side_changed.connect(self._follow.start)
@@ -238,6 +246,27 @@ class ResultsPlace(Place):
         if not (self._coming or self.run) or self._asked_again:
             self._asked_again = False
             self.show_run(run)
+
+    def _offer_change(self, run: str, note: str) -> None:
+        """Offer to change the question by a note that says what is wrong."""
+        self._note = (run, note)
+        self.parts.said.setText("The note is kept." if note else "The note was taken off.")
+        self.parts.improve.setVisible(bool(note))
+
+    def _change_question(self) -> None:
+        run, note = self._note
+        self.parts.improve.hide()
+        self.workspace.note_wanted.emit(run, note, self.review.rejected() if run == self.run else [])
+
+    def _review(self, run: str) -> None:
+        """Show the rows of a run."""
+        self.show_run(run)
+        self.parts.show_table()
+
+    def _audit(self, run: str) -> None:
+        """Show what became of all files and rows of a run."""
+        self.show_run(run)
+        self.parts.show_ledger()
 
     def _wait_for_answer(self) -> None:
         """Show the next run that ends: it is the one with the question that is asked again."""

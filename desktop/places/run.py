@@ -8,7 +8,6 @@ from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import (
     QApplication,
-    QCheckBox,
     QHBoxLayout,
     QLabel,
     QProgressBar,
@@ -21,6 +20,7 @@ from PySide6.QtWidgets import (
 
 from desktop.actions import Actions
 from desktop.buttons import push_button
+from desktop.check_boxes import CheckBox
 from desktop.place import Place
 from desktop.plain_text import plain
 from desktop.queue_panel import QueuePanel
@@ -113,6 +113,16 @@ class RunPlace(Place):
         if entry and entry["run_id"]:
             self.workspace.results_wanted.emit(entry["run_id"])
 
+    def show_audit(self) -> None:
+        """Lead to the ledger of the chosen run."""
+        if (entry := self.panel.current()) and entry["run_id"]:
+            self.workspace.audit_wanted.emit(entry["run_id"])
+
+    def show_export(self) -> None:
+        """Lead to the export of the chosen run."""
+        if (entry := self.panel.current()) and entry["run_id"]:
+            self.workspace.export_wanted.emit(entry["run_id"])
+
     def _build(self) -> None:
         self.status = QLabel(textFormat=Qt.TextFormat.PlainText)
         self.status.setAccessibleName("What is going on")
@@ -122,13 +132,26 @@ class RunPlace(Place):
         self.go = push_button("resume", "Start", self.start)
         self.pause = push_button("pause", "Pause", self.pause_or_resume)
         self.stop = push_button("cancel", "Cancel", self.cancel)
-        self.results = push_button("next", "Show results", self.show_results)
-        self.overnight = QCheckBox("Run overnight")
+        self.results = push_button("results", "Review", self.show_results)
+        self.results.setToolTip("See the table, open the page of each cell, accept, correct and reject")
+        self.audit = push_button("search", "Audit", self.show_audit)
+        self.audit.setToolTip("See what became of every file and every row, and why")
+        self.export = push_button("export", "Export…", self.show_export)
+        self.export.setToolTip("Write the table to a file")
+        self.overnight = CheckBox("Run overnight")
         self.overnight.setToolTip("Keep the computer awake until the queue is empty")
         top = QHBoxLayout()
         top.addWidget(self.status, 1)
-        for widget in (self.bar, self.go, self.pause, self.stop, self.results, self.overnight):
+        for widget in (self.bar, self.go, self.pause, self.stop, self.overnight):
             top.addWidget(widget)
+        self.done = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self.done.setAccessibleName("What to do next")
+        self.next = QWidget()
+        row = QHBoxLayout(self.next)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.addWidget(self.done, 1)
+        for button in (self.results, self.audit, self.export):
+            row.addWidget(button)
         self._none = QLabel(
             _NOT_YET, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True, textFormat=Qt.TextFormat.PlainText
         )
@@ -148,6 +171,7 @@ class RunPlace(Place):
         layout.setContentsMargins(12, 10, 12, 8)
         layout.addLayout(top)
         layout.addWidget(self._note)
+        layout.addWidget(self.next)
         layout.addWidget(splitter, 1)
 
     def _connect(self) -> None:
@@ -162,6 +186,7 @@ class RunPlace(Place):
         self.overnight.toggled.connect(self._stay_awake)
         self.sleep.changed.connect(self._tell_sleep)
         self.workspace.run_wanted.connect(lambda pipeline: self.workspace.place_wanted.emit(self.name))
+        self.workspace.answer_wanted.connect(lambda pipeline, given: self.workspace.place_wanted.emit(self.name))
 
     def _began(self, id: int) -> None:
         self.panel.select(id)
@@ -216,7 +241,10 @@ class RunPlace(Place):
         self.pause.setIcon(icon("resume" if paused else "pause"))
         self.stop.setVisible(going)
         self.stop.setEnabled(job.state != "cancelling")
-        self.results.setVisible(bool(entry and entry["run_id"] and entry["id"] != self.queue.current))
+        has_results = bool(entry and entry["run_id"] and entry["id"] != self.queue.current)
+        self.next.setVisible(has_results)
+        if has_results and entry is not None:
+            self.done.setText(f"{name_of(entry)}: {entry['told'] or self.queue.state_of(entry)}. Next:")
         self.bar.setVisible(going)
         self._show_progress()
 

@@ -93,7 +93,7 @@ class StartPlace(Place):
         folder = str(Path(documents or Path.home()) / "Redwell sample")
 
         def copied(sample: dict[str, str]) -> None:
-            self.workspace.open_case(sample["case"], create=True, folder=sample["records"])
+            self.workspace.open_case(sample["case"], create=True, folders=[sample["records"]])
 
         self.workspace.client.ask("sample.copy", copied, is_edit=True, folder=folder)
 

@@ -1,45 +1,48 @@
-"""The box where a question is typed in plain words, and the table that is proposed for it."""
+"""The box where a question is typed in plain words: the table that is proposed for it, its preview, and its run."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QComboBox,
-    QHBoxLayout,
-    QHeaderView,
-    QLabel,
-    QLineEdit,
-    QTableWidget,
-    QTableWidgetItem,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
 
-from desktop.buttons import choice_box, push_button, tool_button
+from desktop.buttons import push_button
+from desktop.plain_text import plain
+from desktop.question.chips import Chips
+from desktop.question.documents_choice import DocumentsChoice
+from desktop.question.preview import PreviewPanel
+from desktop.run_queue import ALL_DOCUMENTS, input_text
+from desktop.words import counted, spoken_duration
 from desktop.workspace import Workspace
 
-KINDS = ("text", "date", "amount", "number", "person", "yes/no", "one of", "quotation")
-"""Kinds of columns (engine.ask.proposal.KINDS)."""
-
-_NAME, _KIND, _CHOICES = range(3)
-_ROWS_SHOWN = 6
+_ESTIMATE_MILLISECONDS = 300
+_OWN_STEPS = "Its steps are not those of a plain table, and run as they are. Change them under Advanced."
 
 
 class AskBox(QWidget):
-    """A question, the proposed table, and what is done with it."""
+    """A question, the proposed table as chips, which documents, how long it takes, and what is done with it."""
 
     wanted = Signal(str, str, str)
-    """The pipeline, its name, and `try` or `run` or `edit`."""
+    """The pipeline, its name, and `run` or `edit`."""
+    began = Signal()
+    """Another question is being asked, or none."""
+    opened = Signal(bool)
+    """A table is shown now, or none."""
+    text_changed = Signal(str)
+    """The table was changed, and so its pipeline."""
 
     def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._space = workspace
         self._proposal: dict[str, Any] | None = None
         self._text = ""
-        self._is_showing = False
+        self._title = ""
+        self._has_own_steps = False
+        self._asked: dict[str, str] = {}
+        self.count: int | None = None
+        """Documents that are chosen, None while that is not known."""
         self.question = QLineEdit()
         self.question.setAccessibleName("What do you want to know?")
         self.question.setPlaceholderText("For example: Which cars are mentioned, with plate number?")
@@ -47,71 +50,117 @@ class AskBox(QWidget):
         self.question.returnPressed.connect(self.draft)
         self.propose = push_button("try", "Propose a table", self.draft)
         self.state = _label()
-        self.row = QLineEdit()
-        self.row.setAccessibleName("One row per")
-        self.row.setPlaceholderText("document")
-        self.row.setToolTip("What a row is, such as car. Leave it empty for one row per document.")
-        self.row.setMaximumWidth(220)
-        self.row.editingFinished.connect(self._edited)
-        self._grain = _label()
-        self.table = QTableWidget(0, 3)
-        self.table.setHorizontalHeaderLabels(["Column", "Kind", "Choices, with commas"])
-        self.table.setAccessibleName("Columns of the table")
-        self.table.verticalHeader().setVisible(False)
-        self.table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.table.setTabKeyNavigation(False)
-        self.table.horizontalHeader().setSectionResizeMode(_NAME, QHeaderView.ResizeMode.Stretch)
-        self.table.horizontalHeader().setSectionResizeMode(_CHOICES, QHeaderView.ResizeMode.Stretch)
-        self.table.setColumnWidth(_KIND, 130)
-        self.table.itemChanged.connect(lambda item: self._edited())
+        self.state.setAccessibleName("What was done")
+        self.chips = Chips()
+        self.chips.edited.connect(self._edited)
         self.note = QLineEdit()
         self.note.setAccessibleName("Not right?")
         self.note.setPlaceholderText("Not right? Say what to change: only cars, no trucks; split make and model")
         self.note.returnPressed.connect(self.change)
         self.apply = push_button("try", "Change it", self.change)
-        self.preview = push_button("try", "Try on three documents", lambda: self._want("try"))
-        self.run = push_button("run", "Run on all documents", lambda: self._want("run"))
-        self.edit = push_button("question", "Show the steps", lambda: self._want("edit"))
+        self.documents = DocumentsChoice(workspace)
+        self.documents.changed.connect(self._estimate_soon)
+        self.estimate = _label()
+        self.estimate.setAccessibleName("What a run takes")
+        self.preview = PreviewPanel(workspace)
+        self.preview.judged.connect(self._show_buttons)
+        self.preview.wanted.connect(self.try_now)
+        self.preview.shown.connect(self._look_at_preview)
+        self.look = push_button("results", "Preview", self.try_now)
+        self.look.setToolTip("See the table of three documents before you run it")
+        self.run = push_button("run", "Run", lambda: self._want("run"))
+        self.edit = push_button("question", "Advanced…", lambda: self._want("edit"))
+        self.edit.setToolTip("The steps of the question, their forms and the YAML")
+        self.others = push_button("templates", "Other questions", self.clear)
+        self._waiting = QTimer(self, interval=_ESTIMATE_MILLISECONDS, singleShot=True)
+        self._waiting.timeout.connect(self._ask_estimate)
         self._build()
-        self._show_proposal(None)
+        self._show_table(None)
+        workspace.job.changed.connect(self._show_buttons)
+        workspace.job.finished.connect(lambda code: self._estimate_soon())
+
+    @property
+    def text(self) -> str:
+        """Return the pipeline of the table that is shown, empty where none is."""
+        return self._text if self._proposal is not None else ""
+
+    @property
+    def proposal(self) -> dict[str, Any] | None:
+        """Return the table that is shown (engine.ask.proposal.Proposal as JSON), None where none is."""
+        return self._proposal
 
     def draft(self) -> None:
         """Propose a table for the question that stands in the box."""
         question = self.question.text().strip()
         if not question:
-            self.state.setText("Type what you want to know, in your own words.")
-            self.state.show()
+            self._say("Type what you want to know, in your own words.")
             return
         self._begin("Reading the question…")
-        self._space.client.ask("ask.draft", self._answered, self._failed, question=question)
+        self._ask("draft", "ask.draft", self._answered, question=question)
 
     def change(self) -> None:
-        """Change the table by the note."""
-        note = self.note.text().strip()
-        if not note or self._proposal is None:
+        """Change the table by the note, by the rows that were called wrong in the preview, or by both."""
+        note, rejected = self.note.text().strip(), self.preview.rejected()
+        if (note or rejected) and self._proposal is not None and not self._has_own_steps:
+            self._begin("Changing the table…")
+            self._ask("draft", "ask.change", self._changed, proposal=self._proposal, note=note, rejected=rejected)
+
+    def change_by(self, note: str, rejected: list[str]) -> None:
+        """Change the table by a note that was made elsewhere, and by rows that were called wrong there."""
+        if self._has_own_steps or self._proposal is None:
+            self._say(f"This question has steps of its own, so a note does not change them: {note}")
             return
+        self.note.setText(note)
         self._begin("Changing the table…")
-        self._space.client.ask("ask.change", self._changed, self._failed, proposal=self._proposal, note=note)
+        self._ask("draft", "ask.change", self._changed, proposal=self._proposal, note=note, rejected=rejected)
 
-    def add_column(self) -> None:
-        """Add a column with a name to be changed."""
-        if self._proposal is not None:
-            taken = {column["name"] for column in self._proposal["columns"]}
-            name = next(name for n in range(1, 99) if (name := f"column {n}") not in taken)
-            self._proposal["columns"].append({"name": name, "kind": "text", "choices": []})
-            self._write(self._proposal)
+    def try_now(self) -> None:
+        """Preview the table on three documents."""
+        if self.text:
+            self.preview.start(self.text, self.documents.value, self._directory())
 
-    def remove_column(self) -> None:
-        """Remove the column that is selected."""
-        row = self.table.currentRow()
-        if self._proposal is not None and 0 <= row < len(self._proposal["columns"]) > 1:
-            del self._proposal["columns"][row]
-            self._write(self._proposal)
+    def show_pipeline(self, drafted: dict[str, Any], title: str = "") -> None:
+        """Show the table of a pipeline (`ask.read`), such as a template or a question of the case; its name is kept."""
+        self._forget()
+        self.preview.clear()
+        self._title = title
+        self.question.setText(drafted["proposal"]["question"])
+        self._end(_OWN_STEPS if drafted["has_own_steps"] else "")
+        self._take(drafted)
+
+    def follow(self, drafted: dict[str, Any] | None, text: str) -> None:
+        """Go with the steps, which were changed under Advanced: show their table, None where they tell none."""
+        if self._proposal is None or text == self._text:
+            return
+        if drafted is None:
+            drafted = {"proposal": self._proposal, "text": text, "has_own_steps": True}
+        self._end(_OWN_STEPS if drafted["has_own_steps"] else "")
+        self._take(drafted, before=self._proposal)
+        self.preview.outdate()
 
     def clear(self) -> None:
         """Forget the question and its table."""
+        self._forget()
+        self._end("")
         self.question.clear()
-        self._show_proposal(None)
+        self.note.clear()
+        self._title = ""
+        self.documents.reset()
+        self.preview.clear()
+        self._show_table(None)
+        self.began.emit()
+        self.question.setFocus()
+
+    def activate(self) -> None:
+        """Bring what can be chosen up to date."""
+        self.documents.look()
+        self.preview.look()
+        self._estimate_soon()
+
+    def stop(self) -> None:
+        """Give up what is on its way, but no draft."""
+        self._waiting.stop()
+        self.preview.stop()
 
     # -- inside --------------------------------------------------------------------------------------------------
 
@@ -119,24 +168,19 @@ class AskBox(QWidget):
         asked = QHBoxLayout()
         asked.addWidget(self.question, 1)
         asked.addWidget(self.propose)
-        row = QHBoxLayout()
-        row.addWidget(_label("One row per"))
-        row.addWidget(self.row)
-        row.addWidget(self._grain, 1)
-        row.addWidget(tool_button("add", "Add a column", self.add_column))
-        row.addWidget(tool_button("remove", "Remove the column", self.remove_column))
         changed = QHBoxLayout()
         changed.addWidget(self.note, 1)
         changed.addWidget(self.apply)
         done = QHBoxLayout()
-        for button in (self.preview, self.run, self.edit):
+        done.addWidget(self.documents)
+        done.addWidget(self.estimate, 1)
+        for button in (self.look, self.run, self.edit, self.others):
             done.addWidget(button)
-        done.addStretch(1)
         self.proposed = QWidget()
         inner = QVBoxLayout(self.proposed)
         inner.setContentsMargins(0, 0, 0, 0)
-        inner.addLayout(row)
-        inner.addWidget(self.table)
+        inner.setSpacing(8)
+        inner.addWidget(self.chips)
         inner.addLayout(changed)
         inner.addLayout(done)
         layout = QVBoxLayout(self)
@@ -145,101 +189,133 @@ class AskBox(QWidget):
         layout.addWidget(self.state)
         layout.addWidget(self.proposed)
 
+    def _ask(self, what: str, query: str, then: Any, **given: Any) -> None:
+        """Ask, and forget an earlier question of the same kind."""
+        self._space.client.forget(self._asked.pop(what, ""))
+        self._asked[what] = self._space.client.ask(query, then, self._failed, **given)
+
+    def _forget(self) -> None:
+        for id in self._asked.values():
+            self._space.client.forget(id)
+        self._asked.clear()
+
+    def _directory(self) -> str:
+        return str(Path(self._space.case).parent)
+
     def _begin(self, what: str) -> None:
-        self.state.setText(what)
-        self.state.show()
+        self._say(what)
         for widget in (self.propose, self.apply):
             widget.setEnabled(False)
 
     def _end(self, said: str) -> None:
-        self.state.setText(said)
-        self.state.setVisible(bool(said))
-        for widget in (self.propose, self.apply):
-            widget.setEnabled(True)
+        self._say(said)
+        self.propose.setEnabled(True)
+        self._show_buttons()
+
+    def _say(self, text: str) -> None:
+        self.state.setText(text)
+        self.state.setVisible(bool(text))
 
     def _answered(self, drafted: dict[str, Any]) -> None:
         problem = drafted["problem"]
+        self._title = ""
         self._end(f"Drafted from the words of the question alone: {problem}" if problem else "")
+        self.began.emit()
+        self.preview.clear()
         self._take(drafted)
 
     def _changed(self, drafted: dict[str, Any]) -> None:
         self.note.clear()
         said = " ".join(drafted["changes"]) or "Nothing changed."
         self._end(f"{said} {drafted['problem']}".strip())
-        self._take(drafted)
+        self._take(drafted, before=self._proposal)
+        self.preview.outdate()
+        self._show_buttons()
+        self.text_changed.emit(self._text)
 
     def _failed(self, message: str, advice: str) -> None:
         self._end(f"{message}. {advice}".strip())
 
-    def _take(self, drafted: dict[str, Any]) -> None:
+    def _take(self, drafted: dict[str, Any], before: dict[str, Any] | None = None) -> None:
         self._text = drafted["text"]
-        self._show_proposal(drafted["proposal"])
+        self._has_own_steps = drafted["has_own_steps"]
+        self._show_table(drafted["proposal"], before)
 
-    def _show_proposal(self, proposal: dict[str, Any] | None) -> None:
+    def _show_table(self, proposal: dict[str, Any] | None, before: dict[str, Any] | None = None) -> None:
+        was = self._proposal is not None
         self._proposal = proposal
         self.proposed.setVisible(proposal is not None)
-        if proposal is None:
-            self.state.hide()
-            return
-        self._is_showing = True
-        self.row.setText(proposal["row"])
-        self._grain.setText("and document, with these columns:" if proposal["row"] else "with these columns:")
-        self.table.setRowCount(len(proposal["columns"]))
-        for number, column in enumerate(proposal["columns"]):
-            self.table.setItem(number, _NAME, QTableWidgetItem(column["name"]))
-            self.table.setCellWidget(number, _KIND, self._kind_box(column["kind"]))
-            choices = QTableWidgetItem(", ".join(column["choices"]))
-            if column["kind"] != "one of":
-                choices.setFlags(Qt.ItemFlag.ItemIsSelectable)
-            self.table.setItem(number, _CHOICES, choices)
-        shown = min(max(len(proposal["columns"]), 2), _ROWS_SHOWN)
-        header = self.table.horizontalHeader().sizeHint().height()
-        self.table.setFixedHeight(header + shown * self.table.rowHeight(0) + 2 * self.table.frameWidth())
-        self._is_showing = False
+        if proposal is not None:
+            self.chips.show_table(proposal, before=before, can_edit=not self._has_own_steps)
+            self._estimate_soon()
+        self._show_buttons()
+        if was != (proposal is not None):
+            self.opened.emit(proposal is not None)
 
-    def _kind_box(self, kind: str) -> QComboBox:
-        box = choice_box("Kind of the column")
-        box.addItems(KINDS)
-        box.setCurrentText(kind)
-        box.currentTextChanged.connect(lambda chosen: self._edited())
-        return box
-
-    def _edited(self) -> None:
-        """Take what was changed by hand."""
-        if self._is_showing or self._proposal is None:
-            return
-        columns = []
-        for number in range(self.table.rowCount()):
-            box = self.table.cellWidget(number, _KIND)
-            kind = box.currentText() if isinstance(box, QComboBox) else "text"
-            written = self._cell(number, _CHOICES)
-            choices = [part.strip() for part in written.split(",") if part.strip()] if kind == "one of" else []
-            if kind == "one of" and len(choices) < 2:
-                choices = ["yes", "no"] if not choices else [*choices, "other"]
-            columns.append({"name": self._cell(number, _NAME), "kind": kind, "choices": choices})
-        self._write({**self._proposal, "row": self.row.text().strip(), "columns": columns})
-
-    def _cell(self, row: int, column: int) -> str:
-        item = self.table.item(row, column)
-        return item.text() if item is not None else ""
-
-    def _write(self, proposal: dict[str, Any]) -> None:
+    def _edited(self, table: dict[str, Any]) -> None:
         """Have the pipeline written anew; a table that cannot be is refused, and the one before is shown again."""
         before = self._proposal
+        if before is None:
+            return
 
         def refused(message: str, advice: str) -> None:
             self._failed(message, advice)
-            self._show_proposal(before)
+            self._show_table(before)
 
         def taken(drafted: dict[str, Any]) -> None:
             self._end("")
             self._take(drafted)
+            self.preview.outdate()
+            self.text_changed.emit(self._text)
 
-        self._space.client.ask("ask.write", taken, refused, proposal=proposal)
+        self._space.client.forget(self._asked.pop("draft", ""))
+        proposal = {**before, **table}
+        self._asked["draft"] = self._space.client.ask("ask.write", taken, refused, proposal=proposal)
+
+    def _estimate_soon(self) -> None:
+        if self._proposal is not None and self._space.case:
+            self._waiting.start()
+
+    def _ask_estimate(self) -> None:
+        if not self.text or not self._space.case:
+            return
+        case, given = self._space.case, self.documents.value
+
+        def counted_(chosen: dict[str, Any]) -> None:
+            self.count = chosen["count"]
+            self.estimate.setText(estimate_text(given, self.count, None))
+            self._show_buttons()
+            if not self.count:
+                return
+            known = {"text": self.text, "directory": self._directory(), "case": case, "input": given}
+            self._ask("estimate", "pipelines.estimate", self._show_estimate, **known)
+
+        self._ask("count", "ask.documents", counted_, case=case, input=given, draw=1)
+
+    def _show_estimate(self, forecast: dict[str, Any]) -> None:
+        self.estimate.setText(estimate_text(self.documents.value, self.count or 0, forecast))
+        self.estimate.setToolTip(plain("\n".join(forecast["assumed"])))
+
+    def _show_buttons(self) -> None:
+        can_change = self._proposal is not None and not self._has_own_steps
+        has_documents = self.count is None or self.count > 0
+        wrong = len(self.preview.rejected()) if can_change else 0
+        self.note.setEnabled(can_change)
+        self.apply.setEnabled(can_change and self.propose.isEnabled())
+        self.apply.setText(f"Change it by {counted(wrong, 'wrong row')}" if wrong else "Change it")
+        self.run.setEnabled(has_documents)
+        self.look.setEnabled(has_documents and not self._space.job.is_going)
+        busy = "Something else is going on: see Run." if self._space.job.is_going else ""
+        self.look.setToolTip(plain(busy or "See the table of three documents before you run it"))
+
+    def _look_at_preview(self) -> None:
+        """Give the keyboard to the table, unless a person types a note already."""
+        if not self.note.hasFocus():
+            self.preview.table.setFocus()
 
     def _want(self, what: str) -> None:
-        if self._proposal is not None and self._text:
-            self.wanted.emit(self._text, self._name(), what)
+        if self.text:
+            self.wanted.emit(self.text, self._title or self._name(), what)
 
     def _name(self) -> str:
         """Name the question after its first words."""
@@ -248,5 +324,23 @@ class AskBox(QWidget):
         return "".join(letter for letter in name if letter.isalnum() or letter in " -_(),")[:60] or "Question"
 
 
-def _label(text: str = "") -> QLabel:
-    return QLabel(text, wordWrap=bool(not text), textFormat=Qt.TextFormat.PlainText)
+def estimate_text(given: str, count: int, forecast: dict[str, Any] | None) -> str:
+    """Write which documents a run reads and how long it takes: `All 92 documents, about 12 minutes`."""
+    if not count:
+        return "No document fits: choose others."
+    words = input_text(given)
+    which = counted(count, "document")
+    which = f"All {which}" if given == ALL_DOCUMENTS and count > 1 else which
+    which = f"{which} {words}" if words.startswith(("tagged", "with")) else which
+    which = f"{counted(count, 'starred document')}" if words == "starred" else which
+    if forecast is None:
+        return which
+    if not forecast["calls"]:
+        return f"{which}, at once"
+    if forecast["seconds"] is None:
+        return f"{which}, time not measured yet"
+    return f"{which}, about {spoken_duration(forecast['seconds'])}"
+
+
+def _label() -> QLabel:
+    return QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)

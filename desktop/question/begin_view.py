@@ -30,7 +30,7 @@ class BeginView(QWidget):
         font = title.font()
         font.setPointSizeF(font.pointSizeF() * 1.6)
         title.setFont(font)
-        hint = QLabel(
+        self._hint = hint = QLabel(
             "Type a question in your own words, or choose a ready-made one.",
             textFormat=Qt.TextFormat.PlainText,
         )
@@ -46,7 +46,9 @@ class BeginView(QWidget):
             wordWrap=True,
             textFormat=Qt.TextFormat.PlainText,
         )
-        columns = QHBoxLayout()
+        self._lists = QWidget()
+        columns = QHBoxLayout(self._lists)
+        columns.setContentsMargins(0, 0, 0, 0)
         columns.setSpacing(20)
         columns.addWidget(_box("Ready-made questions", self.templates), 3)
         columns.addWidget(_box("Questions of this case", self.files, self._none), 2)
@@ -56,14 +58,24 @@ class BeginView(QWidget):
         layout.addWidget(title)
         layout.addWidget(hint)
         layout.addWidget(self.ask)
-        layout.addLayout(columns, 1)
+        layout.addWidget(self._lists, 1)
+        layout.addWidget(self.ask.preview, 1)
+        self.ask.opened.connect(self._show_parts)
+        self._show_parts(has_table=False)
         self.show_files([], [])
 
     def show_templates(self, found: list[dict[str, Any]]) -> None:
-        """Show the templates."""
+        """Show the templates, each with its columns."""
         self.templates.clear()
-        for one in found:
-            self._add(self.templates, "templates", f"{one['title']}\n{one['summary']}", one, lines=3)
+        for each in found:
+            columns = f"Columns: {', '.join(each['columns'])}" if each["columns"] else each["summary"]
+            self._add(self.templates, "templates", f"{each['title']}\n{columns}", each, tip=each["summary"])
+
+    def _show_parts(self, has_table: bool) -> None:
+        """Show ready-made questions and those of the case until there is a table, then its preview."""
+        self._hint.setVisible(not has_table)
+        self._lists.setVisible(not has_table)
+        self.ask.preview.setVisible(has_table)
 
     def show_files(self, found: list[dict[str, Any]], elsewhere: list[str]) -> None:
         """Show the pipelines beside the case, and the paths of those opened from other places."""
@@ -87,10 +99,10 @@ class BeginView(QWidget):
         made.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         return made
 
-    def _add(self, into: QListWidget, icon_name: str, text: str, data: Any, lines: int = 2) -> None:
+    def _add(self, into: QListWidget, icon_name: str, text: str, data: Any, lines: int = 2, tip: str = "") -> None:
         item = QListWidgetItem(icon(icon_name), text)
         item.setData(_DATA, data)
-        item.setToolTip(plain(text))
+        item.setToolTip(plain(tip or text))
         item.setSizeHint(QSize(0, lines * into.fontMetrics().lineSpacing() + 12))
         into.addItem(item)
 

@@ -110,6 +110,14 @@ class PipelineDocument(QObject):
             self._read_soon.start()
             self._touched()
 
+    def replace(self, text: str) -> None:
+        """Go on with another text of the same pipeline, which can be undone."""
+        if text != self.text:
+            self.history.push(text)
+            self.text_changed.emit(text)
+            self._touched()
+            self._read()
+
     def change(self, tag: str = "", **change: Any) -> None:
         """Make a change of a card (engine.worker.pipeline_changes); those with one `tag` are undone together."""
         self._changes.append((change, tag))

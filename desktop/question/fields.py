@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from PySide6.QtCore import QTimer, Signal
-from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
 
 from desktop.abstract import QtABCMeta
+from desktop.check_boxes import CheckBox
 from desktop.question.texts import PromptEdit
 
 TYPING_MILLISECONDS = 350
@@ -201,7 +202,7 @@ class YesNoEditor(KeyEditor):
     def __init__(self, name: str, default: Any) -> None:
         super().__init__(name)
         self._default = bool(default)
-        self._box = QCheckBox("yes")
+        self._box = CheckBox("yes")
         self._box.clicked.connect(lambda checked: self._chosen())
         self._hold(self._box)
 

@@ -38,7 +38,8 @@ class Header(QWidget):
         self.run = push_button("run", "Run…", lambda: self.wanted.emit("run"))
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(tool_button("templates", "Other questions", lambda: self.wanted.emit("others")))
+        self.back = push_button("previous", "Other questions", lambda: self.wanted.emit("others"))
+        layout.addWidget(self.back)
         left: tuple[QWidget, ...] = (self.title, self.kept, self._undo, self._redo)
         for widget in left:
             layout.addWidget(widget)
@@ -51,6 +52,10 @@ class Header(QWidget):
         document.state_changed.connect(self._show_state)
         document.problems_changed.connect(self._show_problems)
         document.estimate_changed.connect(self._show_estimate)
+
+    def show_back(self, *, of_box: bool) -> None:
+        """Say where the way back leads: to the table of the question, or to other questions."""
+        self.back.setText("Back to the table" if of_box else "Other questions")
 
     def _begin(self) -> None:
         self.problems.hide()

@@ -79,10 +79,12 @@ async def revise(proposal: Proposal, note: str, model: ModelBackend | None, *, r
     """Change a proposal by a note in plain words ("split make and model", "only cars, not weapons").
 
     What the model changes in row and columns is taken; a note that changes neither is told to the model with the
-    question from then on. `rejected` are rows, as text, that the user called wrong. Raises UsageError for an empty
-    note.
+    question from then on. `rejected` are rows, as text, that the user called wrong; without a note, they are one.
+    Raises UsageError for an empty note.
     """
     wish = re.sub(r"\s+", " ", note).strip()
+    if not wish and rejected:
+        wish = prompt_template("ask/not_these").render(rejected=list(rejected)[:_SHOWN_REJECTED]).strip()
     if not wish:
         raise UsageError("there is no note", advice="Say in plain words what should be different.")
     noted = checked(replace(proposal, notes=(*proposal.notes, wish)))

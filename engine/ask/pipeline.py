@@ -7,7 +7,8 @@ import re
 from typing import Any, Final
 
 from engine.ask.english import plural
-from engine.ask.proposal import Column, Kind, Proposal, checked, field_name
+from engine.ask.proposal import Column, Kind, Proposal, checked, field_name, from_json
+from engine.errors import UsageError
 from engine.language.templates import prompt_template
 from engine.language.writer import written as yaml_text
 
@@ -18,6 +19,10 @@ PART_TOKENS: Final = 6000
 """A longer document is read in parts of so many tokens, for small models lose rows in long texts."""
 
 DATASET: Final = "documents"
+
+_TABLE: Final = "# Table: "
+"""Begins the comment in which a pipeline holds its table, so that the table can be shown and changed again."""
+_TABLE_LINES: Final = 3
 
 _TYPES: Final[dict[Kind, str]] = {
     "text": "string", "date": "date()", "amount": "amount", "number": "number", "person": "string", "yes/no": "boolean",
@@ -38,7 +43,29 @@ def pipeline_text(proposal: Proposal, *, model: str = "") -> str:
     steps = [{"name": "answer", "input": DATASET, "operations": [operation["name"] for operation in operations]}]
     root |= {"operations": operations, "pipeline": {"steps": steps}}
     title = re.sub(r"\s+", " ", proposal.question).strip()
-    return f"# {title}\n# {proposal.sentence}\n{yaml_text(root)}"
+    table = json.dumps(proposal.to_json())
+    return f"# {title}\n# {proposal.sentence}\n{_TABLE}{table}\n{yaml_text(root)}"
+
+
+def proposal_of(text: str) -> Proposal | None:
+    """Return the table that a pipeline was written for; None where it was not, or was changed by hand since."""
+    proposal = table_of(text)
+    model = re.search(r"^default_model: (.+)$", text, re.MULTILINE)
+    if proposal is None or pipeline_text(proposal, model=model[1].strip("'\"") if model else "") != text:
+        return None
+    return proposal
+
+
+def table_of(text: str) -> Proposal | None:
+    """Return the table that a pipeline says it fills, in the comment at its top; None where it says none.
+
+    Its steps may be others than those that `pipeline_text` writes: those of a template, or changed by hand.
+    """
+    line = next((line for line in text.split("\n", _TABLE_LINES)[:_TABLE_LINES] if line.startswith(_TABLE)), "")
+    try:
+        return from_json(json.loads(line.removeprefix(_TABLE)))
+    except (ValueError, UsageError):  # no such comment, or one that somebody else wrote
+        return None
 
 
 def columns_of(proposal: Proposal) -> list[str]:
@@ -75,7 +102,7 @@ def _rows_of(proposal: Proposal) -> list[dict[str, Any]]:
     operations: list[dict[str, Any]] = [cut, read, distinct, unnest]
     if proposal.columns[0].kind == "person":
         operations.append({"name": "names_only", "type": "filter", "condition": f"input.{names[0]} | is_person"})
-    return operations
+    return [*operations, {"name": "table", "type": "map", "drop_keys": [items]}]
 
 
 def _record_of(proposal: Proposal) -> dict[str, Any]:

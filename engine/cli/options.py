@@ -26,7 +26,7 @@ InputOption = Annotated[
         "-i",
         metavar="[NAME=]PATH",
         help="A folder or file in place of a dataset of the pipeline; case: for the documents of the case itself, "
-        "case:starred=1 or case:tag=NAME for some of them.",
+        "case:starred=1, case:tag=NAME or case:words=WORDS for some of them.",
     ),
 ]
 OutOption = Annotated[

@@ -193,8 +193,9 @@ def wanted_documents(case: Case, dataset: Dataset) -> list[DocumentEntry]:
             f"dataset {dataset.name!r}: the case {case.path} has no document {min(missing)}",
             advice="Name documents by their whole SHA-256, as the table of documents shows it.",
         )
-    if dataset.tags or dataset.starred:
-        marked = case.documents_that_fit(DocumentFilter(tags=dataset.tags, starred=dataset.starred))
+    if dataset.tags or dataset.starred or dataset.words:
+        wanted = DocumentFilter(tags=dataset.tags, starred=dataset.starred, words=dataset.words)
+        marked = case.documents_that_fit(wanted)
         entries = [entry for entry in entries if entry.id in marked]
     return [entry for entry in entries if not dataset.documents or entry.id in dataset.documents]
 
@@ -203,6 +204,7 @@ def _wanted_text(dataset: Dataset) -> str:
     parts = [f"fit {', '.join(dataset.glob)}"] if dataset.glob else []
     parts += [f"have the tag {' or '.join(dataset.tags)}"] if dataset.tags else []
     parts += ["have a star"] if dataset.starred else []
+    parts += [f"have a line with {dataset.words!r}"] if dataset.words else []
     return f" that {' and '.join(parts)}" if parts else ""
 
 

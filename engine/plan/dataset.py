@@ -102,9 +102,9 @@ class Dataset:
     folder: documents of any kind. file: rows of a data file (a workbook has `sheet`s); a folder, or a file of another
     kind, is read as documents. case: the documents of a case file, or of the run's own case where `path` is empty,
     those whose path or file name fits one of `glob` if there are any, which have one of `tags` if there are any, a star
-    if `starred`, and which are one of `documents` (SHA-256) if there are any. memory: the rows `data`, or rows that the
-    caller hands over (engine.executor.run.RunOptions.rows). `include_hidden`: models also read lines
-    that no reader of the page sees.
+    if `starred`, a line with the `words` of a search if there are any, and which are one of `documents` (SHA-256) if
+    there are any. memory: the rows `data`, or rows that the caller hands over (engine.executor.run.RunOptions.rows).
+    `include_hidden`: models also read lines that no reader of the page sees.
     """
 
     name: str
@@ -114,6 +114,7 @@ class Dataset:
     glob: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     starred: bool = False
+    words: str = ""
     documents: tuple[str, ...] = ()
     data: tuple[Mapping[str, Any], ...] = ()
     parsing: tuple[Parsing, ...] = ()
@@ -132,6 +133,7 @@ class Dataset:
             ("glob", self.glob, ("case",)),
             ("tags", self.tags, ("case",)),
             ("starred", self.starred, ("case",)),
+            ("words", self.words, ("case",)),
             ("documents", self.documents, ("case",)),
             ("data", self.data, ("memory",)),
         ):
@@ -144,7 +146,7 @@ class Dataset:
     @property
     def is_selection(self) -> bool:
         """Say whether only documents that a person marked or named are read."""
-        return bool(self.tags or self.starred or self.documents)
+        return bool(self.tags or self.starred or self.words or self.documents)
 
     def location(self, directory: Path) -> Path:
         """Resolve the path against the folder of the pipeline file."""

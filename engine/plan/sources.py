@@ -24,7 +24,7 @@ CASE_INPUT = "case:"
 """Begins an `--input` that means documents of the run's own case: all of them, or some, written as in an address:
 `case:starred=1`, `case:tag=to+read&tag=seen`, `case:document=SHA-256`."""
 
-_CASE_KEYS = ("tag", "starred", "document")
+_CASE_KEYS = ("tag", "starred", "words", "document")
 
 
 def kind_of_source(dataset: Dataset, directory: Path) -> DatasetType:
@@ -63,7 +63,7 @@ def override_input(plan: Plan, given: str, *, directory: Path) -> Plan:
     before, marker, wanted = given.partition(CASE_INPUT)
     if marker and (not before or before.endswith("=")):
         name = before.removesuffix("=")
-        return plan.with_dataset(_of_case(_dataset(plan, name, given), wanted))
+        return plan.with_dataset(chosen_of_case(_dataset(plan, name, given), wanted))
     name, _, path = given.rpartition("=")
     if name not in {d.name for d in plan.datasets} and (
         not name or (directory / Path(given).expanduser()).exists()  # a path may hold the sign =
@@ -77,23 +77,27 @@ def override_input(plan: Plan, given: str, *, directory: Path) -> Plan:
 
 
 def _dataset(plan: Plan, name: str, given: str) -> Dataset:
-    """Return the dataset of a name, or the only one where no name is given; raises UsageError."""
+    """Return the dataset of a name, or without one the only one that is not written in the plan; raises UsageError."""
     names = ", ".join(d.name for d in plan.datasets)
     if name and name not in {d.name for d in plan.datasets}:
         raise UsageError(f"--input {given}: there is no dataset {name!r}", advice=f"Datasets: {names or 'none'}.")
-    if not name and len(plan.datasets) != 1:
+    if name:
+        return plan.dataset(name)
+    read = [d for d in plan.datasets if not d.data] if len(plan.datasets) > 1 else plan.datasets
+    if len(read) != 1:
         raise UsageError(f"--input {given} does not say which dataset", advice=f"Write NAME=PATH; datasets: {names}.")
-    return plan.dataset(name) if name else plan.datasets[0]
+    return read[0]
 
 
-def _of_case(dataset: Dataset, wanted: str) -> Dataset:
+def chosen_of_case(dataset: Dataset, wanted: str) -> Dataset:
     """Point a dataset at documents of the run's own case; raises UsageError for what is no choice of documents."""
     pairs = parse_qsl(wanted, keep_blank_values=True)
     unknown = [key for key, value in pairs if key not in _CASE_KEYS or not value]
     if unknown or (wanted and not pairs):
         raise UsageError(
             f"--input {CASE_INPUT}{wanted}: {(unknown or [wanted])[0]!r} chooses no documents",
-            advice="Write case: for all, case:starred=1, case:tag=NAME or case:document=SHA-256; & joins several.",
+            advice="Write case: for all, case:starred=1, case:tag=NAME, case:words=WORDS or case:document=SHA-256; "
+            "& joins several.",
         )
     return replace(
         dataset,
@@ -104,6 +108,7 @@ def _of_case(dataset: Dataset, wanted: str) -> Dataset:
         data=(),
         tags=tuple(value for key, value in pairs if key == "tag"),
         starred=any(key == "starred" for key, _ in pairs),
+        words=" ".join(value for key, value in pairs if key == "words"),
         documents=tuple(value for key, value in pairs if key == "document"),
     )
 
@@ -120,6 +125,7 @@ def _pointed_at(dataset: Dataset, location: Path) -> Dataset:
         glob=dataset.glob if kind == "case" else (),
         tags=dataset.tags if kind == "case" else (),
         starred=dataset.starred and kind == "case",
+        words=dataset.words if kind == "case" else "",
         documents=dataset.documents if kind == "case" else (),
         data=(),
     )

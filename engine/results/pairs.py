@@ -30,6 +30,7 @@ def pipeline_of(case: Case, run_id: str) -> Path:
     """Find the pipeline beside the case that a run was made from; write it if there is none.
 
     What a person has decided since is no difference: pairs of names, and what questions mean (`clarified`).
+    Nor is which documents of the case it read, by mark, by words or by name.
 
     Raises ExportError or DiskFull when it cannot be written.
     """
@@ -116,6 +117,9 @@ def _under(node: Node | None, key: str) -> Node | None:
 
 def _without_pairs(text: str) -> Any:
     found = YAML(typ="safe").load(io.StringIO(text))
+    for dataset in found.get("datasets", {}).values():
+        for mark in ("tags", "starred", "words", "documents"):
+            dataset.pop(mark, None)
     for operation in found.get("operations", ()):
         for kind in KINDS:
             operation.pop(kind, None)

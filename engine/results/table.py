@@ -41,6 +41,7 @@ class Selection:
     only_unreviewed: bool = False
     least_agreed_first: bool = False
     document: str = ""
+    without_rejected: bool = False
 
     @property
     def is_everything(self) -> bool:
@@ -124,6 +125,8 @@ class ResultView:
             numbers = [n for n in numbers if wanted.document in self.rows[n].documents]
         if wanted.only_not_located:
             numbers = [n for n in numbers if self.rows[n].not_located]
+        if wanted.without_rejected:
+            numbers = [n for n in numbers if self.review(n).whole.verdict != "rejected"]
         if wanted.only_unreviewed:
             numbers = [n for n in numbers if not self.review(n).is_reviewed]
         for each in wanted.filters:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,16 +16,22 @@ from engine.language.yaml_reader import read_yaml
 _FOLDER: Final = Path(__file__).parent
 NAMES: Final = ("officers", "clauses", "people", "answers", "empty")
 """The templates, in the order in which they are offered."""
+_TABLE: Final = "Table: "
+"""Begins the comment that says which table a template fills (engine.ask.pipeline.table_of)."""
 
 
 @dataclass(frozen=True, slots=True)
 class PipelineTemplate:
-    """A pipeline to begin with. Its first comment line is the title, the second says what it is for."""
+    """A pipeline to begin with. Its first comment line is the title, the second says what it is for.
+
+    `columns` are those of the table that it fills, by name; none where it is to be written first.
+    """
 
     name: str
     title: str
     summary: str
     text: str
+    columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,5 +65,6 @@ def new_operators() -> tuple[NewOperator, ...]:
 
 def _read(name: str) -> PipelineTemplate:
     text = (_FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
-    title, summary = (line.removeprefix("#").strip() for line in text.split("\n")[:2])
-    return PipelineTemplate(name, title, summary, text)
+    title, summary, third = (line.removeprefix("#").strip() for line in text.split("\n")[:3])
+    table = json.loads(third.removeprefix(_TABLE)) if third.startswith(_TABLE) else {"columns": []}
+    return PipelineTemplate(name, title, summary, text, tuple(column["name"] for column in table["columns"]))

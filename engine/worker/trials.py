@@ -63,7 +63,10 @@ class TriedLine:
 
 @dataclass(frozen=True, slots=True)
 class Tried(Event):
-    """A trial is done: its items in order, each to be read from the file `path`, one a line."""
+    """A trial is done: its items in order, each to be read from the file `path`, one a line.
+
+    `case` and `run` are where its results lie, until the next trial.
+    """
 
     path: str
     until: str
@@ -72,6 +75,8 @@ class Tried(Event):
     calls: int
     from_case: int
     note: str
+    case: str = ""
+    run: str = ""
 
 
 async def try_pipeline(
@@ -112,6 +117,8 @@ async def try_pipeline(
         calls=sum(not one.reply.from_cache for one in asked if one.reply is not None),
         from_case=sum(one.reply.from_cache for one in asked if one.reply is not None),
         note=_note(loaded.plan),
+        case=str(scratch / "trial.redwell"),
+        run=result.run_id,
     )
 
 

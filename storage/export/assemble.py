@@ -41,8 +41,21 @@ def result_table(
     for done, row_id in enumerate(wanted):
         told(done, len(wanted))
         rows.append(_result_row(case, run_id, row_id, chosen, files))
-    table = ResultTable(chosen, tuple(rows), case.ledger(run_id), tuple(notes))
+    table = ResultTable(chosen, tuple(rows), case.ledger(run_id), tuple(notes), about=_about(case, run_id))
     return table if reviews == ReviewOptions() else with_reviews(table, reviews_of(case, run_id), reviews)
+
+
+def _about(case: Case, run_id: str) -> tuple[tuple[str, str], ...]:
+    run = case.run(run_id)
+    finished = run.finished_at or "not finished"
+    return (
+        ("Case", case.path.name),
+        ("Run", run_id),
+        ("Model", run.model_name or "none was asked"),
+        ("Started (UTC)", run.started_at[:16].replace("T", " ")),
+        ("Finished (UTC)", finished[:16].replace("T", " ")),
+        ("Question", run.pipeline_yaml),
+    )
 
 
 def _result_row(case: Case, run_id: str, row_id: str, columns: Sequence[str], files: Mapping[str, str]) -> ResultRow:

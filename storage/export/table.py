@@ -42,7 +42,8 @@ class ResultRow:
 class ResultTable:
     """The whole export. `ledger` is None when no run stands behind the table.
 
-    `plain` are columns that come from no record, such as what a reviewer said: nothing is cited for them.
+    `plain` are columns that come from no record, such as what a reviewer said: nothing is cited for them. `about` says
+    what made the table, as pairs of a name and a text: run, model, when, how many documents, the question.
     """
 
     columns: tuple[str, ...]
@@ -50,6 +51,7 @@ class ResultTable:
     ledger: Ledger | None = None
     notes: tuple[str, ...] = ()
     plain: frozenset[str] = frozenset()
+    about: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         if not self.columns:

@@ -109,6 +109,7 @@ class _Book:
             self._write_evidence()
         self._write_full_texts()
         self._write_ledger()
+        self._write_about()
         return tuple(self._notes)
 
     def _write_results(self) -> None:
@@ -171,6 +172,15 @@ class _Book:
                 self._write_plain(sheet, line, index, value)
         for number, note in enumerate(self._notes, line + 2):
             self._write_text(sheet, number, 0, note)
+
+    def _write_about(self) -> None:
+        """Say what made the table: without it, a workbook that is passed on tells nobody."""
+        if not self._table.about:
+            return
+        sheet = self._sheet("About", ["what", "text"])
+        for number, (name, text) in enumerate(self._table.about, 1):
+            self._write_text(sheet, number, 0, name)
+            self._write_text(sheet, number, 1, text)
 
     def _sheet(self, name: str, heads: Sequence[str]) -> Any:
         sheet = self._book.add_worksheet(name)

@@ -94,6 +94,8 @@ def ask_question(driver: Driver, model: str) -> RunPlace:
     chosen = next(item for item in map(templates.item, range(templates.count())) if TEMPLATE in item.text())
     middle = templates.visualItemRect(chosen).center()
     QTest.mouseClick(templates.viewport(), Qt.MouseButton.LeftButton, pos=middle)
+    driver.wait("the table", question.begin.ask.proposed.isVisible)
+    driver.click(question.begin.ask.edit)
     driver.wait("the cards", lambda: question.document.is_open and question.document.cards)
     driver.click(question.header.run)
     place = driver.place(RunPlace)

@@ -112,7 +112,12 @@ def take_question(window: MainWindow, app: QApplication, out: Path) -> None:
     window.go_to("Question")
     wait_until(app, lambda: place.begin.templates.count() > 0)
     take(window, app, "question-begin", out)
+    take_table(window, app, out, place)
     place.begin.templates.itemClicked.emit(place.begin.templates.item(0))
+    wait_until(app, place.begin.ask.proposed.isVisible)
+    rest()
+    take(window, app, "question-ready-made", out)
+    place.begin.ask.edit.click()
     wait_until(app, lambda: len(place.cards.cards) > 3)
     rest()
     place.cards.open_card("list_officers")
@@ -133,6 +138,26 @@ def take_question(window: MainWindow, app: QApplication, out: Path) -> None:
     wait_until(app, lambda: not window.workspace.job.is_going, 900)
     rest()
     take(window, app, "question-try", out)
+
+
+def take_table(window: MainWindow, app: QApplication, out: Path, place: QuestionPlace) -> None:
+    """Take the table that MODEL proposes for a question, and its preview."""
+    ask = place.begin.ask
+    ask.question.setText("Which officers are named, with rank, badge number and the date?")
+    ask.draft()
+    wait_until(app, ask.proposed.isVisible)
+    wait_until(app, lambda: ask.count is not None and not window.workspace.client.waiting)
+    take(window, app, "question-table", out)
+    shown: list[int] = []
+    ask.preview.shown.connect(lambda: shown.append(1))
+    ask.try_now()
+    wait_until(app, lambda: bool(shown), 900)
+    wait_until(app, lambda: ask.preview.model.row(0) is not None)
+    ask.preview.table.clicked.emit(ask.preview.model.index(0, 2))
+    settle(app)
+    wait_until(app, lambda: not window.workspace.client.waiting)
+    take(window, app, "question-preview", out)
+    place.new_question()
 
 
 def main(out: Path, parts: Sequence[str]) -> None:

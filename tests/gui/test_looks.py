@@ -48,6 +48,8 @@ def filled(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> MainWindow:
     question = next(place for place in window.places if isinstance(place, QuestionPlace))
     qtbot.waitUntil(lambda: question.begin.templates.count() > 0, timeout=WAIT)
     question.begin.templates.itemClicked.emit(question.begin.templates.item(0))
+    qtbot.waitUntil(question.begin.ask.proposed.isVisible, timeout=WAIT)
+    question.begin.ask.edit.click()
     qtbot.waitUntil(lambda: len(question.cards.cards) > 3, timeout=WAIT)
     window.go_to("Results")
     results = next(place for place in window.places if isinstance(place, ResultsPlace))
@@ -62,7 +64,13 @@ def test_nothing_is_cut_off(qtbot: QtBot, filled: MainWindow, letters: float) ->
     filled.set_font_scale(letters)
     filled.resize(1280, 720)
     assert filled.devicePixelRatioF() == float(SCALE)
-    found = {}
+    question = next(place for place in filled.places if isinstance(place, QuestionPlace))
+    filled.go_to("Question")
+    question.show_table()
+    qtbot.waitUntil(lambda: "document" in question.begin.ask.estimate.text(), timeout=WAIT)
+    found = {"the table of a question": cut} if (cut := cut_off_when_laid_out(qtbot, filled)) else {}
+    question.begin.ask.edit.click()
+    qtbot.waitUntil(lambda: question.shows_steps, timeout=WAIT)
     for place in filled.places:
         filled.go_to(place.name)
         assert filled.current is place

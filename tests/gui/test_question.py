@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from gui_waiting import WAIT
@@ -18,14 +19,20 @@ from desktop.app import make_window
 from desktop.client import WorkerClient
 from desktop.places.documents import DocumentsPlace
 from desktop.places.question import QuestionPlace
+from desktop.places.results import ResultsPlace
+from desktop.places.run import RunPlace
+from desktop.question.ask_box import AskBox
+from desktop.question.ask_box import estimate_text as estimate_line
 from desktop.question.card import OperatorCard
 from desktop.question.document import History
 from desktop.question.fields import KeyEditor, PromptEditor
 from desktop.question.header import estimate_text
 from desktop.question.schema_table import SchemaTable
+from desktop.run_queue import STARRED
 from desktop.watchdog import Watchdog
 from desktop.window import MainWindow
 
+EMPTY = "Start empty\nOne question about each document, for you to write."
 SCRIPTED = Path(__file__).resolve().parents[1] / "fixtures" / "scripted_redwell.py"
 
 
@@ -53,6 +60,9 @@ def begin(qtbot: QtBot, place: QuestionPlace, row: int) -> None:
     item = place.begin.templates.item(row)
     with qtbot.waitSignal(place.document.problems_changed, timeout=WAIT):
         place.begin.templates.itemClicked.emit(item)
+        if place.begin.templates.item(row).text() != EMPTY:
+            qtbot.waitUntil(place.begin.ask.proposed.isVisible, timeout=WAIT)
+            place.begin.ask.edit.click()
     qtbot.waitUntil(lambda: len(place.cards.cards) == len(place.document.cards) > 0, timeout=WAIT)
     qtbot.waitUntil(lambda: bool(place.document.types), timeout=WAIT)
 
@@ -252,30 +262,220 @@ def test_an_estimate_is_one_line() -> None:
     assert estimate_text({**found, "calls": 0}) == "No model is asked"
 
 
-def test_a_question_in_plain_words_becomes_a_table_that_is_changed_and_tried(
-    qtbot: QtBot, place: QuestionPlace
-) -> None:
+def ask_plates(qtbot: QtBot, place: QuestionPlace) -> AskBox:
+    """Type a question; the scripted model proposes a row and one column."""
     ask = place.begin.ask
-    assert not ask.proposed.isVisible()
+    place.window().activateWindow()
+    qtbot.waitUntil(place.window().isActiveWindow, timeout=WAIT)
     qtbot.keyClicks(ask.question, "Which plates are mentioned?")
     qtbot.keyClick(ask.question, Qt.Key.Key_Return)
-    qtbot.waitUntil(ask.proposed.isVisible, timeout=WAIT)
-    assert ask.row.text() == "Sgt. Varrick"
-    names = [ask.table.item(n, 0).text() for n in range(ask.table.rowCount())]
-    assert names[-1] == "plate number"
+    qtbot.waitUntil(lambda: ask.proposed.isVisible() and ask.propose.isEnabled(), timeout=WAIT)
+    return ask
 
-    last = len(names) - 1
-    ask.table.item(last, 0).setText("license plate")
-    ask.table.cellWidget(last, 1).setCurrentText("quotation")  # type: ignore[attr-defined]
-    qtbot.waitUntil(lambda: "license_plate: quote(text_chunk)" in ask._text, timeout=WAIT)
-    ask.table.item(last, 0).setText("")
+
+def names_of(ask: AskBox) -> list[str]:
+    return [chip.name.text() for chip in ask.chips.chips]
+
+
+def test_a_question_in_plain_words_becomes_chips_that_are_changed_by_keyboard(
+    qtbot: QtBot, place: QuestionPlace
+) -> None:
+    assert not place.begin.ask.proposed.isVisible()
+    assert place.begin.templates.isVisible()
+    ask = ask_plates(qtbot, place)
+    assert not place.begin.templates.isVisible()
+    assert ask.chips.row.text() == "Sgt. Varrick"
+    assert names_of(ask)[-1] == "plate number"
+
+    chip = ask.chips.chips[-1]
+    chip.name.setFocus()
+    chip.name.selectAll()
+    qtbot.keyClicks(chip.name, "license plate")
+    qtbot.keyClick(chip.name, Qt.Key.Key_Tab)
+    qtbot.waitUntil(lambda: "license_plate: " in ask.text, timeout=WAIT)
+    ask.chips.chips[-1].choose("quotation")
+    qtbot.waitUntil(lambda: "license_plate: quote(text_chunk)" in ask.text, timeout=WAIT)
+
+    ask.chips.chips[-1].choose("one of")  # nothing is written until there are two choices
+    chip = ask.chips.chips[-1]
+    qtbot.waitUntil(chip.choices.isVisible, timeout=WAIT)
+    qtbot.keyClicks(chip.choices, "new, old")
+    qtbot.keyClick(chip.choices, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: 'license_plate: enum["new", "old"]' in ask.text.replace("\\", ""), timeout=WAIT)
+
+    ask.chips.chips[-1].name.clear()
+    ask.chips.chips[-1].name.editingFinished.emit()
     qtbot.waitUntil(lambda: "is no name of a column" in ask.state.text(), timeout=WAIT)
-    assert ask.table.item(last, 0).text() == "license plate"
+    assert names_of(ask)[-1] == "license plate"
 
+    before = len(names_of(ask))
+    ask.chips.add.setFocus()
+    qtbot.keyClick(ask.chips.add, Qt.Key.Key_Space)
+    qtbot.waitUntil(lambda: len(names_of(ask)) == before + 1, timeout=WAIT)
+    qtbot.waitUntil(ask.chips.chips[-1].name.hasFocus, timeout=WAIT)
+    qtbot.keyClicks(ask.chips.chips[-1].name, "owner")
+    qtbot.keyClick(ask.chips.chips[-1].name, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: "owner: string?" in ask.text, timeout=WAIT)
+    remove = ask.chips.chips[-1].remove
+    remove.setFocus()
+    qtbot.keyClick(remove, Qt.Key.Key_Space)
+    qtbot.waitUntil(lambda: "owner" not in ask.text and len(names_of(ask)) == before, timeout=WAIT)
+
+    ask.chips.row.clear()
+    ask.chips.row.editingFinished.emit()
+    qtbot.waitUntil(lambda: "one_row_per" not in ask.text, timeout=WAIT)
+
+
+def test_a_note_changes_the_table_and_what_changed_is_shown(qtbot: QtBot, place: QuestionPlace) -> None:
+    ask = ask_plates(qtbot, place)
+    ask.chips.add_column()
+    qtbot.waitUntil(lambda: "column 1" in names_of(ask), timeout=WAIT)
     qtbot.keyClicks(ask.note, "only old ones")
     qtbot.keyClick(ask.note, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: not ask.note.text(), timeout=WAIT)
+    assert "column 1 was removed." in ask.state.text()
+    assert "column 1" not in names_of(ask)
+
+
+def test_the_estimate_names_the_documents_that_are_chosen(
+    qtbot: QtBot, place: QuestionPlace, opened: MainWindow
+) -> None:
+    ask = ask_plates(qtbot, place)
+    count = opened.workspace.summary["documents"]
+    qtbot.waitUntil(lambda: ask.estimate.text().startswith(f"All {count} documents"), timeout=WAIT)
+    qtbot.waitUntil(lambda: "time not measured yet" in ask.estimate.text(), timeout=WAIT)
+    assert ask.run.isEnabled()
+    ask.documents.choose(STARRED)
+    qtbot.waitUntil(lambda: ask.estimate.text() == "No document fits: choose others.", timeout=WAIT)
+    assert not ask.run.isEnabled()
+    ask.documents.choose("search")
+    qtbot.keyClicks(ask.documents.words, "nosuchwordatall")
+    qtbot.waitUntil(lambda: ask.documents.value.endswith("words=nosuchwordatall"), timeout=WAIT)
+    qtbot.waitUntil(lambda: ask.count == 0, timeout=WAIT)
+    ask.documents.words.setText("officer")
+    qtbot.waitUntil(lambda: "with the words officer" in ask.estimate.text(), timeout=WAIT)
+    assert ask.count is not None and 0 < ask.count <= count
+
+
+def test_an_estimate_is_said_in_plain_words() -> None:
+    found: dict[str, Any] = {"calls": 92, "seconds": 720.0}
+    assert estimate_line("case:", 92, found) == "All 92 documents, about 12 minutes"
+    assert estimate_line("case:", 1, {**found, "seconds": 40.0}) == "1 document, about 40 seconds"
+    assert estimate_line(STARRED, 7, {**found, "seconds": 12600.0}) == "7 starred documents, about 3.5 hours"
+    assert estimate_line("case:tag=to+read", 2, None) == "2 documents tagged to read"
+    assert estimate_line("case:words=fire", 2, {"calls": 0}) == "2 documents with the words fire, at once"
+    assert estimate_line("case:", 0, None) == "No document fits: choose others."
+
+
+def test_the_steps_stay_in_step_with_the_table(qtbot: QtBot, place: QuestionPlace) -> None:
+    ask = ask_plates(qtbot, place)
     ask.edit.click()
-    qtbot.waitUntil(lambda: place.document.is_open and len(place.cards.cards) == 4, timeout=WAIT)
+    qtbot.waitUntil(lambda: place.document.is_open and len(place.cards.cards) == 5, timeout=WAIT)
+    assert place.shows_steps
     assert place.document.file.name == "Which plates are mentioned"
-    assert "Which plates are mentioned?" in place.document.text
+    place.show_table()
+    qtbot.waitUntil(lambda: not place.shows_steps, timeout=WAIT)
+    ask.chips.add_column()
+    qtbot.waitUntil(lambda: "column_1" in place.document.text, timeout=WAIT)  # the steps follow the table
+    assert place.document.text == ask.text
+
+    ask.edit.click()
+    qtbot.waitUntil(lambda: place.shows_steps and place.yaml.toPlainText() == ask.text, timeout=WAIT)
+    place.yaml.setPlainText(ask.text.replace("num_tokens: 6000", "num_tokens: 600"))
+    place.show_table()
+    qtbot.waitUntil(lambda: "num_tokens: 600\n" in ask.text, timeout=WAIT)  # and the table follows the steps
+    assert "steps are not those of a plain table" in ask.state.text()
+    assert not ask.apply.isEnabled()
+    assert ask.chips.chips[0].name.isReadOnly()
+
+
+def test_a_question_runs_from_the_box_on_the_documents_that_are_chosen(
+    qtbot: QtBot, place: QuestionPlace, opened: MainWindow, case: Path
+) -> None:
+    ask = ask_plates(qtbot, place)
+    ask.documents.choose("search")
+    ask.documents.words.setText("officer")
+    qtbot.waitUntil(lambda: "with the words officer" in ask.estimate.text(), timeout=WAIT)
+    with qtbot.waitSignal(opened.workspace.run_finished, timeout=WAIT):
+        ask.run.click()
+    run = next(each for each in opened.places if isinstance(each, RunPlace))
+    [entry] = run.queue.entries
+    assert entry["input"] == "case:words=officer"
+    assert Path(entry["pipeline"]) == case.parent / "sample questions" / "Which plates are mentioned.yaml"
+    assert opened.current is run
+    opened.go_to("Question")
+    assert not place.shows_steps and ask.proposal is not None  # the table is still there
+
+    run.results.click()
+    results = next(each for each in opened.places if isinstance(each, ResultsPlace))
+    qtbot.waitUntil(lambda: results.model.row(0) is not None, timeout=WAIT)
+    assert results.parts.runs.currentText().startswith("Which plates are mentioned (run ")
+    assert [column.name for column in results.model.columns] == ["filename", "sgt_varrick", "plate_number"]
+    results.review.note(results.model.row(0)["id"], "only of this county")  # type: ignore[index]
+    qtbot.waitUntil(results.parts.improve.isVisible, timeout=WAIT)
+    results.parts.improve.click()
+    qtbot.waitUntil(lambda: "The model is also told: only of this county" in ask.state.text(), timeout=WAIT)
+    assert opened.current is place
+    assert Path(place.document.file.path) == Path(entry["pipeline"])  # it is this question that changes
+    assert "only of this county" in place.document.text
+
+
+def test_a_ready_made_question_has_the_same_form(qtbot: QtBot, place: QuestionPlace) -> None:
+    assert "Columns: officer, acts, dates" in place.begin.templates.item(0).text()
+    place.begin.templates.itemClicked.emit(place.begin.templates.item(0))
+    ask = place.begin.ask
+    qtbot.waitUntil(ask.proposed.isVisible, timeout=WAIT)
+    assert names_of(ask) == ["officer", "acts", "dates", "evidence", "records"]
+    assert ask.question.text() == "Which officers committed misconduct, and which sentence says so?"
+    ask.edit.click()
+    qtbot.waitUntil(lambda: place.shows_steps and len(place.cards.cards) > 4, timeout=WAIT)
+    assert place.document.file.name == "Officers and misconduct"
+
+
+def test_a_preview_shows_a_table_whose_cells_open_their_page(
+    qtbot: QtBot, place: QuestionPlace, opened: MainWindow
+) -> None:
+    ask = ask_plates(qtbot, place)
+    preview = ask.preview
+    with qtbot.waitSignal(preview.shown, timeout=WAIT):
+        ask.look.click()
+    assert opened.workspace.summary["runs"] == 0
+    qtbot.waitUntil(lambda: preview.model.row(0) is not None, timeout=WAIT)
+    names = [column.name for column in preview.model.columns]
+    assert names == ["filename", "sgt_varrick", "plate_number"]
+    assert preview.table.isVisible() and not preview.evidence.isVisible()
+    with qtbot.waitSignal(preview.evidence.shown, timeout=WAIT):
+        preview.table.clicked.emit(preview.model.index(0, 1))
+    with qtbot.waitSignal(preview.evidence.viewer.page_shown, timeout=WAIT):
+        preview.table.go_to(0, 1)
+        preview.table.clicked.emit(preview.model.index(0, 1))
+    qtbot.waitUntil(lambda: not opened.workspace.job.is_going, timeout=WAIT)
+
+    # A row that is wrong changes the question without a note.
+    preview.table.go_to(0, 1)
+    qtbot.keyClick(preview.table, Qt.Key.Key_R)
+    qtbot.waitUntil(lambda: preview.rejected() == ["Sgt. Varrick, Sgt. Varrick"], timeout=WAIT)
+    qtbot.waitUntil(lambda: ask.apply.text() == "Change it by 1 wrong row", timeout=WAIT)
+    ask.apply.click()
+    qtbot.waitUntil(lambda: "The model is also told: Leave out what is like these" in ask.state.text(), timeout=WAIT)
+    assert "Preview it again" in preview.status.text()
+    assert ask.apply.text() == "Change it"  # these rows changed it once
+    assert "Sgt. Varrick, Sgt. Varrick" in ask.text
+    with qtbot.waitSignal(preview.shown, timeout=WAIT):
+        ask.look.click()
+    assert preview.rejected() == []
+
+
+def test_a_question_of_the_case_opens_in_the_box(qtbot: QtBot, place: QuestionPlace) -> None:
+    ask = ask_plates(qtbot, place)
+    ask.edit.click()
+    qtbot.waitUntil(lambda: place.shows_steps and bool(place.document.text), timeout=WAIT)
+    place.save()
+    qtbot.waitUntil(lambda: bool(place.document.file.path), timeout=WAIT)
+    path, text = place.document.file.path, place.document.text
+    place.new_question()
+    assert ask.proposal is None
+    place.open_file(path)
+    qtbot.waitUntil(lambda: ask.proposal is not None, timeout=WAIT)
+    assert not place.shows_steps
+    assert (ask.text, names_of(ask)[-1]) == (text, "plate number")

@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from paged_worker import PagedWorker
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSettings, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 from pytestqt.qtbot import QtBot
 
 from desktop.paged_model import ROW_ROLE
 from desktop.results_model import HEADING_ROLE, MANY_ROWS, NOT_LOCATED, ResultColumn, ResultsModel
+from desktop.results_table import ResultsTable
 
 COLUMNS = (ResultColumn("name", "text"), ResultColumn("days", "number"))
 
@@ -65,7 +67,7 @@ def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("desktop.paged_model.PAGE_ROWS", 8)
 
 
-@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@hypothesis_settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(STEPS, st.integers(0, 28))
 def test_the_model_shows_what_is_selected(
     qtbot: QtBot, small_pages: None, steps: list[tuple[str, int]], count: int
@@ -195,3 +197,16 @@ def test_what_was_on_its_way_before_a_refresh_is_asked_for_again(qtbot: QtBot) -
     worker.rows = after
     worker.settle(model)
     assert model.index(0, 0).data(ROW_ROLE)["note"] == "new"
+
+
+def test_how_sure_a_model_was_is_hidden_until_somebody_wants_to_see_it(qtbot: QtBot, settings: QSettings) -> None:
+    model = ResultsModel(lambda *given, **known: "", lambda id: None)
+    table = ResultsTable(model, settings)
+    qtbot.addWidget(table)
+    model.show_run(
+        "1", [ResultColumn("officer", "text"), ResultColumn("p_wrong", "number"), ResultColumn("p_o_box", "text")]
+    )
+    table.show_columns()
+    assert table.hidden_columns == ["p_wrong"]
+    table.show_all_columns()
+    assert table.hidden_columns == []

@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeVar
 
+import openpyxl
 import pytest
 from gui_waiting import WAIT
 from invented_results import make_results
@@ -149,6 +150,59 @@ def test_rows_are_reviewed_with_the_keyboard_alone(qtbot: QtBot, results: Result
     qtbot.waitUntil(lambda: cell(results, 1, "officer") == "Danny Jarker", timeout=WAIT)
 
 
+def test_verdicts_have_a_word_and_a_colour_and_undo_says_what_it_undid(qtbot: QtBot, results: ResultsPlace) -> None:
+    ground = lambda row: results.model.index(row, 0).data(Qt.ItemDataRole.BackgroundRole)  # noqa: E731
+    assert ground(0) is None
+    go(results, 0, "officer")
+    press(results, Qt.Key.Key_A, Qt.Key.Key_R)
+    qtbot.waitUntil(lambda: verdicts(results)[:2] == ["accepted", "rejected"], timeout=WAIT)
+    assert ground(0) != ground(1) and ground(0).green() > ground(0).red() and ground(1).red() > ground(1).green()
+    qtbot.waitUntil(lambda: results.parts.said.text() == "Row 2 is rejected. Ctrl+Z takes that back.", timeout=WAIT)
+    results.undo()
+    qtbot.waitUntil(lambda: results.parts.said.text() == "Taken back: rejecting row 2.", timeout=WAIT)
+    assert results.table.currentIndex().row() == 1
+    results.redo()
+    qtbot.waitUntil(lambda: results.parts.said.text() == "Made again: rejecting row 2.", timeout=WAIT)
+
+
+def test_no_row_is_skipped_where_reviewed_rows_leave(qtbot: QtBot, results: ResultsPlace) -> None:
+    dates = [cell(results, n, "date") for n in range(6)]
+    results.parts._unreviewed.setChecked(True)
+    qtbot.waitUntil(lambda: results.model.row(5) is not None, timeout=WAIT)
+    go(results, 0, "date")
+    for number, key in enumerate((Qt.Key.Key_A, Qt.Key.Key_R), 1):
+        press(results, key)
+        left = 6 - number
+        qtbot.waitUntil(lambda left=left: results.model.rowCount() == left and bool(results.model.row(0)), timeout=WAIT)
+        qtbot.waitUntil(lambda: results.table.currentIndex().isValid(), timeout=WAIT)
+        assert results.table.currentIndex().row() == 0
+        assert cell(results, 0, "date") == dates[number]
+
+
+def test_the_review_and_the_name_stay_in_view(qtbot: QtBot, results: ResultsPlace) -> None:
+    table = results.table
+    assert table.pinned_columns == ["officer"]
+    table.horizontalScrollBar().setValue(table.horizontalScrollBar().maximum())
+    assert table._pinned.isVisible()
+    assert not table._pinned.isColumnHidden(0) and not table._pinned.isColumnHidden(1)
+
+
+def test_a_note_offers_to_change_the_question(qtbot: QtBot, results: ResultsPlace, window: MainWindow) -> None:
+    assert not results.parts.improve.isVisible()
+    go(results, 1, "officer")
+    press(results, Qt.Key.Key_R)
+    qtbot.waitUntil(lambda: verdicts(results)[1] == "rejected", timeout=WAIT)
+    results.review.note(results.model.row(1)["id"], "only officers of this county")  # type: ignore[index]
+    qtbot.waitUntil(results.parts.improve.isVisible, timeout=WAIT)
+    with qtbot.waitSignal(window.workspace.note_wanted, timeout=WAIT) as wanted:
+        results.parts.improve.click()
+    run, note, rejected = wanted.args
+    assert (run, note) == (results.run, "only officers of this county")
+    [row] = rejected
+    assert row.startswith("Daniel Harmon, ")
+    assert not results.parts.improve.isVisible()
+
+
 def test_keys_of_the_place_are_free_elsewhere(qtbot: QtBot, results: ResultsPlace, window: MainWindow) -> None:
     own = [action for action in window.actions_.all if action.shortcut().toString() in ("A", "J", "R")]
     assert len(own) == 3
@@ -244,17 +298,20 @@ def test_columns_are_hidden_and_pinned_and_stay_so(qtbot: QtBot, results: Result
     results.columns.hide_current()
     table.setColumnWidth(1, 301)
     table._keep_layout()
-    assert (table.pinned_columns, table.hidden_columns) == (["days"], ["force"])
-    assert table.horizontalHeader().visualIndex(4) == 1
+    assert (table.pinned_columns, table.hidden_columns) == (["officer", "days"], ["force"])
+    assert table.horizontalHeader().visualIndex(4) == 2
     assert table._pinned.isVisible()
     table.set_filter("days", ">4")
     qtbot.waitUntil(lambda: results.model.rowCount() == 3, timeout=WAIT)
     results.show_run(results.run)
     qtbot.waitUntil(lambda: results.model.rowCount() == 6, timeout=WAIT)
-    assert (table.pinned_columns, table.hidden_columns, table.columnWidth(1)) == (["days"], ["force"], 301)
+    assert (table.pinned_columns, table.hidden_columns, table.columnWidth(1)) == (["officer", "days"], ["force"], 301)
     table.show_all_columns()
     assert table.hidden_columns == []
     go(results, 0, "days")
+    results.columns.pin_current()
+    assert table.pinned_columns == ["officer"]
+    go(results, 0, "officer")
     results.columns.pin_current()
     assert not table._pinned.isVisible()
     table.selectRow(0)
@@ -342,7 +399,6 @@ def test_results_are_exported_with_corrections(
     qtbot.waitUntil(export.start.isEnabled, timeout=WAIT)
     assert "Only the rows selected in Results (1)" in export.only_selected.text()
     export.file.setText(str(tmp_path / "out.csv"))
-    export.reviews.setCurrentIndex(export.reviews.findData("applied"))
     export.only_columns.setChecked(True)
     with qtbot.waitSignal(window.workspace.job.finished, timeout=WAIT):
         QTest.mouseClick(export.start, Qt.MouseButton.LeftButton)
@@ -358,6 +414,35 @@ def test_results_are_exported_with_corrections(
         export.export()
     assert (tmp_path / "out.pdf").read_bytes().startswith(b"%PDF")
     assert export.open_file.isVisible()
+
+
+def test_an_export_as_it_stands_is_the_reviewed_table(
+    qtbot: QtBot, results: ResultsPlace, window: MainWindow, tmp_path: Path
+) -> None:
+    results.workspace.edit("reviews.correct", run=results.run, row="row0", column="officer", text="Dan Harmon")
+    qtbot.waitUntil(lambda: cell(results, 0, "officer") == "Dan Harmon", timeout=WAIT)
+    go(results, 1, "officer")
+    press(results, Qt.Key.Key_R)
+    qtbot.waitUntil(lambda: verdicts(results)[1] == "rejected", timeout=WAIT)
+    window.go_to("Export")
+    export = place_of(window, ExportPlace)
+    qtbot.waitUntil(export.start.isEnabled, timeout=WAIT)
+    export.choose_format("xlsx")
+    export.file.setText(str(tmp_path / "out.xlsx"))
+    with qtbot.waitSignal(window.workspace.job.finished, timeout=WAIT):
+        export.start.click()
+    book = openpyxl.load_workbook(tmp_path / "out.xlsx")
+    sheet = book["Results"]
+    heads = [each.value for each in sheet[1]]
+    named = [row[heads.index("officer")].value for row in sheet.iter_rows(min_row=2)]
+    assert sorted(named) == ["Ana Ruiz", "Ana Ruiz", "Ana Ruiz", "Dan Harmon", "Michael Harmon"]
+    acts = [str(row[heads.index("acts")].value) for row in sheet.iter_rows(min_row=2)]
+    assert not any(text.startswith("[") for text in acts)
+    assert sheet.freeze_panes == "A2"
+    about = {row[0].value: row[1].value for row in book["About"].iter_rows(min_row=2)}
+    assert about["Run"] == results.run
+    assert {"Model", "Started (UTC)", "Question"} <= about.keys()
+    assert "operations" in about["Question"]
 
 
 def test_a_case_without_results_says_what_to_do(qtbot: QtBot, opened: MainWindow) -> None:

@@ -15,6 +15,8 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 from scripted_cases import make_folder
 
+from desktop.places.export import ExportPlace
+from desktop.places.results import ResultsPlace
 from desktop.places.run import RunPlace
 from desktop.run_queue import STARRED, input_text, tagged, these_documents
 from desktop.run_view import meters_text
@@ -75,6 +77,8 @@ def test_a_queue_runs_to_its_end_and_shows_rows(
         window.workspace.run_wanted.emit(str(pipeline))
     qtbot.waitUntil(lambda: states(place) == ["waiting"], timeout=WAIT)
     add(qtbot, place, pipeline)
+    qtbot.waitUntil(lambda: place.panel.table.currentIndex().row() == 1, timeout=WAIT)  # the new one is chosen
+    place.panel.table.selectRow(0)
     with qtbot.waitSignal(place.queue.emptied, timeout=WAIT), qtbot.waitSignal(window.workspace.run_finished) as done:
         QTest.mouseClick(place.go, Qt.MouseButton.LeftButton)
     assert done.args[0] == place.queue.entries[0]["run_id"]
@@ -85,8 +89,19 @@ def test_a_queue_runs_to_its_end_and_shows_rows(
     assert "officer" in place.view.rows._titles
     assert "replies" in place.view.meters.text()
     qtbot.waitUntil(place.results.isVisible, timeout=WAIT)
+    assert place.done.text() == "officers: finished; some files or rows failed. Next:"
+    place.panel.table.selectRow(0)
+    run = place.queue.entries[0]["run_id"]
+    place.export.click()
+    export = next(each for each in window.places if isinstance(each, ExportPlace))
+    qtbot.waitUntil(lambda: window.current is export and export.runs.currentData() == run, timeout=WAIT)
+    results = next(each for each in window.places if isinstance(each, ResultsPlace))
+    place.audit.click()
+    qtbot.waitUntil(lambda: window.current is results and results.run == run, timeout=WAIT)
+    assert results.parts.tabs.currentWidget() is results.parts.ledger
     with qtbot.waitSignal(window.workspace.results_wanted, timeout=WAIT):
-        place.show_results()
+        place.results.click()
+    assert results.parts.tabs.currentIndex() == 0
 
 
 def test_waiting_runs_are_moved_changed_and_removed(
@@ -118,6 +133,7 @@ def test_a_run_pauses_goes_on_and_is_cancelled_at_once(
     window = start_window(0.5)
     place = open_run(qtbot, window, case)
     add(qtbot, place, pipeline, 2)
+    place.panel.table.selectRow(0)
     place.start()
     qtbot.waitUntil(lambda: bool(place.view.operators.rows), timeout=WAIT)
     place.pause_or_resume()

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+import random
+from dataclasses import dataclass, replace
 
 from engine.ask.drafting import Draft, changes, draft_once, revise_once
-from engine.ask.pipeline import columns_of, pipeline_text
+from engine.ask.pipeline import columns_of, pipeline_text, proposal_of, table_of
 from engine.ask.proposal import Proposal, checked
+from engine.errors import UsageError
+from engine.executor.datasets import wanted_documents
+from engine.plan.dataset import Dataset
+from engine.plan.sources import CASE_INPUT, chosen_of_case
 from engine.worker.model_choice import open_or_say_why
+from engine.worker.pipeline_files import SavedPipeline, read_file
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
 
@@ -18,7 +24,8 @@ class DraftedTable:
     """A proposed table with the pipeline that fills it.
 
     `sentence` says it in words; `problem`, why no model drafted it, empty where one did; `changes`, what differs from
-    the table before, a sentence each.
+    the table before, a sentence each. `has_own_steps`: the pipeline is another than the one that the table is
+    written as, such as that of a template.
     """
 
     proposal: Proposal
@@ -27,6 +34,16 @@ class DraftedTable:
     columns: tuple[str, ...]
     problem: str = ""
     changes: tuple[str, ...] = ()
+    has_own_steps: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenDocuments:
+    """The documents that a choice (an `--input` that begins with `case:`) means: how many, the first, some drawn."""
+
+    count: int
+    first: tuple[str, ...]
+    drawn: tuple[str, ...]
 
 
 @query("ask.draft", lane="slow")
@@ -51,6 +68,36 @@ def change_table(
 def write_table(desk: Desk, *, proposal: Proposal) -> DraftedTable:
     """Return the pipeline of a table that a person changed by hand; says what is wrong with it."""
     return _drafted(Draft(checked(proposal)))
+
+
+@query("ask.read")
+def read_table(desk: Desk, *, text: str) -> DraftedTable | None:
+    """Return the table that a pipeline says it fills, with the pipeline as it is; None where it says none."""
+    table = table_of(text)
+    if table is None:
+        return None
+    has_own_steps = proposal_of(text) is None
+    return replace(_drafted(Draft(table)), text=text, has_own_steps=has_own_steps)
+
+
+@query("ask.documents")
+def chosen_documents(desk: Desk, *, case: str, input: str, draw: int = 3, seed: int = 0) -> ChosenDocuments:
+    """Count the documents that an `--input` chooses, and name the first `draw` and as many drawn ones."""
+    dataset = chosen_of_case(Dataset("documents", "case"), input.removeprefix(CASE_INPUT))
+    ids = [entry.id for entry in wanted_documents(desk.reading(case), dataset)]
+    drawn = random.Random(seed).sample(ids, min(draw, len(ids)))  # noqa: S311 - a look, no secret
+    return ChosenDocuments(len(ids), tuple(ids[:draw]), tuple(drawn))
+
+
+@query("ask.question_of", lane="slow")
+def question_of(desk: Desk, *, case: str, run: str) -> SavedPipeline:
+    """Return the pipeline file that a run was made from; raises UsageError where it is not there any more."""
+    from engine.results.pairs import pipeline_of  # noqa: PLC0415 - reads pipelines, all others do not
+
+    file = pipeline_of(desk.reading(case), run)
+    if not file.is_file():
+        raise UsageError(f"the pipeline {file} is not there any more", advice="Write the question anew in Question.")
+    return read_file(file)
 
 
 def _drafted(made: Draft, before: Proposal | None = None) -> DraftedTable:

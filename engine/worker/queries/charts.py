@@ -1,8 +1,8 @@
-"""What charts of results show."""
+"""What charts of results show: rows that a reviewer rejected are not counted."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from engine.errors import UsageError
 from engine.results.charts import Bars, Matrix, OverTime, Period, Unit, count_by_document, count_over_time, count_values
@@ -36,7 +36,7 @@ def values(
 ) -> Bars:
     """Count rows, or their documents, by what a column names."""
     _check_most(most, MOST_BARS)
-    return count_values(result_view(desk.reading(case), run), only, column, unit, most)
+    return count_values(result_view(desk.reading(case), run), _held(only), column, unit, most)
 
 
 @query("charts.time")
@@ -50,7 +50,7 @@ def time(
     only: Selection = Selection(),  # noqa: B008 - frozen
 ) -> OverTime:
     """Count the dates of a column by year or month."""
-    return count_over_time(result_view(desk.reading(case), run), only, column, period)
+    return count_over_time(result_view(desk.reading(case), run), _held(only), column, period)
 
 
 @query("charts.matrix")
@@ -67,9 +67,13 @@ def matrix(
     """Count rows by document and by what a column names."""
     _check_most(most_values * most_documents, MOST_CELLS)
     opened = desk.reading(case)
-    found = count_by_document(result_view(opened, run), only, column, most_values, most_documents)
+    found = count_by_document(result_view(opened, run), _held(only), column, most_values, most_documents)
     files = file_names(opened)
     return NamedMatrix(found, tuple(files[document] for document in found.documents))
+
+
+def _held(only: Selection) -> Selection:
+    return replace(only, without_rejected=True)
 
 
 def _check_most(most: int, limit: int) -> None:

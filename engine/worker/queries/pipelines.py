@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from engine.language.position import Positions
 from engine.language.problems import Problem
 from engine.loader import Loaded, parse_pipeline
 from engine.operators.registry import REGISTRY
+from engine.plan.sources import override_input
 from engine.templates import PipelineTemplate, new_operators, templates
 from engine.worker.checking import all_problems, place_of
 from engine.worker.pipeline_changes import changed
@@ -108,9 +109,14 @@ def check_text(desk: Desk, *, text: str, directory: str, around: bool = True) ->
 
 
 @query("pipelines.estimate", lane="slow")
-def estimate(desk: Desk, *, text: str, directory: str, case: str, model: str = "") -> Forecast:
-    """Estimate what the pipeline takes on the case's documents; raises PipelineError for one that cannot run."""
+def estimate(desk: Desk, *, text: str, directory: str, case: str, model: str = "", input: str = "") -> Forecast:
+    """Estimate what the pipeline takes on the case's documents, or on those that `input` chooses of them.
+
+    Raises PipelineError for one that cannot run, UsageError for what is no choice.
+    """
     loaded: Loaded = parse_pipeline(text, directory=Path(directory))
+    if input:
+        loaded = replace(loaded, plan=override_input(loaded.plan, input, directory=loaded.directory))
     refuse_problems(loaded)
     return forecast(loaded, case=Path(case), model=model)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from engine.custody.guard import change_warning
@@ -23,6 +24,7 @@ from engine.values.cells import is_typed
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.documents import check_page
 from engine.worker.queries.registry import query
+from engine.worker.queue_file import load_queue
 from storage.case import Case
 from storage.evidence import EvidenceRecord
 from storage.export.assemble import citation_of
@@ -41,7 +43,7 @@ Kind = Literal["text", "number", "date", "list", "flag"]
 
 @dataclass(frozen=True, slots=True)
 class RunEntry:
-    """One run. `rows` is None while it has delivered nothing."""
+    """One run. `rows` is None while it has delivered nothing; `name` is its question's, where the queue knows it."""
 
     id: str
     name: str
@@ -175,10 +177,11 @@ def hidden(desk: Desk, *, case: str, run: str) -> HiddenNote:
 def runs(desk: Desk, *, case: str) -> list[RunEntry]:
     """List the runs of a case, last started first."""
     opened = desk.reading(case)
+    asked = {entry.run_id: Path(entry.pipeline).stem for entry in load_queue(opened.path) if entry.run_id}
     return [
         RunEntry(
             id=run.id,
-            name=f"Run {run.id}",
+            name=f"{asked[run.id]} (run {run.id})" if run.id in asked else f"Run {run.id}",
             status=run.status,
             model=run.model_name,
             started_at=run.started_at,

@@ -27,12 +27,16 @@ class FoundLine:
 
 @dataclass(frozen=True, slots=True)
 class FoundLines:
-    """Lines from `offset`, best first; `has_more`: there are more behind them."""
+    """Lines from `offset`, best first; `has_more`: there are more behind them.
+
+    `is_fuzzy`: no line has the words as they are written; these have words that differ by a slip, as OCR makes them.
+    """
 
     words: str
     offset: int
     has_more: bool
     rows: tuple[FoundLine, ...]
+    is_fuzzy: bool = False
 
 
 @query("search.lines")
@@ -51,12 +55,15 @@ def lines(  # noqa: PLR0913 - what a search box and its filters say
     opened = desk.reading(case)
     within = None if only == DocumentFilter() else only
     hits = opened.search(words, limit + 1, prefix=prefix, offset=offset, within=within)
+    is_fuzzy = not hits and not opened.search(words, 1, prefix=prefix, within=within)
+    if is_fuzzy:
+        hits = opened.search(words, limit + 1, prefix=prefix, offset=offset, within=within, fuzzy=True)
     names = {id: opened.listed_document(id).name for id in {hit.document_id for hit in hits}}
     rows = [
         FoundLine(hit.document_id, names[hit.document_id], hit.page, hit.line, pieces(hit.snippet))
         for hit in hits[:limit]
     ]
-    return FoundLines(words, offset, len(hits) > limit, tuple(rows))
+    return FoundLines(words, offset, len(hits) > limit, tuple(rows), is_fuzzy and bool(rows))
 
 
 @query("search.within")

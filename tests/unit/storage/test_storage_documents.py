@@ -7,9 +7,10 @@ from old_cases import LINES, make_old_case
 
 from storage.case import Case
 from storage.documents import DocumentPath, LineRecord
-from storage.errors import BadRecord, NotInCase
+from storage.errors import BadRecord, NotInCase, StorageError
 from storage.listing import DocumentFilter
-from storage.search import HIT_END, HIT_START, match_expression
+from storage.search import HIT_END, HIT_START
+from storage.search_words import match_expression
 
 
 def test_a_document_comes_back_as_it_was_saved(case: Case, letter: str) -> None:
@@ -193,3 +194,48 @@ def test_a_case_of_the_schema_before_hidden_lines_gets_them(tmp_path: Path) -> N
     with Case(make_old_case(tmp_path / "old.redwell", 5)) as case:
         assert [line.hidden for line in case.lines("a" * 64)] == [None] * len(LINES)
         assert case.count_hidden_pages() == []
+
+
+def _write_lines(case: Case, name: str, *lines: str) -> str:
+    id = name.ljust(64, "0")
+    case.save_document(
+        id,
+        filename=f"{name}.txt",
+        kind="text",
+        size_bytes=10,
+        page_count=1,
+        body={"pages": [1]},
+        lines=[LineRecord(number, 1, text) for number, text in enumerate(lines, 1)],
+    )
+    return id
+
+
+def test_a_phrase_is_found_where_it_goes_on_in_the_next_line(case: Case) -> None:
+    first = _write_lines(
+        case, "a", "He complained of the use", "of Force by an officer, and", "the use of force was denied."
+    )
+    _write_lines(case, "b", "of what use", "is the force of law", "use of")
+    _write_lines(case, "c", "force")
+    hits = case.search('"use of force"')
+    assert [(hit.document_id, hit.line) for hit in hits] == [(first, 3), (first, 1)]
+    assert hits[1].snippet == f"He complained of the {HIT_START}use{HIT_END}…"
+    assert [hit.line for hit in case.search('"complained of the use of force by an"')] == [1]
+    assert [hit.line for hit in case.search('"use of force"', 1, offset=1)] == [1]
+    assert case.search('"use of force"', 5, offset=2) == []
+    assert case.search("use of force")[0].line == 3  # words apart: those of one line
+
+
+def test_words_with_a_slip_are_found_when_asked_for(case: Case) -> None:
+    _write_lines(case, "a", "George Wasbington slept here.", "Georges Washingtom did not.", "A cat, a car.")
+    assert case.search("Washington") == []
+    assert {hit.line for hit in case.search("Washington", fuzzy=True)} == {1, 2}
+    assert [hit.line for hit in case.search("George Washington", fuzzy=True)] == [1, 2]
+    assert case.similar_words("cat") == []  # too short: a car is no cat
+    assert case.similar_words("slept") == []
+    _write_lines(case, "b", "Mr. Harmon")
+    assert case.similar_words("harrnon") == ["harmon"]  # rn looks like m
+    assert case.similar_words("george") == ["georges"]
+    with Case(case.path, read_only=True) as reader:
+        assert {hit.line for hit in reader.search("Washington", fuzzy=True)} == {1, 2}
+        with pytest.raises(StorageError):
+            reader.tag(["a".ljust(64, "0")], "still cannot be written")

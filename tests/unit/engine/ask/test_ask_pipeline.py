@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from engine.ask.pipeline import columns_of, pipeline_text
+from engine.ask.pipeline import columns_of, pipeline_text, proposal_of
 from engine.ask.proposal import KINDS, Column, Proposal
+from engine.executor.results import result_columns
 from engine.language.checks import check
 from engine.loader import parse_pipeline
+from engine.plan.sources import DOCUMENT_FIELDS
 
 ALL = tuple(
     Column(f"a {kind}", kind, ("new", "used, or so", 'an "old" one') if kind == "one of" else ()) for kind in KINDS
@@ -29,8 +31,38 @@ def test_the_question_is_text_whatever_it_holds() -> None:
 
 def test_rows_that_are_persons_must_be_names() -> None:
     loaded = parse_pipeline(pipeline_text(Proposal("Who was there?", "person", (Column("name", "person"),))))
-    assert [node.name for node in loaded.plan.operators][-1] == "names_only"
+    assert [node.name for node in loaded.plan.operators][-2:] == ["names_only", "table"]
+
+
+@pytest.mark.parametrize("row", ["car", ""])
+def test_the_results_have_the_columns_of_the_table_and_no_other(row: str) -> None:
+    proposal = Proposal("Which cars?", row, ALL)
+    plan = parse_pipeline(pipeline_text(proposal)).plan
+    fields = {field for column in ALL for field in (column.field,)}
+    columns = result_columns(plan, (), source_fields=DOCUMENT_FIELDS)
+    # Code reads dates and amounts into fields beside them.
+    assert [c for c in columns if c not in fields and not any(c.startswith(f"{field}_") for field in fields)] == [
+        "filename"
+    ]
+    assert fields <= set(columns)
 
 
 def test_the_table_begins_with_the_file() -> None:
     assert columns_of(Proposal("Which?", "car", (Column("plate number"),))) == ["filename", "plate_number"]
+
+
+@pytest.mark.parametrize("model", ["", "qwen2.5-coder-0.5b"])
+def test_a_pipeline_that_nobody_changed_tells_its_table(model: str) -> None:
+    asked = "Which cars?\u2028 {{ x }}\n# \u00e9 [1]"
+    proposal = Proposal(asked, "car", ALL, ("no trucks",))
+    text = pipeline_text(proposal, model=model)
+    assert proposal_of(text) == proposal
+    assert proposal_of("no lorries".join(text.rsplit("no trucks", 1))) is None
+    assert proposal_of(text.replace("num_tokens: 6000", "num_tokens: 600")) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["", "a: [", "# Table: {", "# Table: [1]\na: 1\n", "datasets: {}\n", '# Table: {"question": 1}']
+)
+def test_any_other_text_tells_none(text: str) -> None:
+    assert proposal_of(text) is None

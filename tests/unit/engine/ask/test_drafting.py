@@ -66,3 +66,13 @@ def test_a_note_changes_columns_or_is_told_to_the_model() -> None:
 def test_an_empty_note_is_refused() -> None:
     with pytest.raises(UsageError, match="there is no note"):
         asyncio.run(revise(CARS, " ", None))
+
+
+def test_rows_called_wrong_are_a_note_by_themselves() -> None:
+    same = model({"row": "car", "columns": ["car: text", "state: one of new, old"]})
+    changed = asyncio.run(revise(CARS, "", same, rejected=("a truck, old", "a bus, new"))).proposal
+    [note] = changed.notes
+    assert "a truck, old" in note and "a bus, new" in note
+    assert "a truck, old" in same.requests[0].segments[-1].text
+    with pytest.raises(UsageError, match="no note"):
+        asyncio.run(revise(CARS, "", same))

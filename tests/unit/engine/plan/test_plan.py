@@ -112,6 +112,7 @@ def test_input_overrides_the_dataset(tmp_path: Path) -> None:
         ("case:", Dataset("data", "case")),
         ("data=case:starred=1", Dataset("data", "case", starred=True)),
         ("case:tag=to+read&tag=a%3Db", Dataset("data", "case", tags=("to read", "a=b"))),
+        ("case:words=use+of+%22force%22", Dataset("data", "case", words='use of "force"')),
         ("case:document=ab12&document=cd34", Dataset("data", "case", documents=("ab12", "cd34"))),
     ):
         assert override_input(plan(), given, directory=tmp_path).datasets == (expected,)
@@ -127,6 +128,8 @@ def test_input_that_says_too_little_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="does not say which dataset"):
         override_input(two, "case:", directory=tmp_path)
     assert override_input(two, "more=case:", directory=tmp_path).dataset("more").type == "case"
+    written = plan(datasets=(DATA, Dataset("more", "memory", data=({"a": 1},))))
+    assert override_input(written, "case:", directory=tmp_path).dataset("data").type == "case"
     for wrong in ("case:tags=x", "case:tag=", "case:x"):
         with pytest.raises(UsageError, match="chooses no documents"):
             override_input(plan(), wrong, directory=tmp_path)

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from engine.errors import UsageError
-from engine.loader import load_pipeline
+from engine.language.writer import to_yaml
+from engine.loader import load_pipeline, parse_pipeline
 from engine.operators.resolve import Resolve
+from engine.plan.sources import override_input
 from engine.results.name_edits import keep_apart, merge_names, split_name
 from engine.results.names import name_history, renamed, resolved_columns
 from engine.results.pairs import pipeline_of, questions_folder, write_pairs
@@ -70,6 +72,17 @@ def test_the_pipeline_that_was_run_is_found_again_with_its_pairs(case: Case, run
     write_pairs(first, "same_officer", "keep_apart", [("a", "b")])
     assert pipeline_of(case, run) == first
     assert len(list(first.parent.iterdir())) == 1
+
+
+def test_a_decision_after_a_run_on_some_files_goes_to_the_question_itself(case: Case, run: str) -> None:
+    first = pipeline_of(case, run)
+    plan, known = parse_pipeline(case.run(run).pipeline_yaml).plan, case.run(run)
+    chosen = override_input(plan, "case:starred=1&words=x", directory=first.parent)
+    first.write_text(to_yaml(override_input(plan, "case:", directory=first.parent)), encoding="utf-8")
+    other = case.start_run(
+        pipeline_yaml=to_yaml(chosen), pipeline_digest="d", model_name=known.model_name, model_digest="m"
+    )
+    assert pipeline_of(case, other) == first
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from engine.ask.pipeline import table_of
 from engine.cli.main import app
 from engine.errors import UsageError
+from engine.executor.results import result_columns
 from engine.language.checks import check
 from engine.loader import parse_pipeline
 from engine.operators.registry import REGISTRY
@@ -22,6 +24,19 @@ def test_a_template_has_no_problems(name: str) -> None:
     assert check(loaded.plan, positions=loaded.positions) == []
     assert loaded.warnings == ()
     assert not loaded.plan.default_model  # the model of this machine
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "empty"])
+def test_the_table_that_a_template_shows_has_columns_of_its_results(name: str) -> None:
+    table = table_of(template(name).text)
+    assert table is not None
+    plan = parse_pipeline(template(name).text).plan
+    fields = [key for dataset in plan.datasets for row in dataset.data[:1] for key in row]
+    columns = result_columns(plan, (), source_fields=("filename", *fields))
+    assert [column.field for column in table.columns if column.field not in columns] == []
+    # A column of answers has columns beside it: what became of the question, a note.
+    shown = {column.field for column in table.columns}
+    assert [c for c in columns if c != "filename" and not any(c.startswith(field) for field in shown)] == []
 
 
 def test_every_template_says_what_it_is_for() -> None:

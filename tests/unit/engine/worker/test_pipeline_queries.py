@@ -179,3 +179,48 @@ def test_a_trial_that_cannot_be_is_told(case: Path) -> None:
     command = {"command": "try", "id": "1", "text": EMPTY, "case": str(case), "until": "nobody"}
     events = asyncio.run(converse(case, [command], lambda event: event["event"] == "CommandFailed"))
     assert events[-1]["message"] == "operator 'nobody': no step runs 'nobody'"
+
+
+def test_the_estimate_counts_the_chosen_documents_alone(ask: Callable[..., Any], case: Path) -> None:
+    with Case(case) as opened:
+        ids = [entry.id for entry in opened.documents()]
+        opened.star(ids[:2])
+    starred = ask("pipelines.estimate", text=EMPTY, directory=str(case.parent), case=str(case), input="case:starred=1")
+    assert starred.calls == 2
+
+
+def test_chosen_documents_are_counted_and_drawn(ask: Callable[..., Any], case: Path) -> None:
+    with Case(case) as opened:
+        ids = [entry.id for entry in opened.documents()]
+        word = next(line.text for line in opened.lines(ids[1]) if line.text.strip()).split()[0]
+        opened.star(ids[1:])
+    whole = ask("ask.documents", case=str(case), input="case:")
+    assert (whole.count, whole.first) == (3, tuple(ids))
+    starred = ask("ask.documents", case=str(case), input="case:starred=1", draw=1, seed=4)
+    assert starred.count == 2
+    assert len(starred.drawn) == 1 and set(starred.drawn) < set(ids[1:])
+    assert starred.drawn == ask("ask.documents", case=str(case), input="case:starred=1", draw=1, seed=4).drawn
+    found = ask("ask.documents", case=str(case), input=f"case:words={word}")
+    assert ids[1] in found.first
+    assert ask("ask.documents", case=str(case), input="case:words=nosuchword").count == 0
+
+
+def test_a_question_of_the_box_is_told_from_one_that_was_changed(ask: Callable[..., Any]) -> None:
+    drafted = ask("ask.draft", question="Which plates are mentioned?")
+    read = ask("ask.read", text=drafted.text)
+    assert (read.proposal, read.text, read.has_own_steps) == (drafted.proposal, drafted.text, False)
+    changed = drafted.text.replace("num_tokens: 6000", "num_tokens: 600")
+    read = ask("ask.read", text=changed)
+    assert (read.proposal, read.text, read.has_own_steps) == (drafted.proposal, changed, True)
+    assert ask("ask.read", text=EMPTY) is None
+
+
+def test_ready_made_questions_tell_their_columns(ask: Callable[..., Any]) -> None:
+    tables = {each.name: ask("ask.read", text=each.text) for each in ask("pipelines.templates")}
+    assert [name for name, table in tables.items() if table is None] == ["empty"]
+    assert all(table.has_own_steps for table in tables.values() if table)
+    officers = tables["officers"].proposal
+    assert (officers.row, [c.name for c in officers.columns]) == (
+        "officer",
+        ["officer", "acts", "dates", "evidence", "records"],
+    )

@@ -173,6 +173,20 @@ def test_names_and_charts(made: tuple[Path, str]) -> None:
     talk(made, script)
 
 
+def test_charts_do_not_count_rows_that_were_rejected(made: tuple[Path, str]) -> None:
+    async def script(window: Window) -> None:
+        before = await window.about("charts.values", column="officer", unit="rows")
+        counts = {bar["label"]: bar["count"] for bar in before["bars"]}
+        assert counts["Ana Ruiz"] == 3
+        await window.about("reviews.judge", rows=["row2"], kind="reject")
+        after = await window.about("charts.values", column="officer", unit="rows")
+        assert {bar["label"]: bar["count"] for bar in after["bars"]} == {**counts, "Ana Ruiz": 2}
+        time = await window.about("charts.time", column="date")
+        assert sum(bar["count"] for bar in time["bars"]) + time["undated"] == 5
+
+    talk(made, script)
+
+
 def test_tables_are_exported_as_a_job(made: tuple[Path, str], tmp_path: Path) -> None:
     wide, long = tmp_path / "wide.csv", tmp_path / "long.csv"
 

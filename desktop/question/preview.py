@@ -1,0 +1,293 @@
+"""A look at what a question finds in three documents: a table as in Results, and the page of each cell beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QSplitter, QVBoxLayout, QWidget
+
+from desktop.buttons import choice_box, push_button, tool_button
+from desktop.evidence_panel import EvidencePanel
+from desktop.paged_model import ROW_ROLE
+from desktop.permission import Refusal
+from desktop.results_model import ResultColumn, ResultsModel
+from desktop.results_table import ResultsTable
+from desktop.words import counted
+from desktop.workspace import Workspace
+
+DRAWN, FIRST, SELECTED = "drawn", "first", "selected"
+DOCUMENTS = 3
+MOST_SELECTED = 20
+_FOLLOW_MILLISECONDS = 120
+_OUTDATED = "The question was changed since. Preview it again."
+_BEGIN = "Preview shows the table of three documents."
+_CLICK = "Click a cell to see where it stands."
+
+
+class PreviewPanel(QWidget):
+    """Starts trials of a question as jobs of the worker, and shows the results of the last one."""
+
+    judged = Signal()
+    """A row was called right or wrong, or that was taken back."""
+    shown = Signal()
+    """The results of a preview are there."""
+    wanted = Signal()
+    """A person asks for the preview of the question as it stands."""
+
+    def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._space = workspace
+        self._case = self._run = ""
+        self._seed = 0
+        self._is_ours = False
+        self._given: dict[str, Any] = {}
+        self._allowed: dict[str, Any] = {}
+        self._names: list[str] = []
+        self._told: set[str] = set()  # rows that were called wrong, by which the question was changed
+        self.model = ResultsModel(self._ask, workspace.client.forget, self)
+        self.table = ResultsTable(self.model, workspace.settings)
+        self.table.setAccessibleName("Preview")
+        self.evidence = EvidencePanel(workspace, ask=self._ask)
+        self.which = choice_box("Documents of the preview")
+        self.status = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self.status.setAccessibleName("State of the preview")
+        self.again = tool_button("retry", "Draw three other documents", self.draw_others)
+        self.right = push_button("check", "Right", lambda: self.judge("accept"))
+        self.wrong = push_button("reject", "Wrong", lambda: self.judge("reject"))
+        self.cancel = push_button("cancel", "Cancel", workspace.job.cancel)
+        self._follow = QTimer(self, interval=_FOLLOW_MILLISECONDS, singleShot=True)
+        self._follow.timeout.connect(self._show_cell)
+        self._build()
+        self._connect()
+        self.look()
+        self.clear()
+
+    @property
+    def is_going(self) -> bool:
+        """Say whether a preview is being made."""
+        return self._is_ours
+
+    def look(self) -> None:
+        """Offer the documents that can be tried: drawn ones, the first, those that are selected."""
+        before = self.which.currentData()
+        self.which.clear()
+        self.which.addItem("Three documents, drawn", DRAWN)
+        self.which.addItem("The first three documents", FIRST)
+        if count := len(self._space.selected_documents[:MOST_SELECTED]):
+            self.which.addItem(f"{counted(count, 'selected document')}", SELECTED)
+        self.which.setCurrentIndex(max(self.which.findData(before), 0))
+        self._show_buttons()
+
+    def start(self, text: str, given: str, directory: str) -> None:
+        """Try a pipeline on documents of a choice (`--input`), those that the box says."""
+        if self._is_ours:
+            return
+        if self._space.job.is_going:
+            self.status.setText("Something else is going on. Wait for its end, or cancel it in Run.")
+            return
+        self._allowed, self._is_ours = {}, True
+        self._given = {"text": text, "case": self._space.case, "directory": directory}
+        self.status.setText("Choosing documents…")
+        self._show_buttons()
+        if self.which.currentData() == SELECTED:
+            self._try(self._space.selected_documents[:MOST_SELECTED])
+        else:
+            key = "drawn" if self.which.currentData() == DRAWN else "first"
+            self._space.ask(
+                "ask.documents",
+                lambda chosen: self._try(chosen[key]),
+                self._failed,
+                input=given,
+                draw=DOCUMENTS,
+                seed=self._seed,
+            )
+
+    def draw_others(self) -> None:
+        """Draw three other documents, and try these."""
+        self._seed += 1
+        self.wanted.emit()
+
+    def outdate(self) -> None:
+        """Say that the question was changed since; rows that were called wrong changed it once."""
+        rows = (self.model.row(number) for number in range(self.model.rowCount()))
+        self._told |= {row["id"] for row in rows if row is not None and row["verdict"] == "rejected"}
+        if self._run and not self._is_ours:
+            self.status.setText(_OUTDATED)
+
+    def clear(self) -> None:
+        """Show no preview."""
+        self._case = self._run = ""
+        self.model.clear()
+        self.evidence.stop()
+        self.evidence.viewer.clear()
+        self.evidence.hide()
+        self.table.hide()
+        self.status.setText(_BEGIN)
+        self._show_buttons()
+
+    def judge(self, kind: str) -> None:
+        """Call the selected rows right (`accept`) or wrong (`reject`)."""
+        rows = {index.row(): index.data(ROW_ROLE) for index in self._chosen()}
+        ids = [row["id"] for _, row in sorted(rows.items()) if isinstance(row, dict)]
+        if not ids:
+            return
+        known: dict[str, Any] = {"case": self._case, "run": self._run, "rows": ids, "kind": kind}
+        self._space.client.ask("reviews.judge", lambda count: self.model.refresh(), is_edit=True, **known)
+        if len(ids) == 1:
+            self.table.move_row(1)
+
+    def rejected(self) -> list[str]:
+        """Return the rows that were called wrong since the question was changed, as text without their file."""
+        rows = (self.model.row(number) for number in range(self.model.rowCount()))
+        wrong = [
+            row for row in rows if row is not None and row["verdict"] == "rejected" and row["id"] not in self._told
+        ]
+        names = [column.name for column in self.model.columns]
+        return [
+            ", ".join(cell for name, cell in zip(names, row["cells"], strict=True) if name != "filename" and cell)
+            for row in wrong
+        ]
+
+    def stop(self) -> None:
+        """Give up what is on its way."""
+        self._follow.stop()
+        self.model.stop()
+        self.evidence.stop()
+        self.evidence.viewer.stop()
+
+    # -- inside --------------------------------------------------------------------------------------------------
+
+    def _ask(self, query: str, then: Any, failed: Any = None, **given: Any) -> str:
+        """Ask about the case of the trial."""
+        return self._space.client.ask(query, then, failed, case=self._case, **given)
+
+    def _build(self) -> None:
+        top = QHBoxLayout()
+        top.addWidget(self.which)
+        top.addWidget(self.again)
+        top.addWidget(self.status, 1)
+        for part in (self.right, self.wrong, self.cancel):
+            top.addWidget(part)
+        self.right.setToolTip("The selected rows are right (A)")
+        self.wrong.setToolTip("The selected rows are wrong (R): Change it leaves out what is like them")
+        split = QSplitter()
+        split.addWidget(self.table)
+        split.addWidget(self.evidence)
+        split.setSizes([560, 480])
+        split.setChildrenCollapsible(False)
+        self.table.setMinimumWidth(300)
+        self.evidence.setMinimumWidth(320)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addLayout(top)
+        layout.addWidget(split, 1)
+
+    def _connect(self) -> None:
+        job = self._space.job
+        self._space.client.told.connect(self._take)
+        job.failed.connect(self._failed)
+        job.finished.connect(self._finished)
+        job.changed.connect(self._show_buttons)
+        self.table.clicked.connect(self._open)
+        self.table.activated.connect(self._open)
+        self.table.selectionModel().currentChanged.connect(lambda now, before: self._follow.start())
+        self.evidence.closed.connect(self.evidence.hide)
+        self.model.total_changed.connect(self._show_total)
+        self.model.dataChanged.connect(lambda *changed: self.judged.emit())
+        self.which.activated.connect(lambda index: self._show_buttons())
+        for key, kind in (("A", "accept"), ("R", "reject"), ("U", "clear")):
+            shortcut = QShortcut(QKeySequence(key), self.table)
+            shortcut.setContext(Qt.ShortcutContext.WidgetShortcut)
+            shortcut.activated.connect(lambda kind=kind: self.judge(kind))
+
+    def _try(self, documents: list[str]) -> None:
+        if not documents:
+            self._is_ours = False
+            self.status.setText("No document is chosen: choose others, or all.")
+            self._show_buttons()
+            return
+        self._given["documents"] = list(documents)
+        self.status.setText("Reading…")
+        self._space.job.start("try", **self._given, **self._allowed)
+
+    def _take(self, event: dict[str, Any]) -> None:
+        if not self._is_ours:
+            return
+        match event["event"]:
+            case "ModelLoading":
+                self.status.setText("Loading the model…")
+            case "OperatorProgress" if event["total"]:
+                self.status.setText(f"Reading: {event['done']} of {event['total']}")
+            case "Tried":
+                self._names = event["documents"]
+                self._case, self._run = event["case"], event["run"]
+                self._ask("results.table", self._show_results, self._failed, run=self._run)
+
+    def _show_results(self, table: Mapping[str, Any]) -> None:
+        self._told.clear()
+        self.model.show_run(table["run"], [ResultColumn(**column) for column in table["columns"]])
+        self.table.show_columns()
+        self.table.show()
+        self.evidence.hide()
+        self.status.setText(f"{counted(table['rows'], 'row')} in {_listed(self._names)}. {_CLICK}")
+        if not table["rows"]:
+            self.status.setText(f"Nothing was found in {_listed(self._names)}. Draw others, or change the question.")
+        self._show_buttons()
+        self.shown.emit()
+
+    def _failed(self, message: str, advice: str) -> None:
+        if self._is_ours:
+            self._is_ours = False
+            self.status.setText(f"{message}. {advice}".replace("..", ".").strip())
+            if (refusal := self._space.job.refusal) is not None:
+                self._space.permission_wanted.emit(refusal, lambda: self._allow(refusal))
+        self._show_buttons()
+
+    def _allow(self, refusal: Refusal) -> None:
+        self._allowed, self._is_ours = refusal.granted(self._allowed), True
+        self._try(self._given["documents"])
+
+    def _finished(self, code: int) -> None:
+        if self._is_ours:
+            self._is_ours = False
+            if code:
+                self.status.setText("Stopped. Replies that had come are kept.")
+        self._show_buttons()
+
+    def _show_buttons(self) -> None:
+        has_rows = bool(self._run) and self.model.rowCount() > 0
+        for button in (self.right, self.wrong):
+            button.setVisible(has_rows and not self._is_ours)
+        self.cancel.setVisible(self._is_ours and self._space.job.is_going)
+        self.again.setVisible(self.which.currentData() == DRAWN)
+        self.again.setEnabled(not self._space.job.is_going)
+
+    def _show_total(self, total: int) -> None:
+        if total and not self.table.currentIndex().isValid():
+            self.table.go_to(0, 1)
+        self._show_buttons()
+
+    def _chosen(self) -> list[QModelIndex]:
+        return self.table.selectionModel().selectedIndexes() or [self.table.currentIndex()]
+
+    def _open(self, index: QModelIndex) -> None:
+        if self.model.column_of(index) is not None:
+            self.evidence.show()
+            self._show_cell()
+
+    def _show_cell(self) -> None:
+        index = self.table.currentIndex()
+        row, column = index.data(ROW_ROLE), self.model.column_of(index)
+        if self.evidence.isVisible() and isinstance(row, dict) and column is not None:
+            self.evidence.show_cell(self._run, row["id"], column.name)
+
+
+def _listed(names: list[str]) -> str:
+    """Name the documents, or count them where there are many."""
+    if len(names) > DOCUMENTS:
+        return counted(len(names), "document")
+    *before, last = names or ["no document"]
+    return f"{', '.join(before)} and {last}" if before else last

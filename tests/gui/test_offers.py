@@ -1,0 +1,144 @@
+"""Nothing that was dropped or added is lost: several files, folders while another one is read, offers beside runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from gui_dropping import drop
+from gui_waiting import WAIT
+from PySide6.QtCore import QItemSelectionModel, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton
+from pytestqt.qtbot import QtBot
+
+from desktop.case_dialogs import ask_for_files
+from desktop.passphrase_dialogs import NewPassphraseDialog, PassphraseDialog
+from desktop.places.documents import DocumentsPlace
+from desktop.window import MainWindow
+
+
+def documents(window: MainWindow) -> DocumentsPlace:
+    return next(place for place in window.places if isinstance(place, DocumentsPlace))
+
+
+def write(folder: Path, *names: str) -> list[Path]:
+    folder.mkdir(exist_ok=True)
+    files = [folder / f"{name}.txt" for name in names]
+    for file in files:
+        file.write_text(f"The letter {file.stem} of {folder.name}.\n", encoding="utf-8")
+    return files
+
+
+def start_reading(qtbot: QtBot, place: DocumentsPlace) -> None:
+    qtbot.waitUntil(place.ingest.start.isVisible, timeout=WAIT)
+    QTest.mouseClick(place.ingest.start, Qt.MouseButton.LeftButton)
+
+
+def test_of_several_files_all_are_taken(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
+    files = write(tmp_path / "letters", "a", "b", "c")
+    place = documents(window)
+    drop(window, *files)
+    qtbot.waitUntil(lambda: "3 files" in place.ingest.text, timeout=WAIT)
+    assert Path(window.workspace.case) == tmp_path / "letters" / "letters.redwell"
+    start_reading(qtbot, place)
+    qtbot.waitUntil(lambda: place.model.rowCount() == 3, timeout=WAIT)
+    qtbot.waitUntil(lambda: "3 files looked at" in place.ingest.text, timeout=WAIT)
+
+
+def test_a_folder_that_is_added_while_another_is_read_is_offered_after_it(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path
+) -> None:
+    write(tmp_path / "first", *map(str, range(12)))
+    write(tmp_path / "second", "late")
+    place = documents(window)
+    drop(window, tmp_path / "first")
+    start_reading(qtbot, place)
+    qtbot.waitUntil(lambda: window.workspace.job.is_going, timeout=WAIT)
+    drop(window, tmp_path / "second")
+    qtbot.waitUntil(lambda: not window.workspace.job.is_going, timeout=WAIT)
+    qtbot.waitUntil(lambda: place.ingest.text.startswith("second: 1 file"), timeout=WAIT)
+    start_reading(qtbot, place)
+    qtbot.waitUntil(lambda: place.model.rowCount() == 13, timeout=WAIT)
+
+
+def test_a_run_that_fails_leaves_the_offer(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
+    write(tmp_path / "first", "a")
+    place = documents(window)
+    drop(window, tmp_path / "first")
+    qtbot.waitUntil(place.ingest.start.isVisible, timeout=WAIT)
+    with qtbot.waitSignal(window.workspace.job.failed, timeout=WAIT):
+        window.workspace.job.start("run", pipeline=str(tmp_path / "none.yaml"), case=window.workspace.case)
+    assert place.ingest.isVisible()
+    assert place.ingest.start.isVisible()
+    place.ingest.dismiss.click()
+    assert not place.ingest.isVisible()
+
+
+def test_add_takes_files_as_well(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
+    files = write(tmp_path / "letters", "a", "b")
+    dialog = ask_for_files(window, window.workspace)
+    dialog.filesSelected.emit([str(file) for file in files])
+    dialog.close()
+    qtbot.waitUntil(lambda: "2 files" in documents(window).ingest.text, timeout=WAIT)
+
+
+def test_the_selection_follows_the_document_while_files_are_read(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path
+) -> None:
+    write(tmp_path / "first", "m", "x")
+    place = documents(window)
+    drop(window, tmp_path / "first")
+    start_reading(qtbot, place)
+    qtbot.waitUntil(lambda: place.model.rowCount() == 2 and place.model.row(1) is not None, timeout=WAIT)
+    qtbot.waitUntil(lambda: not window.workspace.job.is_going, timeout=WAIT)
+    place.table.selectRow(1)
+    assert [row["name"] for row in place.selected()] == ["x.txt"]
+    write(tmp_path / "second", "a", "b", "p")  # before it in the table
+    drop(window, tmp_path / "second")
+    start_reading(qtbot, place)
+    qtbot.waitUntil(lambda: place.model.rowCount() == 5 and place.model.row(4) is not None, timeout=WAIT)
+    qtbot.waitUntil(lambda: [row["name"] for row in place.selected()] == ["x.txt"], timeout=WAIT)
+    assert place.table.currentIndex().row() == 4
+    place.table.selectionModel().select(place.model.index(0, 0), QItemSelectionModel.SelectionFlag.ClearAndSelect)
+    assert [row["name"] for row in place.selected()] == []  # a cell alone is no row
+
+
+def test_passphrase_dialogs_give_the_keyboard_to_their_first_field(qtbot: QtBot) -> None:
+    for dialog in (PassphraseDialog("a.redwell"), NewPassphraseDialog("New", "Make", has_one=True)):
+        dialog.show()
+        dialog.activateWindow()
+        qtbot.waitUntil(dialog.isActiveWindow, timeout=WAIT)
+        focus = QApplication.focusWidget()
+        assert isinstance(focus, QLineEdit)
+        assert focus is dialog.findChildren(QLineEdit)[0]
+        dialog.close()
+
+
+def test_closing_during_a_run_asks(
+    qtbot: QtBot, start_window: Callable[[float], MainWindow], records: Path, tmp_path: Path
+) -> None:
+    window = start_window(0.0)
+    write(tmp_path / "many", *map(str, range(60)))
+    place = documents(window)
+    drop(window, tmp_path / "many")
+    start_reading(qtbot, place)
+    qtbot.waitUntil(lambda: window.workspace.job.is_going, timeout=WAIT)
+    window.workspace.job.pause()
+    window.close()
+    assert window.isVisible()
+    ask = window._leaving
+    assert ask is not None
+    assert "Documents are being read" in ask.text()
+    stay, leave = (
+        next(b for b in ask.findChildren(QPushButton) if b.text() == text) for text in ("Go on working", "Close")
+    )
+    stay.click()
+    assert window.isVisible() and window.workspace.client.process_id
+    window.close()
+    ask = window._leaving
+    assert ask is not None
+    leave = next(button for button in ask.findChildren(QPushButton) if button.text() == "Close")
+    leave.click()
+    assert not window.isVisible()
+    assert not window.workspace.client.process_id
