@@ -88,7 +88,11 @@ def nested_types(cls: type) -> dict[str, type]:
         hint = hints[field.name]
         members = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
         for member in members:
-            if isinstance(member, type) and is_dataclass(member) and member not in (Schema, Template):
+            if (
+                isinstance(member, type)
+                and is_dataclass(member)
+                and not issubclass(member, Schema | Template | Expression)
+            ):
                 found.update({path[0]: member} if len(path) == 1 else {})
     return found
 
@@ -183,8 +187,8 @@ def _convert_tuple(value: Any, arguments: tuple[Any, ...], where: Where, metadat
     is_open = len(arguments) == 2 and arguments[1] is Ellipsis
     if is_open and arguments[0] is str and isinstance(value, str):
         return (value,)  # `reduce_key: officer` is `reduce_key: [officer]`
-    if is_open and arguments[0] is Expression and isinstance(value, str):
-        return tuple(Expression.parse(text, where=where) for text in as_expressions(value))
+    if is_open and isinstance(arguments[0], type) and issubclass(arguments[0], Expression) and isinstance(value, str):
+        return tuple(arguments[0].parse(text, where=where) for text in as_expressions(value))
     if not isinstance(value, list):
         raise where.error(f"expected a list, not {describe_value(value)}", advice="Write [one, two].")
     if not is_open and len(value) != len(arguments):

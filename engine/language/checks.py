@@ -317,7 +317,7 @@ def _reader(node: Node, name: str) -> tuple[YamlPath, int, int]:
         if name in _all_mentions(template):
             return path, *template.place_of(name)
     for path, expression in parts_of(node, Expression):
-        if name in expression.fields("output") | expression.fields("input"):
+        if any(name in expression.mentions(variable) for variable in expression.variables):
             return path, *expression.place_of(name)
     for path, schema in parts_of(node, Schema):
         for written in schema.fields:
@@ -367,7 +367,7 @@ def unknown_parts(node: Node, values: Mapping[str, ValueType]) -> Iterator[tuple
     schema = getattr(node, "schema", None)
     own = value_fields(schema if isinstance(schema, Schema) else None)
     for path, expression in parts_of(node, Expression):
-        for part in rooted(expression.tree.body):
+        for part in rooted(expression.tree.body, expression.variables):
             variable, *keys = _keys(part)
             kind = ({**values, **own} if variable == "output" else values).get(keys[0]) if len(keys) > 1 else None
             names = (*kind.part_names, *MARKS) if kind else ()
