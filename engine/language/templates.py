@@ -13,10 +13,10 @@ from typing import Any
 
 from jinja2 import TemplateSyntaxError, meta, nodes
 from jinja2.environment import Template as CompiledTemplate
-from jinja2.exceptions import TemplateError, UndefinedError
+from jinja2.exceptions import SecurityError, TemplateError, UndefinedError
 
 from engine.errors import ItemError, PipelineError
-from engine.language.bounds import MAX_OUTPUT, Meter
+from engine.language.bounds import MAX_NUMBER, MAX_OUTPUT, TAKING_NUMBERS, Meter
 from engine.language.position import Where, did_you_mean, row_and_column
 from engine.language.sandbox import TICK, Bounds, FieldsShown, PromptEnvironment, Shown
 from engine.language.template_fields import FieldReads, FieldWalker
@@ -89,6 +89,7 @@ class Template:
             raise where.error("the prompt is nested too deeply") from error
         self._refuse_unknown_filters(tree, where)
         self._refuse_files(tree, where)
+        self._refuse_too_large(tree, where)
         self._refuse_unknown_names(where)
 
     def reads(self, variable: str = "input") -> frozenset[str]:
@@ -215,6 +216,25 @@ class Template:
                         inside=self._place(node.lineno),
                     )
 
+    def _refuse_too_large(self, tree: nodes.Template, where: Where) -> None:
+        """Compute what is the same for all rows, and look at the numbers that filters and functions are given."""
+        for node in _largest_constants(tree):
+            if trouble := _computed_trouble(node):
+                raise self._too_large(node, trouble, where)
+        for call in tree.find_all((nodes.Filter, nodes.Call)):
+            given = [*call.args, *(each.value for each in call.kwargs)]
+            numbers = [each.value for each in given if isinstance(each, nodes.Const) and type(each.value) is int]
+            takes = (
+                call.name in TAKING_NUMBERS if isinstance(call, nodes.Filter) else isinstance(call.node, nodes.Getattr)
+            )
+            if not takes and any(abs(number) > MAX_NUMBER for number in numbers):
+                raise self._too_large(call, f"a number larger than {MAX_NUMBER} is not accepted here", where)
+
+    def _too_large(self, node: nodes.Node, trouble: str, where: Where) -> PipelineError:
+        advice = "Write a smaller number, or leave the limit out."
+        place = self._place(node.lineno)
+        return where.error(f"the prompt can be filled in for no row: {trouble}", advice=advice, inside=place)
+
     def _refuse_files(self, tree: nodes.Template, where: Where) -> None:
         for node in tree.find_all(_FILE_STATEMENTS):
             raise where.error(
@@ -242,6 +262,34 @@ class Template:
         text = lines[min(line, len(lines)) - 1]
         found = re.search(pattern, text)
         return min(line, len(lines)), (found.start() if found else len(text) - len(text.lstrip())) + 1
+
+
+def _largest_constants(node: nodes.Node) -> Iterator[nodes.Expr]:
+    """Give the parts of a template that depend on no row, and on nothing that the template itself sets."""
+    if isinstance(node, nodes.Name | nodes.Const | nodes.TemplateData):
+        return
+    names = node.find_all(nodes.Name)
+    if isinstance(node, nodes.Expr) and all(name.name in _USER.globals for name in names):
+        yield node
+        return
+    for child in node.iter_child_nodes():
+        yield from _largest_constants(child)
+
+
+def _computed_trouble(node: nodes.Expr) -> str:
+    """Compute a part of a template that needs no data; say which bound it exceeds, if one."""
+    tree = nodes.Template([nodes.Output([node])], lineno=1)
+    tree.set_environment(_USER)
+    try:
+        with Meter().counting():
+            template = CompiledTemplate.from_code(_USER, _USER.compile(tree), _USER.make_globals(None))
+            for _ in template.root_render_func(template.new_context({})):
+                pass
+    except SecurityError as error:
+        return str(error)
+    except (TemplateError, *RENDER_ERRORS):
+        return ""  # a run says so of the row
+    return ""
 
 
 def _line_of(error: BaseException) -> str:
