@@ -293,12 +293,12 @@ class _Guarding(ast.NodeTransformer):
             return ast.Compare(sides[0], [compare], [sides[1]])
         return guard(type(compare).__name__, *sides)
 
-    def visit_ListComp(self, node: Any) -> ast.expr:  # noqa: N802
+    def visit_ListComp(self, node: Any) -> Any:  # noqa: N802
         return self._counted(node, type(node))
 
     visit_SetComp = visit_DictComp = visit_ListComp  # noqa: N815
 
-    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:  # noqa: N802
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> Any:  # noqa: N802
         return self._counted(node, ast.ListComp)
 
     def _counted(self, node: Any, made: Any) -> Any:

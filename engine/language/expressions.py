@@ -117,8 +117,9 @@ class Expression:
             tree = self.tree
         except SyntaxError as error:
             place = (error.lineno or 1, max(error.offset or 1, 1))
-            advice = 'Write one Python expression, such as len(output["names"]) >= 1.'
-            raise where.error(f"{self.text!r} is no expression: {error.msg}", advice=advice, inside=place) from error
+            reason = "a single = gives a name a value" if _is_assignment(self.text) else error.msg
+            advice = f'Write one Python expression, such as {self.variables[0]}["n"] == 3.'
+            raise where.error(f"{self.text!r} is no expression: {reason}", advice=advice, inside=place) from error
         except (ValueError, RecursionError, MemoryError) as error:
             raise where.error(f"{self.text!r} cannot be read: {error or type(error).__name__}") from error
         if len(list(ast.walk(tree))) > MAX_NODES or _depth(tree) > MAX_DEPTH:
@@ -256,6 +257,8 @@ class Expression:
         """Say what an expression may not use, and what it may."""
         problem: tuple[str, str] | None = None
         match node:
+            case ast.JoinedStr():
+                problem = "an f-string is not available", 'Put texts together with +: "Dr. " + output.name.'
             case _ if not isinstance(node, _SYNTAX):
                 advice = "Use comparisons, and, or, not, in, and comprehensions."
                 problem = f"{_syntax_name(node)} is not available", advice
@@ -325,6 +328,13 @@ def parsed(text: str) -> ast.Expression:
         if "\n" not in text.strip():
             raise
         return _tree(text.strip().replace("\n", " "))
+
+
+def _is_assignment(text: str) -> bool:
+    try:
+        return isinstance(ast.parse(text.strip()).body[0], ast.Assign | ast.AugAssign | ast.AnnAssign)
+    except (SyntaxError, IndexError):
+        return False
 
 
 def _tree(text: str) -> ast.Expression:

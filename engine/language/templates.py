@@ -221,7 +221,8 @@ class Template:
         for node in _largest_constants(tree):
             if trouble := _computed_trouble(node):
                 raise self._too_large(node, trouble, where)
-        for call in tree.find_all((nodes.Filter, nodes.Call)):
+        calls: list[nodes.Filter | nodes.Call] = [*tree.find_all(nodes.Filter), *tree.find_all(nodes.Call)]
+        for call in calls:
             given = [*call.args, *(each.value for each in call.kwargs)]
             numbers = [each.value for each in given if isinstance(each, nodes.Const) and type(each.value) is int]
             takes = (
