@@ -116,7 +116,7 @@ class _Loader:
             raise first from error
 
     def _loaded(self, value: Any, directory: Path) -> Loaded:
-        document = self.sections.mapping(value, self.root, ("operations", "pipeline"), _TOP_KEYS)
+        document = self.sections.mapping(value, self.root, ("operations", "pipeline"), _TOP_KEYS, {"name"})
         self.directory = directory
         types = read_types(document.get("types") or {}, self.root.at("types"), directory, self.borders)
         self.root = replace(self.root, types=types)
@@ -284,7 +284,7 @@ class _Loader:
         self.sections.name(name, where.at("name"))
         node_type = self.node_type(value["type"], where.at("type"))
         entry = self.with_sampling(value, where, node_type)
-        kept = self.sections.effective(entry, where, node_type)
+        kept = self.sections.effective(entry, where, node_type, {"model"})
         for key, more in NO_EFFECT_INSIDE.items():
             if isinstance(kept.get(key), Mapping):
                 kept = {**kept, key: self.sections.effective(kept[key], where.at(key), more=more)}

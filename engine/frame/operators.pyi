@@ -254,14 +254,15 @@ class OperatorMethods:
         method_kwargs: Mapping[str, Any] = {},
         num_splits_to_group: int | None = None,
     ) -> Self:
-        """Cut `split_key` by `token_count` (at most `num_tokens` a chunk), after each `delimiter`, by page or by section.
+        """Cut `split_key` by `token_count` (at most `num_tokens` a chunk), at each `delimiter`, by page or by section.
 
         Method `page` puts `num_pages` pages into a chunk. Method `section` cuts before each heading, `max_level` being the
         lowest kind that counts (None: all), and writes each chunk's headings to `{name}_headers`, as gather takes them.
         Where a text is not that of a document, form feeds end pages, and headings are found by how they are written.
 
-        `num_splits_to_group` pieces between delimiters make one chunk. Peers document that key both inside and beside
-        `method_kwargs`; both places are read. `model` names the model whose tokens are counted.
+        `num_splits_to_group` pieces between delimiters make one chunk; a delimiter between chunks is in neither. Peers
+        document that key both inside and beside `method_kwargs`; both places are read. `model` names the model whose tokens
+        are counted.
 
         Inside method_kwargs: num_tokens, delimiter, num_splits_to_group, num_pages, max_level, model.
         """
@@ -276,10 +277,13 @@ class OperatorMethods:
         sample: int | None = None,
         peripheral_chunks: Mapping[str, Any] = {},
         doc_header_key: str | None = None,
+        main_chunk_start: str = '--- Begin Main Chunk ---',
+        main_chunk_end: str = '--- End Main Chunk ---',
     ) -> Self:
         """Write `{content_key}_rendered`: the chunk `content_key` among the chunks with the same `doc_id_key`.
 
-        Chunks are ordered by `order_key`. `doc_header_key` holds each chunk's headings: [{header, level}, ...].
+        `main_chunk_start` and `main_chunk_end` are the lines around it. Chunks are ordered by `order_key`. `doc_header_key`
+        holds each chunk's headings: [{header, level}, ...].
         """
 
     def resolve(

@@ -59,11 +59,17 @@ def _without_model(node: Node) -> Iterator[Finding]:
 
 
 def _without_field(node: Node) -> Iterator[Finding]:
-    """Warn of a prompt about a row that says nothing of the row: its braces were forgotten, or are single."""
+    """Warn of a prompt that is no template, and of one about a row that says nothing of the row."""
+    shown = [path for path, template in templates_of(node) if template.appended]
+    for path in shown:
+        message = "this prompt has no {{ }}, so all fields of what it is about are put behind it"
+        yield Finding(
+            path, message, "Write a field where it belongs, for example {{ input.text }}.", severity="warning"
+        )
     traits = node.traits()
     prompt = getattr(node, "prompt", None)
     asks_rows = traits.calls_model and traits.row_local and traits.inputs == 1 and not getattr(node, "retriever", None)
-    if not (asks_rows and isinstance(prompt, Template)) or traits.reads or traits.reads_unknown:
+    if shown or not (asks_rows and isinstance(prompt, Template)) or traits.reads or traits.reads_unknown:
         return
     if not any(template.mentions(INPUT_NAME) for _, template in templates_of(node)):
         message = "the prompt reads no field, so the same is asked about every row"

@@ -23,14 +23,23 @@ class Sections:
         """Bind a section to a dataclass, without the keys that have no effect; raises PipelineError."""
         return bind(cls, self.effective(value or {}, where, cls), where)
 
-    def mapping(self, value: Any, where: Where, required: tuple[str, ...], valid: tuple[str, ...]) -> dict[str, Any]:
+    def mapping(
+        self,
+        value: Any,
+        where: Where,
+        required: tuple[str, ...],
+        valid: tuple[str, ...],
+        idle: Collection[str] = frozenset(),
+    ) -> dict[str, Any]:
         """Check the keys of a section that is not bound to a dataclass: unknown ones are left out and noted.
+
+        `idle` are keys that have no effect in this place.
 
         Raises PipelineError for what is no mapping or lacks a key.
         """
         if not isinstance(value, Mapping):
             raise where.error(f"expected a mapping, not {describe_value(value)}", advice=f"Keys: {', '.join(valid)}.")
-        kept: dict[str, Any] = self.effective(value, where)
+        kept: dict[str, Any] = self.effective(value, where, more=idle)
         for key in [key for key in kept if key not in valid]:
             self.errors.add(where.at(key).key_error(f"unknown key {key!r}", advice=did_you_mean(str(key), valid)))
             del kept[key]

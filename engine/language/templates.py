@@ -6,7 +6,7 @@ import re
 import secrets
 import traceback
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
 from importlib import resources
 from typing import Any
@@ -24,6 +24,9 @@ from engine.language.template_fields import FieldReads, FieldWalker
 INPUT = frozenset({"input"})
 """The variables of a prompt about one row."""
 
+SHOWS_ROWS = "shows_rows"
+"""In the metadata of a node's field: its prompt is about rows, and shows them where it is no template."""
+
 RETRIEVAL_CONTEXT = "retrieval_context"
 """What a prompt calls the texts that its operator's retriever finds."""
 
@@ -33,6 +36,9 @@ the program, so that no document can hold it."""
 
 _USER = PromptEnvironment()
 _BUILT_IN = PromptEnvironment(trim_blocks=True, lstrip_blocks=True)
+_TEMPLATE_SYNTAX = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
+_APPENDED = (("left", "right"), ("input1", "input2"), ("inputs",), ("input",))
+"""The variables whose rows are shown: the first of these that an operator provides."""
 _FILE_STATEMENTS = (nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)
 
 # What a template of an untrusted pipeline can provoke on strange data; each becomes a failed row.
@@ -60,12 +66,14 @@ class Piece:
 class Template:
     """A prompt. Two templates are equal when their text and variables are.
 
-    `variables` are the names the operator provides; None (prompts of Redwell itself) allows any.
+    `variables` are the names the operator provides; None (prompts of Redwell itself) allows any. With `shows_rows`,
+    what the operator asks about is put behind a text that is no template, as DocETL does.
     """
 
     text: str
     variables: frozenset[str] | None = INPUT
     built_in: bool = field(default=False, kw_only=True)
+    shows_rows: bool = field(default=False, kw_only=True, compare=False)
 
     @classmethod
     def parse(cls, text: str, *, variables: Collection[str] = INPUT, where: Where | None = None) -> Template:
@@ -92,6 +100,21 @@ class Template:
         self._refuse_too_large(tree, where)
         self._refuse_unknown_names(where)
 
+    @property
+    def appended(self) -> str:
+        """Return what is put behind the text, a template itself; nothing behind a text that is one."""
+        if not self.shows_rows or _TEMPLATE_SYNTAX.search(self.text):
+            return ""
+        for sides in _APPENDED:
+            if set(sides) <= (self.variables or set()):
+                return prompt_template(f"appended/{'_'.join(sides)}").text.rstrip()
+        return ""
+
+    @cached_property
+    def source(self) -> str:
+        """Return the text with what is put behind it."""
+        return f"{self.text.rstrip()}\n\n{appended}" if (appended := self.appended) else self.text
+
     def reads(self, variable: str = "input") -> frozenset[str]:
         """Return the fields that must be there, read through `variable` (`input.x`, `inputs[0]['x']`, loops)."""
         reads = self._analysis.reads
@@ -109,12 +132,12 @@ class Template:
 
     def uses(self, variable: str) -> bool:
         """Say whether the text names a variable at all."""
-        return variable in meta.find_undeclared_variables(self._environment.parse(self.text))
+        return variable in meta.find_undeclared_variables(self._environment.parse(self.source))
 
     @cached_property
     def shows(self) -> tuple[tuple[str, ...], ...]:
         """Return the paths of the values it may show as they are, in the order of the text."""
-        tree = self._environment.parse(self.text)
+        tree = self._environment.parse(self.source)
         marking = FieldsShown(tree, self.variables or ())
         marking.visit(tree)
         return tuple(dict.fromkeys(marking.paths))
@@ -195,14 +218,14 @@ class Template:
     @cached_property
     def _compiled(self) -> CompiledTemplate:
         environment = self._environment
-        tree = environment.parse(self.text)
+        tree = environment.parse(self.source)
         tree = Bounds().visit(FieldsShown(tree, self.variables or ()).visit(tree))
         return CompiledTemplate.from_code(environment, environment.compile(tree), environment.make_globals(None))
 
     @cached_property
     def _analysis(self) -> FieldWalker:
         walker = FieldWalker(self.variables or (), {*self._environment.globals, RETRIEVAL_CONTEXT})
-        walker.walk(self._environment.parse(self.text))
+        walker.walk(self._environment.parse(self.source))
         return walker
 
     def _refuse_unknown_filters(self, tree: nodes.Template, where: Where) -> None:
@@ -298,6 +321,14 @@ def _line_of(error: BaseException) -> str:
     frames = traceback.walk_tb(error.__traceback__)  # Jinja puts in one for each place in the template
     lines = [line for frame, line in frames if frame.f_code.co_filename == "<template>"]
     return f" (line {lines[-1]} of the prompt)" if lines else ""
+
+
+def show_rows(node: Any) -> None:
+    """Let the prompts of a new node show the rows where they are no templates: those whose field says so."""
+    for each in fields(node):
+        template = getattr(node, each.name)
+        if isinstance(template, Template) and each.metadata.get(SHOWS_ROWS) and not template.shows_rows:
+            object.__setattr__(node, each.name, replace(template, shows_rows=True))
 
 
 @cache
