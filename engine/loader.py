@@ -194,9 +194,7 @@ class _Loader:
         """Put the arguments of a parsing function, which DocETL writes beside its other keys, under function_kwargs."""
         if not isinstance(item, Mapping) or not isinstance(item.get("function_kwargs", {}), Mapping):
             return item
-        own = {path[0] for path in yaml_fields(Parsing)}
-        kept = {key: value for key, value in item.items() if key in own}
-        arguments = {key: value for key, value in item.items() if key not in own} | kept.get("function_kwargs", {})
+        kept, arguments = parsing_keys(item)
         if item.get("function") in DOCUMENT_PARSERS:
             idle = NO_EFFECT_ARGUMENTS & set(arguments)
             self.sections.without_effect += [where.at(key) for key in arguments if key in idle]
@@ -338,6 +336,13 @@ class _Loader:
             warning = _warning("no step runs this operator", positions, position, "Add it to a step, or remove it.")
             found.append(replace(warning, operator=name))
         return tuple(found)
+
+
+def parsing_keys(item: Mapping[Any, Any]) -> tuple[dict[Any, Any], dict[Any, Any]]:
+    """Return the keys of a parsing function, and its arguments, which may stand beside them."""
+    own = {path[0] for path in yaml_fields(Parsing)}
+    kept = {key: value for key, value in item.items() if key in own}
+    return kept, {key: value for key, value in item.items() if key not in own} | kept.get("function_kwargs", {})
 
 
 def _step_names(steps: Any) -> list[str]:
