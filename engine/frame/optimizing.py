@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -15,29 +15,12 @@ from engine.frame.merging import Part
 from engine.language.writer import to_yaml
 from engine.loader import load_pipeline
 from engine.optimizer.build import BuildResult
-from engine.optimizer.build_options import MINUTES
-from engine.optimizer.frontier import Policy
-from engine.optimizer.sampling import USUAL_ROWS
+from engine.optimizer.build_options import BuildOptions
 from engine.plan.plan import Dataset, Plan
 from engine.worker.builds import BuildJob, make_ready_build, run_build
 
 
-@dataclass(frozen=True)
-class BuildOrder:
-    """A build as ordered; see engine.worker.builds.BuildJob."""
-
-    case: Path
-    minutes: float = MINUTES
-    rows: int = USUAL_ROWS
-    policy: Policy = Policy()
-    model: str = ""
-    agent_model: str = ""
-    seed: int = 0
-    trust_code: bool = False
-    allow_hosts: tuple[str, ...] = ()
-
-
-def optimized(part: Part, order: BuildOrder) -> Plan:
+def optimized(part: Part, case: Path, options: BuildOptions) -> Plan:
     """Return the plan that a build chooses, over the same datasets. Raises what `redwell build` would say."""
     with TemporaryDirectory(prefix="redwell-build-") as name:
         folder = Path(name)
@@ -45,31 +28,17 @@ def optimized(part: Part, order: BuildOrder) -> Plan:
         written = tuple(_as_file(dataset, settled, folder) for dataset in settled.plan.datasets)
         pipeline, out = folder / "pipeline.yaml", folder / "chosen.yaml"
         pipeline.write_text(to_yaml(replace(settled.plan, datasets=written)), encoding="utf-8")
-        job = BuildJob(
-            pipeline=pipeline,
-            case=order.case,
-            out=out,
-            minutes=order.minutes,
-            rows=order.rows,
-            policy=order.policy,
-            model=order.model,
-            agent_model=order.agent_model,
-            seed=order.seed,
-            trust_code=order.trust_code,
-            allow_hosts=order.allow_hosts,
-            allow_paths=_paths(written, folder),
-        )
+        settings = replace(options.settings, allow_paths=_paths(written, folder))
+        job = BuildJob(pipeline, case, out, options=replace(options, settings=settings))
         models = running.new_models()
-        if order.allow_hosts:
-            models.allow_hosts(order.allow_hosts)
         ready = make_ready_build(job, models)
 
         async def work() -> BuildResult:
-            with open_case(order.case) as case:
-                return await run_build(ready, case, models, _forget)
+            with open_case(case) as opened:
+                return await run_build(ready, opened, models, _forget)
 
         running.run_here(work)
-        chosen = load_pipeline(out, allowed=job.allow_paths).plan
+        chosen = load_pipeline(out, allowed=settings.allow_paths).plan
     datasets = {dataset.name: dataset for dataset in part.plan.datasets}
     return replace(chosen, datasets=tuple(datasets.get(each.name, each) for each in chosen.datasets))
 

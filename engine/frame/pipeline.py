@@ -355,23 +355,17 @@ class Pipeline(OperatorMethods):
         It is what `redwell build` does (docs/optimizer.md): `policy` is best, fastest or "within-minutes N". What was
         read and asked is kept in the case.
         """
-        from engine.frame.optimizing import BuildOrder, optimized  # noqa: PLC0415 - the optimizer
+        from engine.executor.settings import RunSettings  # noqa: PLC0415
+        from engine.frame.optimizing import optimized  # noqa: PLC0415 - the optimizer
         from engine.frame.session import session_case  # noqa: PLC0415
+        from engine.optimizer.build_options import BuildOptions  # noqa: PLC0415
         from engine.optimizer.frontier import read_policy  # noqa: PLC0415
 
         file = Path(case).expanduser().absolute() if case else self.case_file or session_case()
-        given = {"minutes": minutes, "rows": sample}
-        order = BuildOrder(
-            case=file,
-            policy=read_policy(policy),
-            model=model,
-            agent_model=agent_model,
-            seed=seed,
-            trust_code=trust_code,
-            allow_hosts=tuple(allow_hosts),
-            **{key: value for key, value in given.items() if value is not None},  # type: ignore[arg-type]
-        )
-        return replace(self, plan=optimized(self._part, order))
+        settings = RunSettings(model=model, trust_code=trust_code, allow_hosts=tuple(allow_hosts))
+        options = BuildOptions(settings, policy=read_policy(policy), agent_model=agent_model, seed=seed)
+        options = replace(options, minutes=minutes or options.minutes, rows=sample or options.rows)
+        return replace(self, plan=optimized(self._part, file, options))
 
     # -- inside --------------------------------------------------------------------------------------------------
 
