@@ -129,6 +129,24 @@ class Expression:
             if id(node) not in words and (problem := self._problem(node, words)):
                 message, advice = problem
                 raise where.error(f"{message} in the expression {self.text!r}", advice=advice, inside=self._place(node))
+        self._refuse_too_much(self.tree.body, where)
+
+    def _refuse_too_much(self, node: ast.AST, where: Where) -> None:
+        """Compute the parts that are the same for all rows: what is too much work for one is so for every row."""
+        if isinstance(node, ast.Constant | ast.Name | ast.Lambda):
+            return
+        names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+        if not isinstance(node, ast.expr) or names & self.taken:
+            for child in ast.iter_child_nodes(node):
+                self._refuse_too_much(child, where)
+            return
+        try:
+            Evaluator().value(self.code_of(node), {})
+        except TooMuchWork as error:
+            message = f"{ast.unparse(node)} takes too much work for any row: {error}"
+            raise where.error(message, advice="Write smaller numbers.", inside=self._place(node)) from error
+        except (ItemError, *FAULTS):
+            return  # a run says so of the row
 
     def fields(self, variable: str = "output") -> frozenset[str]:
         """Return the fields that are named through a variable and must be there."""

@@ -52,3 +52,19 @@ def test_what_could_be_filled_in_for_no_row_fails_the_check(template: str, place
     with pytest.raises(PipelineError, match="can be filled in for no row") as caught:
         parse_pipeline(text, file="p.yaml")
     assert caught.value.line == 6 + int(place[1:])
+
+
+@pytest.mark.parametrize(
+    ("text", "column"), [("len(range(200000)) > output.n", 1), ("output.n > 9 ** 9 ** 9", 12), ("output.t[:200000]", 0)]
+)
+def test_an_expression_that_is_too_much_for_every_row_fails_the_check(text: str, column: int) -> None:
+    from engine.language.expressions import Expression
+    from engine.language.position import Position, Positions, Where
+
+    at = Where(Positions("p.yaml", {("x",): Position(3, 5, 3, 5, is_literal=True)}), ("x",))
+    if not column:
+        assert Expression.parse(text, where=at).holds({"t": "x"}, {})
+        return
+    with pytest.raises(PipelineError, match="too much work for any row") as caught:
+        Expression.parse(text, where=at)
+    assert (caught.value.line, caught.value.column) == (3, 4 + column)
