@@ -179,6 +179,7 @@ _COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {
 _ARITHMETIC: Mapping[type[ast.operator], str] = {
     ast.Add: "total", ast.Mult: "product", ast.Mod: "remainder", ast.Pow: "power",
 }  # fmt: skip
+_SCALARS = frozenset({int, float, bool, type(None), Decimal})
 _LAZY_FUNCTIONS = frozenset({"any", "all"})
 
 
@@ -447,7 +448,7 @@ class Evaluator:
         """Count the values inside a value, the same one each time it occurs; stops where the steps left end."""
         if isinstance(value, str):
             return 1 + len(value) // 1_000
-        if not isinstance(value, Collection):
+        if type(value) in _SCALARS or not isinstance(value, Collection):
             return 1
         count, todo = 0, [value]
         while todo and count <= self._left:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
+import threading
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -171,9 +172,8 @@ class Expression:
 
     def holds(self, *rows: Mapping[str, Any]) -> bool:
         """Say whether the expression is true of rows, one for each variable; raises MissingField or CannotEvaluate."""
-        code = self._code
-        evaluator, names = Evaluator(), self.names(*rows)
-        return bool(guarded(self.text, lambda: bool(evaluator.value(code, names))))
+        code, names = self._code, self.names(*rows)
+        return bool(guarded(self.text, lambda: bool(_own_evaluator().value(code, names))))
 
     def seen(self, *rows: Mapping[str, Any]) -> str:
         """Tell what the fields that the expression names hold: `output["names"] is []`."""
@@ -314,6 +314,17 @@ class RowExpression(Expression):
     def variables(self) -> tuple[str, ...]:
         """Return the one name."""
         return ("input",)
+
+
+_OWN = threading.local()
+
+
+def _own_evaluator() -> Evaluator:
+    """Return the evaluator of this thread: an evaluation is never within another."""
+    if not hasattr(_OWN, "evaluator"):
+        _OWN.evaluator = Evaluator()
+    evaluator: Evaluator = _OWN.evaluator
+    return evaluator
 
 
 def guarded(text: str, compute: Callable[[], Any]) -> Any:
