@@ -25,6 +25,9 @@ except ImportError as missing:
     raise EnvironmentMissing("df.semantic needs pandas", advice="Install it: `pip install pandas`.") from missing
 
 NAME = "semantic"
+ALIASES = {"merge": "equijoin"}
+"""What DocETL's accessor calls an operator."""
+
 RUN_KEYS = frozenset(inspect.signature(Pipeline.to_pandas).parameters) - {"self"}
 """Keywords of a method that go to the run, not to the operator: case, model, trust_code, allow_hosts.
 
@@ -45,9 +48,10 @@ class SemanticAccessor:
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *REGISTRY]
 
-    def __getattr__(self, kind: str) -> Callable[..., Any]:
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        kind = ALIASES.get(name, name)
         if kind not in REGISTRY:
-            raise AttributeError(f"there is no operator {kind!r}. {did_you_mean(kind, REGISTRY)}")
+            raise AttributeError(f"there is no operator {name!r}. {did_you_mean(name, REGISTRY)}")
 
         def operate(*arguments: Any, **keys: Any) -> Any:
             run = {key: keys.pop(key) for key in RUN_KEYS & keys.keys()}

@@ -163,6 +163,9 @@ def test_a_frame_of_pandas_has_the_operators(models: Any, monkeypatch: pytest.Mo
     assert frame.semantic.filter(condition="input.n > 1")["n"].tolist() == [2]
     with pytest.raises(AttributeError, match="Did you mean 'map'"):
         frame.semantic.mapp(prompt="x")
+    answered_by(monkeypatch, lambda request: "y?" in prompt_of(request))
+    both = frame.semantic.merge(frame, comparison_prompt="{{ left.n }} {{ right.text }}?")
+    assert both["text_right"].tolist() == ["y", "y"]
     with pytest.raises(UsageError, match="joins two DataFrames"):
         frame.semantic.equijoin(comparison_prompt="{{ left.n }} {{ right.n }}")
 
