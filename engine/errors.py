@@ -17,7 +17,7 @@ the executor turns them into one of these.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import ClassVar, Literal, TypedDict, Unpack
+from typing import Any, ClassVar, Literal, TypedDict, Unpack
 
 Need = Literal["read", "write", "overwrite"]
 """What a user has to allow: reading a path, writing there, or writing over a file that is not Redwell's."""
@@ -47,7 +47,11 @@ class PipelinePlace(TypedDict, total=False):
 
 
 class PipelineError(RedwellError):
-    """The pipeline is wrong. `line` and `column` are 1-based positions in the YAML, None when unknown."""
+    """The pipeline is wrong. `line` and `column` are 1-based positions in the YAML, None when unknown.
+
+    `others` are what else is wrong, where that was found in the same reading; `read` is what could be read
+    (engine.loader.Read), None where nothing could.
+    """
 
     def __init__(
         self,
@@ -64,6 +68,12 @@ class PipelineError(RedwellError):
         self.line = line
         self.column = column
         self.operator = operator
+        self.others: tuple[PipelineError, ...] = ()
+        self.read: Any = None
+
+    def each(self) -> tuple[PipelineError, ...]:
+        """Return this error and the others."""
+        return (self, *(more for other in self.others for more in other.each()))
 
     def __str__(self) -> str:
         place = self.file

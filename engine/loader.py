@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import OutsideBorders, PipelineError, UsageError
-from engine.language.binding import bind, describe_value, yaml_fields
+from engine.language.binding import bind, convert, describe_value, yaml_fields
 from engine.language.docetl_keys import NETWORK_OPERATORS, NO_EFFECT_INSIDE, SAMPLING_KWARGS
 from engine.language.position import Positions, Where, did_you_mean
 from engine.language.problems import Problem
@@ -31,6 +31,16 @@ _TOP_KEYS = (
 )  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True)
+class Read:
+    """The datasets of a pipeline that could not be read as a whole, and where they are: PipelineError.read."""
+
+    datasets: tuple[Dataset, ...]
+    positions: Positions
+    directory: Path
+    borders: Borders
+
+
 @dataclass(frozen=True)
 class Loaded:
     """A plan, where its parts stand in the file, warnings, and the folder that relative paths start at.
@@ -46,7 +56,7 @@ class Loaded:
 
 
 def load_pipeline(path: Path, *, registry: Mapping[str, Operator] = REGISTRY, allowed: Sequence[Path] = ()) -> Loaded:
-    """Load a pipeline file; raises PipelineError when it cannot be read or is wrong.
+    """Load a pipeline file; raises PipelineError, with all that is wrong, when it cannot be read or is wrong.
 
     `allowed` are the paths that the user lets it read and write beside its own folder.
     """
@@ -87,24 +97,45 @@ class _Loader:
         self.borders = borders
         self.root = Where(positions)
         self.sections = Sections()
+        self.errors = self.sections.errors
         self.directory = Path()
+        self.datasets_read: tuple[Dataset, ...] = ()
 
     def load(self, value: Any, directory: Path) -> Loaded:
-        document = self.sections.mapping(value, self.root, ("operations", "pipeline"), _TOP_KEYS)
+        """Read all parts; raises PipelineError with what is wrong in any of them."""
+        try:
+            return self._loaded(value, directory)
+        except PipelineError as error:
+            if error not in self.errors.errors:
+                self.errors.add(error)
+            first, *others = self.errors.errors
+            first.others = tuple(others)
+            first.read = Read(self.datasets_read, self.root.positions, directory, self.borders)
+            if first is error:
+                raise
+            raise first from error
+
+    def _loaded(self, value: Any, directory: Path) -> Loaded:
+        document = self.sections.mapping(value, self.root, ("operations", "pipeline"), _TOP_KEYS, {"name"})
         self.directory = directory
         types = read_types(document.get("types") or {}, self.root.at("types"), directory, self.borders)
         self.root = replace(self.root, types=types)
-        operators = self.operators(document["operations"])
+        operators, unread = self.operators(document["operations"])
         positions = replace(self.root.positions, operators={n.name: w.path for n, w in operators})
         self.root = replace(self.root, positions=positions)
         pipeline_where = self.root.at("pipeline")
         pipeline = self.sections.mapping(document["pipeline"], pipeline_where, ("steps",), ("steps", "output"))
-        datasets = self.datasets(document.get("datasets") or {})
-        output = "output" in pipeline or "output" not in document
+        named = document.get("datasets") or {}
+        datasets = self.datasets_read = self.datasets(named)
         nodes = tuple(node for node, _ in operators)
-        steps = StepReader(self.sections).read(pipeline["steps"], pipeline_where.at("steps"), datasets, nodes)
+        names = [name for name in named if isinstance(name, str)]
+        known: dict[str, Node | None] = {**dict.fromkeys(unread), **{node.name: node for node in nodes}}
+        steps = StepReader(self.sections).read(pipeline["steps"], pipeline_where.at("steps"), names, known)
         retrievers = self.retrievers(document.get("retrievers") or {})
-        self.check_retrievers(retrievers, operators, [d.name for d in datasets] + [s.name for s in steps])
+        retrieved = [*(document.get("retrievers") or {})]
+        self.check_retrievers(retrievers, retrieved, operators, [*names, *_step_names(pipeline["steps"])])
+        sections = self.simple_sections(document, pipeline, pipeline_where)
+        self.errors.raise_any()
         plan = bind(
             Plan,
             {k: v for k, v in document.items() if k in ("default_model", "system_prompt", "settings")},
@@ -113,27 +144,39 @@ class _Loader:
                 "datasets": datasets,
                 "operators": nodes,
                 "steps": steps,
-                "output": self.sections.bound(
-                    Output,
-                    (pipeline if output else document).get("output"),
-                    (pipeline_where if output else self.root).at("output"),
-                ),
                 "retrievers": retrievers,
-                "parsing_tools": self.parsing_tools(document.get("parsing_tools") or []),
-                "system_prompt": self.sections.bound(
-                    SystemPrompt, document.get("system_prompt"), self.root.at("system_prompt")
-                ),
-                "settings": self.sections.bound(Settings, document.get("settings"), self.root.at("settings")),
+                **sections,
             },
             ignored=("system_prompt", "settings"),
         )
         return Loaded(plan, positions, self.warnings(plan, positions), directory, self.borders)
 
+    def simple_sections(
+        self, document: Mapping[str, Any], pipeline: Mapping[str, Any], pipeline_where: Where
+    ) -> dict[str, Any]:
+        """Read what depends on nothing else; what is wrong is noted."""
+        here = "output" in pipeline or "output" not in document
+        at = {"output": (pipeline_where if here else self.root).at("output")}
+        read: dict[str, Any] = {}
+        for key, cls in (("output", Output), ("system_prompt", SystemPrompt), ("settings", Settings)):
+            value = (pipeline if here and key == "output" else document).get(key)
+            with self.errors.part():
+                read[key] = self.sections.bound(cls, value, at.get(key, self.root.at(key)))
+        with self.errors.part():
+            read["parsing_tools"] = self.parsing_tools(document.get("parsing_tools") or [])
+        with self.errors.part():
+            convert(document.get("default_model", ""), str, self.root.at("default_model"), {})
+        return read
+
     def datasets(self, value: Any) -> tuple[Dataset, ...]:
         where = self.root.at("datasets")
         if not isinstance(value, Mapping):
             raise where.error(f"expected a mapping of names to datasets, not {describe_value(value)}")
-        return tuple(self.dataset(name, item, where.at(name)) for name, item in value.items())
+        datasets = []
+        for name, item in value.items():
+            with self.errors.part():
+                datasets.append(self.dataset(name, item, where.at(name)))
+        return tuple(datasets)
 
     def dataset(self, name: Any, value: Any, where: Where) -> Dataset:
         given = {"name": self.sections.name(name, where)}
@@ -151,9 +194,7 @@ class _Loader:
         """Put the arguments of a parsing function, which DocETL writes beside its other keys, under function_kwargs."""
         if not isinstance(item, Mapping) or not isinstance(item.get("function_kwargs", {}), Mapping):
             return item
-        own = {path[0] for path in yaml_fields(Parsing)}
-        kept = {key: value for key, value in item.items() if key in own}
-        arguments = {key: value for key, value in item.items() if key not in own} | kept.get("function_kwargs", {})
+        kept, arguments = parsing_keys(item)
         if item.get("function") in DOCUMENT_PARSERS:
             idle = NO_EFFECT_ARGUMENTS & set(arguments)
             self.sections.without_effect += [where.at(key) for key in arguments if key in idle]
@@ -164,7 +205,11 @@ class _Loader:
         where = self.root.at("retrievers")
         if not isinstance(value, Mapping):
             raise where.error(f"expected a mapping of names to retrievers, not {describe_value(value)}")
-        return tuple(self.retriever(name, item, where.at(name)) for name, item in value.items())
+        retrievers = []
+        for name, item in value.items():
+            with self.errors.part():
+                retrievers.append(self.retriever(name, item, where.at(name)))
+        return tuple(retrievers)
 
     def retriever(self, name: Any, value: Any, where: Where) -> Retriever:
         given = {"name": self.sections.name(name, where)}
@@ -175,24 +220,24 @@ class _Loader:
         return bind(Retriever, entry, where, given=given)
 
     def check_retrievers(
-        self, retrievers: Sequence[Retriever], operators: Sequence[tuple[Node, Where]], sources: Sequence[str]
+        self,
+        retrievers: Sequence[Retriever],
+        names: Sequence[str],
+        operators: Sequence[tuple[Node, Where]],
+        sources: Sequence[str],
     ) -> None:
-        """Raise PipelineError where a retriever indexes nothing that is there, or an operator asks none that is."""
+        """Note where a retriever indexes nothing that is there, or an operator asks none that is."""
         for retriever in retrievers:
             if retriever.source not in sources:
                 key = "dataset" if retriever.dataset else "step"
-                raise self.root.at("retrievers", retriever.name, key).error(
-                    f"retriever {retriever.name!r} indexes {retriever.source!r}, which is no dataset and no step",
-                    advice=did_you_mean(retriever.source, sources),
-                )
-        names = [retriever.name for retriever in retrievers]
+                message = f"retriever {retriever.name!r} indexes {retriever.source!r}, which is no dataset and no step"
+                place = self.root.at("retrievers", retriever.name, key)
+                self.errors.add(place.error(message, advice=did_you_mean(retriever.source, sources)))
         for node, where in operators:
             name = getattr(node, "retriever", None)
             if name and name not in names:
-                raise where.at("retriever").error(
-                    f"there is no retriever {name!r}",
-                    advice=did_you_mean(name, names) or "Write it under retrievers.",
-                )
+                advice = did_you_mean(name, names) or "Write it under retrievers."
+                self.errors.add(where.at("retriever").error(f"there is no retriever {name!r}", advice=advice))
 
     def parsing_tools(self, value: Any) -> tuple[ParsingTool, ...]:
         where = self.root.at("parsing_tools")
@@ -200,7 +245,8 @@ class _Loader:
             raise where.error(f"expected a list, not {describe_value(value)}", advice=f"Keys: {_TOOL_KEYS}.")
         return tuple(bind(ParsingTool, item, where.at(index)) for index, item in enumerate(value))
 
-    def operators(self, value: Any) -> list[tuple[Node, Where]]:
+    def operators(self, value: Any) -> tuple[list[tuple[Node, Where]], list[str]]:
+        """Return the operators with their places, and the names of those that could not be read."""
         where = self.root.at("operations")
         if not isinstance(value, list) or not value:
             raise where.error(
@@ -210,16 +256,18 @@ class _Loader:
                 advice="Write a list: - name: ..., type: map, ...",
             )
         nodes: dict[str, tuple[Node, Where]] = {}
+        named = [item["name"] for item in value if isinstance(item, Mapping) and isinstance(item.get("name"), str)]
         for index, item in enumerate(value):
-            node, node_where = self.operator(item, where.at(index))
-            if node.name in nodes:
-                first = nodes[node.name][1].positions.nearest(nodes[node.name][1].path)
-                at = f" (the first is at line {first.line})" if first else ""
-                raise node_where.at("name").error(
-                    f"two operators are named {node.name!r}{at}", advice="Give each operator its own name."
-                )
-            nodes[node.name] = (node, node_where)
-        return list(nodes.values())
+            with self.errors.part():
+                node, node_where = self.operator(item, where.at(index))
+                if node.name in nodes:
+                    first = nodes[node.name][1].positions.nearest(nodes[node.name][1].path)
+                    at = f" (the first is at line {first.line})" if first else ""
+                    raise node_where.at("name").error(
+                        f"two operators are named {node.name!r}{at}", advice="Give each operator its own name."
+                    )
+                nodes[node.name] = (node, node_where)
+        return list(nodes.values()), [name for name in named if name not in nodes]
 
     def operator(self, value: Any, where: Where) -> tuple[Node, Where]:
         if not isinstance(value, Mapping):
@@ -234,7 +282,7 @@ class _Loader:
         self.sections.name(name, where.at("name"))
         node_type = self.node_type(value["type"], where.at("type"))
         entry = self.with_sampling(value, where, node_type)
-        kept = self.sections.effective(entry, where, node_type)
+        kept = self.sections.effective(entry, where, node_type, {"model"})
         for key, more in NO_EFFECT_INSIDE.items():
             if isinstance(kept.get(key), Mapping):
                 kept = {**kept, key: self.sections.effective(kept[key], where.at(key), more=more)}
@@ -288,6 +336,18 @@ class _Loader:
             warning = _warning("no step runs this operator", positions, position, "Add it to a step, or remove it.")
             found.append(replace(warning, operator=name))
         return tuple(found)
+
+
+def parsing_keys(item: Mapping[Any, Any]) -> tuple[dict[Any, Any], dict[Any, Any]]:
+    """Return the keys of a parsing function, and its arguments, which may stand beside them."""
+    own = {path[0] for path in yaml_fields(Parsing)}
+    kept = {key: value for key, value in item.items() if key in own}
+    return kept, {key: value for key, value in item.items() if key not in own} | kept.get("function_kwargs", {})
+
+
+def _step_names(steps: Any) -> list[str]:
+    named = [item.get("name") for item in steps if isinstance(item, Mapping)] if isinstance(steps, list) else []
+    return [name for name in named if isinstance(name, str)]
 
 
 _TOOL_KEYS = "name, function_code"

@@ -13,6 +13,7 @@ from engine.directives.prompt_checks import ProposedPrompt
 from engine.directives.proposals import a_prompt, an_object
 from engine.directives.splicing import free_field, free_name, spliced
 from engine.directives.wording import task_of, worded
+from engine.language.expressions import RowExpression
 from engine.language.schema import Field, Scalar, Schema
 from engine.language.template_text import field_expression, field_place
 from engine.language.templates import Template
@@ -91,7 +92,7 @@ class ChunkFiltering(Directive[FilteringParams]):
         )
         keeping = Filter(
             name=free_name(plan, f"{gather.name}_kept"),
-            condition=f"{field_expression(needed)} or {field_expression(gather.order_key)} == 1",
+            condition=RowExpression.parse(f"{field_expression(needed)} or {field_expression(gather.order_key)} == 1"),
             drop_keys=(needed,),
         )
         return spliced(plan, match, [gather, asking, keeping])

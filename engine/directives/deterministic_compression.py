@@ -12,6 +12,7 @@ from engine.directives.keywords import KEYWORD, MOST_KEYWORDS, keyword_complaint
 from engine.directives.passages import PASSAGE_TOKENS, Passages, match_by_words, settings_schema, showing, texts
 from engine.directives.proposals import a_list, a_word, an_object
 from engine.directives.splicing import free_name
+from engine.language.expressions import RowExpression
 from engine.language.template_text import field_expression
 from engine.operators.filter import Filter
 from engine.plan.plan import Plan
@@ -64,4 +65,4 @@ class DeterministicCompression(Directive[CompressionParams]):
         found = keyword_condition(passages.cut.chunk_key, params.keywords)
         first = f"{field_expression(passages.cut.number_key)} == 1"
         name = free_name(plan, f"{match.nodes(plan)[-1].name}_matching")
-        return showing(plan, match, passages, Filter(name=name, condition=f"{found} or {first}"))
+        return showing(plan, match, passages, Filter(name=name, condition=RowExpression.parse(f"{found} or {first}")))

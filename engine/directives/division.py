@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from engine.language.schema import Enum, Field, ListOf, Nullable, Quote, Record, Schema, Type
+from engine.language.schema_types import bare_type
 
 T = TypeVar("T")
 
@@ -40,7 +41,7 @@ def answered_together(schema: Schema) -> list[tuple[str, ...]]:
             runs[-1] = (*runs[-1], field.name)
         else:
             runs.append((field.name,))
-        kind = field.type.inner if isinstance(field.type, Nullable) else field.type
+        kind = bare_type(field.type)
         joins = isinstance(kind, Quote)
     return runs
 
@@ -98,7 +99,7 @@ def choices_of_items(kind: Type) -> tuple[str, tuple[str, ...]]:
     """Return the field of a list's records that says which of several kinds each is, and the kinds; else nothing."""
     item = kind.item if isinstance(kind, ListOf) else kind
     for field in item.fields if isinstance(item, Record) else ():
-        inner = field.type.inner if isinstance(field.type, Nullable) else field.type
+        inner = bare_type(field.type)
         if isinstance(inner, Enum) and len(inner.values) >= FEWEST_KINDS:
             return field.name, tuple(map(str, inner.values))
     return "", ()

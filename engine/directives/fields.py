@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from engine.directives.base import Facts, Place, step_of
 from engine.language.binding import parts_of
 from engine.language.checks import known_after
-from engine.language.schema import Nullable, Schema, Type
+from engine.language.schema import Schema, Type
+from engine.language.schema_types import bare_type
 from engine.plan.node import Node
 from engine.plan.plan import Plan, Step
 
@@ -49,7 +50,7 @@ def type_of_field(plan: Plan, place: Place, name: str) -> Type | None:
         for _, schema in parts_of(node, Schema):
             for field in schema.fields:
                 if field.name == name:
-                    return field.type.inner if isinstance(field.type, Nullable) else field.type
+                    return bare_type(field.type)
         if name in node.traits().writes:
             return None
     return None

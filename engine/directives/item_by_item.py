@@ -9,6 +9,7 @@ from engine.directives.base import Facts, Match, Place, step_of
 from engine.directives.fitting import long_texts, undividable
 from engine.directives.splicing import free_field, free_name, with_steps, without_fields
 from engine.directives.wording import worded
+from engine.language.expressions import RowExpression
 from engine.language.schema import Enum, Field, Schema
 from engine.language.template_text import field_expression, field_place
 from engine.language.templates import Template
@@ -91,7 +92,7 @@ def belonging(node: Map, names: ItemNames, correct_lean: LeanMethod) -> list[Nod
     if by_odds:
         return [asking, Filter(name=names.keep, readings=(names.sure,), drop_keys=(names.holds, names.sure))]
     says_yes = f'{field_expression(names.holds)} == "{YES_NO[0]}"'
-    return [asking, Filter(name=names.keep, condition=says_yes, drop_keys=(names.holds,))]
+    return [asking, Filter(name=names.keep, condition=RowExpression.parse(says_yes), drop_keys=(names.holds,))]
 
 
 def item_by_item(  # noqa: PLR0913, PLR0917 - the parts of the plan

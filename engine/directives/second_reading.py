@@ -14,6 +14,7 @@ from engine.directives.item_by_item import LEANS, ItemNames, belonging, item_by_
 from engine.directives.prompt_checks import ProposedPrompt
 from engine.directives.proposals import a_prompt, an_object, one_of
 from engine.directives.wording import worded
+from engine.language.expressions import RowExpression
 from engine.language.schema import Field, ListOf, Nullable, Quote, Schema
 from engine.language.template_text import field_expression, field_place
 from engine.language.templates import Template
@@ -150,7 +151,7 @@ def _checking(plan: Plan, node: Map, names: ItemNames, params: SecondReadingPara
             prompt=Template(params.item_prompt),
             schema=Schema((quote,)),
         ),
-        Filter(name=names.quoted, condition=f"{field_expression(names.quote)} is not none"),
+        Filter(name=names.quoted, condition=RowExpression.parse(f"{field_expression(names.quote)} is not none")),
         *belonging(node, names, params.correct_lean),
     ]
 

@@ -11,6 +11,7 @@ from engine.directives.base import Blocked, Directive, Facts, Match, Params, Pla
 from engine.directives.heuristics import TARGET_RECALL
 from engine.directives.proposals import a_list, an_object, one_of
 from engine.directives.splicing import spliced
+from engine.language.conditions import condition
 from engine.language.template_text import field_expression
 from engine.operators.equijoin import Equijoin
 from engine.plan.plan import Plan
@@ -118,7 +119,7 @@ class SynthesisedBlocking(Directive[BlockingParams]):
         """Return the plan whose join asks about pairs that rules propose."""
         rules = [BY_NAME[name] for name in dict.fromkeys(params.rules)]
         new = conditions(rules, params.left_field, params.right_field)
-        return spliced(plan, match, [replace(_join(plan, match), blocking_conditions=new)])
+        return spliced(plan, match, [replace(_join(plan, match), blocking_conditions=tuple(map(condition, new)))])
 
 
 def _join(plan: Plan, match: Match) -> Equijoin:

@@ -14,6 +14,7 @@ from engine.directives.fitting import row_node
 from engine.directives.item_by_item import LEANS, ItemNames, belonging, item_by_item, not_by_item
 from engine.directives.person_fields import holds_persons
 from engine.directives.proposals import a_flag, an_object, one_of
+from engine.language.expressions import RowExpression
 from engine.language.schema import Field, ListOf, Quote, Scalar, Schema, Text, Type
 from engine.language.template_text import field_expression
 from engine.language.templates import Template
@@ -108,7 +109,7 @@ class VerifiedItems(Directive[VerifiedParams]):
             listing = replace(listing, prompt=Template(broad), schema=Schema((_longer(fields[0]),)))
             if holds_persons(params.field, [node.prompt]):
                 condition = f"{field_expression(names.candidate)} | is_person"
-                checking.insert(0, Filter(name=names.quoted, condition=condition))
+                checking.insert(0, Filter(name=names.quoted, condition=RowExpression.parse(condition)))
         later = [key for key in node.drop_keys if key not in own]
         return item_by_item(plan, match, names, [listing], checking, [*later, names.candidate])
 

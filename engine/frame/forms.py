@@ -97,7 +97,7 @@ def _keys(cls: type, above: tuple[str, ...], kind: str) -> Sequence[FormKey]:
         if path == ("name",) and not above:
             continue
         hint = _bare(hints[field.name])
-        if isinstance(hint, type) and is_dataclass(hint) and hint not in (Schema, Template, Expression):
+        if isinstance(hint, type) and is_dataclass(hint) and not issubclass(hint, Schema | Template | Expression):
             found += _keys(hint, (*above, *path), kind)
             continue
         whole = (*above, *path)
@@ -121,13 +121,15 @@ def _editor(hint: Any, name: str) -> Editor:
     if hint is str and name in _LONG_TEXTS:
         return "prompt"
     plain: Mapping[Any, Editor] = {
-        str: "text", Expression: "text", Template: "prompt", int: "integer", float: "number", bool: "boolean",
+        str: "text", Template: "prompt", int: "integer", float: "number", bool: "boolean",
         Schema: "schema",
     }  # fmt: skip
     if get_origin(hint) is Literal and all(isinstance(choice, str) for choice in get_args(hint)):
         return "choice"
-    if get_origin(hint) is tuple and get_args(hint)[1:] == (...,) and get_args(hint)[0] in (str, Expression):
-        return "list" if get_args(hint)[0] is str else "lines"
+    if get_origin(hint) is tuple and get_args(hint)[1:] == (...,) and isinstance(item := get_args(hint)[0], type):
+        return "list" if item is str else "lines" if issubclass(item, Expression) else "value"
+    if isinstance(hint, type) and issubclass(hint, Expression):
+        return "text"
     return plain.get(hint, "value")
 
 

@@ -21,7 +21,7 @@ class OperatorMethods:
         model: str | None = None,
         max_tokens: int | None = None,
         temperature: float | None = None,
-        validate: Sequence[Any] = (),
+        validate: str | Sequence[str] = (),
         num_retries_on_validate_failure: int = 2,
         gleaning: Mapping[str, Any] | None = None,
         examples: Sequence[Any] = (),
@@ -63,7 +63,7 @@ class OperatorMethods:
         model: str | None = None,
         max_tokens: int | None = None,
         temperature: float | None = None,
-        validate: Sequence[Any] = (),
+        validate: str | Sequence[str] = (),
         num_retries_on_validate_failure: int = 2,
         gleaning: Mapping[str, Any] | None = None,
         examples: Sequence[Any] = (),
@@ -98,7 +98,7 @@ class OperatorMethods:
         model: str | None = None,
         max_tokens: int | None = None,
         temperature: float | None = None,
-        validate: Sequence[Any] = (),
+        validate: str | Sequence[str] = (),
         num_retries_on_validate_failure: int = 2,
         gleaning: Mapping[str, Any] | None = None,
         examples: Sequence[Any] = (),
@@ -131,7 +131,7 @@ class OperatorMethods:
 
         Further fields, such as a quote before the boolean (evidence first), are added to the rows that stay. The boolean
         is true in all of these and left out unless `keep_decision`. `drop_keys` are dropped from the rows that stay.
-        With `condition`, an expression of the template language over `input`, code decides and no model is asked:
+        With `condition`, an expression over `input`, code decides and no model is asked:
         `input.outcome in ["sustained", "admitted"]`. With `readings`, fields that hold probabilities (map's
         output.probabilities), rows are kept whose vote over all rows (engine.operators.vote), plus the votes in the fields
         `add`, is above `margin`; `vote` names a field to write the sum to. `probabilities` names further fields of the
@@ -153,7 +153,7 @@ class OperatorMethods:
         model: str | None = None,
         max_tokens: int | None = None,
         temperature: float | None = None,
-        validate: Sequence[Any] = (),
+        validate: str | Sequence[str] = (),
         num_retries_on_validate_failure: int = 2,
         gleaning: Mapping[str, Any] | None = None,
         examples: Sequence[Any] = (),
@@ -187,7 +187,7 @@ class OperatorMethods:
         model: str | None = None,
         max_tokens: int | None = None,
         temperature: float | None = None,
-        validate: Sequence[Any] = (),
+        validate: str | Sequence[str] = (),
         num_retries_on_validate_failure: int = 2,
         gleaning: Mapping[str, Any] | None = None,
         examples: Sequence[Any] = (),
@@ -254,14 +254,15 @@ class OperatorMethods:
         method_kwargs: Mapping[str, Any] = {},
         num_splits_to_group: int | None = None,
     ) -> Self:
-        """Cut `split_key` by `token_count` (at most `num_tokens` a chunk), after each `delimiter`, by page or by section.
+        """Cut `split_key` by `token_count` (at most `num_tokens` a chunk), at each `delimiter`, by page or by section.
 
         Method `page` puts `num_pages` pages into a chunk. Method `section` cuts before each heading, `max_level` being the
         lowest kind that counts (None: all), and writes each chunk's headings to `{name}_headers`, as gather takes them.
         Where a text is not that of a document, form feeds end pages, and headings are found by how they are written.
 
-        `num_splits_to_group` pieces between delimiters make one chunk. Peers document that key both inside and beside
-        `method_kwargs`; both places are read. `model` names the model whose tokens are counted.
+        `num_splits_to_group` pieces between delimiters make one chunk; a delimiter between chunks is in neither. Peers
+        document that key both inside and beside `method_kwargs`; both places are read. `model` names the model whose tokens
+        are counted.
 
         Inside method_kwargs: num_tokens, delimiter, num_splits_to_group, num_pages, max_level, model.
         """
@@ -276,10 +277,13 @@ class OperatorMethods:
         sample: int | None = None,
         peripheral_chunks: Mapping[str, Any] = {},
         doc_header_key: str | None = None,
+        main_chunk_start: str = '--- Begin Main Chunk ---',
+        main_chunk_end: str = '--- End Main Chunk ---',
     ) -> Self:
         """Write `{content_key}_rendered`: the chunk `content_key` among the chunks with the same `doc_id_key`.
 
-        Chunks are ordered by `order_key`. `doc_header_key` holds each chunk's headings: [{header, level}, ...].
+        `main_chunk_start` and `main_chunk_end` are the lines around it. Chunks are ordered by `order_key`. `doc_header_key`
+        holds each chunk's headings: [{header, level}, ...].
         """
 
     def resolve(
@@ -293,7 +297,7 @@ class OperatorMethods:
         model: str | None = None,
         max_tokens: int | None = None,
         temperature: float | None = None,
-        validate: Sequence[Any] = (),
+        validate: str | Sequence[str] = (),
         num_retries_on_validate_failure: int = 2,
         gleaning: Mapping[str, Any] | None = None,
         examples: Sequence[Any] = (),
@@ -358,7 +362,7 @@ class OperatorMethods:
         model: str | None = None,
         max_tokens: int | None = None,
         temperature: float | None = None,
-        validate: Sequence[Any] = (),
+        validate: str | Sequence[str] = (),
         num_retries_on_validate_failure: int = 2,
         gleaning: Mapping[str, Any] | None = None,
         examples: Sequence[Any] = (),
@@ -406,7 +410,7 @@ class OperatorMethods:
         model: str | None = None,
         max_tokens: int | None = None,
         temperature: float | None = None,
-        validate: Sequence[Any] = (),
+        validate: str | Sequence[str] = (),
         num_retries_on_validate_failure: int = 2,
         gleaning: Mapping[str, Any] | None = None,
         examples: Sequence[Any] = (),
@@ -507,7 +511,7 @@ class OperatorMethods:
         model: str | None = None,
         max_tokens: int | None = None,
         temperature: float | None = None,
-        validate: Sequence[Any] = (),
+        validate: str | Sequence[str] = (),
         num_retries_on_validate_failure: int = 2,
         gleaning: Mapping[str, Any] | None = None,
         examples: Sequence[Any] = (),
@@ -565,7 +569,7 @@ class OperatorMethods:
         model: str | None = None,
         max_tokens: int | None = None,
         temperature: float | None = None,
-        validate: Sequence[Any] = (),
+        validate: str | Sequence[str] = (),
         num_retries_on_validate_failure: int = 2,
         gleaning: Mapping[str, Any] | None = None,
         examples: Sequence[Any] = (),
@@ -742,7 +746,7 @@ class OperatorMethods:
         model: str | None = None,
         max_tokens: int | None = None,
         temperature: float | None = None,
-        validate: Sequence[Any] = (),
+        validate: str | Sequence[str] = (),
         num_retries_on_validate_failure: int = 2,
         gleaning: Mapping[str, Any] | None = None,
         examples: Sequence[Any] = (),
@@ -788,7 +792,7 @@ class OperatorMethods:
         model: str | None = None,
         max_tokens: int | None = None,
         temperature: float | None = None,
-        validate: Sequence[Any] = (),
+        validate: str | Sequence[str] = (),
         num_retries_on_validate_failure: int = 2,
         gleaning: Mapping[str, Any] | None = None,
         examples: Sequence[Any] = (),
@@ -828,7 +832,7 @@ class OperatorMethods:
         model: str | None = None,
         max_tokens: int | None = None,
         temperature: float | None = None,
-        validate: Sequence[Any] = (),
+        validate: str | Sequence[str] = (),
         num_retries_on_validate_failure: int = 2,
         gleaning: Mapping[str, Any] | None = None,
         examples: Sequence[Any] = (),

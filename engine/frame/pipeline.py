@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 from engine.errors import EnvironmentMissing, UsageError
 from engine.frame.memory import checked_rows
-from engine.frame.merging import Part, Rows, merged
+from engine.frame.merging import Part, Rows, merged, unique
 from engine.frame.operators import OperatorMethods
 from engine.frame.signatures import joins_two
+from engine.frame.values import plain, yaml_value
 from engine.language.binding import bind, yaml_fields
 from engine.language.docetl_keys import NETWORK_OPERATORS, NO_EFFECT_KEYS
 from engine.language.position import Where, did_you_mean
@@ -24,18 +25,22 @@ from engine.loader import Loaded, load_pipeline, parse_pipeline
 from engine.operators.registry import REGISTRY
 from engine.plan.node import Node
 from engine.plan.plan import Plan, Settings, SystemPrompt
+from engine.plan.retriever import Retriever
 
 if TYPE_CHECKING:
     from engine.frame.running import RunReport
 
 AnyPath = str | os.PathLike[str]
 
+LONGEST_SHOWN = 200
+"""Characters of a pipeline as Python shows it."""
+
 
 class RowsFailed(UserWarning):
     """Some rows or files failed in a run whose other rows came out."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Pipeline(OperatorMethods):
     """Operators over datasets. Every operator is a method that returns a new pipeline; nothing runs before an action.
 
@@ -54,6 +59,12 @@ class Pipeline(OperatorMethods):
         if not isinstance(other, Pipeline):
             return NotImplemented
         return (self.plan, self.directory, self.data) == (other.plan, other.directory, other.data)
+
+    def __repr__(self) -> str:
+        steps = " | ".join(
+            f"{' + '.join(step.inputs)} -> {' -> '.join(step.operators) or step.name}" for step in self.plan.steps
+        )
+        return f"<Pipeline {steps if len(steps) <= LONGEST_SHOWN else steps[: LONGEST_SHOWN - 1] + '…'}>"
 
     def __hash__(self) -> int:
         return hash((self.plan, self.directory))
@@ -90,6 +101,12 @@ class Pipeline(OperatorMethods):
         file.write_text(text, encoding="utf-8")
         return text
 
+    def to_python(self) -> str:
+        """Return the pipeline as a Python program, whose name `pipeline` is the same over the same data."""
+        from engine.frame.to_python import to_python  # noqa: PLC0415
+
+        return to_python(self._part)
+
     # -- building ------------------------------------------------------------------------------------------------
 
     def with_operator(self, kind: str, *arguments: Any, **keys: Any) -> Self:
@@ -105,7 +122,39 @@ class Pipeline(OperatorMethods):
 
     def union(self, other: Pipeline) -> Self:
         """Put the rows of another pipeline behind those of this one; those of an equal pipeline are not doubled."""
+        if not isinstance(other, Pipeline):
+            raise UsageError(
+                f"union takes one pipeline, not {type(other).__name__}", advice="Write one.union(two).union(three)."
+            )
         return self._merged(other, None)
+
+    def with_retriever(
+        self,
+        name: str,
+        *,
+        of: Pipeline | str | None = None,
+        fts: Mapping[str, str] | None = None,
+        embedding: Mapping[str, str] | None = None,
+        query: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Add an index that operators after it ask with `retriever=name`; the other keys are those of YAML.
+
+        `of` is what is indexed: a pipeline that only reads, the name of a dataset of this one, or its first dataset.
+        """
+        plan, data = self.plan, self.data
+        if isinstance(of, Pipeline):
+            if of.plan.operators or len(of.plan.datasets) > 1:
+                raise UsageError("a retriever indexes what a reader reads", advice="Write of=read_json(...).")
+            [dataset] = of._part.settled(self.directory).plan.datasets
+            name_of = unique(dataset.name, [each.name for each in plan.datasets])
+            plan = replace(plan, datasets=(*plan.datasets, replace(dataset, name=name_of)))
+            data = {**data, **({name_of: of.data[dataset.name]} if of.data else {})}
+        else:
+            name_of = of or plan.datasets[0].name
+        given = {"fts": fts, "embedding": embedding, "query": query}
+        entry = {"dataset": name_of, **{key: plain(value) for key, value in given.items() if value is not None}}
+        retriever: Retriever = bind(Retriever, entry, Where(), given={"name": name})
+        return replace(self, plan=replace(plan, retrievers=(*plan.retrievers, retriever)), data=data)
 
     def configure(
         self,
@@ -262,6 +311,19 @@ class Pipeline(OperatorMethods):
         """Run the pipeline; write one JSON object a line, with evidence."""
         self._write(path, ".jsonl", columns, case, model, trust_code, allow_hosts)
 
+    def write_json(
+        self,
+        path: AnyPath,
+        *,
+        columns: Sequence[str] = (),
+        case: AnyPath | None = None,
+        model: str = "",
+        trust_code: bool = False,
+        allow_hosts: Sequence[str] = (),
+    ) -> None:
+        """Run the pipeline; write one JSON list of objects, with evidence."""
+        self._write(path, ".json", columns, case, model, trust_code, allow_hosts)
+
     def write_parquet(
         self,
         path: AnyPath,
@@ -274,6 +336,36 @@ class Pipeline(OperatorMethods):
     ) -> None:
         """Run the pipeline; write a Parquet file."""
         self._write(path, ".parquet", columns, case, model, trust_code, allow_hosts)
+
+    def optimize(  # noqa: PLR0913 - what a build may be told
+        self,
+        *,
+        minutes: float | None = None,
+        sample: int | None = None,
+        policy: str = "best",
+        case: AnyPath | None = None,
+        model: str = "",
+        agent_model: str = "",
+        seed: int = 0,
+        trust_code: bool = False,
+        allow_hosts: Sequence[str] = (),
+    ) -> Self:
+        """Look for a better pipeline for so many minutes, on a sample of the data; return the one that was chosen.
+
+        It is what `redwell build` does (docs/optimizer.md): `policy` is best, fastest or "within-minutes N". What was
+        read and asked is kept in the case.
+        """
+        from engine.executor.settings import RunSettings  # noqa: PLC0415
+        from engine.frame.optimizing import optimized  # noqa: PLC0415 - the optimizer
+        from engine.frame.session import session_case  # noqa: PLC0415
+        from engine.optimizer.build_options import BuildOptions  # noqa: PLC0415
+        from engine.optimizer.frontier import read_policy  # noqa: PLC0415
+
+        file = Path(case).expanduser().absolute() if case else self.case_file or session_case()
+        settings = RunSettings(model=model, trust_code=trust_code, allow_hosts=tuple(allow_hosts))
+        options = BuildOptions(settings, policy=read_policy(policy), agent_model=agent_model, seed=seed)
+        options = replace(options, minutes=minutes or options.minutes, rows=sample or options.rows)
+        return replace(self, plan=optimized(self._part, file, options))
 
     # -- inside --------------------------------------------------------------------------------------------------
 
@@ -371,7 +463,7 @@ def build_node(kind: str, plan: Plan, arguments: tuple[Any, ...], keys: Mapping[
             f"{kind} joins this pipeline with another one, which is missing", advice=f"Write .{kind}(other, ...)."
         )
     own = {path[0] for path in yaml_fields(operator.node_type)}
-    given = {key: plain(value) for key, value in keys.items() if key not in names and value is not None}
+    given = {key: yaml_value(key, value) for key, value in keys.items() if key not in names and value is not None}
     unused = [key for key in given if key in NO_EFFECT_KEYS and key not in own]
     used = {key: value for key, value in given.items() if key not in unused}
     node = bind(operator.node_type, {"name": name, **used}, Where(operator=str(name)))
@@ -396,12 +488,3 @@ def auto_name(kind: str, plan: Plan) -> str:
     taken = {node.name for node in plan.operators}
     start = 1 + sum(node.kind == kind for node in plan.operators)
     return next(f"{kind}_{n}" for n in range(start, start + len(taken) + 1) if f"{kind}_{n}" not in taken)
-
-
-def plain(value: Any) -> Any:
-    """Turn tuples into lists and mappings into dictionaries, as YAML would give them."""
-    if isinstance(value, Mapping):
-        return {key: plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    return value

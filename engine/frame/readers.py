@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,49 +12,60 @@ import engine
 from engine.errors import UsageError
 from engine.frame.memory import checked_rows
 from engine.frame.pipeline import Pipeline
+from engine.language.binding import bind
+from engine.language.position import Where
+from engine.loader import parsing_keys
+from engine.plan.dataset import Parsing
 from engine.plan.plan import Dataset, DatasetType, Plan, Step, SystemPrompt
 
 AnyPath = str | os.PathLike[str]
+ParsingLike = Sequence[Mapping[str, Any]]
 
 
-def read_folder(path: AnyPath, *, name: str = "") -> Pipeline:
+def read_folder(path: AnyPath, *, name: str = "", parsing: ParsingLike = ()) -> Pipeline:
     """Read documents of any kind below a folder, or one document: a row each, with filename, path, text, pages, kind.
 
-    A relative path starts at the current folder. `name` is the dataset's, by default made from the path.
+    A relative path starts at the current folder. `name` is the dataset's, by default made from the path. `parsing`
+    reads files that rows name, as in YAML: [{"function": "document_to_string", "input_key": "pdf"}].
     """
-    return _begin(path, "folder", name)
+    return _begin(path, "folder", name, parsing)
 
 
-def read_json(path: AnyPath, *, name: str = "") -> Pipeline:
+def read_json(path: AnyPath, *, name: str = "", parsing: ParsingLike = ()) -> Pipeline:
     """Read a .json file (a list of objects) or a .jsonl file: a row per object."""
-    return _begin(path, "file", name)
+    return _begin(path, "file", name, parsing)
 
 
-def read_jsonl(path: AnyPath, *, name: str = "") -> Pipeline:
+def read_jsonl(path: AnyPath, *, name: str = "", parsing: ParsingLike = ()) -> Pipeline:
     """Read a .jsonl file: a row per line."""
-    return _begin(path, "file", name)
+    return _begin(path, "file", name, parsing)
 
 
-def read_csv(path: AnyPath, *, name: str = "") -> Pipeline:
+def read_csv(path: AnyPath, *, name: str = "", parsing: ParsingLike = ()) -> Pipeline:
     """Read a .csv file: a row per line; its first line names the fields."""
-    return _begin(path, "file", name)
+    return _begin(path, "file", name, parsing)
 
 
-def read_parquet(path: AnyPath, *, name: str = "") -> Pipeline:
+def read_parquet(path: AnyPath, *, name: str = "", parsing: ParsingLike = ()) -> Pipeline:
     """Read a .parquet file: a row per record."""
-    return _begin(path, "file", name)
+    return _begin(path, "file", name, parsing)
 
 
-def read_xlsx(path: AnyPath, *, sheet: str = "", name: str = "") -> Pipeline:
+def read_xlsx(path: AnyPath, *, sheet: str = "", name: str = "", parsing: ParsingLike = ()) -> Pipeline:
     """Read a sheet of a workbook: a row per line; its first line names the fields.
 
     `sheet` says which, where several have rows.
     """
-    return _begin(path, "file", name, sheet)
+    return _begin(path, "file", name, parsing, sheet)
 
 
 def from_list(rows: Iterable[Mapping[str, Any]], *, name: str = "data") -> Pipeline:
     """Take rows from memory. Values must be what JSON can hold; raises UsageError naming the row that is not."""
+    if hasattr(rows, "to_dict") and hasattr(rows, "columns"):
+        advice = (
+            'Write from_list(df.to_dict("records")), or import engine.frame.semantic and write df.semantic.map(...).'
+        )
+        raise UsageError("from_list takes a list of dictionaries, not a DataFrame", advice=advice)
     return _pipeline(Dataset(name, "memory"), {name: checked_rows(rows)})
 
 
@@ -62,7 +73,7 @@ read_dir = read_folder
 read_list = from_list
 
 
-def _begin(path: AnyPath, type: DatasetType, name: str, sheet: str = "") -> Pipeline:
+def _begin(path: AnyPath, type: DatasetType, name: str, parsing: ParsingLike, sheet: str = "") -> Pipeline:
     location = Path(path).expanduser()
     found = location.absolute()
     if not found.exists():
@@ -71,7 +82,17 @@ def _begin(path: AnyPath, type: DatasetType, name: str, sheet: str = "") -> Pipe
     if type == "file" and found.is_dir():
         raise UsageError(f"{found} is a folder", advice="Read it with read_folder.")
     made = re.sub(r"\W+", "_", found.stem).strip("_") or "data"
-    return _pipeline(Dataset(name or made, type, location.as_posix(), sheet), {})
+    return _pipeline(Dataset(name or made, type, location.as_posix(), sheet, parsing=tuple(map(_parsing, parsing))), {})
+
+
+def _parsing(item: Mapping[str, Any]) -> Parsing:
+    if not isinstance(item, Mapping):
+        raise UsageError(
+            "parsing is a list of mappings", advice='Write parsing=[{"function": ..., "output_key": ...}].'
+        )
+    kept, arguments = parsing_keys(item)
+    parsing: Parsing = bind(Parsing, {**kept, "function_kwargs": arguments}, Where())
+    return parsing
 
 
 def _pipeline(dataset: Dataset, data: Mapping[str, tuple[Mapping[str, Any], ...]]) -> Pipeline:

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from engine.language.binding import yaml_fields
+from engine.language.expressions import Expression
 from engine.language.schema import Schema
 from engine.language.templates import Template
 from engine.operators.base import Operator
@@ -83,11 +84,12 @@ def _type(hint: Any) -> str:
     if origin is Literal:
         return f"Literal[{', '.join(map(repr, arguments))}]"
     if origin is tuple:
-        return "str | Sequence[str]" if arguments[:1] == (str,) and arguments[1:] == (...,) else "Sequence[Any]"
+        is_list = len(arguments) == 2 and arguments[1] is ... and isinstance(arguments[0], type)
+        return "str | Sequence[str]" if is_list and issubclass(arguments[0], str | Expression) else "Sequence[Any]"
     if hint is Schema:
         return "SchemaLike"
     plain = origin or hint
-    if isinstance(plain, type) and (issubclass(plain, Mapping) or (is_dataclass(plain) and plain is not Template)):
-        return "Mapping[str, Any]"
-    names = {Template: "str", str: "str", int: "int", float: "float", bool: "bool", type(None): "None"}
+    if isinstance(plain, type) and (issubclass(plain, Mapping) or is_dataclass(plain)):
+        return "str" if issubclass(plain, Template | Expression) else "Mapping[str, Any]"
+    names = {str: "str", int: "int", float: "float", bool: "bool", type(None): "None"}
     return names.get(hint, "Any")

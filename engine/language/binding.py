@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 from engine.errors import PipelineError, UsageError
 from engine.language.expressions import Expression, as_expressions
 from engine.language.position import Where, did_you_mean
+from engine.language.problems import Gathered
 from engine.language.schema import Schema
 from engine.language.templates import INPUT, Template
 from engine.plan.frozen import freeze, thaw
@@ -46,17 +47,21 @@ def bind(
         raise where.error(f"expected a mapping, not {describe_value(mapping)}", advice=_keys_advice(cls))
     given = dict(given or {})
     known = {path: field for path, field in yaml_fields(cls).items() if field.name not in given}
-    for key, reason in getattr(cls, "refused", {}).items():
-        if key in mapping:
-            raise where.at(key).key_error(f"the key {key!r} is refused: {reason}", advice=f"Remove {key}.")
-    _refuse_unknown(mapping, known, where, frozenset(ignored))
+    gathered = Gathered()
+    refused = {key: reason for key, reason in getattr(cls, "refused", {}).items() if key in mapping}
+    for key, reason in refused.items():
+        gathered.add(where.at(key).key_error(f"the key {key!r} is refused: {reason}", advice=f"Remove {key}."))
+    for error in _unknown(mapping, known, where, frozenset([*ignored, *refused])):
+        gathered.add(error)
     values = dict(given)
     hints = get_type_hints(cls)
     for path, field in known.items():
-        if not (found := _lookup(mapping, path)):
-            _refuse_missing(field, path, where)
-            continue
-        values[field.name] = convert(found[0], hints[field.name], where.at(*path), field.metadata)
+        with gathered.part():
+            if found := _lookup(mapping, path):
+                values[field.name] = convert(found[0], hints[field.name], where.at(*path), field.metadata)
+            else:
+                _refuse_missing(field, path, where)
+    gathered.raise_any()
     return _construct(cls, values, where)
 
 
@@ -88,7 +93,11 @@ def nested_types(cls: type) -> dict[str, type]:
         hint = hints[field.name]
         members = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
         for member in members:
-            if isinstance(member, type) and is_dataclass(member) and member not in (Schema, Template):
+            if (
+                isinstance(member, type)
+                and is_dataclass(member)
+                and not issubclass(member, Schema | Template | Expression)
+            ):
                 found.update({path[0]: member} if len(path) == 1 else {})
     return found
 
@@ -183,25 +192,34 @@ def _convert_tuple(value: Any, arguments: tuple[Any, ...], where: Where, metadat
     is_open = len(arguments) == 2 and arguments[1] is Ellipsis
     if is_open and arguments[0] is str and isinstance(value, str):
         return (value,)  # `reduce_key: officer` is `reduce_key: [officer]`
-    if is_open and arguments[0] is Expression and isinstance(value, str):
-        return tuple(Expression.parse(text, where=where) for text in as_expressions(value))
+    if is_open and isinstance(arguments[0], type) and issubclass(arguments[0], Expression) and isinstance(value, str):
+        return tuple(arguments[0].parse(text, where=where) for text in as_expressions(value))
     if not isinstance(value, list):
         raise where.error(f"expected a list, not {describe_value(value)}", advice="Write [one, two].")
     if not is_open and len(value) != len(arguments):
         raise where.error(f"expected a list of {len(arguments)}, not of {len(value)}")
     hints = [arguments[0]] * len(value) if is_open else list(arguments)
-    return tuple(
-        convert(item, hint, where.at(i), metadata) for i, (item, hint) in enumerate(zip(value, hints, strict=True))
-    )
+    gathered = Gathered()
+    converted = []
+    for index, (item, hint) in enumerate(zip(value, hints, strict=True)):
+        with gathered.part():
+            converted.append(convert(item, hint, where.at(index), metadata))
+    gathered.raise_any()
+    return tuple(converted)
 
 
 def _convert_mapping(value: Any, item_hint: Any, where: Where, metadata: Mapping[str, Any]) -> Any:
     if not isinstance(value, Mapping):
         raise where.error(f"expected a mapping, not {describe_value(value)}", advice="Write key: value.")
-    for key in value:
-        if not isinstance(key, str):
-            raise where.at(key).key_error(f"a key must be text, not {describe_value(key)}", advice="Quote it.")
-    return freeze({key: convert(item, item_hint, where.at(key), metadata) for key, item in value.items()})
+    gathered = Gathered()
+    converted = {}
+    for key, item in value.items():
+        with gathered.part():
+            if not isinstance(key, str):
+                raise where.at(key).key_error(f"a key must be text, not {describe_value(key)}", advice="Quote it.")
+            converted[key] = convert(item, item_hint, where.at(key), metadata)
+    gathered.raise_any()
+    return freeze(converted)
 
 
 def _construct(cls: type[T], values: dict[str, Any], where: Where) -> T:
@@ -227,22 +245,24 @@ def _lookup(mapping: Mapping[Any, Any], path: tuple[str, ...]) -> list[Any]:
     return [value]
 
 
-def _refuse_unknown(
+def _unknown(
     mapping: Mapping[Any, Any], known: Mapping[tuple[str, ...], Field[Any]], where: Where, ignored: frozenset[str]
-) -> None:
+) -> Iterator[PipelineError]:
+    """Give an error for each key that nothing reads."""
     for key, value in mapping.items():
         if key in ignored or (key,) in known:
             continue
         below = {path[1:]: field for path, field in known.items() if path[0] == key}
         if not below:
             valid = sorted({path[0] for path in known} | ignored)
-            raise where.at(key).key_error(f"unknown key {key!r}", advice=did_you_mean(str(key), valid))
-        if not isinstance(value, Mapping):
+            yield where.at(key).key_error(f"unknown key {key!r}", advice=did_you_mean(str(key), valid))
+        elif not isinstance(value, Mapping):
             inner = ", ".join(sorted(path[0] for path in below))
-            raise where.at(key).error(
+            yield where.at(key).error(
                 f"expected a mapping, not {describe_value(value)}", advice=f"Valid here: {inner}."
             )
-        _refuse_unknown(value, below, where.at(key), frozenset())
+        else:
+            yield from _unknown(value, below, where.at(key), frozenset())
 
 
 def _refuse_missing(field: Field[Any], path: tuple[str, ...], where: Where) -> None:

@@ -42,6 +42,11 @@ PASSING = frozenset({"first", "last", "default", "d", "attr", "min", "max"})
 """Filters that make nothing: they hand on what is there."""
 _LETTERS = frozenset({"list", "sort", "slice", "groupby"})
 """Filters that make a list of the letters of a text."""
+TAKING_NUMBERS = frozenset({
+    "truncate", "wordwrap", "indent", "replace", "default", "d", "int", "float", "sum", "select", "reject", "map",
+    "selectattr", "rejectattr",
+})  # fmt: skip
+"""Filters that a number of any size may be given: they make no more of it than is bounded elsewhere."""
 _SPLITTING = frozenset({"split", "rsplit", "splitlines"})
 
 

@@ -14,8 +14,8 @@ from engine.language.common_checks import common_problems
 from engine.language.expressions import Expression, rooted
 from engine.language.position import Positions, did_you_mean
 from engine.language.problems import Problem, Severity
-from engine.language.schema import Nullable, Schema, Value
-from engine.language.schema_types import quotes_in
+from engine.language.schema import Schema, Type, Value
+from engine.language.schema_types import bare_type, quotes_in
 from engine.language.templates import Template
 from engine.plan.node import LEFT, RIGHT, Node, Traits
 from engine.plan.plan import Plan, Step
@@ -72,19 +72,23 @@ class _Flow:
     removed: dict[str, str] = field(default_factory=dict)
     grouped: dict[str, str] = field(default_factory=dict)
     """Key -> the operator that has made one row per value of it."""
-    values: dict[str, ValueType] = field(default_factory=dict)
-    """Field -> the type of the typed value it holds."""
+    types: dict[str, Type] = field(default_factory=dict)
+    """Field -> its type, where an operator's schema says it."""
 
     @classmethod
     def of(cls, flows: Iterable[_Flow]) -> _Flow:
         """Bring flows together; a field that only some rows have counts as available."""
         together = cls()
+        flows = list(flows)
+        unsure = {name for flow in flows for name in flow.available.keys() - flow.types.keys()}
         for flow in flows:
             together.available |= flow.available
             together.is_open |= flow.is_open
             together.removed |= flow.removed
             together.grouped |= flow.grouped
-            together.values |= flow.values
+            together.types |= flow.types
+            unsure |= {name for name in flow.available if flow.types.get(name) != together.types.get(name)}
+        together.types = {k: v for k, v in together.types.items() if k not in unsure}
         together.removed = {k: v for k, v in together.removed.items() if k not in together.available}
         return together
 
@@ -98,6 +102,7 @@ class _Flow:
             **{name + RIGHT if name in both else name: writer for name, writer in right.available.items()},
         }
         flow.removed = {k: v for k, v in flow.removed.items() if k not in flow.available}
+        flow.types = {k: v for k, v in flow.types.items() if k in flow.available}
         flow.removed |= {name: join for name in both if name not in flow.available}
         return flow
 
@@ -260,7 +265,7 @@ class _Check:
             yield self.problem(node, found.path, found.message, found.advice, severity=found.severity)
 
     def value_parts(self, node: Node, flow: _Flow) -> Iterator[Problem]:
-        for path, message, advice, inside in unknown_parts(node, flow.values):
+        for path, message, advice, inside in unknown_parts(node, value_types(flow.types)):
             yield self.problem(node, path, message, advice, inside=inside)
 
     def problem(
@@ -303,12 +308,20 @@ def _advance(node: Node, traits: Traits, flow: _Flow) -> None:
         flow.available[name] = node.name
         flow.removed.pop(name, None)
     schema = getattr(node, "schema", None)
-    typed = value_fields(schema if isinstance(schema, Schema) else None)
-    flow.values = {name: kind for name, kind in flow.values.items() if name not in traits.writes | gone}
-    flow.values |= {name: kind for name, kind in typed.items() if name in traits.writes}
-    if traits.opens:
+    known = flow.types
+    flow.types = {name: kind for name, kind in known.items() if name not in traits.writes | gone}
+    for each in schema.fields if isinstance(schema, Schema) else ():
+        flow.types |= {each.name: each.type} if each.name in traits.writes else {}
+    if not traits.opens:
+        return
+    opened = node.opened(known)
+    if opened is None:
         flow.is_open = True
         flow.removed.clear()
+    else:
+        flow.available |= dict.fromkeys(opened, node.name)
+        flow.removed = {name: remover for name, remover in flow.removed.items() if name not in opened}
+        flow.types |= opened
 
 
 def _reader(node: Node, name: str) -> tuple[YamlPath, int, int]:
@@ -317,7 +330,7 @@ def _reader(node: Node, name: str) -> tuple[YamlPath, int, int]:
         if name in _all_mentions(template):
             return path, *template.place_of(name)
     for path, expression in parts_of(node, Expression):
-        if name in expression.fields("output") | expression.fields("input"):
+        if any(name in expression.mentions(variable) for variable in expression.variables):
             return path, *expression.place_of(name)
     for path, schema in parts_of(node, Schema):
         for written in schema.fields:
@@ -349,14 +362,10 @@ def _schema_path(node: Node, name: str) -> YamlPath:
     return _reader(node, name)[0]
 
 
-def value_fields(schema: Schema | None) -> dict[str, ValueType]:
-    """Map the fields of a schema that hold one typed value to its type."""
-    types: dict[str, ValueType] = {}
-    for each in schema.fields if schema else ():
-        kind = each.type.inner if isinstance(each.type, Nullable) else each.type
-        if isinstance(kind, Value) and kind.value_type.part_names:
-            types[each.name] = kind.value_type
-    return types
+def value_types(types: Mapping[str, Type]) -> dict[str, ValueType]:
+    """Map the fields that hold one typed value to its type."""
+    bare = {name: bare_type(kind) for name, kind in types.items()}
+    return {name: k.value_type for name, k in bare.items() if isinstance(k, Value) and k.value_type.part_names}
 
 
 def unknown_parts(node: Node, values: Mapping[str, ValueType]) -> Iterator[tuple[YamlPath, str, str, tuple[int, int]]]:
@@ -365,9 +374,9 @@ def unknown_parts(node: Node, values: Mapping[str, ValueType]) -> Iterator[tuple
     `values` are the typed fields of the rows that the node is given; those of its own answer are added.
     """
     schema = getattr(node, "schema", None)
-    own = value_fields(schema if isinstance(schema, Schema) else None)
+    own = value_types({each.name: each.type for each in schema.fields} if isinstance(schema, Schema) else {})
     for path, expression in parts_of(node, Expression):
-        for part in rooted(expression.tree.body):
+        for part in rooted(expression.tree.body, expression.variables):
             variable, *keys = _keys(part)
             kind = ({**values, **own} if variable == "output" else values).get(keys[0]) if len(keys) > 1 else None
             names = (*kind.part_names, *MARKS) if kind else ()

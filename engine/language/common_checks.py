@@ -5,6 +5,7 @@ They are found by their names, so that the language needs to know no operator.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -42,6 +43,7 @@ def common_problems(node: Node) -> Iterator[Finding]:
     yield from _without_model(node)
     yield from _without_field(node)
     yield from _retrieval(node)
+    yield from _python_texts(node)
     for key in EXAMPLE_KEYS:
         for index, example in enumerate(getattr(node, key, ())):
             yield from _example(node, (key, index), example)
@@ -57,11 +59,17 @@ def _without_model(node: Node) -> Iterator[Finding]:
 
 
 def _without_field(node: Node) -> Iterator[Finding]:
-    """Warn of a prompt about a row that says nothing of the row: its braces were forgotten, or are single."""
+    """Warn of a prompt that is no template, and of one about a row that says nothing of the row."""
+    shown = [path for path, template in templates_of(node) if template.appended]
+    for path in shown:
+        message = "this prompt has no {{ }}, so all fields of what it is about are put behind it"
+        yield Finding(
+            path, message, "Write a field where it belongs, for example {{ input.text }}.", severity="warning"
+        )
     traits = node.traits()
     prompt = getattr(node, "prompt", None)
     asks_rows = traits.calls_model and traits.row_local and traits.inputs == 1 and not getattr(node, "retriever", None)
-    if not (asks_rows and isinstance(prompt, Template)) or traits.reads or traits.reads_unknown:
+    if shown or not (asks_rows and isinstance(prompt, Template)) or traits.reads or traits.reads_unknown:
         return
     if not any(template.mentions(INPUT_NAME) for _, template in templates_of(node)):
         message = "the prompt reads no field, so the same is asked about every row"
@@ -77,6 +85,14 @@ def _retrieval(node: Node) -> Iterator[Finding]:
         if template.uses_retrieval:
             advice = "Write retriever: with the name of one under retrievers."
             yield Finding(path, "the prompt uses retrieval_context, but the operator has no retriever", advice)
+
+
+def _python_texts(node: Node) -> Iterator[Finding]:
+    """Warn of a prompt that is written as an f-string of Python, which is plain text here."""
+    for path, template in templates_of(node):
+        if re.fullmatch(r"""[rR]?[fF][rR]?("{3}|'{3}|"|').*\1""", template.text.strip(), re.DOTALL):
+            advice = "Write the text alone, and each field in two pairs of braces: {{ input.text }}."
+            yield Finding(path, "the prompt is written as an f-string of Python", advice, severity="warning")
 
 
 def _example(node: Node, path: YamlPath, example: Mapping[str, Any]) -> Iterator[Finding]:

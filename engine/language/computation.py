@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from types import CodeType
 from typing import Any, ClassVar
 
 from engine.errors import ItemError
 from engine.language.date_functions import Unknown, read_day
 from engine.language.evaluation import FUNCTIONS, Evaluator
-from engine.language.expressions import CannotEvaluate, Expression, as_variables, guarded, rooted
+from engine.language.expressions import CannotEvaluate, Expression, guarded, rooted
 from engine.values.base import MARKS, ORIGINAL, PROBLEM
 from engine.values.figures import plain_number
 from engine.values.rates import NoRate, Rate, UsedRate, find_rate
@@ -37,13 +38,15 @@ class Computation(Expression):
     """
 
     more_functions: ClassVar[frozenset[str]] = frozenset({CONVERT})
+    is_exact: ClassVar[bool] = True
 
     def compute(self, output: Mapping[str, Any], input: Mapping[str, Any], rates: Sequence[Rate]) -> Computed:
         """Compute the value; raises MissingField, or CannotEvaluate for what is wrong and not just unknown."""
         converter = _Converter(rates)
-        evaluator = _Exact(as_variables(_exact(output), _exact(input)), {CONVERT: converter})
+        code = self._code
+        names = self.names(_exact(output), _exact(input))
         try:
-            value = guarded(self.text, self.tree.body, evaluator)
+            value = guarded(self.text, lambda: _Exact({**FUNCTIONS, CONVERT: converter}).value(code, names))
         except _IsUnknown as unknown:
             return Computed(None, self._reason(output, input) or str(unknown), tuple(converter.used))
         except CannotEvaluate:
@@ -54,7 +57,7 @@ class Computation(Expression):
 
     def _reason(self, output: Mapping[str, Any], input: Mapping[str, Any]) -> str | None:
         """Say which fields that the expression names are null; None where none is."""
-        found = [_null_at(part, {"output": output, "input": input}) for part in rooted(self.tree.body)]
+        found = [_null_at(part, {"output": output, "input": input}) for part in rooted(self.tree.body, self.variables)]
         return "; ".join(dict.fromkeys(told for told in found if told)) or None
 
 
@@ -65,27 +68,17 @@ class _IsUnknown(ItemError):
 class _Exact(Evaluator):
     """Evaluates with exact decimals; null is no operand."""
 
-    def __init__(self, names: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]]) -> None:
-        super().__init__(names, {**FUNCTIONS, **functions})
-
-    def value(self, text: str, tree: ast.expr) -> Any:
+    def value(self, code: CodeType, names: Mapping[str, Any]) -> Any:
         try:
-            return super().value(text, tree)
+            return super().value(code, names)
         except Unknown as unknown:
             raise _IsUnknown(str(unknown)) from unknown
 
-    def _eval_constant(self, node: ast.Constant) -> Any:
-        value = super()._eval_constant(node)
-        return Decimal(str(value)) if isinstance(value, float) else value
-
-    def _eval_compare(self, node: ast.Compare) -> Any:
+    def compare(self, name: str, left: Any, right: Any) -> Any:
         """Compare; `==` and `!=` with a null that is not written as None are not known."""
-        sides = [node.left, *node.comparators]
-        equal = all(isinstance(each, ast.Eq | ast.NotEq) for each in node.ops)
-        written = any(isinstance(side, ast.Constant) and side.value is None for side in sides)
-        if equal and not written and any(self._eval(side) is None for side in sides):
-            raise Unknown(f"{ast.unparse(node)} compares null")
-        return super()._eval_compare(node)
+        if name in ("Eq", "NotEq") and (left is None or right is None):
+            raise Unknown("null is compared")
+        return super().compare(name, left, right)
 
 
 class _Converter:

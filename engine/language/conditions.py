@@ -1,4 +1,4 @@
-"""Conditions over two rows, in the sandboxed template language, and the pairs of many rows that meet one.
+"""Conditions over two rows, expressions like all others, and the pairs of many rows that meet one.
 
 Asking this pair by pair would take hours for some thousands of rows, so a condition is taken apart first: what
 depends on one side only is computed once per row, and equalities between the sides are looked up in a table.
@@ -6,18 +6,19 @@ depends on one side only is computed once per row, and equalities between the si
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cache, cached_property, reduce
+import ast
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from types import CodeType
 from typing import Any
 
-from jinja2 import TemplateSyntaxError, Undefined, nodes
-from jinja2.environment import Template as CompiledTemplate
-from jinja2.exceptions import TemplateError
+from jinja2 import Undefined
 
-from engine.errors import PipelineError
-from engine.language.sandbox import Bounds, PromptEnvironment
-from engine.language.templates import RENDER_ERRORS, Template
+from engine.errors import ItemError
+from engine.language.evaluation import Evaluator, compiled, filter_of, guard, test_of
+from engine.language.expressions import FAULTS, Expression, Fields
 from engine.plan.frozen import freeze
 
 SIDES = (("left", "right"), ("input1", "input2"))
@@ -25,10 +26,11 @@ SIDES = (("left", "right"), ("input1", "input2"))
 
 Values = Mapping[str, Any]
 
-_ENVIRONMENT = PromptEnvironment()
-_ERRORS = (TemplateError, *RENDER_ERRORS)
-_LAZY = (nodes.And, nodes.Or, nodes.CondExpr)
-"""What may leave a part of it uncomputed, so that no part can be computed beforehand."""
+_ERRORS = (ItemError, *FAULTS)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_LAZY = (ast.BoolOp, ast.IfExp, *_COMPREHENSIONS)
+"""What may leave a part of it uncomputed, so that what goes wrong in the part counts only where it is needed."""
+_ROWS, _PART = " rows", "part"
 
 
 @dataclass
@@ -45,32 +47,20 @@ class Trouble:
 
 
 @dataclass(frozen=True)
-class Condition:
+class Condition(Expression):
     """An expression such as `left['last_name'][:2].lower() == right['last_name'][:2].lower()`.
 
-    It covers the Python expressions that DocETL documents. An equality of two empty values (null, "", [], {}) does
-    not hold: to lack the same thing is no likeness.
+    An equality of two empty values (null, "", [], {}) does not hold: to lack the same thing is no likeness.
     """
 
-    text: str
-    template: Template = field(repr=False)
-
-    @classmethod
-    def parse(cls, text: str) -> Condition:
-        """Read a condition; raises PipelineError for one that is no expression over `left` and `right`."""
-        names = SIDES[1] if "input1" in text or "input2" in text else SIDES[0]
-        found = cls(text, Template.parse("{% if (" + text + ") %}1{% endif %}", variables=names))
-        found._parsed()
-        return found
-
-    @property
-    def names(self) -> tuple[str, str]:
+    @cached_property
+    def variables(self) -> tuple[str, ...]:
         """Return what it calls its left and its right row."""
-        return SIDES[1] if "input1" in (self.template.variables or ()) else SIDES[0]
+        return SIDES[1] if "input1" in self.text or "input2" in self.text else SIDES[0]
 
     def reads(self, side: int) -> frozenset[str]:
         """Return the fields it needs of the left (0) or the right (1) row."""
-        return self.template.reads(self.names[side])
+        return self.fields(self.variables[side])
 
     def matches(
         self, lefts: Sequence[Values], rights: Sequence[Values], trouble: Trouble
@@ -84,23 +74,12 @@ class Condition:
 
     @cached_property
     def _branches(self) -> list[_Branch]:
-        return [_Branch.of(part, self.names) for part in _flat(self._parsed(), nodes.Or)]
-
-    def _parsed(self) -> nodes.Expr:
-        refusal = f"the condition {self.text!r} is not an expression"
-        try:
-            body = Bounds().visit(_ENVIRONMENT.parse("{{ (" + self.text + ") }}")).body
-        except TemplateSyntaxError as error:
-            raise PipelineError(f"{refusal}: {error.message}", advice="Write left.x == right.x.") from error
-        match body:
-            case [nodes.Output(nodes=[nodes.Expr() as expression])] if self.text.strip():
-                return expression
-        raise PipelineError(refusal, advice="Write left.x == right.x.")
+        return [_Branch.of(part, self) for part in _flat(self.tree.body, ast.Or)]
 
 
 @cache
 def condition(text: str) -> Condition:
-    """Read a condition once; raises PipelineError."""
+    """Read a condition once; raises PipelineError for one that is no expression over `left` and `right`."""
     return Condition.parse(text)
 
 
@@ -108,37 +87,42 @@ def condition(text: str) -> Condition:
 class _Branch:
     """Expressions that must all hold: of one side, equalities between the sides, and others."""
 
-    left: list[nodes.Expr]
-    right: list[nodes.Expr]
-    equal: list[tuple[nodes.Expr, nodes.Expr]]
+    left: list[CodeType]
+    right: list[CodeType]
+    equal: list[tuple[CodeType, CodeType]]
     rest: _Rest | None
-    names: tuple[str, str]
+    names: tuple[str, ...]
 
     @classmethod
-    def of(cls, expression: nodes.Expr, names: tuple[str, str]) -> _Branch:
+    def of(cls, expression: ast.expr, whole: Condition) -> _Branch:
         left, right, equal, rest = [], [], [], []
-        for part in _flat(expression, nodes.And):
+        names, code = whole.variables, whole.code_of
+        for part in _flat(expression, ast.And):
             used = _names_in(part)
             if names[1] not in used:
-                left.append(part)
+                left.append(code(part))
             elif names[0] not in used:
-                right.append(part)
+                right.append(code(part))
             elif sides := _equality(part, names):
-                equal.append(sides)
+                equal.append((code(sides[0]), code(sides[1])))
             else:
                 rest.append(part)
-        return cls(left, right, equal, _Rest(rest, names) if rest else None, names)
+        return cls(left, right, equal, _Rest(rest, whole) if rest else None, names)
 
     def matches(
         self, lefts: Sequence[Values], rights: Sequence[Values], trouble: Trouble
     ) -> Iterator[tuple[int, list[int]]]:
-        kept_left = _holding(self.left, self.names[0], dict(enumerate(lefts)), trouble)
-        kept_right = _holding(self.right, self.names[1], dict(enumerate(rights)), trouble)
+        sides = [
+            {index: Fields(name, row) for index, row in enumerate(rows)}
+            for name, rows in zip(self.names, (lefts, rights), strict=True)
+        ]
+        kept_left = _holding(self.left, self.names[0], sides[0], trouble)
+        kept_right = _holding(self.right, self.names[1], sides[1], trouble)
         candidates = self._candidates(kept_left, kept_right, trouble)
         yield from self.rest.among(candidates, kept_left, kept_right, trouble) if self.rest else candidates
 
     def _candidates(
-        self, lefts: dict[int, Values], rights: dict[int, Values], trouble: Trouble
+        self, lefts: dict[int, Fields], rights: dict[int, Fields], trouble: Trouble
     ) -> Iterator[tuple[int, list[int]]]:
         if not self.equal:
             everyone = list(rights)
@@ -148,102 +132,170 @@ class _Branch:
         for j, key in _keys([r for _, r in self.equal], self.names[1], rights, trouble):
             table.setdefault(key, []).append(j)
         for i, key in _keys([left for left, _ in self.equal], self.names[0], lefts, trouble):
-            if found := table.get(key):
-                yield i, found
+            if matches := table.get(key):
+                yield i, matches
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A part of an expression that one side decides. A lazy one need not be computed for every pair."""
+
+    code: CodeType
+    is_lazy: bool
 
 
 class _Rest:
     """What must be computed per pair; the parts of it that one side decides are computed once per row."""
 
-    def __init__(self, expressions: list[nodes.Expr], names: tuple[str, str]) -> None:
-        self.names = names
-        self.parts: tuple[list[nodes.Expr], list[nodes.Expr]] = ([], [])
-        whole = reduce(nodes.And, [self._hoist(e) for e in expressions])
-        self._among = _compile_loop(whole, self._variables(0), self._variables(1))
+    def __init__(self, expressions: list[ast.expr], whole: Condition) -> None:
+        self._whole = whole
+        self._names = whole.variables
+        self._parts: tuple[list[_Part], list[_Part]] = ([], [])
+        hoisted = [self._hoist(copy.deepcopy(e), frozenset(), is_lazy=n > 0) for n, e in enumerate(expressions)]
+        pair = hoisted[0] if len(hoisted) == 1 else ast.BoolOp(ast.And(), hoisted)
+        target = ast.Tuple([ast.Name(name, ast.Store()) for name in self._variables(1)], ast.Store())
+        loop = ast.comprehension(target, ast.Name(_ROWS, ast.Load()), [], 0)
+        self._code = compiled(pair, whole.taken, loop=loop)
 
     def among(
         self,
         candidates: Iterator[tuple[int, list[int]]],
-        lefts: dict[int, Values],
-        rights: dict[int, Values],
+        lefts: dict[int, Fields],
+        rights: dict[int, Fields],
         trouble: Trouble,
     ) -> Iterator[tuple[int, list[int]]]:
         known_left, known_right = self._known(0, lefts, trouble), self._known(1, rights, trouble)
-        for i, found in candidates:
-            others = [j for j in found if j in known_right]
+        for i, matches in candidates:
+            others = [j for j in matches if j in known_right]
             if i in known_left and others:
-                holding = self._among(known_left[i], [known_right[j] for j in others], trouble)
+                names = dict(zip(self._variables(0), known_left[i], strict=True))
+                holding = self._holding(names, [known_right[j] for j in others], trouble)
                 yield i, [j for j, holds in zip(others, holding, strict=True) if holds]
 
-    def _hoist(self, expression: nodes.Expr) -> nodes.Expr:
-        """Replace, at any depth, an expression of one side by a variable."""
-        used = _names_in(expression)
-        for side, (own, other) in enumerate((self.names, self.names[::-1])):
-            if own in used and other not in used:
-                self.parts[side].append(expression)
-                return nodes.Name(_part_name(side, len(self.parts[side])), "load")
-        if not isinstance(expression, _LAZY):
-            for name, value in list(expression.iter_fields()):
-                if isinstance(value, nodes.Expr):
-                    setattr(expression, name, self._hoist(value))
-                elif isinstance(value, list):
-                    setattr(expression, name, [self._hoist(v) if isinstance(v, nodes.Expr) else v for v in value])
-                    for item in value:
-                        if isinstance(item, nodes.Operand | nodes.Keyword):
-                            self._hoist_inside(item)
-        return expression
+    def _holding(self, left: Mapping[str, Any], rows: list[tuple[Any, ...]], trouble: Trouble) -> list[bool]:
+        """Say for one left row and many right ones, each with its parts, where it holds."""
+        evaluator, waiting = Evaluator(), iter(rows)
+        holding: list[bool] = []
+        while len(holding) < len(rows):
+            try:
+                for value in evaluator.value(self._code, {**left, _ROWS: waiting, f" {_PART}": _computed}):
+                    holding.append(bool(value))
+                    evaluator.renew()
+            except _ERRORS as error:  # of the row after those
+                trouble.add(error)
+                holding.append(False)
+        return holding
 
-    def _hoist_inside(self, item: nodes.Operand | nodes.Keyword) -> None:
-        name = "expr" if isinstance(item, nodes.Operand) else "value"
-        setattr(item, name, self._hoist(getattr(item, name)))
+    def _hoist(self, node: ast.AST, bound: frozenset[str], *, is_lazy: bool) -> Any:
+        """Replace, at any depth, an expression of one side by a variable; `bound` are names of items around it."""
+        if isinstance(node, ast.expr) and not isinstance(node, ast.Name) and not _names_in(node) & bound:
+            for side, (name, other) in enumerate((self._names, self._names[::-1])):
+                if name in (used := _names_in(node)) and other not in used:
+                    self._parts[side].append(_Part(self._whole.code_of(node), is_lazy))
+                    part = ast.Name(_part_name(side, len(self._parts[side])), ast.Load())
+                    return guard(_PART, part) if is_lazy else part
+        if isinstance(node, _COMPREHENSIONS):
+            bound |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        is_lazy = is_lazy or isinstance(node, _LAZY) or (isinstance(node, ast.Compare) and len(node.ops) > 1)
+        for owner, name in _places(node, self._whole.taken):
+            value = getattr(owner, name)
+            if isinstance(value, list):
+                parts = [self._hoist(v, bound, is_lazy=is_lazy) if isinstance(v, ast.AST) else v for v in value]
+                setattr(owner, name, parts)
+            elif isinstance(value, ast.AST):
+                setattr(owner, name, self._hoist(value, bound, is_lazy=is_lazy))
+        return node
 
     def _variables(self, side: int) -> list[str]:
-        return [self.names[side], *(_part_name(side, n) for n in range(1, len(self.parts[side]) + 1))]
+        return [self._names[side], *(_part_name(side, n) for n in range(1, len(self._parts[side]) + 1))]
 
-    def _known(self, side: int, rows: dict[int, Values], trouble: Trouble) -> dict[int, tuple[Any, ...]]:
-        compute = [_compile(part, self.names[side]) for part in self.parts[side]]
+    def _known(self, side: int, rows: dict[int, Fields], trouble: Trouble) -> dict[int, tuple[Any, ...]]:
+        evaluator, name = Evaluator(), self._names[side]
         known: dict[int, tuple[Any, ...]] = {}
         for index, row in rows.items():
-            try:
-                known[index] = (row, *(one(row) for one in compute))
-            except _ERRORS as error:
-                trouble.add(error)
+            values: list[Any] = [row]
+            for part in self._parts[side]:
+                try:
+                    values.append(_value(evaluator, part.code, name, row))
+                except _ERRORS as error:
+                    if not part.is_lazy:
+                        trouble.add(error)
+                        break
+                    values.append(_Failure(error))
+            else:
+                known[index] = tuple(values)
         return known
 
 
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """In place of a part that could not be computed."""
+
+    error: Exception
+
+
+def _computed(part: Any) -> Any:
+    if isinstance(part, _Failure):
+        raise part.error.with_traceback(None)
+    return part
+
+
 def _part_name(side: int, number: int) -> str:
-    return f"redwell_{'lr'[side]}{number}"
+    return f" {'lr'[side]}{number}"
 
 
-def _flat(expression: nodes.Expr, kind: type[nodes.BinExpr]) -> Iterator[nodes.Expr]:
-    if isinstance(expression, kind):
-        yield from _flat(expression.left, kind)
-        yield from _flat(expression.right, kind)
+def _places(node: ast.AST, taken: frozenset[str]) -> list[tuple[ast.AST, str]]:
+    """Return where the expressions inside a node stand: not the names of methods, filters and tests."""
+    match node:
+        case ast.Call(func=ast.Attribute() as method):
+            return [(method, "value"), (node, "args"), (node, "keywords")]
+        case ast.BinOp() if written := filter_of(node, taken):
+            return [
+                (node, "left"),
+                *([(node.right, "args"), (node.right, "keywords")] if written[1:] != ([], []) else []),
+            ]
+        case ast.Compare(ops=[compare], comparators=[right]) if test := test_of(compare, right, taken):
+            return [(node, "left"), *([(right, "args")] if test[1] else [])]
+    return [(node, name) for name in node._fields]
+
+
+def _flat(expression: ast.expr, kind: type[ast.boolop]) -> Iterator[ast.expr]:
+    if isinstance(expression, ast.BoolOp) and isinstance(expression.op, kind):
+        for value in expression.values:
+            yield from _flat(value, kind)
     else:
         yield expression
 
 
-def _names_in(expression: nodes.Node) -> set[str]:
-    own = {expression.name} if isinstance(expression, nodes.Name) else set()
-    return own | {name.name for name in expression.find_all(nodes.Name)}
+def _names_in(expression: ast.AST) -> set[str]:
+    return {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
 
 
-def _equality(part: nodes.Expr, names: tuple[str, str]) -> tuple[nodes.Expr, nodes.Expr] | None:
+def _equality(part: ast.expr, names: tuple[str, ...]) -> tuple[ast.expr, ast.expr] | None:
     """Return the two sides of `f(left) == g(right)`, the left row's first."""
     match part:
-        case nodes.Compare(expr=one, ops=[nodes.Operand(op="eq", expr=other)]):
+        case ast.Compare(left=one, ops=[ast.Eq()], comparators=[other]):
             for a, b in ((one, other), (other, one)):
                 if names[1] not in _names_in(a) and names[0] not in _names_in(b):
                     return a, b
     return None
 
 
-def _holding(expressions: list[nodes.Expr], name: str, rows: dict[int, Values], trouble: Trouble) -> dict[int, Values]:
-    for compute in [_compile(expression, name) for expression in expressions]:
+def _value(evaluator: Evaluator, code: CodeType, name: str, row: Fields) -> Any:
+    """Compute an expression of one row; raises one of _ERRORS."""
+    value = evaluator.value(code, {name: row})
+    if isinstance(value, Undefined):
+        str(value)  # raises the error that names the field
+    return value
+
+
+def _holding(codes: list[CodeType], name: str, rows: dict[int, Fields], trouble: Trouble) -> dict[int, Fields]:
+    evaluator = Evaluator()
+    for code in codes:
         held = {}
         for index, row in rows.items():
             try:
-                if compute(row):
+                if _value(evaluator, code, name, row):
                     held[index] = row
             except _ERRORS as error:
                 trouble.add(error)
@@ -252,67 +304,15 @@ def _holding(expressions: list[nodes.Expr], name: str, rows: dict[int, Values], 
 
 
 def _keys(
-    expressions: list[nodes.Expr], name: str, rows: dict[int, Values], trouble: Trouble
+    codes: list[CodeType], name: str, rows: dict[int, Fields], trouble: Trouble
 ) -> Iterator[tuple[int, tuple[Any, ...]]]:
-    compute = [_compile(expression, name) for expression in expressions]
+    evaluator = Evaluator()
     for index, row in rows.items():
         try:
-            key = tuple(freeze(one(row)) for one in compute)
+            key = tuple(freeze(_value(evaluator, code, name, row)) for code in codes)
             hash(key)
         except _ERRORS as error:
             trouble.add(error)
             continue
         if not any(part is None or part in ("", ()) or part == {} for part in key):
             yield index, key
-
-
-def _compile(expression: nodes.Expr, name: str) -> Callable[[Values], Any]:
-    """Make a function of one row; it raises one of _ERRORS."""
-    body: list[nodes.Node] = [nodes.Assign(nodes.Name("redwell_value", "store"), expression)]
-    template = _compiled(body)
-
-    def compute(row: Values) -> Any:
-        context = template.new_context({name: row})
-        for _ in template.root_render_func(context):
-            pass
-        value = context.vars["redwell_value"]
-        if isinstance(value, Undefined):
-            str(value)  # raises the error that names the field
-        return value
-
-    return compute
-
-
-def _compile_loop(
-    expression: nodes.Expr, left: list[str], right: list[str]
-) -> Callable[[tuple[Any, ...], list[tuple[Any, ...]], Trouble], list[bool]]:
-    """Make a function that says for one left row and many right ones, each with its parts, where it holds."""
-    test = nodes.If(
-        expression,
-        [nodes.Output([nodes.TemplateData("1")])],
-        [],
-        [nodes.Output([nodes.TemplateData("0")])],
-    )
-    target = nodes.Tuple([nodes.Name(name, "store") for name in right], "store")
-    body: list[nodes.Node] = [nodes.For(target, nodes.Name("redwell_rows", "load"), [test], [], None, False)]
-    template = _compiled(body)
-
-    def among(given: tuple[Any, ...], rows: list[tuple[Any, ...]], trouble: Trouble) -> list[bool]:
-        found: list[bool] = []
-        while len(found) < len(rows):
-            context = template.new_context(dict(zip(left, given, strict=True)) | {"redwell_rows": rows[len(found) :]})
-            try:
-                found.extend(piece == "1" for piece in template.root_render_func(context))
-            except _ERRORS as error:  # of the row after those found
-                trouble.add(error)
-                found.append(False)
-        return found
-
-    return among
-
-
-def _compiled(body: list[nodes.Node]) -> CompiledTemplate:
-    tree = nodes.Template(body)
-    tree.set_environment(_ENVIRONMENT)
-    tree.set_lineno(1)
-    return CompiledTemplate.from_code(_ENVIRONMENT, _ENVIRONMENT.compile(tree), _ENVIRONMENT.make_globals(None))

@@ -7,10 +7,8 @@ import datetime
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from simpleeval import InvalidExpression
 
-
-class Unknown(InvalidExpression):  # type: ignore[misc]
+class Unknown(ValueError):
     """A value that an expression needs is not known, and why; the expression has no value then."""
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 NO_EFFECT_KEYS = frozenset(
     {
         "agent_model", "api_base", "azure_deployment", "bypass_cache", "cascade", "clustering_method",
-        "concurrent_thread_count", "default_embedding_api_base", "default_lm_api_base", "embedding_api_base",
-        "embedding_batch_size", "embedding_model", "enable_observability", "fallback_embedding_models",
-        "fallback_models", "flush_partial_result", "flush_partial_results", "interactive_ui", "intermediate_dir",
-        "litellm_completion_kwargs", "llm_api_keys", "manually_fix_errors", "max_retries_per_timeout", "max_threads",
-        "num_retries_on_rate_limit", "optimize", "optimizer_config", "optimizer_model", "persist_intermediates",
-        "rate_limits", "recursively_optimize", "sample_size", "source", "synthesize_resolve", "verbose",
+        "concurrent_thread_count", "default_bypass_cache", "default_embedding_api_base", "default_lm_api_base",
+        "embedding_api_base", "embedding_batch_size", "embedding_model", "enable_observability",
+        "fallback_embedding_models", "fallback_models", "flush_partial_result", "flush_partial_results",
+        "interactive_ui", "intermediate_dir", "litellm_completion_kwargs", "llm_api_keys", "manually_fix_errors",
+        "max_retries_per_timeout", "max_threads", "num_retries_on_rate_limit", "optimize", "optimizer_config",
+        "optimizer_model", "persist_intermediates", "plan_rewrites", "rate_limits", "recursively_optimize",
+        "sample_size", "source", "synthesize_resolve", "verbose",
     }
 )  # fmt: skip
 """Keys of DocETL that steer cloud services, its optimizer or its console; here they change no result."""

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
+
+from engine.errors import PipelineError
 
 Severity = Literal["error", "warning"]
 
@@ -25,3 +29,30 @@ class Problem:
         name = f"operator {self.operator!r}" if self.operator else ""
         mark = "warning" if self.severity == "warning" else ""
         return ": ".join(part for part in (place, mark, name, self.message) if part)
+
+
+class Gathered:
+    """What is wrong with the parts of one thing, so that all of it is told at once."""
+
+    def __init__(self) -> None:
+        self.errors: list[PipelineError] = []
+
+    @contextmanager
+    def part(self) -> Iterator[None]:
+        """Read one part; an error in it does not keep the next from being read."""
+        try:
+            yield
+        except PipelineError as error:
+            self.add(error)
+
+    def add(self, error: PipelineError) -> None:
+        """Note an error with the others that it carries."""
+        self.errors += error.each()
+        error.others = ()
+
+    def raise_any(self) -> None:
+        """Raise the first error, with the others, if there is one."""
+        if self.errors:
+            first, *others = self.errors
+            first.others = tuple(others)
+            raise first

@@ -36,6 +36,8 @@ SHOWN = "redwell shown"
 
 _REMOVED_FILTERS = ("center", "format", "xmlattr", "urlize", "pprint", "random", "filesizeformat", "forceescape")
 _REMOVED_METHODS = frozenset({"format", "format_map", "center", "ljust", "rjust", "zfill", "expandtabs", "translate"})
+_PLAIN_DATA = (str, bytes, Mapping, list, tuple)
+"""What has methods that make no more of a number than there is."""
 _REMOVED_GLOBALS = ("lipsum", "cycler", "joiner")
 
 
@@ -159,7 +161,7 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
     def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805
         """Call a method or macro with bounded arguments and result."""
         owner = getattr(__obj, "__self__", None)
-        _bound_arguments((owner, *args, *kwargs.values()))
+        _bound_arguments((owner, *args, *kwargs.values()), takes_numbers=isinstance(owner, _PLAIN_DATA))
         if isinstance(owner, str | bytes):
             name = __obj.__name__
             if name == "join" and len(args) == 1 and not kwargs and isinstance(owner, str):
@@ -289,7 +291,7 @@ def _guard(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     # functools.wraps copies the attributes by which Jinja passes the context or environment.
     @functools.wraps(function)
     def guarded(*args: Any, **kwargs: Any) -> Any:
-        _bound_arguments((*args, *kwargs.values()))
+        _bound_arguments((*args, *kwargs.values()), takes_numbers=name in bounds.TAKING_NUMBERS)
         bounds.check_filter(name, args, kwargs)
         result = _bounded(function(*args, **kwargs))
         return result if name in bounds.PASSING else bounds.charged(result)
@@ -297,8 +299,8 @@ def _guard(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return guarded
 
 
-def _bound_arguments(arguments: Sequence[Any]) -> None:
-    if any(isinstance(a, int) and abs(a) > MAX_NUMBER for a in arguments[1:]):
+def _bound_arguments(arguments: Sequence[Any], *, takes_numbers: bool) -> None:
+    if not takes_numbers and any(isinstance(a, int) and abs(a) > MAX_NUMBER for a in arguments[1:]):
         raise SecurityError(f"a number larger than {MAX_NUMBER} is not accepted here")
     # replace and join multiply lengths: bound the product before it is built.
     lengths = sorted((_length(a) for a in arguments), reverse=True)

@@ -208,6 +208,11 @@ class Record:
 Type = Scalar | Text | Number | Enum | Quote | Value | ListOf | DictOf | Nullable | Either | Record
 
 
+def bare_type(kind: Type | None) -> Type | None:
+    """Return a type without its null."""
+    return kind.inner if isinstance(kind, Nullable) else kind
+
+
 def either(options: list[Type], *, nullable: bool = False) -> Type:
     """Join alternatives to one type: no repeats, one inside the other flattened, null on the outside."""
     flat: list[Type] = []

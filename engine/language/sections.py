@@ -9,26 +9,40 @@ from typing import Any
 from engine.language.binding import bind, describe_value, nested_types, yaml_fields
 from engine.language.docetl_keys import NO_EFFECT_KEYS
 from engine.language.position import Where, did_you_mean
+from engine.language.problems import Gathered
 
 
 class Sections:
-    """Reads sections of one file; `without_effect` gathers the keys that had none, in order."""
+    """Reads sections of one file; `without_effect` gathers the keys that had none, in order, `errors` what is wrong."""
 
     def __init__(self) -> None:
+        self.errors = Gathered()
         self.without_effect: list[Where] = []
 
     def bound(self, cls: type[Any], value: Any, where: Where) -> Any:
         """Bind a section to a dataclass, without the keys that have no effect; raises PipelineError."""
         return bind(cls, self.effective(value or {}, where, cls), where)
 
-    def mapping(self, value: Any, where: Where, required: tuple[str, ...], valid: tuple[str, ...]) -> dict[str, Any]:
-        """Check the keys of a section that is not bound to a dataclass; raises PipelineError."""
+    def mapping(
+        self,
+        value: Any,
+        where: Where,
+        required: tuple[str, ...],
+        valid: tuple[str, ...],
+        idle: Collection[str] = frozenset(),
+    ) -> dict[str, Any]:
+        """Check the keys of a section that is not bound to a dataclass: unknown ones are left out and noted.
+
+        `idle` are keys that have no effect in this place.
+
+        Raises PipelineError for what is no mapping or lacks a key.
+        """
         if not isinstance(value, Mapping):
             raise where.error(f"expected a mapping, not {describe_value(value)}", advice=f"Keys: {', '.join(valid)}.")
-        kept: dict[str, Any] = self.effective(value, where)
-        for key in kept:
-            if key not in valid:
-                raise where.at(key).key_error(f"unknown key {key!r}", advice=did_you_mean(str(key), valid))
+        kept: dict[str, Any] = self.effective(value, where, more=idle)
+        for key in [key for key in kept if key not in valid]:
+            self.errors.add(where.at(key).key_error(f"unknown key {key!r}", advice=did_you_mean(str(key), valid)))
+            del kept[key]
         for key in required:
             if key not in kept:
                 raise where.error(f"the key {key!r} is missing", advice=f"Keys: {', '.join(valid)}.")

@@ -6,23 +6,26 @@ import re
 import secrets
 import traceback
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
 from importlib import resources
 from typing import Any
 
 from jinja2 import TemplateSyntaxError, meta, nodes
 from jinja2.environment import Template as CompiledTemplate
-from jinja2.exceptions import TemplateError, UndefinedError
+from jinja2.exceptions import SecurityError, TemplateError, UndefinedError
 
 from engine.errors import ItemError, PipelineError
-from engine.language.bounds import MAX_OUTPUT, Meter
+from engine.language.bounds import MAX_NUMBER, MAX_OUTPUT, TAKING_NUMBERS, Meter
 from engine.language.position import Where, did_you_mean, row_and_column
 from engine.language.sandbox import TICK, Bounds, FieldsShown, PromptEnvironment, Shown
 from engine.language.template_fields import FieldReads, FieldWalker
 
 INPUT = frozenset({"input"})
 """The variables of a prompt about one row."""
+
+SHOWS_ROWS = "shows_rows"
+"""In the metadata of a node's field: its prompt is about rows, and shows them where it is no template."""
 
 RETRIEVAL_CONTEXT = "retrieval_context"
 """What a prompt calls the texts that its operator's retriever finds."""
@@ -33,6 +36,9 @@ the program, so that no document can hold it."""
 
 _USER = PromptEnvironment()
 _BUILT_IN = PromptEnvironment(trim_blocks=True, lstrip_blocks=True)
+_TEMPLATE_SYNTAX = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
+_APPENDED = (("left", "right"), ("input1", "input2"), ("inputs",), ("input",))
+"""The variables whose rows are shown: the first of these that an operator provides."""
 _FILE_STATEMENTS = (nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)
 
 # What a template of an untrusted pipeline can provoke on strange data; each becomes a failed row.
@@ -60,12 +66,14 @@ class Piece:
 class Template:
     """A prompt. Two templates are equal when their text and variables are.
 
-    `variables` are the names the operator provides; None (prompts of Redwell itself) allows any.
+    `variables` are the names the operator provides; None (prompts of Redwell itself) allows any. With `shows_rows`,
+    what the operator asks about is put behind a text that is no template, as DocETL does.
     """
 
     text: str
     variables: frozenset[str] | None = INPUT
     built_in: bool = field(default=False, kw_only=True)
+    shows_rows: bool = field(default=False, kw_only=True, compare=False)
 
     @classmethod
     def parse(cls, text: str, *, variables: Collection[str] = INPUT, where: Where | None = None) -> Template:
@@ -89,7 +97,23 @@ class Template:
             raise where.error("the prompt is nested too deeply") from error
         self._refuse_unknown_filters(tree, where)
         self._refuse_files(tree, where)
+        self._refuse_too_large(tree, where)
         self._refuse_unknown_names(where)
+
+    @property
+    def appended(self) -> str:
+        """Return what is put behind the text, a template itself; nothing behind a text that is one."""
+        if not self.shows_rows or _TEMPLATE_SYNTAX.search(self.text):
+            return ""
+        for sides in _APPENDED:
+            if set(sides) <= (self.variables or set()):
+                return prompt_template(f"appended/{'_'.join(sides)}").text.rstrip()
+        return ""
+
+    @cached_property
+    def source(self) -> str:
+        """Return the text with what is put behind it."""
+        return f"{self.text.rstrip()}\n\n{appended}" if (appended := self.appended) else self.text
 
     def reads(self, variable: str = "input") -> frozenset[str]:
         """Return the fields that must be there, read through `variable` (`input.x`, `inputs[0]['x']`, loops)."""
@@ -108,12 +132,12 @@ class Template:
 
     def uses(self, variable: str) -> bool:
         """Say whether the text names a variable at all."""
-        return variable in meta.find_undeclared_variables(self._environment.parse(self.text))
+        return variable in meta.find_undeclared_variables(self._environment.parse(self.source))
 
     @cached_property
     def shows(self) -> tuple[tuple[str, ...], ...]:
         """Return the paths of the values it may show as they are, in the order of the text."""
-        tree = self._environment.parse(self.text)
+        tree = self._environment.parse(self.source)
         marking = FieldsShown(tree, self.variables or ())
         marking.visit(tree)
         return tuple(dict.fromkeys(marking.paths))
@@ -194,14 +218,14 @@ class Template:
     @cached_property
     def _compiled(self) -> CompiledTemplate:
         environment = self._environment
-        tree = environment.parse(self.text)
+        tree = environment.parse(self.source)
         tree = Bounds().visit(FieldsShown(tree, self.variables or ()).visit(tree))
         return CompiledTemplate.from_code(environment, environment.compile(tree), environment.make_globals(None))
 
     @cached_property
     def _analysis(self) -> FieldWalker:
         walker = FieldWalker(self.variables or (), {*self._environment.globals, RETRIEVAL_CONTEXT})
-        walker.walk(self._environment.parse(self.text))
+        walker.walk(self._environment.parse(self.source))
         return walker
 
     def _refuse_unknown_filters(self, tree: nodes.Template, where: Where) -> None:
@@ -214,6 +238,26 @@ class Template:
                         advice=did_you_mean(node.name, sorted(known)),
                         inside=self._place(node.lineno),
                     )
+
+    def _refuse_too_large(self, tree: nodes.Template, where: Where) -> None:
+        """Compute what is the same for all rows, and look at the numbers that filters and functions are given."""
+        for node in _largest_constants(tree):
+            if trouble := _computed_trouble(node):
+                raise self._too_large(node, trouble, where)
+        calls: list[nodes.Filter | nodes.Call] = [*tree.find_all(nodes.Filter), *tree.find_all(nodes.Call)]
+        for call in calls:
+            given = [*call.args, *(each.value for each in call.kwargs)]
+            numbers = [each.value for each in given if isinstance(each, nodes.Const) and type(each.value) is int]
+            takes = (
+                call.name in TAKING_NUMBERS if isinstance(call, nodes.Filter) else isinstance(call.node, nodes.Getattr)
+            )
+            if not takes and any(abs(number) > MAX_NUMBER for number in numbers):
+                raise self._too_large(call, f"a number larger than {MAX_NUMBER} is not accepted here", where)
+
+    def _too_large(self, node: nodes.Node, trouble: str, where: Where) -> PipelineError:
+        advice = "Write a smaller number, or leave the limit out."
+        place = self._place(node.lineno)
+        return where.error(f"the prompt can be filled in for no row: {trouble}", advice=advice, inside=place)
 
     def _refuse_files(self, tree: nodes.Template, where: Where) -> None:
         for node in tree.find_all(_FILE_STATEMENTS):
@@ -244,11 +288,47 @@ class Template:
         return min(line, len(lines)), (found.start() if found else len(text) - len(text.lstrip())) + 1
 
 
+def _largest_constants(node: nodes.Node) -> Iterator[nodes.Expr]:
+    """Give the parts of a template that depend on no row, and on nothing that the template itself sets."""
+    if isinstance(node, nodes.Name | nodes.Const | nodes.TemplateData):
+        return
+    names = node.find_all(nodes.Name)
+    if isinstance(node, nodes.Expr) and all(name.name in _USER.globals for name in names):
+        yield node
+        return
+    for child in node.iter_child_nodes():
+        yield from _largest_constants(child)
+
+
+def _computed_trouble(node: nodes.Expr) -> str:
+    """Compute a part of a template that needs no data; say which bound it exceeds, if one."""
+    tree = nodes.Template([nodes.Output([node])], lineno=1)
+    tree.set_environment(_USER)
+    try:
+        with Meter().counting():
+            template = CompiledTemplate.from_code(_USER, _USER.compile(tree), _USER.make_globals(None))
+            for _ in template.root_render_func(template.new_context({})):
+                pass
+    except SecurityError as error:
+        return str(error)
+    except (TemplateError, *RENDER_ERRORS):
+        return ""  # a run says so of the row
+    return ""
+
+
 def _line_of(error: BaseException) -> str:
     """Say in which line of the template an error was raised; nothing where that is not known."""
     frames = traceback.walk_tb(error.__traceback__)  # Jinja puts in one for each place in the template
     lines = [line for frame, line in frames if frame.f_code.co_filename == "<template>"]
     return f" (line {lines[-1]} of the prompt)" if lines else ""
+
+
+def show_rows(node: Any) -> None:
+    """Let the prompts of a new node show the rows where they are no templates: those whose field says so."""
+    for each in fields(node):
+        template = getattr(node, each.name)
+        if isinstance(template, Template) and each.metadata.get(SHOWS_ROWS) and not template.shows_rows:
+            object.__setattr__(node, each.name, replace(template, shows_rows=True))
 
 
 @cache

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from engine.language.conditions import condition
+from engine.language.conditions import Condition, condition
 from engine.operators.accounting import Failure, attempt_all, require
 from engine.operators.asking import ModelNode
 from engine.operators.base import Decision, Tools
@@ -67,7 +67,7 @@ class ComparingNode(DecidingNode):
     correct_lean: LeanMethod = "anchors"
     blocking_threshold: float | None = None
     blocking_target_recall: float = 0.95
-    blocking_conditions: tuple[str, ...] = ()
+    blocking_conditions: tuple[Condition, ...] = ()
     limit_comparisons: int | None = None
     compare_batch_size: int | None = None
     comparison_model: str | None = None
@@ -76,8 +76,8 @@ class ComparingNode(DecidingNode):
         super().__post_init__()
         if self.only_compares:
             object.__setattr__(self, "model", self.model or self.comparison_model)
-        for text in self.blocking_conditions:
-            condition(text)
+        parsed = (condition(each) if isinstance(each, str) else each for each in self.blocking_conditions)
+        object.__setattr__(self, "blocking_conditions", tuple(parsed))
         threshold, recall = self.blocking_threshold, self.blocking_target_recall
         require(self, threshold is None or -1 <= threshold <= 1, f"blocking_threshold is a cosine, not {threshold}")
         require(self, 0 < recall <= 1, f"blocking_target_recall must be above 0 and at most 1, not {recall}")
@@ -134,7 +134,7 @@ class ComparingNode(DecidingNode):
 
     def condition_reads(self, side: int) -> frozenset[str]:
         """Return the fields its conditions need of the left (0) or right (1) row."""
-        return frozenset().union(*(condition(text).reads(side) for text in self.blocking_conditions))
+        return frozenset().union(*(each.reads(side) for each in self.blocking_conditions))
 
 
 class _OtherModel:

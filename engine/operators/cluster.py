@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from engine.errors import ItemError
 from engine.language.position import did_you_mean
 from engine.language.schema import Schema
-from engine.language.templates import Template
+from engine.language.templates import SHOWS_ROWS, Template
 from engine.operators.accounting import Failure, attempt_all, fail, process_rows, require
 from engine.operators.asking import ModelNode, Question, ask, fits, quote_source, reads_of, texts_of
 from engine.operators.base import Failed, Operator, Outcome, Tools
@@ -45,7 +45,7 @@ class Cluster(ModelNode):
 
     embedding_keys: tuple[str, ...]
     summary_schema: Schema
-    summary_prompt: Template = field(metadata={"variables": ("inputs",)})
+    summary_prompt: Template = field(metadata={"variables": ("inputs",), SHOWS_ROWS: True})
     output_key: str = "clusters"
     collapse: float | None = None
     num_clusters: int | None = None

@@ -1,16 +1,45 @@
-"""Cut a text into pieces that join back to it exactly (split)."""
+"""Cut a text into pieces: those that join back to it exactly, and those between delimiters (split)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 
-def by_delimiter(text: str, delimiter: str, group_size: int = 1) -> list[str]:
-    """Cut behind every `group_size`-th delimiter, which stays at the end of its chunk."""
-    pieces = [piece + delimiter for piece in text.split(delimiter)]
-    pieces[-1] = pieces[-1].removesuffix(delimiter)
-    chunks = ["".join(pieces[i : i + group_size]) for i in range(0, len(pieces), group_size)]
-    return [c for c in chunks if c] or [""]
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A chunk, and the characters of the text from `start` up to and excluding `stop` that it comes from."""
+
+    start: int
+    stop: int
+    text: str
+
+
+def following(chunks: Iterable[str]) -> Iterator[Cut]:
+    """Say where chunks stand that follow each other."""
+    start = 0
+    for chunk in chunks:
+        yield Cut(start, start + len(chunk), chunk)
+        start += len(chunk)
+
+
+def between_delimiters(text: str, delimiter: str, group_size: int = 1) -> list[Cut]:
+    """Cut at the delimiters and put `group_size` pieces together with the delimiter between them, as DocETL does.
+
+    Pieces of nothing but white space do not count, and a chunk neither begins nor ends with any.
+    """
+    pieces: list[tuple[int, int]] = []
+    start = 0
+    for piece in text.split(delimiter):
+        pieces += [(start, start + len(piece))] if piece.strip() else []
+        start += len(piece) + len(delimiter)
+    cuts = []
+    for index in range(0, len(pieces), group_size):
+        group = pieces[index : index + group_size]
+        joined = delimiter.join(text[start:stop] for start, stop in group)
+        begin = group[0][0] + len(joined) - len(joined.lstrip())
+        cuts.append(Cut(begin, group[-1][1] - (len(joined) - len(joined.rstrip())), joined.strip()))
+    return cuts or [Cut(0, 0, "")]
 
 
 def by_tokens(text: str, limit: int, count_tokens: Callable[[str], int]) -> list[str]:
@@ -98,7 +127,10 @@ def before_lines(text: str, starts: Collection[int]) -> list[str]:
 
 def after_form_feeds(text: str, group_size: int) -> list[str]:
     """Cut behind every `group_size`-th form feed, the mark of a page's end in plain text."""
-    return by_delimiter(text, "\f", group_size)
+    pieces = [piece + "\f" for piece in text.split("\f")]
+    pieces[-1] = pieces[-1].removesuffix("\f")
+    chunks = ["".join(pieces[i : i + group_size]) for i in range(0, len(pieces), group_size)]
+    return [c for c in chunks if c] or [""]
 
 
 def lines_of(text: str) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from engine.language.templates import Template
+from engine.language.templates import SHOWS_ROWS, Template
 from engine.operators.accounting import Failure, label, require
 from engine.operators.anchors import Anchors, find_anchors
 from engine.operators.base import Operator, Outcome, Tools
@@ -41,7 +41,7 @@ class Equijoin(ComparingNode):
 
     kind: ClassVar[str] = "equijoin"
 
-    comparison_prompt: Template = field(metadata={"variables": ("left", "right")})
+    comparison_prompt: Template = field(metadata={"variables": ("left", "right"), SHOWS_ROWS: True})
     left_keys: tuple[str, ...] = field(default=(), metadata={"yaml": "blocking_keys.left"})
     right_keys: tuple[str, ...] = field(default=(), metadata={"yaml": "blocking_keys.right"})
     most_left: int | None = field(default=None, metadata={"yaml": "limits.left"})

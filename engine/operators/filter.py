@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from engine.errors import ItemError
+from engine.language.expressions import RowExpression
 from engine.language.position import Where
 from engine.language.schema import Scalar, Schema
-from engine.language.templates import Template
 from engine.operators.accounting import Failure, attempt, fail, kind_of, process_rows, require, value_of
-from engine.operators.asking import ask_reply, reads_of, visible
+from engine.operators.asking import ask_reply, visible
 from engine.operators.base import Operator, Outcome, Rejected, Tools
 from engine.operators.content_free import Values
 from engine.operators.deciding import DecidingNode, LeanMethod, find_lean, told_lean
@@ -37,7 +36,7 @@ class Filter(DecidingNode, RowPromptNode):
 
     Further fields, such as a quote before the boolean (evidence first), are added to the rows that stay. The boolean
     is true in all of these and left out unless `keep_decision`. `drop_keys` are dropped from the rows that stay.
-    With `condition`, an expression of the template language over `input`, code decides and no model is asked:
+    With `condition`, an expression over `input`, code decides and no model is asked:
     `input.outcome in ["sustained", "admitted"]`. With `readings`, fields that hold probabilities (map's
     output.probabilities), rows are kept whose vote over all rows (engine.operators.vote), plus the votes in the fields
     `add`, is above `margin`; `vote` names a field to write the sum to. `probabilities` names further fields of the
@@ -49,7 +48,7 @@ class Filter(DecidingNode, RowPromptNode):
     limit_counts: ClassVar[Literal["begun", "kept"]] = "kept"
     lean_methods: ClassVar[tuple[LeanMethod, ...]] = ("none", "content_free", "batch", "reviewed")
 
-    condition: str | None = None
+    condition: RowExpression | None = None
     readings: tuple[str, ...] = ()
     add: tuple[str, ...] = ()
     margin: float = 0.0
@@ -59,6 +58,8 @@ class Filter(DecidingNode, RowPromptNode):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "probabilities", freeze(self.probabilities))
+        if isinstance(self.condition, str):
+            object.__setattr__(self, "condition", RowExpression.parse(self.condition, where=Where(operator=self.name)))
         super().__post_init__()
         check_probabilities(self, self.probabilities, self.schema)
         self._check_correction()
@@ -74,7 +75,6 @@ class Filter(DecidingNode, RowPromptNode):
             return
         if self.condition is not None:
             require(self, not (self.prompt or self.schema), "a filter has a condition or a prompt, not both")
-            self._test.check(Where(operator=self.name))
             return
         require(
             self,
@@ -120,10 +120,6 @@ class Filter(DecidingNode, RowPromptNode):
     def _booleans(self) -> list[str]:
         return [f.name for f in self.schema.fields if f.type == Scalar("boolean")] if self.schema else []
 
-    @cached_property
-    def _test(self) -> Template:
-        return Template("{% if " + (self.condition or "true") + " %}1{% endif %}")
-
     @property
     def decision(self) -> str:
         """Return the field that decides."""
@@ -146,15 +142,15 @@ class Filter(DecidingNode, RowPromptNode):
                 row_local=False,
                 calls_model=False,
             )
-        by_condition = self.condition is not None
+        test = self.condition
         return Traits(
-            reads=reads_of(self._test, "input", None) if by_condition else self.prompt_reads,
+            reads=test.fields("input") if test else self.prompt_reads,
             writes=frozenset((*self.kept, *self.probabilities)) - dropped,
             removes=dropped,
             cardinality="zero_or_one",
             row_local=self.is_row_local,
-            calls_model=not by_condition,
-            reads_unknown=self._test.reads_unknown if by_condition else self.reads_unknown_fields,
+            calls_model=test is None,
+            reads_unknown=test.reads_unknown if test else self.reads_unknown_fields,
         )
 
     def keep(self, row: Row, added: Mapping[str, Any]) -> Row:
@@ -167,8 +163,9 @@ async def run(node: Filter, rows: Sequence[Row], tools: Tools) -> Outcome:
     if node.readings:
         return await _by_vote(node, rows, tools)
     schema = node.schema
-    if schema is None:
-        return await process_rows(node, rows, lambda row: _by_condition(node, row), tools)
+    if (test := node.condition) is not None:
+        return await process_rows(node, rows, lambda row: _by_condition(node, test, row), tools)
+    assert schema is not None  # __post_init__
 
     if node.corrects_lean:
         return await _by_probability(node, schema, rows, tools)
@@ -267,11 +264,11 @@ async def _by_vote(node: Filter, rows: Sequence[Row], tools: Tools) -> Outcome:
     return Outcome(kept, rejected, checked.failed)
 
 
-async def _by_condition(node: Filter, row: Row) -> Sequence[Row] | Rejected:
-    if node._test.render(input=row.values):
+async def _by_condition(node: Filter, test: RowExpression, row: Row) -> Sequence[Row] | Rejected:
+    if test.holds(row.values):
         return [node.keep(row, {})]
-    seen = ", ".join(f"{key} = {shown(row.values.get(key))}" for key in sorted(node._test.mentions("input")))
-    return Rejected(row, f"filter {node.name}: {node.condition} does not hold" + (f" ({seen})" if seen else ""))
+    seen = ", ".join(f"{key} = {shown(row.values.get(key))}" for key in sorted(test.mentions("input")))
+    return Rejected(row, f"filter {node.name}: {test.text} does not hold" + (f" ({seen})" if seen else ""))
 
 
 def _reason(node: Filter, answer: Mapping[str, Any]) -> str:

@@ -22,7 +22,8 @@ from models.protocol import canonical_json
 class Gather(Node):
     """Write `{content_key}_rendered`: the chunk `content_key` among the chunks with the same `doc_id_key`.
 
-    Chunks are ordered by `order_key`. `doc_header_key` holds each chunk's headings: [{header, level}, ...].
+    `main_chunk_start` and `main_chunk_end` are the lines around it. Chunks are ordered by `order_key`. `doc_header_key`
+    holds each chunk's headings: [{header, level}, ...].
     """
 
     kind: ClassVar[str] = "gather"
@@ -32,6 +33,8 @@ class Gather(Node):
     order_key: str
     peripheral_chunks: Mapping[str, Any] = FrozenMap({})
     doc_header_key: str | None = None
+    main_chunk_start: str = "--- Begin Main Chunk ---"
+    main_chunk_end: str = "--- End Main Chunk ---"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "peripheral_chunks", freeze(self.peripheral_chunks))
@@ -101,7 +104,7 @@ def render(node: Gather, document: Sequence[Chunk], index: int) -> str:
     sections = [
         _current_section(document, index),
         _context("Previous", node, around.previous, document[:index], nearest_last=True),
-        f"--- Begin Main Chunk ---\n{_one_newline_less(chunk.text)}\n--- End Main Chunk ---",
+        f"{node.main_chunk_start}\n{_one_newline_less(chunk.text)}\n{node.main_chunk_end}",
         _context("Next", node, around.next, document[index + 1 :], nearest_last=False),
     ]
     return "\n\n".join(s for s in sections if s)

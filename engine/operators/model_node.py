@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 from engine.language.expressions import Expression
 from engine.language.layout import Layout
 from engine.language.schema import Schema
-from engine.language.templates import Template
+from engine.language.templates import Template, show_rows
 from engine.operators.accounting import require
 from engine.operators.base import Tools
 from engine.operators.error_keys import OnErrorNode
@@ -108,6 +108,7 @@ class ModelNode(OnErrorNode):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        show_rows(self)
         object.__setattr__(self, "validate", tuple(self.validate))
         object.__setattr__(self, "examples", freeze(self.examples))
         for name, least in (

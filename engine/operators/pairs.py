@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import PipelineError
-from engine.language.conditions import Trouble, condition
+from engine.language.conditions import Condition, Trouble
 from engine.operators.base import Decision
 from models.nearest import NO_PAIR, cosine_blocks
 
@@ -156,7 +156,7 @@ def _proposals(cosines: Vectors, rows: NDArray[np.int64], columns: NDArray[np.in
 
 
 async def pairs_by_condition(
-    conditions: Sequence[str], lefts: Sequence[Values], rights: Sequence[Values] | None = None
+    conditions: Sequence[Condition], lefts: Sequence[Values], rights: Sequence[Values] | None = None
 ) -> tuple[list[Proposal], list[Decision]]:
     """Propose pairs for which a condition holds; within one list, either way round.
 
@@ -165,9 +165,9 @@ async def pairs_by_condition(
     """
     found: dict[tuple[int, int], str] = {}
     decisions = []
-    for text in conditions:
-        trouble = Trouble()
-        for i, matches in condition(text).matches(lefts, lefts if rights is None else rights, trouble):
+    for condition in conditions:
+        trouble, text = Trouble(), condition.text
+        for i, matches in condition.matches(lefts, lefts if rights is None else rights, trouble):
             await asyncio.sleep(0)  # the run may be cancelled meanwhile
             for j in matches:
                 if rights is not None or i != j:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from engine.language.expressions import Expression
 from engine.language.schema import Schema
-from engine.language.templates import Template
+from engine.language.templates import SHOWS_ROWS, Template, show_rows
 from engine.operators.accounting import process_rows, require, succeed_all
 from engine.operators.asking import Gleaning, ModelNode, Question, ask, visible
 from engine.operators.base import Operator, Outcome, Tools
@@ -29,13 +29,14 @@ class PromptPart:
     `model` and `gleaning` are this prompt's own; None stands for those of the operator.
     """
 
-    prompt: Template
+    prompt: Template = field(metadata={SHOWS_ROWS: True})
     output_keys: tuple[str, ...]
     name: str = ""
     model: str | None = None
     gleaning: Gleaning | None = None
 
     def __post_init__(self) -> None:
+        show_rows(self)
         if not self.output_keys:
             raise ValueError("output_keys names no field; name the fields of output.schema that this prompt answers")
 

@@ -14,7 +14,7 @@ import numpy as np
 from engine.errors import PipelineError
 from engine.language.position import did_you_mean
 from engine.language.schema import Schema
-from engine.language.templates import Template
+from engine.language.templates import SHOWS_ROWS, Template
 from engine.operators.accounting import label, process, require, value_of
 from engine.operators.aggregates import Aggregate, parse_aggregates
 from engine.operators.asking import ModelNode, ask, reads_of, visible
@@ -56,7 +56,7 @@ class Reduce(ModelNode):
     refused: ClassVar[Mapping[str, str]] = FrozenMap({key: REFUSED[key] for key in ("agent", "tools")})
 
     reduce_key: tuple[str, ...]
-    prompt: Template | None = field(default=None, metadata={"variables": ("inputs", "reduce_key")})
+    prompt: Template | None = field(default=None, metadata={"variables": ("inputs", "reduce_key"), SHOWS_ROWS: True})
     schema: Schema | None = field(default=None, metadata={"yaml": "output.schema"})
     lineage: tuple[str, ...] = field(default=(), metadata={"yaml": "output.lineage"})
     input: tuple[str, ...] | Mapping[str, Any] = ()
@@ -244,13 +244,20 @@ async def run(node: Reduce, rows: Sequence[Row], tools: Tools) -> Outcome:
 
 
 def group_rows(rows: Sequence[Row], keys: Sequence[str]) -> list[list[Row]]:
-    """Group by equal JSON values, groups and rows in order. Rows that lack a key are groups that will fail."""
+    """Group by equal JSON values, groups and rows in order. Rows that lack a key are groups that will fail.
+
+    The order of a list does not count, as in DocETL.
+    """
     groups: dict[str, list[Row]] = {}
     for row in rows:
         lacks = any(key not in row.values for key in keys)
-        address = f"lacks a key: {row.id}" if lacks else canonical_json([row.values[key] for key in keys])
+        address = f"lacks a key: {row.id}" if lacks else canonical_json([_unordered(row.values[key]) for key in keys])
         groups.setdefault(address, []).append(row)
     return list(groups.values())
+
+
+def _unordered(value: Any) -> Any:
+    return sorted(value, key=canonical_json) if isinstance(value, list | tuple) else value
 
 
 async def _sampled(

@@ -13,7 +13,7 @@ import numpy as np
 
 from engine.errors import PipelineError
 from engine.language.schema import Schema
-from engine.language.templates import Template
+from engine.language.templates import SHOWS_ROWS, Template
 from engine.operators.accounting import Failure, attempt_all, fail, label, require
 from engine.operators.anchors import Anchors, find_anchors
 from engine.operators.asking import Question, ask, quote_source, visible
@@ -62,8 +62,10 @@ class Resolve(ComparingNode):
     kind: ClassVar[str] = "resolve"
 
     schema: Schema = field(metadata={"yaml": "output.schema"})
-    comparison_prompt: Template | None = field(default=None, metadata={"variables": ("input1", "input2")})
-    resolution_prompt: Template | None = field(default=None, metadata={"variables": ("inputs",)})
+    comparison_prompt: Template | None = field(
+        default=None, metadata={"variables": ("input1", "input2"), SHOWS_ROWS: True}
+    )
+    resolution_prompt: Template | None = field(default=None, metadata={"variables": ("inputs",), SHOWS_ROWS: True})
     input: Mapping[str, Any] | tuple[str, ...] = field(default=(), metadata={"yaml": "input.schema"})
     blocking_keys: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from engine.language.layout import Layout, lay_out
 from engine.language.schema import Schema
-from engine.language.templates import Template
+from engine.language.templates import SHOWS_ROWS, Template
 from engine.operators.accounting import require
 from engine.operators.asking import ModelNode, Question, quote_source, reads_of, texts_of
 from engine.plan.frozen import FrozenMap
@@ -44,9 +44,9 @@ class RowPromptNode(ModelNode):
     retrieves: ClassVar[bool] = True
     lays_out: ClassVar[bool] = True
 
-    prompt: Template | None = None
+    prompt: Template | None = field(default=None, metadata={SHOWS_ROWS: True})
     schema: Schema | None = field(default=None, metadata={"yaml": "output.schema"})
-    batch_prompt: Template | None = field(default=None, metadata={"variables": ("inputs",)})
+    batch_prompt: Template | None = field(default=None, metadata={"variables": ("inputs",), SHOWS_ROWS: True})
     max_batch_size: int | None = None
     calibrate: bool = False
     num_calibration_docs: int = 10

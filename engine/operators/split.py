@@ -1,15 +1,23 @@
-"""split: cut a long text into chunks that join back to it exactly (paper section 2.3.2)."""
+"""split: cut a long text into chunks (paper section 2.3.2); but for delimiters they join back to it exactly."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from engine.documents.headings import Heading, headings
 from engine.operators.accounting import process_rows, require, text_of
 from engine.operators.base import Operator, Outcome, Tools
-from engine.operators.cutting import after_form_feeds, before_lines, by_delimiter, by_tokens, lines_of
+from engine.operators.cutting import (
+    Cut,
+    after_form_feeds,
+    before_lines,
+    between_delimiters,
+    by_tokens,
+    following,
+    lines_of,
+)
 from engine.plan.node import Node, Traits
 from engine.rows import Row
 from engine.text.numbered_text import first_line_of, lines_at
@@ -27,14 +35,15 @@ _OWN_KEYS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Split(Node):
-    """Cut `split_key` by `token_count` (at most `num_tokens` a chunk), after each `delimiter`, by page or by section.
+    """Cut `split_key` by `token_count` (at most `num_tokens` a chunk), at each `delimiter`, by page or by section.
 
     Method `page` puts `num_pages` pages into a chunk. Method `section` cuts before each heading, `max_level` being the
     lowest kind that counts (None: all), and writes each chunk's headings to `{name}_headers`, as gather takes them.
     Where a text is not that of a document, form feeds end pages, and headings are found by how they are written.
 
-    `num_splits_to_group` pieces between delimiters make one chunk. Peers document that key both inside and beside
-    `method_kwargs`; both places are read. `model` names the model whose tokens are counted.
+    `num_splits_to_group` pieces between delimiters make one chunk; a delimiter between chunks is in neither. Peers
+    document that key both inside and beside `method_kwargs`; both places are read. `model` names the model whose tokens
+    are counted.
     """
 
     kind: ClassVar[str] = "split"
@@ -134,22 +143,25 @@ async def run(node: Split, rows: Sequence[Row], tools: Tools) -> Outcome:
 def _chunk_rows(node: Split, row: Row, text: str, tools: Tools) -> Iterator[Row]:
     first_line = first_line_of(row, text)
     found = _headings(row, text, first_line, tools) if node.method == "section" else []
-    offset, line = 0, 1
-    for index, chunk in enumerate(_cut(node, row, text, found, tools)):
-        values = {**row.values, node.chunk_key: chunk, node.id_key: row.id, node.number_key: index + 1}
+    line = 1
+    for index, cut in enumerate(_cuts(node, row, text, found, tools)):
+        values = {**row.values, node.chunk_key: cut.text, node.id_key: row.id, node.number_key: index + 1}
         if node.method == "section":
-            last = line + len(lines_of(chunk))
+            last = line + len(lines_of(cut.text))
             values[node.headers_key] = [_header(h) for h in found if line <= h.line < last]
             line = last
-        span = lines_at(text, offset, offset + len(chunk), first_line) if first_line and chunk else None
+        span = lines_at(text, cut.start, cut.stop, first_line) if first_line and cut.text else None
         yield row.derive(node.name, values, index=index, span=span)
-        offset += len(chunk)
 
 
-def _cut(node: Split, row: Row, text: str, found: Sequence[Heading], tools: Tools) -> list[str]:
-    """Cut a text as the node says; the chunks joined are the text."""
+def _cuts(node: Split, row: Row, text: str, found: Sequence[Heading], tools: Tools) -> Iterable[Cut]:
     if node.delimiter is not None:
-        return by_delimiter(text, node.delimiter, node.group_size)
+        return between_delimiters(text, node.delimiter, node.group_size)
+    return following(_following_chunks(node, row, text, found, tools))
+
+
+def _following_chunks(node: Split, row: Row, text: str, found: Sequence[Heading], tools: Tools) -> list[str]:
+    """Cut a text so that the chunks joined are the text."""
     if node.num_tokens is not None:
         return by_tokens(text, node.num_tokens, tools.count_tokens)
     if node.method == "section":

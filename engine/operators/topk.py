@@ -124,7 +124,7 @@ async def run(node: TopK, rows: Sequence[Row], tools: Tools) -> Outcome:
     async def read(row: Row) -> Sequence[Row]:
         query = node.query.render(input=row.values)
         group = canonical_json([query, [row.values[key] for key in node.stratify_key]])
-        entries[row.id] = _Entry(row, document_text(row, node.keys), query, group)
+        entries[row.id] = _Entry(row, document_text(row, _present(node, row)), query, group)
         return [row]
 
     there = await process_rows(node, rows, read, tools)
@@ -139,6 +139,11 @@ async def run(node: TopK, rows: Sequence[Row], tools: Tools) -> Outcome:
         failed=[*there.failed, *(item for one in chosen for item in one.failed)],
         decisions=[item for one in chosen for item in one.decisions],
     )
+
+
+def _present(node: TopK, row: Row) -> Sequence[str]:
+    """Return the keys that a row has; all where it has none, so that it fails."""
+    return [key for key in node.keys if row.values.get(key) is not None] or node.keys
 
 
 async def _scored(node: TopK, group: Sequence[_Entry], tools: Tools) -> Outcome:

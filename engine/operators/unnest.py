@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from engine.errors import ItemError
+from engine.language.schema_types import DictOf, Either, ListOf, Record, Type, Value, bare_type
 from engine.operators.accounting import kind_of, process_rows, require, value_of
 from engine.operators.base import Operator, Outcome, Rejected, Tools
 from engine.plan.node import Node, Traits
@@ -55,6 +56,18 @@ class Unnest(Node):
             calls_model=False,
             opens=not self.expand_fields,
         )
+
+    def opened(self, types: Mapping[str, Type]) -> Mapping[str, Type] | None:
+        """Return the element and the fields that are lifted, where the type of the list or dictionary is known."""
+        kind = bare_type(types.get(self.unnest_key))
+        levels = self.levels
+        while isinstance(kind, ListOf) and levels >= 1:
+            kind, levels = bare_type(kind.item), levels - 1
+        is_list = isinstance(bare_type(types.get(self.unnest_key)), ListOf)
+        if isinstance(kind, Record) and (levels >= 1 or not is_list):
+            return {self.unnest_key: kind} | {each.name: each.type for each in kind.fields}
+        may_have_fields = levels >= 1 and isinstance(kind, DictOf | Either | Value)
+        return {self.unnest_key: kind} if is_list and kind and not may_have_fields else None
 
 
 async def run(node: Unnest, rows: Sequence[Row], tools: Tools) -> Outcome:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from engine.errors import ItemError
+from engine.language.schema_types import Record, Type, bare_type
 from engine.operators.accounting import kind_of, process_rows, require, value_of
 from engine.operators.base import Operator, Outcome, Tools
 from engine.plan.node import Node, Traits
@@ -39,6 +40,11 @@ class UnnestColumns(Node):
             calls_model=False,
             opens=not self.keys,
         )
+
+    def opened(self, types: Mapping[str, Type]) -> Mapping[str, Type] | None:
+        """Return the entries, where the type of the dictionary names them."""
+        kind = bare_type(types.get(self.unnest_key))
+        return {each.name: each.type for each in kind.fields} if isinstance(kind, Record) else None
 
 
 async def run(node: UnnestColumns, rows: Sequence[Row], tools: Tools) -> Outcome:

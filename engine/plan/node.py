@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 LEFT, RIGHT = "_left", "_right"
 """What a join appends to the name of a field that both of its sides have."""
@@ -69,6 +69,13 @@ class Node:
     def traits(self) -> Traits:
         """Say what this node reads, writes and removes."""
         raise TypeError(f"{type(self).__name__} must define traits()")
+
+    def opened(self, types: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Return the fields that `traits().opens` stands for, with their types, where those of the rows tell.
+
+        `types` are types of a schema (engine.language.schema_types); None where only a run can tell.
+        """
+        return None
 
     def written_fields(self) -> tuple[str, ...]:
         """Return the fields of `traits().writes` in the order in which rows receive them."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, TypeVar
@@ -182,7 +182,8 @@ def _refuse_unknown(plan: Plan) -> None:
                     advice=f"There are: {', '.join(sorted(inputs)) or 'none'}.",
                 )
         inputs.add(step.name)
-        _refuse_bad_inputs(step, list(plan.nodes(step)))
+        for _, message, advice in step_problems(step, list(plan.nodes(step))):
+            raise PipelineError(message, advice=advice)
 
 
 def _refuse_bad_samples(nodes: Iterable[Node]) -> None:
@@ -195,29 +196,23 @@ def _refuse_bad_samples(nodes: Iterable[Node]) -> None:
             )
 
 
-def _refuse_bad_inputs(step: Step, nodes: list[Node]) -> None:
-    for node in nodes:
-        if (scanned := node.traits().scans) and (node is not nodes[0] or step.inputs != (scanned,)):
-            raise PipelineError(
-                f"step {step.name!r} uses {node.name!r}, which begins a step with the rows of {scanned!r}",
-                advice=f"Make it the first operator of its step, with input: {scanned} or none.",
-            )
-    if late := [node.name for node in nodes[1:] if node.traits().inputs == 2]:
-        raise PipelineError(
-            f"step {step.name!r} joins with {late[0]!r} after other operators",
-            advice="A join is the first operator of its step: let the operators before it be a step of their own.",
-        )
+def step_problems(step: Step, nodes: Sequence[Node]) -> Iterator[tuple[int, str, str]]:
+    """Say what is wrong with the order of a step's operators or its inputs: the operator's index, what, and advice."""
+    for index, node in enumerate(nodes):
+        if (scanned := node.traits().scans) and (index or step.inputs != (scanned,)):
+            message = f"step {step.name!r} uses {node.name!r}, which begins a step with the rows of {scanned!r}"
+            yield index, message, f"Make it the first operator of its step, with input: {scanned} or none."
+        if index and node.traits().inputs == 2:
+            message = f"step {step.name!r} joins with {node.name!r} after other operators"
+            advice = "A join is the first operator of its step: let the operators before it be a step of their own."
+            yield index, message, advice
     if nodes and nodes[0].traits().inputs == 2:
         if len(step.inputs) != 2:
-            raise PipelineError(
-                f"step {step.name!r} joins with {nodes[0].name!r}, which needs a left and a right input",
-                advice=f"Write operations: [{nodes[0].name}: {{left: ..., right: ...}}].",
-            )
+            message = f"step {step.name!r} joins with {nodes[0].name!r}, which needs a left and a right input"
+            yield 0, message, f"Write operations: [{nodes[0].name}: {{left: ..., right: ...}}]."
     elif not step.inputs or len(set(step.inputs)) < len(step.inputs):
-        raise PipelineError(
-            f"step {step.name!r} needs an input, and each only once",
-            advice="Write input: with the name of a dataset or an earlier step.",
-        )
+        message = f"step {step.name!r} needs an input, and each only once"
+        yield 0, message, "Write input: with the name of a dataset or an earlier step."
 
 
 def _refuse_bad_retrievers(plan: Plan) -> None:

@@ -12,16 +12,16 @@ from engine.language.checks import check
 from engine.language.position import Path, Positions
 from engine.language.problems import Problem
 from engine.language.trust import trust_warnings
-from engine.loader import Loaded
+from engine.loader import Loaded, Read
 from engine.worker.crossings import crossing_problems
 from engine.worker.model_choice import Models, model_problems
-from engine.worker.surroundings import check_surroundings, peek_fields
+from engine.worker.surroundings import check_surroundings, missing, peek_fields
 from models.rates import context_of
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What was found. `loaded` is None where the file cannot be loaded, which has one error."""
+    """What was found. `loaded` is None where the file cannot be loaded."""
 
     problems: tuple[Problem, ...]
     loaded: Loaded | None
@@ -37,15 +37,10 @@ def all_problems(
     try:
         loaded = load()
     except PipelineError as error:
-        problem = Problem(
-            error.args[0],
-            error.advice,
-            operator=error.operator,
-            file=error.file or file,
-            line=error.line,
-            column=error.column,
-        )
-        return Checked((problem,), None)
+        problems = [_as_problem(each, file) for each in error.each()]
+        if around and isinstance(error.read, Read):
+            problems += missing(error.read, error.read.datasets, "warning")
+        return Checked(tuple(problems), None)
     trust = trust_warnings(loaded.plan, loaded.positions)
     if not around:
         found = [
@@ -67,6 +62,17 @@ def all_problems(
         *([] if unreadable else long_rows(loaded)),
     ]
     return Checked(tuple(found), loaded)
+
+
+def _as_problem(error: PipelineError, file: str) -> Problem:
+    return Problem(
+        error.args[0],
+        error.advice,
+        operator=error.operator,
+        file=error.file or file,
+        line=error.line,
+        column=error.column,
+    )
 
 
 def long_rows(loaded: Loaded) -> list[Problem]:

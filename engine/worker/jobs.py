@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from engine.custody.manifest import manifest_path, token_path, with_manifests
-from engine.errors import UsageError
+from engine.errors import PipelineError, UsageError
 from engine.executor.run import RunOptions, refuse, refuse_problems
 from engine.executor.settings import RunSettings
 from engine.language.checks import check, field_flow
@@ -99,7 +99,12 @@ def load_with_inputs(pipeline: Path, inputs: Sequence[str], allowed: Sequence[Pa
 
     `allowed` are paths that it may read and write besides.
     """
-    return with_inputs(load_pipeline(pipeline, allowed=allowed), inputs)
+    try:
+        return with_inputs(load_pipeline(pipeline, allowed=allowed), inputs)
+    except PipelineError as error:
+        if inputs:
+            error.read = None  # its datasets are not those that are read
+        raise
 
 
 def check_outs(outs: Sequence[Path], *, case: Path, loaded: Loaded | None = None) -> None:

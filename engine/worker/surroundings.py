@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from engine.documents.options import ParseOptions
@@ -12,7 +12,7 @@ from engine.errors import DocumentError
 from engine.language.checks import SourceFields
 from engine.language.position import did_you_mean
 from engine.language.problems import Problem, Severity
-from engine.loader import Loaded
+from engine.loader import Loaded, Read
 from engine.plan.dataset import DOCUMENT_PARSERS, Dataset
 from engine.plan.sources import kind_of_source
 from storage.export.files import SUFFIXES
@@ -26,7 +26,9 @@ def check_surroundings(loaded: Loaded, *, output: bool = True, missing_data: Sev
 
     Data that is not there ends a run; whoever only checks a pipeline may have it elsewhere (`missing_data`).
     """
-    return [*_datasets(loaded, missing_data), *(_output(loaded) if output else ())]
+    tools = [tool.name for tool in loaded.plan.parsing_tools]
+    parsing = [problem for dataset in _used(loaded) for problem in _parsing(loaded, dataset, tools)]
+    return [*missing(loaded, _used(loaded), missing_data), *parsing, *(_output(loaded) if output else ())]
 
 
 def peek_fields(loaded: Loaded) -> tuple[SourceFields, list[Problem]]:
@@ -63,23 +65,22 @@ def _used(loaded: Loaded) -> list[Dataset]:
     return [dataset for dataset in plan.datasets if dataset.name in names]
 
 
-def _datasets(loaded: Loaded, missing: Severity) -> Iterator[Problem]:
-    for dataset in _used(loaded):
+def missing(loaded: Loaded | Read, datasets: Iterable[Dataset], severity: Severity) -> Iterator[Problem]:
+    """Name the datasets that are not there, each with its place."""
+    for dataset in datasets:
         location = dataset.location(loaded.directory)
         if dataset.path and loaded.borders.allow(location) and not location.exists():
             what = "file or folder" if dataset.type == "file" else dataset.type
             message = f"dataset {dataset.name!r}: there is no {what} {location}"
             advice = f"Correct the path, or give the data with --input {dataset.name}=PATH."
-            yield _problem(loaded, message, advice, _path(dataset), severity=missing)
+            yield _problem(loaded, message, advice, _path(dataset), severity=severity)
         if dataset.type == "memory" and not dataset.data:
             message = f"dataset {dataset.name!r} is of type memory, and has no rows"
             advice = f"Write them under data:, or give --input {dataset.name}=FILE."
-            yield _problem(loaded, message, advice, ("datasets", dataset.name), severity=missing)
-        yield from _parsing(loaded, dataset)
+            yield _problem(loaded, message, advice, ("datasets", dataset.name), severity=severity)
 
 
-def _parsing(loaded: Loaded, dataset: Dataset) -> Iterator[Problem]:
-    own = [tool.name for tool in loaded.plan.parsing_tools]
+def _parsing(loaded: Loaded, dataset: Dataset, own: Collection[str]) -> Iterator[Problem]:
     known = [*DOCUMENT_PARSERS, *installed_parsers(), *own]
     for index, parsing in enumerate(dataset.parsing):
         place = ("datasets", dataset.name, "parsing", index, "function")
@@ -121,7 +122,7 @@ def _path(dataset: Dataset) -> tuple[str | int, ...]:
 
 
 def _problem(
-    loaded: Loaded, message: str, advice: str, path: tuple[str | int, ...], *, severity: Severity = "error"
+    loaded: Loaded | Read, message: str, advice: str, path: tuple[str | int, ...], *, severity: Severity = "error"
 ) -> Problem:
     position = loaded.positions.nearest(path)
     return Problem(

@@ -94,7 +94,7 @@ OF_OFFICER = (
     '  - {name: keep, type: filter, prompt: "{{ input.officer }} struck?", output: {schema: {keep: boolean}}}',
     '  - {name: keep, type: filter, prompt: "{{ input }}", output: {schema: {keep: boolean}}}',
     "  - {name: keep, type: filter, condition: \"input.get('officer') == 'Varrick'\"}",
-    "  - {name: keep, type: filter, condition: \"input['off' ~ 'icer'] == 'Varrick'\"}",
+    "  - {name: keep, type: filter, condition: \"input['off' + 'icer'] == 'Varrick'\"}",
     '  - {name: keep, type: filter, prompt: "{{ input.text }}", output: {schema: {quote: quote(officer), k: boolean}}}',
     "  - {name: one, type: reduce, reduce_key: filename, pass_through: true, aggregate: {n: {count: text}}}\n" + KEEP,
 )

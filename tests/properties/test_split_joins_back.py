@@ -1,4 +1,4 @@
-"""The chunks of a text, put one after another, are the text: for every method, on any Unicode."""
+"""The chunks of a text, put one after another, are the text: for every method but delimiters, on any Unicode."""
 
 from __future__ import annotations
 
@@ -35,9 +35,6 @@ delimiters = st.one_of(
 )
 methods = st.one_of(
     st.fixed_dictionaries({"method": st.just("token_count"), "num_tokens": st.integers(1, 9)}),
-    st.fixed_dictionaries(
-        {"method": st.just("delimiter"), "delimiter": delimiters, "num_splits_to_group": st.integers(1, 4)}
-    ),
     st.fixed_dictionaries({"method": st.just("page"), "num_pages": st.integers(1, 3)}),
     st.fixed_dictionaries({"method": st.just("section"), "max_level": st.one_of(st.none(), st.integers(1, 3))}),
 )
@@ -75,6 +72,16 @@ def test_chunks_of_any_text_join_back(text, method):
     assert "".join(row.values["text_chunk"] for row in rows) == text
     assert [row.values["cut_chunk_num"] for row in rows] == list(range(1, len(rows) + 1))
     assert all(row.values["text_chunk"] for row in rows) or text == ""
+
+
+@settings(max_examples=300)
+@given(texts, delimiters, st.integers(1, 4))
+def test_chunks_between_delimiters_hold_every_piece_in_order(text, delimiter, size):
+    rows = chunks_of(text, {"method": "delimiter", "delimiter": delimiter, "num_splits_to_group": size})
+    pieces = [piece for piece in text.split(delimiter) if piece.strip()]
+    groups = [pieces[i : i + size] for i in range(0, len(pieces), size)] or [[""]]
+    assert [row.values["text_chunk"] for row in rows] == [delimiter.join(group).strip() for group in groups]
+    assert [row.values["cut_chunk_num"] for row in rows] == list(range(1, len(rows) + 1))
 
 
 @given(st.data(), st.sampled_from(["page", "section"]))

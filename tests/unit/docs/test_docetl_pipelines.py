@@ -96,3 +96,16 @@ def test_parsing_functions_that_use_the_network_are_refused_with_the_reason(func
 def test_the_page_names_every_key_without_effect() -> None:
     page = PAGE.read_text(encoding="utf-8")
     assert [key for key in sorted(NO_EFFECT_KEYS) if not re.search(rf"`{key}`", page)] == []
+
+
+def test_keys_that_steer_only_docetl_are_accepted_with_a_warning(tmp_path: Path) -> None:
+    loaded = parse_pipeline(
+        "name: tickets\ndefault_bypass_cache: true\nplan_rewrites: false\n"
+        "datasets: {d: {type: folder, path: x}}\n"
+        "operations:\n- {name: some, type: sample, method: first, samples: 2, model: gpt-4o}\n"
+        "- {name: cut, type: split, split_key: text, method: delimiter, method_kwargs: {delimiter: x}, model: gpt-4o}\n"
+        "pipeline: {steps: [{name: s, input: d, operations: [some, cut]}]}\n"
+    )
+    (warning,) = loaded.warnings
+    for key in ("name", "default_bypass_cache", "plan_rewrites", "model (some)", "model (cut)"):
+        assert key in warning.message.removeprefix("these keys have no effect on this machine: ").split(", ")

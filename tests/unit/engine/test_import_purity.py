@@ -12,7 +12,7 @@ import engine
 HEAVY = {
     *("llama_cpp", "llguidance", "vllm", "outlines", "torch", "sentence_transformers", "transformers", "onnxruntime"),
     *("rapidocr", "cv2", "pymupdf", "fitz", "PySide6", "numpy", "sqlite_utils", "openpyxl", "docx", "PIL"),
-    *("simpleeval", "re2", "scipy", "pyarrow", "pandas", "ray"),
+    *("re2", "scipy", "pyarrow", "pandas", "ray"),
 }
 
 
@@ -38,7 +38,7 @@ from engine.language.checks import check
 import engine.executor.run, engine.worker.jobs, engine.cli.local_models, engine.cli.run
 """
 
-RUNTIMES = HEAVY - {"numpy", "sqlite_utils", "openpyxl", "docx", "PIL", "simpleeval"}
+RUNTIMES = HEAVY - {"numpy", "sqlite_utils", "openpyxl", "docx", "PIL"}
 
 
 @pytest.mark.parametrize("code", ["import engine", "import engine.cli.main", HELP])

@@ -203,7 +203,9 @@ def test_check_lists_every_mistake_with_its_place(redwell: Any, pipeline: Path) 
     result = redwell("check", pipeline)
     assert result.exit_code == 2
     assert f"{pipeline}:7:" in result.stdout
-    assert f"{pipeline}:9:" in result.stdout
+    before = wrong[: wrong.index("input.flename") + len("input.")]
+    condition = f"{before.count(chr(10)) + 1}:{len(before) - before.rfind(chr(10)) - len('input.')}"
+    assert f"{pipeline}:{condition}:" in result.stdout
     assert "'txet'" in result.stdout
     assert "2 errors, 0 warnings" in result.stdout
 

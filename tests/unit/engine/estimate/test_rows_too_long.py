@@ -40,7 +40,7 @@ def test_rows_that_cannot_fit_are_errors_and_those_that_may_not_are_warnings(row
 def test_the_prompt_as_rendered_counts(rows) -> None:
     short = MAP.replace("{{ input.text }}", "{{ input.text[:900] }}")
     assert problems(rows, short) == []
-    long = MAP.replace("{{ input.text }}", "y" * 6000)
+    long = MAP.replace("{{ input.text }}", "y" * 6000 + "{{ input.text[:1] }}")
     assert problems(rows, long)[0].message.startswith("4 of 4 rows")
 
 

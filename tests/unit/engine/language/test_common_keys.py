@@ -152,11 +152,16 @@ def test_what_a_kept_context_is_called_is_known_further_down() -> None:
     [
         ("{ input.text }", True),
         ("Is this it?", True),
+        ("{{ 1 + 1 }}", True),
         ("{{ input.text | default('') }}", False),
         ("{{ input }}", False),
     ],
 )
 def test_a_prompt_that_says_nothing_of_the_row_is_warned_of(prompt: str, warned: bool) -> None:
     loaded = parse_pipeline(HEAD.replace("{{ input.text }}", prompt) + TAIL, file="p.yaml")
-    found = [p for p in check(loaded.plan, positions=loaded.positions) if "reads no field" in p.message]
+    found = [
+        p
+        for p in check(loaded.plan, positions=loaded.positions)
+        if "reads no field" in p.message or "no {{ }}" in p.message
+    ]
     assert [(p.severity, p.line) for p in found] == ([("warning", 5)] if warned else [])

@@ -83,7 +83,7 @@ def test_what_cannot_be_computed_does_not_hold_and_is_counted():
 def test_a_missing_field_is_named():
     trouble = Trouble()
     assert pairs("left.y == right.x", [{"x": "a"}], trouble=trouble) == []
-    assert (trouble.count, trouble.first) == (1, "there is no field 'y'; the fields there are: x")
+    assert (trouble.count, trouble.first) == (1, "left has no field 'y'; the fields there are: x")
 
 
 def test_a_missing_field_may_be_asked_for():
@@ -108,7 +108,5 @@ def test_what_is_no_condition_is_refused(text):
 
 
 def test_a_condition_cannot_reach_python():
-    trouble = Trouble()
-    assert pairs("left.last_name.__class__.__mro__ and right.ssn", trouble=trouble) == []
-    assert trouble.count > 0
-    assert "unsafe" in trouble.first or "__class__" in trouble.first
+    with pytest.raises(PipelineError, match="'__(class|mro)__' is not available"):
+        condition("left.last_name.__class__.__mro__ and right.ssn")

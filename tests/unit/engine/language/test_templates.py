@@ -151,7 +151,7 @@ HOSTILE = [
 def test_a_hostile_template_ends_with_an_error(text: str) -> None:
     values = {"text": "abc", "l": [1]}
     with pytest.raises(ItemError):
-        Template.parse(text).render(input=values)
+        Template(text).render(input=values)
     assert values == {"text": "abc", "l": [1]}
 
 
@@ -234,7 +234,7 @@ def test_a_template_is_stopped_before_it_fills_memory(text: str) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (in_use + 400_000_000, before[1]))
     try:
         with pytest.raises(ItemError) as caught:
-            Template.parse("first\n" + text).render(input=values)
+            Template("first\n" + text).render(input=values)
     finally:
         resource.setrlimit(resource.RLIMIT_AS, before)
     assert "MemoryError" not in str(caught.value)

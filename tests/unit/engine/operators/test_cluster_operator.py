@@ -191,7 +191,7 @@ async def test_too_many_rows_fail_with_the_limit(monkeypatch):
     [
         ({"embedding_keys": ()}, "embedding_keys names no field"),
         ({"output_key": ""}, "output_key is empty"),
-        ({"prompt": "Name it."}, "does not use 'inputs'"),
+        ({"prompt": "Name {{ 'it' }}."}, "does not use 'inputs'"),
         ({"summary_schema": schema(distance="float")}, "has a field 'distance'"),
         ({"prompt": "{{ inputs[0].description }}"}, "reads the field 'description', which clusters do not have"),
         ({"num_clusters": 0}, "num_clusters must be at least 1"),

@@ -272,7 +272,7 @@ async def test_rows_of_one_text_have_names_of_their_own_in_the_ledger():
     [
         ({"most_left": 0}, "limits.left must be at least 1, not 0"),
         ({"most_right": -1}, "limits.right must be at least 1"),
-        ({"blocking_conditions": ("left.x ==",)}, "not a valid template"),
+        ({"blocking_conditions": ("left.x ==",)}, "is no expression"),
         ({"blocking_conditions": ("left.x | wordz == right.x",)}, "there is no filter 'wordz'"),
         ({"blocking_threshold": 3.0}, "is a cosine"),
     ],

@@ -33,7 +33,7 @@ async def test_rows_for_which_it_holds_stay_and_the_others_are_rejected_with_the
 async def test_the_condition_is_read_once_however_many_rows_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
     node = Filter(name="few", condition="input.n < 2")
     await run(node, [row(n=0)], NoTools())  # type: ignore[arg-type]
-    monkeypatch.setattr("engine.operators.filter.Template", None)
+    monkeypatch.setattr("engine.language.expressions.ast.parse", None)
     outcome = await run(node, [row(n=n) for n in range(5)], NoTools())  # type: ignore[arg-type]
     assert [r.values["n"] for r in outcome.rows] == [0, 1]
 
@@ -44,7 +44,7 @@ async def test_a_field_that_is_not_there_fails_the_row() -> None:
 
 
 @pytest.mark.parametrize(
-    ("condition", "message"), [("input.a ==", "not a valid template"), ("nobody.a", "nothing provides")]
+    ("condition", "message"), [("input.a ==", "is no expression"), ("nobody.a", "unknown name 'nobody'")]
 )
 def test_a_wrong_condition_is_found_before_the_run(condition: str, message: str) -> None:
     with pytest.raises(PipelineError, match=message):

@@ -56,6 +56,11 @@ def main_chunk(text):
     return f"--- Begin Main Chunk ---\n{text}\n--- End Main Chunk ---"
 
 
+async def test_the_lines_around_the_main_chunk_may_be_others():
+    node = gather(main_chunk_start="<<", main_chunk_end=">>")
+    assert await rendered(node, *chunks("one")) == ["<<\none\n>>"]
+
+
 async def test_a_first_chunk_has_no_previous_context_and_documents_do_not_mix():
     texts = await rendered(gather({"tail": {}}), *chunks("a", "b"), *chunks("c", document="y"))
     assert texts == [

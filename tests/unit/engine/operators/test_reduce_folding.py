@@ -169,7 +169,7 @@ async def test_a_prompt_that_computes_with_values_is_merged_by_its_text():
     ("settings", "message"),
     [
         ({"merge_batch_size": 1}, "merge_batch_size must be at least 2"),
-        ({"prompt": "Say something."}, "the prompt does not use 'inputs'"),
+        ({"prompt": "Say {{ 'something' }}."}, "the prompt does not use 'inputs'"),
         ({"fold_prompt": "{{ output.repeated }}"}, "the fold_prompt does not use 'inputs'"),
         ({"fold_prompt": "{{ inputs }}"}, "the fold_prompt does not use 'output'"),
         ({"merge_prompt": "{{ reduce_key.dept }}"}, "the merge_prompt does not use 'outputs'"),

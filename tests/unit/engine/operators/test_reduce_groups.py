@@ -9,7 +9,7 @@ from scripted_tools import prompt_of as asked_of
 
 from engine.errors import PipelineError
 from engine.language.checks import check
-from engine.operators.reduce import Reduce, ValueSampling
+from engine.operators.reduce import Reduce, ValueSampling, group_rows
 
 REVIEWS = ("great battery", "lags", "decent", "battery lasts long", "too warm", "light")
 
@@ -48,6 +48,13 @@ async def test_null_is_a_group_of_its_own_and_true_is_not_one():
     outcome = await run(reduce(), rows, ScriptedTools(echo))
     found = [(v["product"], v["_counts_prereduce_r"]) for v in values_of(outcome)]
     assert [(repr(p), n) for p, n in found] == [("None", 2), ("''", 1), ("True", 1), ("1", 1), ("{'a': [1]}", 2)]
+
+
+def test_the_order_of_a_list_does_not_count_for_what_forms_a_group():
+    rows = rows_of(
+        {"tags": ["a", "b"]}, {"tags": ["b", "a"]}, {"tags": ["a"]}, {"tags": ["a", "a"]}, {"tags": [{"x": 1}, "a"]}
+    )
+    assert [len(group) for group in group_rows(rows, ["tags"])] == [2, 1, 1, 1]
 
 
 async def test_no_rows_make_no_groups():

@@ -369,7 +369,7 @@ async def test_on_the_sample_case_rules_alone_join_no_two_officers():
         ({"blocking_threshold": 2.0}, "is a cosine, not 2.0"),
         ({"limit_comparisons": -1}, "must not be negative"),
         ({"same_as": [["a"]]}, "same_as must be a list of pairs"),
-        ({"blocking_conditions": ("left.x ==",)}, "not a valid template"),
+        ({"blocking_conditions": ("left.x ==",)}, "is no expression"),
     ],
 )
 def test_bad_settings_are_refused(settings, message):

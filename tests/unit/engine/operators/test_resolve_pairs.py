@@ -6,13 +6,13 @@ import pytest
 import engine.operators.pairs
 import models.nearest
 from engine.errors import PipelineError
+from engine.language.conditions import condition
 from engine.operators.blocking import blocking_text, recall_threshold
 from engine.operators.pairs import (
     Proposal,
     Sampled,
     count_pairs,
     in_order,
-    pairs_by_condition,
     sample_by_rank,
     top_pairs,
 )
@@ -134,6 +134,10 @@ def test_a_pair_that_stands_for_many_counts_as_many():
     assert recall_threshold(same, 0.09) == 0.9
 
 
+async def pairs_by_condition(conditions, *sides):
+    return await engine.operators.pairs.pairs_by_condition([condition(text) for text in conditions], *sides)
+
+
 async def test_conditions_read_like_the_python_ones_peers_document():
     people = [
         {"last_name": "Smith", "ssn": "11-1234"},
@@ -163,7 +167,7 @@ async def test_a_condition_that_cannot_be_computed_is_told():
     assert found(proposals) == [(0, 1)]
     assert [(d.left, d.verdict, d.by) for d in decisions] == [("left.n == right.m", "undecided", "error")]
     assert "cannot be computed for 1 rows or pairs" in decisions[0].detail
-    assert "there is no field 'm'" in decisions[0].detail
+    assert "right has no field 'm'" in decisions[0].detail
 
 
 def test_a_pair_proposed_twice_keeps_its_best_score():

@@ -1,3 +1,5 @@
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -6,7 +8,7 @@ from scripted_tools import ScriptedTools, replaced, rows_of, run, values_of
 from engine.documents.headings import Heading
 from engine.documents.structure import Structure
 from engine.errors import PipelineError
-from engine.operators.cutting import by_delimiter, by_tokens
+from engine.operators.cutting import after_form_feeds, between_delimiters, by_tokens
 from engine.operators.split import Split
 from engine.rows import Span
 
@@ -79,7 +81,7 @@ async def test_delimiter_groups_pieces():
     node = Split(name="cut", split_key="text", method="delimiter", delimiter="\n\n", num_splits_to_group=2)
     outcome = await run(node, rows_of({"text": "p1\n\np2\n\np3"}, document="d1"))
     assert [(r.values["text_chunk"], r.span) for r in outcome.rows] == [
-        ("p1\n\np2\n\n", Span(1, 4)),
+        ("p1\n\np2", Span(1, 3)),
         ("p3", Span(5, 5)),
     ]
 
@@ -220,10 +222,34 @@ def test_the_limit_holds_when_tokens_do_not_add_up(text, limit):
 
 
 @given(lines, st.sampled_from(["a", "\n", "ab", "\n\n"]), st.integers(1, 4))
-def test_delimited_chunks_join_to_the_text(text, delimiter, size):
-    chunks = by_delimiter(text, delimiter, size)
-    assert "".join(chunks) == text
-    assert all(c.count(delimiter) <= size for c in chunks)
+def test_chunks_between_delimiters_hold_all_but_white_space_and_delimiters(text, delimiter, size):
+    cuts = between_delimiters(text, delimiter, size)
+    pieces = [piece.strip() for piece in text.split(delimiter) if piece.strip()]
+    assert [len(cuts), cuts[0].text == ""] == [max(1, math.ceil(len(pieces) / size)), not pieces]
+    assert all(cut.text == cut.text.strip() and cut.text.count(delimiter) <= size - 1 for cut in cuts)
+    assert [p.strip() for cut in cuts for p in cut.text.split(delimiter) if p.strip()] == pieces
+    for cut in cuts:
+        there = text[cut.start : cut.stop]
+        assert there.startswith(cut.text.split(delimiter)[0].rstrip())
+        assert there.endswith(cut.text.split(delimiter)[-1].lstrip())
+
+
+# What DocETL's test of the delimiter says (num_splits_to_group 2).
+@pytest.mark.parametrize(
+    ("text", "chunks"),
+    [
+        ("Line 1\nLine 2\nLine 3\nLine 4\nLine 5\nLine 6", ["Line 1\nLine 2", "Line 3\nLine 4", "Line 5\nLine 6"]),
+        ("Paragraph 1\n\nParagraph 2\n\nParagraph 3", ["Paragraph 1\nParagraph 2", "Paragraph 3"]),
+    ],
+)
+def test_delimiters_cut_as_in_docetl(text, chunks):
+    assert [cut.text for cut in between_delimiters(text, "\n", 2)] == chunks
+
+
+@given(lines, st.integers(1, 4))
+def test_pages_between_form_feeds_join_to_the_text(text, size):
+    text = text.replace("a", "\f")
+    assert "".join(after_form_feeds(text, size)) == text
 
 
 @given(st.lists(st.text(st.sampled_from("ab "), max_size=12), min_size=1, max_size=12), st.integers(1, 6))

@@ -100,3 +100,10 @@ async def test_a_row_without_the_field_fails():
 
 async def test_no_rows_give_no_rows():
     assert not (await run(topk(), [], ScriptedTools())).rows
+
+
+async def test_of_several_keys_a_row_may_lack_some_but_not_all():
+    rows = rows_of({"subject": "refund late"}, {"body": "refund refused"}, {"other": "refund"})
+    outcome = await run(topk(k=5, keys=("subject", "body")), rows, ScriptedTools())
+    assert {row.get("subject") or row.get("body") for row in values_of(outcome)} == {"refund late", "refund refused"}
+    assert ["subject" in failed.error for failed in outcome.failed] == [True]

@@ -263,7 +263,9 @@ def test_of_a_join_with_many_terms_code_proposes_the_pairs_and_the_limit_is_that
     with toys(monkeypatch, SynthesisedBlocking()):
         result = site.build(loaded, depth=0)
     [join] = result.chosen.plan.operators
-    assert join.blocking_conditions == ("(left.text | words) | overlap(right.term | words) == 1",)
+    assert [each.text for each in join.blocking_conditions] == [
+        "(left.text | words) | overlap(right.term | words) == 1"
+    ]
     assert join.limit_comparisons == 16
     (start,) = site.of(BuildStarted)
     assert (start.documents, start.rows) == (8, 8)

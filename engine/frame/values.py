@@ -1,0 +1,80 @@
+"""What Python has for the values of an operator's keys: classes for schemas, functions for code."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+import types
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from engine.errors import UsageError
+from engine.language.schema import PydanticModel, Schema
+
+CODE_KEY = "code"
+OUTPUT_KEY = "output"
+FUNCTION = "transform"
+"""The function that a code operator calls."""
+
+
+def yaml_value(key: str, value: Any) -> Any:
+    """Turn the value of a key into what YAML would give: a class of Pydantic, a Schema, a function, tuples.
+
+    Raises UsageError for a function whose source cannot be taken over.
+    """
+    if key == CODE_KEY and callable(value):
+        return source_of(value)
+    made = plain(value)
+    return {"schema": made} if key == OUTPUT_KEY and _is_schema(value) else made
+
+
+def plain(value: Any) -> Any:
+    """Turn tuples into lists, mappings into dictionaries and schemas into mappings, as YAML would give them."""
+    if isinstance(value, Schema):
+        return value.to_yaml()
+    if _is_schema(value):
+        return value.model_json_schema()
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return value
+
+
+def _is_schema(value: Any) -> bool:
+    return isinstance(value, Schema) or (isinstance(value, type) and isinstance(value, PydanticModel))
+
+
+def source_of(function: Callable[..., Any]) -> str:
+    """Return the source of a function as the code of an operator, whose function is `transform`.
+
+    It runs in a process of its own, so it must bring what it needs: modules that it names are imported in it, anything
+    else from around it is refused.
+    """
+    name = getattr(function, "__name__", repr(function))
+    if not isinstance(function, types.FunctionType) or name == "<lambda>":
+        raise UsageError(f"code: {name} has no source of its own", advice="Write a function with def.")
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    except (OSError, SyntaxError) as error:
+        raise UsageError(f"code: the source of {name} cannot be read", advice="Give the code as text.") from error
+    written = tree.body[0]
+    if not isinstance(written, ast.FunctionDef):
+        raise UsageError(f"code: {name} is no plain function", advice="Write a function with def, not async def.")
+    around = inspect.getclosurevars(function)
+    imports = []
+    for needed, value in {**around.nonlocals, **around.globals}.items():
+        if isinstance(value, types.ModuleType):
+            imports.append(f"import {value.__name__} as {needed}\n")
+        elif value is not function:
+            raise UsageError(
+                f"code: {name} uses {needed!r}, which is outside of it",
+                advice="Define it inside the function: the code runs in a process of its own.",
+            )
+    written.name, written.decorator_list, written.returns = FUNCTION, [], None
+    for argument in ast.walk(written.args):
+        if isinstance(argument, ast.arg):
+            argument.annotation = None  # it would name what is outside
+    again = f"\n\n{name} = {FUNCTION}" if name != FUNCTION else ""
+    return "".join(imports) + ast.unparse(written) + again + "\n"

@@ -1,0 +1,185 @@
+"""What DocETL's Python interface has: schemas as classes, functions as code, retrievers, pandas, to_python."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scripted_redwell import ScriptedModels
+from scripted_run import prompt_of
+
+from engine import Pipeline, from_list, read_csv, read_folder, read_json
+from engine.errors import UsageError
+from engine.language.schema import Schema
+
+OFFICER = {"schema": {"officer": "string"}}
+
+
+def test_a_class_of_pydantic_is_a_schema() -> None:
+    pydantic = pytest.importorskip("pydantic", reason="pydantic is not installed")
+
+    class Person(pydantic.BaseModel):
+        name: str
+        age: int
+
+    plain = {"schema": {"name": "string", "age": "integer"}}
+    begin = from_list([{"text": "x"}])
+    expected = begin.map("who", prompt="{{ input.text }}", output=plain)
+    for output in ({"schema": Person}, Person, Schema.of(plain["schema"]), {"schema": Schema.of(plain["schema"])}):
+        assert begin.map("who", prompt="{{ input.text }}", output=output) == expected
+
+
+def double(doc: dict[str, Any]) -> dict[str, Any]:
+    return {"twice": doc["n"] * 2, "root": math.isqrt(doc["n"])}
+
+
+FACTOR = 2
+
+
+def scaled(doc: dict[str, Any]) -> dict[str, Any]:
+    return {"n": doc["n"] * FACTOR}
+
+
+def test_a_function_is_code(models: Any) -> None:
+    pipeline = from_list([{"n": 9}]).code_map(code=double)
+    assert pipeline.collect(trust_code=True) == [{"n": 9, "twice": 18, "root": 3}]
+    assert Pipeline.from_yaml(pipeline.to_yaml(), data={"data": [{"n": 9}]}).plan == pipeline.plan
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (scaled, "uses 'FACTOR', which is outside of it"),
+        (lambda doc: doc, "has no source of its own"),
+        (len, "no source"),
+    ],
+)
+def test_a_function_that_needs_more_than_itself_is_refused(function: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        from_list([{"n": 9}]).code_map(code=function)
+
+
+def test_what_is_no_list_of_rows_and_no_pipeline_is_told_what_to_do() -> None:
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    with pytest.raises(UsageError) as caught:
+        from_list(pandas.DataFrame([{"a": 1}]))
+    assert 'from_list(df.to_dict("records"))' in caught.value.advice
+    with pytest.raises(UsageError) as caught:
+        from_list([{"a": 1}]).union([from_list([{"a": 2}])])  # type: ignore[arg-type]
+    assert "one.union(two).union(three)" in caught.value.advice
+
+
+def test_a_pipeline_shows_itself_in_a_line() -> None:
+    begin = from_list([{"text": "x" * 1000}], name="rows")
+    assert repr(begin) == "<Pipeline rows -> from_rows>"
+    shown = repr(begin.map("who", prompt="{{ input.text }}", output=OFFICER).unnest("each", unnest_key="officer"))
+    assert shown == "<Pipeline rows -> who -> each>"
+    for _ in range(100):
+        begin = begin.map(prompt="{{ input.text }}", output=OFFICER)
+    assert len(repr(begin)) < 250
+
+
+def test_write_json_writes_a_list(models: Any, tmp_path: Path) -> None:
+    from_list([{"n": 1}, {"n": 2}]).filter(condition="input.n > 1").write_json(tmp_path / "out.json")
+    rows = json.loads((tmp_path / "out.json").read_text())
+    assert [row["n"] for row in rows] == [2]
+
+
+def test_files_that_rows_name_are_parsed(models: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("Sgt. Roe fell.\n")
+    (tmp_path / "rows.json").write_text(json.dumps([{"file": str(tmp_path / "a.txt")}]))
+    parsing = [{"function": "document_to_string", "input_key": "file", "output_key": "report"}]
+    pipeline = read_json(tmp_path / "rows.json", parsing=parsing)
+    assert pipeline.schema()["report"] == "string"
+    [row] = pipeline.filter(condition="'Roe' in input.report").collect()
+    assert row["report"].strip() == "Sgt. Roe fell."
+
+
+def answered_by(monkeypatch: pytest.MonkeyPatch, reply: Any) -> None:
+    monkeypatch.setattr("engine.frame.running.new_models", lambda: ScriptedModels(reply))
+
+
+def test_a_retriever_is_asked_by_operators_after_it(models: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = from_list([{"term": "Aspirin"}, {"term": "Codeine"}], name="terms")
+    pipeline = (
+        from_list([{"text": "aspirin"}], name="texts")
+        .with_retriever(
+            "drugs",
+            of=known,
+            fts={"index_phrase": "{{ input.term }}", "query_phrase": "{{ input.text }}"},
+            query={"top_k": 1},
+        )
+        .map("ask", prompt="{{ input.text }}: {{ retrieval_context }}", output=OFFICER, retriever="drugs")
+    )
+    answered_by(monkeypatch, lambda request: {"officer": prompt_of(request)})
+    [row] = pipeline.collect()
+    assert "Aspirin" in row["officer"] and "Codeine" not in row["officer"]
+    assert Pipeline.from_yaml(pipeline.to_yaml(), data=pipeline.data).plan == pipeline.plan
+
+
+def made_by(program: str) -> Pipeline:
+    names: dict[str, Any] = {}
+    exec(program, names)  # noqa: S102 - the text that the test has just had written
+    pipeline = names["pipeline"]
+    assert isinstance(pipeline, Pipeline)
+    return pipeline
+
+
+def test_the_program_of_a_pipeline_makes_the_same_pipeline(tmp_path: Path) -> None:
+    folder = tmp_path / "class"
+    folder.mkdir()
+    (folder / "a.txt").write_text("x")
+    rows = tmp_path / "1 rows.csv"
+    rows.write_text("a,b\n1,2\n")
+    one = (
+        read_folder(folder)
+        .map(
+            "who",
+            prompt='Who?\n"{{ input.text }}"',
+            output={"schema": {"people": "list[string]"}},
+            validate=["len(output.people) > 0"],
+        )
+        .unnest(unnest_key="people")
+        .configure(system_prompt={"persona": "a clerk"}, seed=3, default_model="small")
+    )
+    both = one.equijoin(read_csv(rows), "same", comparison_prompt="{{ left.people }} {{ right.a }}?")
+    more = both.union(from_list([{"people": "x"}], name="more"))
+    for pipeline in (one, both, more):
+        assert made_by(pipeline.to_python()).plan == pipeline.plan
+    assert made_by(more.to_python()).data == more.data
+
+
+def test_a_frame_of_pandas_has_the_operators(models: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    import engine.frame.semantic  # noqa: F401
+
+    frame = pandas.DataFrame([{"text": "x", "n": 1}, {"text": "y", "n": 2}])
+    answered_by(monkeypatch, lambda request: {"officer": prompt_of(request)[0].upper()})
+    named = frame.semantic.map(prompt="{{ input.text }}", output=OFFICER)
+    pandas.testing.assert_frame_equal(named, frame.assign(officer=["X", "Y"]))
+    assert frame.semantic.filter(condition="input.n > 1")["n"].tolist() == [2]
+    with pytest.raises(AttributeError, match="Did you mean 'map'"):
+        frame.semantic.mapp(prompt="x")
+    answered_by(monkeypatch, lambda request: "y?" in prompt_of(request))
+    both = frame.semantic.merge(frame, comparison_prompt="{{ left.n }} {{ right.text }}?")
+    assert both["text_right"].tolist() == ["y", "y"]
+    with pytest.raises(UsageError, match="joins two DataFrames"):
+        frame.semantic.equijoin(comparison_prompt="{{ left.n }} {{ right.n }}")
+
+
+def test_optimize_gives_a_pipeline_over_the_same_data(models: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.worker.builds.other_models", lambda loaded, policy: ())
+    rows = [{"text": f"Officer {n} fell."} for n in range(3)]
+    own = from_list(rows, name="reports").map(
+        "find", prompt="List the officers.\n{{ input.text }}", output={"schema": {"officers": "list[string]"}}
+    )
+    better = own.optimize(minutes=1, sample=3)
+    assert better.plan.datasets == own.plan.datasets
+    assert better.data == own.data
+    assert better.schema()["officers"] == "list[string]"
+    assert len(better.collect()) == 3
+    with pytest.raises(UsageError, match="policy"):
+        own.optimize(policy="cheapest")
