@@ -18,7 +18,7 @@ from desktop.words import counted, spoken_duration
 from desktop.workspace import Workspace
 
 _ESTIMATE_MILLISECONDS = 300
-_OWN_STEPS = "Its steps are not those of a plain table, and run as they are. Change them under Advanced."
+_OWN_STEPS = "This question has several steps, which run as they are. Change them under Advanced."
 
 
 class AskBox(QWidget):
