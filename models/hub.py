@@ -1,4 +1,4 @@
-"""Bring one GGUF file from a model hub, when the user asks for it online. The only module that opens connections.
+"""Bring one GGUF file from a model hub, when the user asks for it online. The only module that connects to one.
 
 The hub is asked for the file's size and SHA-256 first (Git LFS metadata); the file is taken in only if it has both, and
 its address, commit and hash stay pinned beside it. Nothing is sent but the address of the file: no name, no token.

@@ -1,4 +1,4 @@
-"""The door to the model: replies come from the case file where they can, else from the model, and are kept."""
+"""The model client: a reply comes from the case file if it is there, else from the model, and is then kept."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class RepliesOnly:
 
 
 class Asking(Protocol):
-    """The door to the models of one run."""
+    """The model client of one run."""
 
     async def ask(self, backend: ModelBackend, request: Request) -> Reply:
         """Answer a request; raises models.errors.ModelError."""
@@ -163,7 +163,7 @@ async def _out_of_circles(backend: ModelBackend, request: Request) -> Reply:
 
 
 NewAsk = Callable[[ReplyStore, str, Emit], CachedAsk]
-"""Makes the door of one run, from where its replies are kept, its id, and who hears of calls."""
+"""Builds the model client of one run, from the reply store, the run's id and the listener for calls."""
 
 
 def reply_key(backend: ModelBackend, request: Request) -> str:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from engine.executor.accounts import Account
 from engine.executor.events import Emit, OperatorFinished, OperatorStarted, RowFailed, Warned
-from engine.executor.tools import Lent, OperatorTools, Progress
+from engine.executor.tools import OperatorTools, Progress, RunResources
 from engine.operators.base import OperatorInput, Outcome, Rejected
 from engine.operators.registry import REGISTRY
 from engine.operators.running import run_operator, stop_on_failure
@@ -19,10 +19,10 @@ from models.protocol import ModelBackend
 class Calls:
     """All calls of one operator."""
 
-    def __init__(self, node: Node, lent: Lent, backend: ModelBackend | None, emit: Emit) -> None:
+    def __init__(self, node: Node, resources: RunResources, backend: ModelBackend | None, emit: Emit) -> None:
         self.account = Account(node)
         self._node = node
-        self._lent = lent
+        self._resources = resources
         self._backend = backend
         self._emit = emit
         self._progress = Progress(node.name, emit)
@@ -51,18 +51,18 @@ class Calls:
     async def _run(self, given: OperatorInput, expected: int) -> Outcome:
         tools = self.tools(expected)
         outcome = await run_operator(self._node, given, tools)
-        self._lent.passages.update(tools.record.passages)
+        self._resources.passages.update(tools.record.passages)
         self.tell(outcome)
         stop_on_failure(self._node, outcome)
         return outcome
 
     def tools(self, expected: int) -> OperatorTools:
         """Lend the tools of one call on so many rows."""
-        return OperatorTools(self._lent, self._backend, self._progress, expected)
+        return OperatorTools(self._resources, self._backend, self._progress, expected)
 
     def tell(self, outcome: Outcome) -> None:
         """Tell of rows that failed and of what is to be looked at, and show what came of all to whoever watches."""
-        self._lent.watch(self._node.name, outcome)
+        self._resources.watch(self._node.name, outcome)
         for failed in outcome.failed:
             self._emit(RowFailed(self._node.name, failed.row.id, failed.error, failed.advice))
         for warning in outcome.warnings:

@@ -27,7 +27,7 @@ from engine.executor.retrieval import Retrieval
 from engine.executor.settings import RunSettings
 from engine.executor.sources import source_reader
 from engine.executor.stages import StageRunner
-from engine.executor.tools import Lent, WatchOutcome, watch_nothing
+from engine.executor.tools import RunResources, WatchOutcome, watch_nothing
 from engine.executor.translation import as_redwell_error
 from engine.language.checks import SourceFields, check
 from engine.language.problems import Problem
@@ -102,7 +102,7 @@ async def run_pipeline(
 
     Replies of earlier runs are used where nothing they depend on has changed, so running again after a kill
     resumes. Raises a RedwellError that says what stops the whole run; single files and rows that fail do not.
-    `new_ask` makes the door to the model, for who wants to see what goes through it.
+    `new_ask` builds the model client; override it to observe calls.
     """
     options = options or RunOptions()
     refuse_problems(loaded)
@@ -233,15 +233,15 @@ class _Run:
         outputs = await _beside(self._load_early, self._begun_reading, self._read_all())
         refuse_problems(self._loaded, {name: _fields(rows) for name, rows in outputs.items()})
         retrieval = Retrieval(self._plan, self._case, self._emit)
-        lent = self._lent(retrieval)
-        runner = StageRunner(lent, self._backend_of, self._emit, KeepInOrder(self._names, self._keep))
+        resources = self._resources(retrieval)
+        runner = StageRunner(resources, self._backend_of, self._emit, KeepInOrder(self._names, self._keep))
         try:
             for name, rows in outputs.items():
                 retrieval.add(name, rows)
             rows = await run_steps(self._workflow, outputs, runner, finished=retrieval.add)
         finally:
             await retrieval.close()
-        return self._deliver(rows, lent.passages)
+        return self._deliver(rows, resources.passages)
 
     def _load_early(self) -> asyncio.Task[ModelBackend] | None:
         """Let the default model load while files are being read; None where no operator asks it."""
@@ -250,9 +250,9 @@ class _Run:
             return self._pool.prefetch(self._plan.default_model)
         return None
 
-    def _lent(self, retrieval: Retrieval) -> Lent:
+    def _resources(self, retrieval: Retrieval) -> RunResources:
         prompt = self._plan.system_prompt
-        return Lent(
+        return RunResources(
             case=self._case,
             asking=self._new_ask(self._case, self._run_id, self._emit),
             pool=self._pool,

@@ -16,7 +16,7 @@ from typing import TypeVar
 from engine.executor.accounts import Account
 from engine.executor.calls import Calls, run_fused, union
 from engine.executor.events import Emit
-from engine.executor.tools import Lent
+from engine.executor.tools import RunResources
 from engine.operators.accounting import all_or_none
 from engine.operators.base import Outcome
 from engine.plan.mentions import may_read
@@ -36,9 +36,11 @@ BackendOf = Callable[[Node], Awaitable[ModelBackend | None]]
 class StageRunner:
     """Runs operators over rows and keeps an account of each."""
 
-    def __init__(self, lent: Lent, backend_of: BackendOf, emit: Emit, keep: Callable[[Account], None]) -> None:
+    def __init__(
+        self, resources: RunResources, backend_of: BackendOf, emit: Emit, keep: Callable[[Account], None]
+    ) -> None:
         """`keep` stores an operator's account when all rows have passed it."""
-        self._lent = lent
+        self._resources = resources
         self._backend_of = backend_of
         self._emit = emit
         self._keep = keep
@@ -70,7 +72,7 @@ class StageRunner:
         return rows
 
     async def _calls(self, node: Node) -> Calls:
-        return Calls(node, self._lent, await self._backend_of(node), self._emit)
+        return Calls(node, self._resources, await self._backend_of(node), self._emit)
 
     def _finish(self, calls: Sequence[Calls]) -> None:
         for call in calls:

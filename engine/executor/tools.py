@@ -64,7 +64,7 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class Lent:
+class RunResources:
     """All that the calls of a run share."""
 
     case: Case
@@ -85,8 +85,10 @@ class Lent:
 class OperatorTools:
     """The tools of one call of one operator over some rows. `backend` is None for operators without a model."""
 
-    def __init__(self, lent: Lent, backend: ModelBackend | None, progress: Progress, expected: int) -> None:
-        self._lent = lent
+    def __init__(
+        self, resources: RunResources, backend: ModelBackend | None, progress: Progress, expected: int
+    ) -> None:
+        self._resources = resources
         self._backend = backend
         self._progress = progress
         self._done = 0
@@ -97,18 +99,18 @@ class OperatorTools:
     @property
     def system_prompt(self) -> str:
         """Return the pipeline's system prompt."""
-        return self._lent.system_prompt
+        return self._resources.system_prompt
 
     @property
     def sampling(self) -> Sampling:
         """Return the pipeline's sampling, of which an operator may override parts."""
-        settings = self._lent.settings
+        settings = self._resources.settings
         return Sampling(temperature=settings.temperature, max_tokens=settings.max_tokens)
 
     @property
     def seed(self) -> int:
         """Return the pipeline's seed."""
-        return self._lent.settings.seed
+        return self._resources.settings.seed
 
     @property
     def context_tokens(self) -> int:
@@ -125,12 +127,12 @@ class OperatorTools:
 
     async def ask(self, request: Request, *, model: str | None = None) -> Reply:
         """Ask the operator's model, or another by name, through the reply cache."""
-        backend = self._model if model is None else await self._lent.pool.model(model)
-        return await self._lent.asking.ask(backend, request)
+        backend = self._model if model is None else await self._resources.pool.model(model)
+        return await self._resources.asking.ask(backend, request)
 
     async def retrieve(self, name: str, values: Mapping[str, Any]) -> Sequence[Retrieved]:
         """Find what a retriever holds for a row; raises PipelineError where there is none of that name."""
-        return await self._lent.retrieval.find(name, values, self.embed)
+        return await self._resources.retrieval.find(name, values, self.embed)
 
     @property
     def record(self) -> CallRecord:
@@ -142,38 +144,38 @@ class OperatorTools:
 
         The result of very many texts is no plain memory: write to a copy of parts of it, or not at all.
         """
-        return await embed_through_case(self._lent.case, self._lent.pool.embedder(), texts)
+        return await embed_through_case(self._resources.case, self._resources.pool.embedder(), texts)
 
     @property
     def trusts_code(self) -> bool:
         """Say whether the user has allowed the pipeline's own Python to run."""
-        return self._lent.trusts_code
+        return self._resources.trusts_code
 
     def structure(self, document_id: DocumentId) -> Structure:
         """Say where the pages and the sections of a document begin; worked out once a run."""
-        known = self._lent.structures
+        known = self._resources.structures
         if document_id not in known:
             known[document_id] = structure_of(self.document(document_id))
         return known[document_id]
 
     def document(self, document_id: DocumentId) -> Document:
         """Return a document of the case, with its hidden lines only if models are shown them; raises NotInCase."""
-        document = load_document(self._lent.case, document_id)
-        return document if self._lent.includes_hidden else document.seen()
+        document = load_document(self._resources.case, document_id)
+        return document if self._resources.includes_hidden else document.seen()
 
     async def read_by_ocr(self, document_id: DocumentId, pages: Sequence[int]) -> Document:
         """Read some pages of a document's file by OCR, the others left empty; raises DocumentError."""
-        return await read_by_ocr(self._lent.case, document_id, pages)
+        return await read_by_ocr(self._resources.case, document_id, pages)
 
     async def call_code(self, program: Program, given: Any) -> Any:
         """Call code of the pipeline in a confined process; raises PipelineError unless it is trusted."""
-        if not self._lent.trusts_code:
+        if not self._resources.trusts_code:
             raise PipelineError(
                 "runs Python from the pipeline, which has not been trusted",
                 advice=TRUST_ADVICE,
                 operator=program.operator,
             )
-        return await self._lent.code.call(program, given)
+        return await self._resources.code.call(program, given)
 
     def progress(self, done: int, total: int) -> None:
         """Report how many work items of this call are finished."""

@@ -14,9 +14,9 @@ from itertools import pairwise
 from statistics import mean
 
 from engine.errors import ItemError
+from engine.operators.bias import Bias
 from engine.operators.content_free import Values
 from engine.operators.deciding import Read, read_all
-from engine.operators.lean import Lean
 
 MOST, FEWEST = 6, 4
 """Anchors of either kind that are asked about, and of how few nothing is concluded."""
@@ -67,14 +67,14 @@ def spread_over(count: int, most: int) -> list[int]:
     return sorted({i * count // most for i in range(most)} if count > most else set(range(count)))
 
 
-async def find_border(anchors: Anchors, read: Read) -> Lean:
+async def find_border(anchors: Anchors, read: Read) -> Bias:
     """Ask about the anchors and return the border between them; none where there are too few of either kind.
 
     Raises ItemError where the model cannot tell them apart.
     """
     few = min(len(anchors.same), len(anchors.different))
     if few < FEWEST:
-        return Lean(detail=f"not corrected: {few} pairs whose answer is known are fewer than {FEWEST}")
+        return Bias(detail=f"not corrected: {few} pairs whose answer is known are fewer than {FEWEST}")
     yes = _numbers(await read_all(anchors.same, read, "value beside a shortened copy"))
     no = _numbers(await read_all(anchors.different, read, "pair of unlike values"))
     if mean((y > n) + (y == n) / 2 for y in yes for n in no) < TOLD_APART:
@@ -87,12 +87,12 @@ async def find_border(anchors: Anchors, read: Read) -> Lean:
     return midway(yes, no)
 
 
-def midway(yes: Sequence[float], no: Sequence[float]) -> Lean:
+def midway(yes: Sequence[float], no: Sequence[float]) -> Bias:
     """Return the border between the log-odds of both kinds of anchors, those of `yes` being higher on average."""
     low, high = mean(no), mean(yes)
     told = f"log-odds {(low + high) / 2:+.2f}, midway between {len(yes)} values beside a shortened copy ({high:+.2f})"
     detail = f"{told} and {len(no)} pairs of unlike values ({low:+.2f})"
-    return Lean((low + high) / 2, 2 * math.log(SURE) / (high - low), detail)
+    return Bias((low + high) / 2, 2 * math.log(SURE) / (high - low), detail)
 
 
 def _numbers(answers: Sequence[object]) -> list[float]:

@@ -143,7 +143,7 @@ class Passage:
 
 
 class Tools(Protocol):
-    """What the executor lends an operator. `ask` is the only door to a model."""
+    """What the executor lends an operator. `ask` is the only way to a model."""
 
     @property
     def system_prompt(self) -> str:

@@ -1,4 +1,4 @@
-"""Rows that say nothing, or less, in the form of real ones: what a model answers to them tells its lean.
+"""Rows that say nothing, or less, in the form of real ones: what a model answers to them tells its bias.
 
 Texts are replaced by random words of the rows' own, as many as a row has (Fei et al. 2023, domain-context calibration,
 https://arxiv.org/abs/2305.19148): to "N/A" the right answer mostly is no. See docs/decisions/0012.
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 MOST_WORDS = 200
-"""Words of a random text: what comes after so many adds to the cost and not to the lean."""
+"""Words of a random text: what comes after so many adds to the cost and not to the bias."""
 
 FEWEST_WORDS = 3
 """Words of a text that says the same without one of them."""

@@ -1,4 +1,4 @@
-"""What operators have in common that ask yes or no: their model's lean can be found out and corrected."""
+"""What operators have in common that ask yes or no: their model's bias can be found out and corrected."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Literal
 from engine.errors import ItemError
 from engine.operators.accounting import Failure, attempt_all, require
 from engine.operators.base import Decision
+from engine.operators.bias import Bias, of_content_free, of_reviewed
 from engine.operators.content_free import Values, shuffled
-from engine.operators.lean import Lean, of_content_free, of_reviewed
 from engine.operators.model_node import ModelNode
 from engine.operators.vote import FEWEST
 from engine.plan.frozen import freeze
@@ -29,10 +29,10 @@ Read = Callable[[Values, str], Awaitable[float]]
 class DecidingNode(ModelNode, ABC):
     """An operator whose questions are answered by one boolean, `decision`.
 
-    `correct_lean` says what the model's lean to yes or no is found by: `anchors`, pairs whose answer is known;
+    `correct_lean` says what the model's bias to yes or no is found by: `anchors`, pairs whose answer is known;
     `content_free`, rows that say nothing; `batch`, the mean of all rows; `reviewed`, rows written out with their right
     answer, in the form of `examples`. The decision is then read from the probabilities of both answers
-    (engine.operators.lean).
+    (engine.operators.bias).
     """
 
     lean_methods: ClassVar[tuple[LeanMethod, ...]] = ("none", "content_free", "reviewed")
@@ -85,8 +85,8 @@ class DecidingNode(ModelNode, ABC):
         return self.correct_lean != "none"
 
 
-async def find_lean(node: DecidingNode, rows: Sequence[Values], read: Read, seed: int) -> Lean:
-    """Find a model's lean by questions about rows without content, and about reviewed ones where there are any.
+async def find_bias(node: DecidingNode, rows: Sequence[Values], read: Read, seed: int) -> Bias:
+    """Find a model's bias by questions about rows without content, and about reviewed ones where there are any.
 
     `rows` are what the prompt is filled in with for the rows to be decided; rows without content are made from them and
     from the reviewed rows. Raises ItemError where none of the questions can be answered, or
@@ -99,10 +99,10 @@ async def find_lean(node: DecidingNode, rows: Sequence[Values], read: Read, seed
     if node.correct_lean == "reviewed":
         return await fit_to_reviewed(node, nothing, read)
     few = f"not corrected: {len(known)} rows are fewer than {FEWEST}"
-    return of_content_free(nothing) if nothing else Lean(detail=few)
+    return of_content_free(nothing) if nothing else Bias(detail=few)
 
 
-async def fit_to_reviewed(node: DecidingNode, nothing: Sequence[float], read: Read) -> Lean:
+async def fit_to_reviewed(node: DecidingNode, nothing: Sequence[float], read: Read) -> Bias:
     """Ask about the reviewed rows and fit the border to them; `nothing` are the log-odds it is commonly the mean of.
 
     Raises ItemError where a question cannot be answered.
@@ -118,7 +118,7 @@ async def fit_to_reviewed(node: DecidingNode, nothing: Sequence[float], read: Re
 
 async def read_all(asked: Sequence[Values], read: Read, what: str) -> list[float | Failure]:
     """Ask about all rows, `what` each is; raises ItemError where no answer can be had."""
-    numbered = [(values, f"lean: {what} {number} of {len(asked)}") for number, values in enumerate(asked, 1)]
+    numbered = [(values, f"bias: {what} {number} of {len(asked)}") for number, values in enumerate(asked, 1)]
     answers = await attempt_all(numbered, lambda item: read(*item), lambda done, total: None)
     failures = [answer for answer in answers if isinstance(answer, Failure)]
     if failures and len(failures) == len(asked):
@@ -128,11 +128,11 @@ async def read_all(asked: Sequence[Values], read: Read, what: str) -> list[float
 
 def _unknown(failure: Failure) -> ItemError:
     return ItemError(
-        f"the model's lean could not be found: {failure.error}", advice=failure.advice, raw_reply=failure.raw_reply
+        f"the model's bias could not be found: {failure.error}", advice=failure.advice, raw_reply=failure.raw_reply
     )
 
 
-def told_lean(node: DecidingNode, lean: Lean, changed: int, count: int) -> Decision:
-    """Write a lean for the ledger, and how many of the model's own answers it changed."""
-    detail = f"{lean.detail}; {changed} of {count} answers changed"
+def told_bias(node: DecidingNode, bias: Bias, changed: int, count: int) -> Decision:
+    """Write a bias for the ledger, and how many of the model's own answers it changed."""
+    detail = f"{bias.detail}; {changed} of {count} answers changed"
     return Decision(node.decision, "correct_lean", "", "corrected", node.correct_lean, detail)

@@ -14,9 +14,9 @@ from engine.language.schema import Scalar, Schema
 from engine.operators.accounting import Failure, attempt, fail, kind_of, process_rows, require, value_of
 from engine.operators.asking import ask_reply, visible
 from engine.operators.base import Operator, Outcome, Rejected, Tools
+from engine.operators.bias import Bias, Verdict, log_odds_of, of_batch
 from engine.operators.content_free import Values
-from engine.operators.deciding import DecidingNode, LeanMethod, find_lean, told_lean
-from engine.operators.lean import Lean, Verdict, log_odds_of, of_batch
+from engine.operators.deciding import DecidingNode, LeanMethod, find_bias, told_bias
 from engine.operators.probabilities import check_probabilities, probabilities_of
 from engine.operators.row_answers import ask_rows
 from engine.operators.row_prompts import RowPromptNode, row_question
@@ -192,7 +192,7 @@ def _decided(
 
 
 async def _by_probability(node: Filter, schema: Schema, rows: Sequence[Row], tools: Tools) -> Outcome:
-    """Decide by how sure the model is, corrected for its lean; all rows are asked about first."""
+    """Decide by how sure the model is, corrected for its bias; all rows are asked about first."""
     said: dict[RowId, tuple[Reply, float]] = {}
 
     def note(row: Row, replies: Sequence[Reply]) -> Sequence[Row]:
@@ -200,28 +200,28 @@ async def _by_probability(node: Filter, schema: Schema, rows: Sequence[Row], too
         return [row]
 
     asked = await ask_rows(node, rows, note, tools, probabilities=True)
-    lean = await attempt(lambda given: _lean(node, schema, given, said, tools), asked.rows)
-    if isinstance(lean, Failure):
-        return Outcome(failed=[*asked.failed, *fail(node, asked.rows, lean)])
+    bias = await attempt(lambda given: _bias(node, schema, given, said, tools), asked.rows)
+    if isinstance(bias, Failure):
+        return Outcome(failed=[*asked.failed, *fail(node, asked.rows, bias)])
     kept: list[Row] = []
     rejected: list[Rejected] = []
     changed = 0
     for row in asked.rows:
         reply, log_odds = said[row.id]
-        verdict = Verdict.of(log_odds, lean)
+        verdict = Verdict.of(log_odds, bias)
         changed += verdict.yes != reply.value[node.decision]
         match _decided(node, schema, row, reply, verdict):
             case Rejected() as turned_down:
                 rejected.append(turned_down)
             case made:
                 kept += made
-    told = [told_lean(node, lean, changed, len(asked.rows))] if asked.rows else []
+    told = [told_bias(node, bias, changed, len(asked.rows))] if asked.rows else []
     return Outcome(kept, rejected, asked.failed, told)
 
 
-async def _lean(
+async def _bias(
     node: Filter, schema: Schema, rows: Sequence[Row], said: Mapping[RowId, tuple[Reply, float]], tools: Tools
-) -> Lean:
+) -> Bias:
     if node.correct_lean == "batch":
         return of_batch([said[row.id][1] for row in rows])
     asking = replace(node, validate=(), gleaning=None)
@@ -234,7 +234,7 @@ async def _lean(
         return log_odds_of(await ask_reply(asking, question, tools), node.decision)
 
     seen = [{"input": {**row.values}} for row in rows]
-    return await find_lean(node, seen, read, tools.seed) if rows else Lean()
+    return await find_bias(node, seen, read, tools.seed) if rows else Bias()
 
 
 async def _by_vote(node: Filter, rows: Sequence[Row], tools: Tools) -> Outcome:

@@ -16,10 +16,10 @@ from engine.language.schema import ListOf, Schema
 from engine.language.templates import prompt_template
 from engine.operators.accounting import all_or_none
 from engine.operators.base import Tools
+from engine.operators.bias import log_odds_of
 from engine.operators.cutting import by_tokens
 from engine.operators.deciding import DecidingNode
 from engine.operators.gather import Chunk, Gather, render
-from engine.operators.lean import log_odds_of
 from engine.operators.lengths import asked_about, shown_texts, spare_tokens
 from engine.operators.model_node import ModelNode
 from engine.operators.question import Question, fits
@@ -92,7 +92,7 @@ def _gathered(field: str, chunks: Sequence[str]) -> list[str]:
 async def _merged(node: ModelNode, question: Question, replies: Sequence[Reply], tools: Tools) -> Reply:
     """Make one reply: of a filter the first yes; else code joins lists, and the model puts together other fields.
 
-    Of a filter whose lean is corrected it is the reply that says yes with most conviction.
+    Of a filter whose bias is corrected it is the reply that says yes with most conviction.
     """
     if isinstance(node, DecidingNode):
         if node.corrects_lean:

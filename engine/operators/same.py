@@ -15,10 +15,10 @@ from engine.operators.accounting import Failure, attempt
 from engine.operators.anchors import Anchors, find_border
 from engine.operators.asking import Question, ask_reply, texts_of
 from engine.operators.base import Decision, Tools
+from engine.operators.bias import Bias, Verdict, log_odds_of
 from engine.operators.blocking import ComparingNode
 from engine.operators.content_free import Values
-from engine.operators.deciding import fit_to_reviewed, read_all, told_lean
-from engine.operators.lean import Lean, Verdict, log_odds_of
+from engine.operators.deciding import fit_to_reviewed, read_all, told_bias
 from engine.operators.matching import Verdict as PairVerdict
 from engine.operators.pairs import Order, Proposal, by_left, by_right
 from models.protocol import Reply
@@ -48,7 +48,7 @@ class Comparer:
     tools: Tools
     _verdicts: dict[tuple[int, int], Verdict] = field(default_factory=dict)
     _changed: int = 0
-    _lean: Lean | Failure | None = None
+    _bias: Bias | Failure | None = None
     _finding: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def __call__(self, proposal: Proposal) -> bool:
@@ -60,8 +60,8 @@ class Comparer:
         said, log_odds = await self._ask(self.node, question)
         if log_odds is None:
             return said
-        lean = await self._found_lean()
-        verdict = Verdict.of(log_odds, lean)
+        bias = await self._found_bias()
+        verdict = Verdict.of(log_odds, bias)
         self._verdicts[proposal.left, proposal.right] = verdict
         if not self.node.corrects_lean:
             return said
@@ -83,22 +83,22 @@ class Comparer:
     @property
     def decisions(self) -> list[Decision]:
         """Tell of the correction, if any pair was decided by it."""
-        if not isinstance(self._lean, Lean) or not self._verdicts or not self.node.corrects_lean:
+        if not isinstance(self._bias, Bias) or not self._verdicts or not self.node.corrects_lean:
             return []
-        return [told_lean(self.node, self._lean, self._changed, len(self._verdicts))]
+        return [told_bias(self.node, self._bias, self._changed, len(self._verdicts))]
 
-    async def _found_lean(self) -> Lean:
-        """Find the lean, once; raises ItemError where it cannot be found, for every pair."""
+    async def _found_bias(self) -> Bias:
+        """Find the bias, once; raises ItemError where it cannot be found, for every pair."""
         async with self._finding:
-            if self._lean is None:
-                self._lean = await attempt(self._find, self.node)
-        if isinstance(self._lean, Failure):
-            raise ItemError(self._lean.error, advice=self._lean.advice, raw_reply=self._lean.raw_reply)
-        return self._lean
+            if self._bias is None:
+                self._bias = await attempt(self._find, self.node)
+        if isinstance(self._bias, Failure):
+            raise ItemError(self._bias.error, advice=self._bias.advice, raw_reply=self._bias.raw_reply)
+        return self._bias
 
-    async def _find(self, node: ComparingNode) -> Lean:
+    async def _find(self, node: ComparingNode) -> Bias:
         if not node.corrects_lean:
-            return Lean()
+            return Bias()
         asking = replace(node, validate=(), gleaning=None)
 
         async def read(values: Values, task: str) -> float:

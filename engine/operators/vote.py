@@ -1,4 +1,4 @@
-"""Decide rows by the readings of a small model, each corrected for its lean.
+"""Decide rows by the readings of a small model, each corrected for its bias.
 
 A small model says yes, or "Nothing", far too readily, and how readily depends on the wording. But it says so with more
 or less conviction, and what it is more convinced of is more often so. The log-odds of several readings of one row
@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 
 FEWEST = 8
-"""With fewer rows their mean says nothing about the model's lean, and the log-odds are taken as they are."""
+"""With fewer rows their mean says nothing about the model's bias, and the log-odds are taken as they are."""
 
 MOST_CERTAIN = 1e-6
 """Probabilities are kept so far from 0 and 1."""

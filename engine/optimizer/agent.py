@@ -1,4 +1,4 @@
-"""The door to the model behind the agents of the optimizer: one question, one JSON value that fits its schema."""
+"""The model client of the optimizer's agents: one question, one JSON value that fits its schema."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from engine.executor.events import Emit
 from engine.executor.model_pool import ModelPool, OpenEmbedder, OpenModel
 from engine.executor.parsing import ParsingFunctions
 from engine.loader import Loaded
-from engine.optimizer.agent_door import CountingModel
+from engine.optimizer.agent_client import CountingModel
 from engine.optimizer.budget import Budget, OutOfTime
 from engine.optimizer.build_options import BuildOptions
 from engine.optimizer.candidates import TOP, Candidate, Contest, Entry, Region

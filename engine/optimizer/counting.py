@@ -1,4 +1,4 @@
-"""What a build asked and made, and what it found made already: counted at the door to the models."""
+"""What a build asked and made, and what it found made already, counted by the model client."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Reuse:
 
 
 class Tally:
-    """The door to the models for one output: it counts what goes through.
+    """The model client for one output: it counts calls.
 
     `cost` is that of all calls, as if no reply were known, and `blocks` those of their prompts; `made` is the cost of
     the calls that were made.

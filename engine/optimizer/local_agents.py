@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from engine.evidence.locate import SourceText
 from engine.executor.results import EvidenceFinder
-from engine.optimizer.agent_door import CountingModel
+from engine.optimizer.agent_client import CountingModel
 from engine.optimizer.build import Agents
 from engine.optimizer.gold import Gold
 from engine.optimizer.instantiate import GenerationAgent

@@ -19,7 +19,7 @@ from engine.executor.calls import Calls, union
 from engine.executor.events import Emit, Event
 from engine.executor.model_pool import ModelPool
 from engine.executor.retrieval import Retrieval
-from engine.executor.tools import Lent
+from engine.executor.tools import RunResources
 from engine.operators.accounting import all_or_none
 from engine.operators.base import Outcome
 from engine.operators.equijoin import Equijoin
@@ -113,10 +113,10 @@ class SampleRunner:
             flow=one.flow,
         )
 
-    def lent(self, plan: Plan, retrieval: Retrieval) -> Lent:
+    def resources(self, plan: Plan, retrieval: Retrieval) -> RunResources:
         """Return what the calls of a plan share."""
         prompt = plan.system_prompt
-        return Lent(
+        return RunResources(
             case=self._case,
             asking=self._asking,
             pool=self._pool,
@@ -161,7 +161,7 @@ class SampleRunner:
             self._case.save_cached(KIND, key, made_to_json(made, rows))
 
     def tally(self) -> Tally:
-        """Return a door to the models that counts."""
+        """Return a model client that counts its calls."""
         return Tally(self._asking, self.reuse)
 
     async def close(self) -> None:
@@ -178,7 +178,7 @@ class _PlanRun:
         self._retrieval = retrieval
         self._budget = budget
         self._nodes = named_apart(plan)
-        self._lent = runner.lent(plan, retrieval)
+        self._resources = runner.resources(plan, retrieval)
         self._sources: dict[str, Sequence[Row]] = {}
         self._shares: dict[str, float] = {}
         self.every: dict[RowId, Row] = {}
@@ -251,8 +251,8 @@ class _PlanRun:
             tally = self._runner.tally()
             backend = await self._runner.backend_of(self._plan, node)
             for name in getattr(node, "other_models", ()):
-                await self._lent.pool.model(name)
-            calls = Calls(node, replace(self._lent, asking=tally), backend, _tell_nothing)
+                await self._resources.pool.model(name)
+            calls = Calls(node, replace(self._resources, asking=tally), backend, _tell_nothing)
             outcome = await self._outcome(calls, rows, sides)
             made = Made(outcome, tally.cost, tally.blocks)
             self._count(node, tally.made)

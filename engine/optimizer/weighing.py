@@ -2,7 +2,7 @@
 
 Plans that list too much agree with each other, so that agreement (engine.optimizer.pooling) holds for right what all of
 them get wrong. Asked of one item whether it belongs into the answer, a small model says yes to nearly every one, but
-with less conviction to those that are wrong: its log-odds, less its lean, are taken for how likely the item is. Of what
+with less conviction to those that are wrong: its log-odds, less its bias, are taken for how likely the item is. Of what
 all plans list, each is told how much it should have, and should not: an expected F1. Why, and how far:
 docs/decisions/0028.
 """
@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from engine.operators.lean import LEAST_SPREAD, PRIOR_SLOPE, Lean
+from engine.operators.bias import LEAST_SPREAD, PRIOR_SLOPE, Bias
 from engine.operators.vote import FEWEST
 from engine.optimizer.outputs import PlanOutput
 from engine.optimizer.pooling import Unit, reading_of, told_by, units_of
 from engine.rows import RowId
 
 SURE = 1.1
-"""Log-odds (a probability of .75) from which on most items are right: a mean above it is no lean."""
+"""Log-odds (a probability of .75) from which on most items are right: a mean above it is no bias."""
 
 NOTHING = 0.5
 """Counted as found beside all else, so that a plan that rightly lists nothing is no failure."""
@@ -48,16 +48,16 @@ def text_of(unit: Unit) -> str:
 def weighed(outputs: Sequence[PlanOutput]) -> list[dict[RowId, float]]:
     """Return for each output the expected F1 of its lists, 0 to 1, by the sample rows that were asked about.
 
-    With fewer than eight answers the lean of the model is not known, and nothing is said.
+    With fewer than eight answers the bias of the model is not known, and nothing is said.
     """
     odds = {(id, key): told for output in outputs for id, there in output.odds.items() for key, told in there.items()}
     found: list[dict[RowId, float]] = [{} for _ in outputs]
     if len(odds) < FEWEST:
         return found
-    lean = _lean(list(odds.values()))
+    bias = _bias(list(odds.values()))
     for id in dict.fromkeys(id for id, _ in odds):
         plans = [(number, reading_of(output.plan), _listed(output, id)) for number, output in enumerate(outputs)]
-        shares = [(one, _share(one.unit, id, odds, lean)) for one in told_by(plans)]
+        shares = [(one, _share(one.unit, id, odds, bias)) for one in told_by(plans)]
         known = [(one, share) for one, share in shares if share is not None]
         for number, output in enumerate(outputs):
             if id in output.inputs:
@@ -67,18 +67,18 @@ def weighed(outputs: Sequence[PlanOutput]) -> list[dict[RowId, float]]:
     return found
 
 
-def _share(unit: Unit, source: RowId, odds: Mapping[tuple[RowId, str], float], lean: Lean) -> float | None:
+def _share(unit: Unit, source: RowId, odds: Mapping[tuple[RowId, str], float], bias: Bias) -> float | None:
     """Say how likely an item is, 0 to 1; None of one that nobody was asked about."""
     if unit.is_echo:
         return 0.0
     told = odds.get((source, key_of(unit)))
-    return None if told is None else lean.probability(told)
+    return None if told is None else bias.probability(told)
 
 
-def _lean(answers: Sequence[float]) -> Lean:
+def _bias(answers: Sequence[float]) -> Bias:
     mean = sum(answers) / len(answers)
     spread = (sum((answer - mean) ** 2 for answer in answers) / len(answers)) ** 0.5
-    return Lean(min(mean, SURE), PRIOR_SLOPE / max(spread, LEAST_SPREAD))
+    return Bias(min(mean, SURE), PRIOR_SLOPE / max(spread, LEAST_SPREAD))
 
 
 def _listed(output: PlanOutput, source: RowId) -> list[Unit]:

@@ -136,7 +136,7 @@ def read_item(path: Path, number: int) -> dict[str, Any]:
 
 
 class _RecordingAsk(CachedAsk):
-    """The door to the model, with a record of what went through it."""
+    """The model client of a trial, which records every request and reply."""
 
     def __init__(self, store: ReplyStore, run_id: str, emit: Emit, asked: list[AskedOf]) -> None:
         super().__init__(store, run_id, emit)

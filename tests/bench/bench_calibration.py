@@ -1,4 +1,4 @@
-"""What correcting a model's lean to yes or no is worth: accuracy and F1 before and after, on gold answers.
+"""What correcting a model's bias to yes or no is worth: accuracy and F1 before and after, on gold answers.
 
     python -m pytest tests/bench/bench_calibration.py -o python_files='bench_*.py' -s
 
@@ -21,9 +21,9 @@ from calibration_tasks import DATA, Task, tasks
 from log_odds import LogOdds
 
 from engine.operators.anchors import find_anchors, midway
+from engine.operators.bias import Bias, of_batch, of_content_free, of_reviewed
 from engine.operators.content_free import shortened, shuffled
 from engine.operators.deciding import RANDOM_ROWS
-from engine.operators.lean import Lean, of_batch, of_content_free, of_reviewed
 from models.cache_place import models_folder
 from models.llama import LlamaBackend, LlamaSettings
 
@@ -64,8 +64,8 @@ class Score:
     f1: float
 
     @classmethod
-    def of(cls, answers: Sequence[float], truths: Sequence[bool], lean: Lean) -> Score:
-        said = [answer > lean.log_odds for answer in answers]
+    def of(cls, answers: Sequence[float], truths: Sequence[bool], bias: Bias) -> Score:
+        said = [answer > bias.log_odds for answer in answers]
         both = sum(yes and truth for yes, truth in zip(said, truths, strict=True))
         wrong = sum(yes != truth for yes, truth in zip(said, truths, strict=True))
         return cls(len(said) - wrong, len(said), 2 * both / max(1, 2 * both + wrong))
@@ -78,11 +78,11 @@ class Score:
         return f"{self.right / self.count:.2f} / {self.f1:.2f}"
 
 
-Method = Callable[[Measured, Sequence[float], Sequence[bool]], Lean]
+Method = Callable[[Measured, Sequence[float], Sequence[bool]], Bias]
 
 METHODS: Mapping[str, Method] = {
-    "none": lambda measured, answers, truths: Lean(),
-    "anchors": lambda measured, answers, truths: midway(*measured.anchors) if measured.task.is_of_pairs else Lean(),
+    "none": lambda measured, answers, truths: Bias(),
+    "anchors": lambda measured, answers, truths: midway(*measured.anchors) if measured.task.is_of_pairs else Bias(),
     "random words": lambda measured, answers, truths: of_content_free(measured.shuffled),
     "batch": lambda measured, answers, truths: of_batch(answers),
 }
@@ -127,8 +127,8 @@ def reviewed(measured: Measured, count: int) -> Score:
         draw = random.Random(seed)
         chosen = draw.sample(yes, count // 2) + draw.sample(no, count // 2)
         rest = [i for i in range(len(measured.answers)) if i not in chosen]
-        lean = of_reviewed(_at(measured.answers, chosen), _at(measured.truths, chosen), measured.nothing)
-        scores.append(Score.of(_at(measured.answers, rest), _at(measured.truths, rest), lean))
+        bias = of_reviewed(_at(measured.answers, chosen), _at(measured.truths, chosen), measured.nothing)
+        scores.append(Score.of(_at(measured.answers, rest), _at(measured.truths, rest), bias))
     return Score.average(scores)
 
 

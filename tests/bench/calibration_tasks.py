@@ -1,4 +1,4 @@
-"""Yes/no questions with gold answers, on which corrections of a model's lean are compared (bench_calibration.py).
+"""Yes/no questions with gold answers, on which corrections of a model's bias are compared (bench_calibration.py).
 
 Prompts are plain, written once and tuned to nothing. Samples are drawn by a fixed seed.
 """

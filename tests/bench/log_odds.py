@@ -12,7 +12,7 @@ from typing import cast
 from calibration_tasks import Task, Values
 
 from engine.operators.base import Tools
-from engine.operators.lean import log_odds_of
+from engine.operators.bias import log_odds_of
 from engine.operators.question import Question, request_for
 from models.protocol import ModelBackend, Request, Sampling
 

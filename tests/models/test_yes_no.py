@@ -1,4 +1,4 @@
-"""A yes/no question costs one token of a real model, whether its lean is corrected or not."""
+"""A yes/no question costs one token of a real model, whether its bias is corrected or not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators that ask yes or no correct the lean of a model that says how sure it is."""
+"""Operators that ask yes or no correct the bias of a model that says how sure it is."""
 
 from __future__ import annotations
 
@@ -119,9 +119,9 @@ async def test_the_answers_to_rows_without_content_are_taken_off():
     outcome = await run(keeping(correct_lean="content_free"), records(), tools)
     assert words_of(outcome) == ["struck", "pushed", "kicked"]
     assert len(tools.requests) == len(TRUE) + RANDOM_ROWS
-    assert tools.tasks[-1] == f"lean: row without content {RANDOM_ROWS} of {RANDOM_ROWS}"
+    assert tools.tasks[-1] == f"bias: row without content {RANDOM_ROWS} of {RANDOM_ROWS}"
     assert all(request.probabilities for request in tools.requests)
-    assert "log-odds +1.00 where the lean is +2.00" in outcome.rejected[0].reason
+    assert "log-odds +1.00 where the bias is +2.00" in outcome.rejected[0].reason
     assert f"probability {sigmoid(-1.0):.2f}" in outcome.rejected[0].reason
     decision = outcome.decisions[0]
     assert (decision.subject, decision.left, decision.verdict, decision.by) == (
@@ -166,7 +166,7 @@ async def test_a_handful_of_reviewed_rows_sets_the_border():
     outcome = await run(keeping(correct_lean="reviewed", reviewed=reviewed), rows, tools)
     # Symmetric around 4.5, as is the prior.
     assert [values["text"] for values in values_of(outcome)] == ["5", "6", "7"]
-    assert tools.tasks.count("lean: reviewed row 1 of 40") == 1
+    assert tools.tasks.count("bias: reviewed row 1 of 40") == 1
     assert "by 40 reviewed rows (20 of them true) and 10 without content" in outcome.decisions[0].detail
     assert not any("true" in prompt_of(r).split("\n")[0] for r in tools.requests)
 
@@ -229,7 +229,7 @@ async def test_rows_without_content_that_fail_are_left_out_unless_all_do():
     assert f"mean of {RANDOM_ROWS - 1} rows" in some.decisions[0].detail
     everything = await run(keeping(correct_lean="content_free"), records(), SomeFail(lambda p: "content" in p.task))
     assert len(everything.failed) == len(TRUE)
-    assert "the model's lean could not be found: no" in everything.failed[0].error
+    assert "the model's bias could not be found: no" in everything.failed[0].error
 
 
 async def test_a_row_that_fails_does_not_count_for_the_mean():
@@ -352,7 +352,7 @@ async def test_the_border_lies_midway_between_values_beside_themselves_and_unlik
     assert sum("pair of unlike values" in task for task in tools.tasks) == MOST
     asked = next(d for d in outcome.decisions if d.verdict == "same")
     # 9 to 1 at either anchor, 3 from the border: at 1 from it the odds are 9 ** (1 / 3)
-    assert asked.detail.endswith(f"probability {sigmoid(math.log(9) / 3):.2f}, log-odds -0.50 where the lean is -1.50")
+    assert asked.detail.endswith(f"probability {sigmoid(math.log(9) / 3):.2f}, log-odds -0.50 where the bias is -1.50")
     told = [d for d in outcome.decisions if d.verdict == "corrected"]
     assert [d.by for d in told] == ["anchors"]
     assert told[0].detail.startswith(
@@ -391,7 +391,7 @@ async def test_a_model_that_says_the_same_of_all_pairs_joins_nothing_and_the_run
     [said] = outcome.warnings
     assert "undecided" in said
     assert "the model says of values beside a shortened copy what it says of the values least alike" in said
-    assert sum("lean" in task for task in tools.tasks) == 2 * MOST  # looked for once
+    assert sum("bias" in task for task in tools.tasks) == 2 * MOST  # looked for once
 
 
 async def test_a_model_that_does_not_say_how_sure_it_is_is_taken_at_its_word():
@@ -442,7 +442,7 @@ async def test_reviewed_pairs_set_the_border_of_comparisons():
 async def test_a_lean_that_cannot_be_found_leaves_all_pairs_undecided_and_is_looked_for_once():
     class Fails(Sure):
         async def ask(self, request, *, model=None):
-            if "lean" not in request.purpose.task:
+            if "bias" not in request.purpose.task:
                 return await super().ask(request, model=model)
             self.requests.append(request)
             raise ItemError("no", advice="later")
@@ -452,8 +452,8 @@ async def test_a_lean_that_cannot_be_found_leaves_all_pairs_undecided_and_is_loo
     outcome = await run(resolving(), rows, tools)
     by_model = [d for d in outcome.decisions if d.verdict != "corrected"]
     assert {(d.verdict, d.by) for d in by_model} == {("undecided", "error")}
-    assert all("lean could not be found: no" in d.detail for d in by_model)
-    assert sum("lean" in task for task in tools.tasks) == MOST
+    assert all("bias could not be found: no" in d.detail for d in by_model)
+    assert sum("bias" in task for task in tools.tasks) == MOST
 
 
 def joining(**settings):
@@ -489,7 +489,7 @@ async def test_a_join_tells_the_plain_probability_without_correction():
     outcome = await run_operator(joining(probabilities={"p_same": "same"}), tuple(sides_of), tools)
     assert values_of(outcome)[0]["p_same"] == pytest.approx(sigmoid(1.0))
     assert len(tools.requests) == 1
-    assert not outcome.decisions[-1].detail.endswith("lean is +0.00")
+    assert not outcome.decisions[-1].detail.endswith("bias is +0.00")
 
 
 async def test_links_are_corrected_too():

@@ -11,7 +11,7 @@ from reply_script import prompt_text
 from scripted_model import ScriptedBackend
 
 from engine.language.templates import Template
-from engine.operators.lean import PRIOR_SLOPE
+from engine.operators.bias import PRIOR_SLOPE
 from engine.optimizer.gold import Gold, GoldRecord
 from engine.optimizer.rating import POOLED_WEIGHT, Rater
 from engine.optimizer.weighing import NOTHING, SURE, items_of, weighed

@@ -1,4 +1,4 @@
-"""The lean of a model, by arithmetic."""
+"""The bias of a model, by arithmetic."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import ItemError
-from engine.operators.lean import FARTHEST, Lean, Verdict, log_odds_of, of_batch, of_content_free, of_reviewed
+from engine.operators.bias import FARTHEST, Bias, Verdict, log_odds_of, of_batch, of_content_free, of_reviewed
 from engine.operators.vote import FEWEST
 from models.protocol import Reply
 
@@ -68,13 +68,13 @@ def test_a_field_name_is_escaped_in_its_pointer() -> None:
 
 
 def test_a_decision_is_yes_above_the_lean_and_its_probability_one_half_on_it() -> None:
-    lean = Lean(1.5)
-    assert Verdict.of(1.5 + math.log(3), lean).yes
-    assert Verdict.of(1.5 + math.log(3), lean).probability == pytest.approx(0.75)
-    assert not Verdict.of(1.5, lean).yes
-    assert Verdict.of(1.5, lean).probability == 0.5
-    assert Verdict.of(1.5 - math.log(3), Lean(1.5, slope=2)).probability == pytest.approx(0.1)  # odds 1 : 9
-    assert Verdict.of(-1e308, lean).probability == 0.0
+    bias = Bias(1.5)
+    assert Verdict.of(1.5 + math.log(3), bias).yes
+    assert Verdict.of(1.5 + math.log(3), bias).probability == pytest.approx(0.75)
+    assert not Verdict.of(1.5, bias).yes
+    assert Verdict.of(1.5, bias).probability == 0.5
+    assert Verdict.of(1.5 - math.log(3), Bias(1.5, slope=2)).probability == pytest.approx(0.1)  # odds 1 : 9
+    assert Verdict.of(-1e308, bias).probability == 0.0
 
 
 def test_rows_without_content_tell_the_lean_by_their_mean() -> None:
@@ -91,15 +91,15 @@ def test_the_mean_of_a_batch_is_its_lean_and_few_rows_have_none() -> None:
 @given(ANSWERS, st.floats(-5, 5))
 def test_a_shift_of_all_answers_changes_no_decision_of_a_batch(answers: list[float], shift: float) -> None:
     moved = [answer + shift for answer in answers]
-    lean, other = of_batch(answers), of_batch(moved)
-    assert other.log_odds - lean.log_odds == pytest.approx(shift, abs=1e-9)
+    bias, other = of_batch(answers), of_batch(moved)
+    assert other.log_odds - bias.log_odds == pytest.approx(shift, abs=1e-9)
     for answer, after in zip(answers, moved, strict=True):
-        if abs(answer - lean.log_odds) > 1e-6:  # on the border rounding decides
-            assert Verdict.of(answer, lean).yes == Verdict.of(after, other).yes
+        if abs(answer - bias.log_odds) > 1e-6:  # on the border rounding decides
+            assert Verdict.of(answer, bias).yes == Verdict.of(after, other).yes
 
 
 def test_reviewed_rows_pull_the_lean_from_that_of_no_content_to_where_they_part() -> None:
-    """Symmetric rows around 3 and no content at 3: by symmetry the lean is 3."""
+    """Symmetric rows around 3 and no content at 3: by symmetry the bias is 3."""
     assert of_reviewed([1, 2, 4, 5], [False, False, True, True], [2, 4]).log_odds == pytest.approx(3.0, abs=1e-6)
     pulled = of_reviewed([4, 5, 6, 7], [False, False, True, True], [2, 4]).log_odds
     assert 3.0 < pulled < 5.5
@@ -114,22 +114,22 @@ def test_one_reviewed_row_moves_the_lean_a_little_and_many_move_it_all_the_way()
 
 
 def test_rows_that_part_completely_do_not_make_the_curve_infinitely_steep() -> None:
-    lean = of_reviewed([-1, 1], [False, True], [])
-    assert lean.log_odds == pytest.approx(0.0, abs=1e-6)
-    assert 0.5 < Verdict.of(1.0, lean).probability < 0.99
+    bias = of_reviewed([-1, 1], [False, True], [])
+    assert bias.log_odds == pytest.approx(0.0, abs=1e-6)
+    assert 0.5 < Verdict.of(1.0, bias).probability < 0.99
 
 
 @given(st.lists(st.tuples(st.floats(-9, 9), st.booleans()), min_size=1, max_size=20), st.floats(-5, 5))
 def test_a_shift_of_rows_and_nothing_shifts_the_reviewed_lean(rows: list[tuple[float, bool]], shift: float) -> None:
     answers, truths = [a for a, _ in rows], [t for _, t in rows]
-    lean = of_reviewed(answers, truths, [0.0, 1.0])
+    bias = of_reviewed(answers, truths, [0.0, 1.0])
     moved = of_reviewed([a + shift for a in answers], truths, [shift, 1.0 + shift])
-    assert moved.log_odds - lean.log_odds == pytest.approx(shift, abs=1e-4)
+    assert moved.log_odds - bias.log_odds == pytest.approx(shift, abs=1e-4)
 
 
 @given(st.lists(st.tuples(st.floats(-20, 20), st.booleans()), min_size=1, max_size=12))
 def test_more_yes_among_the_reviewed_rows_never_raises_the_lean_at_one_slope(rows: list[tuple[float, bool]]) -> None:
-    lean = of_reviewed([a for a, _ in rows], [t for _, t in rows], [])
+    bias = of_reviewed([a for a, _ in rows], [t for _, t in rows], [])
     all_yes = of_reviewed([a for a, _ in rows], [True] * len(rows), [])
-    assert math.isfinite(lean.log_odds)
+    assert math.isfinite(bias.log_odds)
     assert all_yes.log_odds < max(a for a, _ in rows) + 1e-6 or all_yes.log_odds < 1e-6

@@ -1,7 +1,7 @@
-"""Correct a small model's lean to yes or no: decide by its log-odds, less those at which it is of two minds.
+"""Correct a small model's bias to yes or no: decide by its log-odds, less those at which it is of two minds.
 
-How the lean is found is the operator's `correct_lean`; docs/decisions/0012 compares the ways on gold. A decision is
-true where ln(p(true) / p(false)) is above the lean, and its probability is that of a logistic curve around it.
+How the bias is found is the operator's `correct_lean`; docs/decisions/0012 compares the ways on gold. A decision is
+true where ln(p(true) / p(false)) is above the bias, and its probability is that of a logistic curve around it.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ FARTHEST = 20.0
 LEAST_SPREAD = 0.25
 """Answers of which all are alike have at least this standard deviation."""
 
-PRIOR_LEAN = 1.0
-"""How far the lean commonly is from what rows without content say, in spreads of the answers: a standard deviation."""
+PRIOR_BIAS = 1.0
+"""How far the bias commonly is from what rows without content say, in spreads of the answers: a standard deviation."""
 
 PRIOR_SLOPE = 2.0
-"""How steep the curve commonly is: a row one spread above the lean is yes with a probability of 88 %."""
+"""How steep the curve commonly is: a row one spread above the bias is yes with a probability of 88 %."""
 
 PRIOR_SLOPE_FACTOR = 0.5
 """The standard deviation of the logarithm of that."""
@@ -34,7 +34,7 @@ _SLOPES = tuple(PRIOR_SLOPE * math.exp(step / 4) for step in range(-8, 9))
 
 
 @dataclass(frozen=True, slots=True)
-class Lean:
+class Bias:
     """The log-odds at which the model is of two minds, and how steeply its probability rises around them.
 
     `detail` tells the ledger what it was found by.
@@ -58,11 +58,11 @@ class Verdict:
     detail: str
 
     @classmethod
-    def of(cls, log_odds: float, lean: Lean) -> Verdict:
+    def of(cls, log_odds: float, bias: Bias) -> Verdict:
         """Decide by log-odds; on the border the answer is no."""
-        probability = lean.probability(log_odds)
-        detail = f"probability {probability:.2f}, log-odds {log_odds:+.2f} where the lean is {lean.log_odds:+.2f}"
-        return cls(log_odds > lean.log_odds, probability, detail)
+        probability = bias.probability(log_odds)
+        detail = f"probability {probability:.2f}, log-odds {log_odds:+.2f} where the bias is {bias.log_odds:+.2f}"
+        return cls(log_odds > bias.log_odds, probability, detail)
 
 
 def log_odds_of(reply: Reply, field: str, sides: tuple[str, str] = ("true", "false")) -> float:
@@ -73,7 +73,7 @@ def log_odds_of(reply: Reply, field: str, sides: tuple[str, str] = ("true", "fal
     yes, no = _sides(reply, field, *sides)
     if not (0 <= yes <= 1 and 0 <= no <= 1 and yes + no > 0):
         raise ItemError(
-            f"the model does not say how sure it is of {field!r}, so its lean cannot be corrected",
+            f"the model does not say how sure it is of {field!r}, so its bias cannot be corrected",
             advice="Ask a model that reports probabilities (a local llama.cpp model does), or remove correct_lean.",
         )
     if not (yes and no):
@@ -90,60 +90,60 @@ def _sides(reply: Reply, field: str, yes: str, no: str) -> tuple[float, float]:
     return (chosen, 1 - chosen) if reply.value[field] in (True, yes) else (1 - chosen, chosen)
 
 
-def of_content_free(answers: Sequence[float]) -> Lean:
-    """Take the mean of the log-odds of answers about nothing for the lean (engine.operators.content_free)."""
+def of_content_free(answers: Sequence[float]) -> Bias:
+    """Take the mean of the log-odds of answers about nothing for the bias (engine.operators.content_free)."""
     mean = _mean(answers)
-    return Lean(mean, detail=f"log-odds {mean:+.2f}, the mean of {len(answers)} rows without content")
+    return Bias(mean, detail=f"log-odds {mean:+.2f}, the mean of {len(answers)} rows without content")
 
 
-def of_batch(answers: Sequence[float]) -> Lean:
-    """Take the mean of all rows for the lean (batch calibration: Zhou et al. 2023); none with fewer than FEWEST.
+def of_batch(answers: Sequence[float]) -> Bias:
+    """Take the mean of all rows for the bias (batch calibration: Zhou et al. 2023); none with fewer than FEWEST.
 
     It holds where about as many rows are yes as no: half of them are said to be, whatever they are.
     """
     if len(answers) < FEWEST:
-        return Lean(detail=f"not corrected: {len(answers)} rows are fewer than {FEWEST}")
+        return Bias(detail=f"not corrected: {len(answers)} rows are fewer than {FEWEST}")
     mean = _mean(answers)
-    return Lean(mean, detail=f"log-odds {mean:+.2f}, the mean of all {len(answers)} rows")
+    return Bias(mean, detail=f"log-odds {mean:+.2f}, the mean of all {len(answers)} rows")
 
 
-def of_reviewed(answers: Sequence[float], truths: Sequence[bool], nothing: Sequence[float]) -> Lean:
+def of_reviewed(answers: Sequence[float], truths: Sequence[bool], nothing: Sequence[float]) -> Bias:
     """Fit a logistic curve to rows whose right answer is known (Platt 1999), with a prior against overfitting.
 
-    `nothing` are answers about rows without content. The prior of the lean is normal around their mean (0 without
+    `nothing` are answers about rows without content. The prior of the bias is normal around their mean (0 without
     any), in units of the spread of all answers; that of the slope is log-normal. So few rows move both little, and
     rows that can be told apart completely do not make the curve infinitely steep.
     """
     centre = _mean(nothing) if nothing else 0.0
     spread = max(_spread([*answers, *nothing]), LEAST_SPREAD)
     scaled = [(answer - centre) / spread for answer in answers]
-    lean, slope = min(
-        ((_best_lean(scaled, truths, slope), slope) for slope in _SLOPES),
+    bias, slope = min(
+        ((_best_bias(scaled, truths, slope), slope) for slope in _SLOPES),
         key=lambda fitted: _surprise(scaled, truths, *fitted),
     )
-    at = centre + lean * spread
+    at = centre + bias * spread
     told = f"log-odds {at:+.2f}, by {len(answers)} reviewed rows ({sum(truths)} of them true)"
-    return Lean(at, slope / spread, f"{told} and {len(nothing)} without content")
+    return Bias(at, slope / spread, f"{told} and {len(nothing)} without content")
 
 
-def _best_lean(answers: Sequence[float], truths: Sequence[bool], slope: float) -> float:
-    """Find where the derivative of `_surprise` in the lean, which rises throughout, is 0."""
+def _best_bias(answers: Sequence[float], truths: Sequence[bool], slope: float) -> float:
+    """Find where the derivative of `_surprise` in the bias, which rises throughout, is 0."""
     low, high = min(answers, default=0.0) - _WIDEST, max(answers, default=0.0) + _WIDEST
     for _ in range(60):
-        lean = (low + high) / 2
-        rise = sum(slope * (truth - _logistic(slope * (x - lean))) for x, truth in zip(answers, truths, strict=True))
-        if rise + lean / PRIOR_LEAN**2 > 0:
-            high = lean
+        bias = (low + high) / 2
+        rise = sum(slope * (truth - _logistic(slope * (x - bias))) for x, truth in zip(answers, truths, strict=True))
+        if rise + bias / PRIOR_BIAS**2 > 0:
+            high = bias
         else:
-            low = lean
+            low = bias
     return (low + high) / 2
 
 
-def _surprise(answers: Sequence[float], truths: Sequence[bool], lean: float, slope: float) -> float:
+def _surprise(answers: Sequence[float], truths: Sequence[bool], bias: float, slope: float) -> float:
     """Return the negative logarithm of likelihood times prior, up to a constant."""
-    prior = (lean / PRIOR_LEAN) ** 2 / 2 + (math.log(slope / PRIOR_SLOPE) / PRIOR_SLOPE_FACTOR) ** 2 / 2
+    prior = (bias / PRIOR_BIAS) ** 2 / 2 + (math.log(slope / PRIOR_SLOPE) / PRIOR_SLOPE_FACTOR) ** 2 / 2
     return prior + sum(
-        _softplus(-slope * (x - lean) if truth else slope * (x - lean))
+        _softplus(-slope * (x - bias) if truth else slope * (x - bias))
         for x, truth in zip(answers, truths, strict=True)
     )
 

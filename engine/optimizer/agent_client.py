@@ -1,4 +1,4 @@
-"""The door of agents to their model: through the reply cache, and counted like the calls of operators."""
+"""The model client of agents: it asks through the reply cache, and its calls are counted like those of operators."""
 
 from __future__ import annotations
 
