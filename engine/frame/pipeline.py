@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
 from engine.errors import EnvironmentMissing, UsageError
 from engine.frame.memory import checked_rows
@@ -28,12 +28,36 @@ from engine.plan.plan import Plan, Settings, SystemPrompt
 from engine.plan.retriever import Retriever
 
 if TYPE_CHECKING:
+    from engine.executor.settings import RunSettings
     from engine.frame.running import RunReport
 
 AnyPath = str | os.PathLike[str]
 
 LONGEST_SHOWN = 200
 """Characters of a pipeline as Python shows it."""
+
+
+class RunChoices(TypedDict, total=False):
+    """What every action takes: RunSettings by keyword, and the case.
+
+    `case`: the file that keeps documents, replies and results. `model` replaces the models that the pipeline names;
+    `trust_code` lets its own Python run; `allow_hosts` names servers (HOST:PORT) that text may be sent to although they
+    are not this machine.
+    """
+
+    case: AnyPath | None
+    model: str
+    trust_code: bool
+    allow_hosts: Sequence[str]
+
+
+def _settings(
+    *, case: AnyPath | None = None, model: str = "", trust_code: bool = False, allow_hosts: Sequence[str] = ()
+) -> RunSettings:
+    """Return the settings of a run; raises TypeError for a keyword that no action takes."""
+    from engine.executor.settings import RunSettings  # noqa: PLC0415 - the executor, when something runs
+
+    return RunSettings(model=model, trust_code=trust_code, allow_hosts=tuple(allow_hosts))
 
 
 class RowsFailed(UserWarning):
@@ -44,9 +68,10 @@ class RowsFailed(UserWarning):
 class Pipeline(OperatorMethods):
     """Operators over datasets. Every operator is a method that returns a new pipeline; nothing runs before an action.
 
-    Actions are show, count, collect, run, to_pandas and the write methods. They keep replies and parsed files in a
-    case: the one named (`case=`, or in_case), else one of this process, which is removed when it ends. `plan` is what
-    YAML says; relative paths in it start at `directory`; `data` holds the rows of in-memory datasets.
+    Actions are show, count, collect, run, to_pandas, optimize and the write methods; all take RunChoices by keyword.
+    They keep replies and parsed files in a case: the one named (`case=`, or in_case), else one of this process, which
+    is removed when it ends. `plan` is what YAML says; relative paths in it start at `directory`; `data` holds the rows
+    of in-memory datasets.
     """
 
     plan: Plan
@@ -211,161 +236,85 @@ class Pipeline(OperatorMethods):
 
         return explanation(self._loaded, data=self.data, case=self.case_file)
 
-    def show(
-        self,
-        n: int = 5,
-        *,
-        case: AnyPath | None = None,
-        model: str = "",
-        trust_code: bool = False,
-        allow_hosts: Sequence[str] = (),
-    ) -> None:
+    def show(self, n: int = 5, **choices: Unpack[RunChoices]) -> None:
         """Run on the first `n` documents (or rows) of each dataset, and print the table."""
         from engine.cli.console import output  # noqa: PLC0415
         from engine.cli.results_view import results_view  # noqa: PLC0415
 
         if n < 0:
             raise UsageError(f"show({n}): a number of documents is not negative")
-        report = self._run(case, model, trust_code, allow_hosts, first=n)
+        report = self._run(choices, first=n)
         console = output()
         console.print(results_view(report.table, console.width) if report.table else "No rows came out.")
 
     # -- actions -------------------------------------------------------------------------------------------------
 
-    def run(
-        self,
-        *,
-        case: AnyPath | None = None,
-        model: str = "",
-        trust_code: bool = False,
-        allow_hosts: Sequence[str] = (),
-        rewrite: bool = True,
-        progress: bool | None = None,
-    ) -> RunReport:
+    def run(self, *, rewrite: bool = True, progress: bool | None = None, **choices: Unpack[RunChoices]) -> RunReport:
         """Run the pipeline; return the rows and what became of all others.
 
-        `model` replaces the models that the pipeline names; `trust_code` lets its own Python run; `allow_hosts`
-        names servers (HOST:PORT) that text may be sent to although they are not this machine; `rewrite` allows the
-        exact rewrites; `progress` is drawn on a terminal if not said otherwise.
+        `rewrite` allows the exact rewrites; `progress` is drawn on a terminal if not said otherwise.
         """
-        return self._run(case, model, trust_code, allow_hosts, rewrite=rewrite, progress=progress, warn=False)
+        return self._run(choices, rewrite=rewrite, progress=progress, warn=False)
 
-    def collect(
-        self, *, case: AnyPath | None = None, model: str = "", trust_code: bool = False, allow_hosts: Sequence[str] = ()
-    ) -> list[dict[str, Any]]:
+    def collect(self, **choices: Unpack[RunChoices]) -> list[dict[str, Any]]:
         """Run the pipeline; return the result rows with all their fields. Warns RowsFailed where some failed."""
-        return self._run(case, model, trust_code, allow_hosts).rows
+        return self._run(choices).rows
 
-    def count(
-        self, *, case: AnyPath | None = None, model: str = "", trust_code: bool = False, allow_hosts: Sequence[str] = ()
-    ) -> int:
+    def count(self, **choices: Unpack[RunChoices]) -> int:
         """Run the pipeline; return the number of result rows."""
-        return len(self._run(case, model, trust_code, allow_hosts).rows)
+        return len(self._run(choices).rows)
 
-    def to_pandas(
-        self, *, case: AnyPath | None = None, model: str = "", trust_code: bool = False, allow_hosts: Sequence[str] = ()
-    ) -> Any:
+    def to_pandas(self, **choices: Unpack[RunChoices]) -> Any:
         """Run the pipeline; return a pandas DataFrame of the result rows with all their fields."""
         try:
             import pandas  # type: ignore[import-not-found,import-untyped,unused-ignore]  # noqa: PLC0415
         except ImportError as error:
             raise EnvironmentMissing("to_pandas needs pandas", advice="Install it: `pip install pandas`.") from error
-        return pandas.DataFrame(self._run(case, model, trust_code, allow_hosts).rows)
+        return pandas.DataFrame(self._run(choices).rows)
 
-    def write_csv(
-        self,
-        path: AnyPath,
-        *,
-        columns: Sequence[str] = (),
-        case: AnyPath | None = None,
-        model: str = "",
-        trust_code: bool = False,
-        allow_hosts: Sequence[str] = (),
-    ) -> None:
+    def write_csv(self, path: AnyPath, *, columns: Sequence[str] = (), **choices: Unpack[RunChoices]) -> None:
         """Run the pipeline; write the table, with `columns` in place of the usual ones if given."""
-        self._write(path, ".csv", columns, case, model, trust_code, allow_hosts)
+        self._write(path, ".csv", columns, choices)
 
-    def write_xlsx(
-        self,
-        path: AnyPath,
-        *,
-        columns: Sequence[str] = (),
-        case: AnyPath | None = None,
-        model: str = "",
-        trust_code: bool = False,
-        allow_hosts: Sequence[str] = (),
-    ) -> None:
+    def write_xlsx(self, path: AnyPath, *, columns: Sequence[str] = (), **choices: Unpack[RunChoices]) -> None:
         """Run the pipeline; write a workbook of results, evidence and ledger."""
-        self._write(path, ".xlsx", columns, case, model, trust_code, allow_hosts)
+        self._write(path, ".xlsx", columns, choices)
 
-    def write_jsonl(
-        self,
-        path: AnyPath,
-        *,
-        columns: Sequence[str] = (),
-        case: AnyPath | None = None,
-        model: str = "",
-        trust_code: bool = False,
-        allow_hosts: Sequence[str] = (),
-    ) -> None:
+    def write_jsonl(self, path: AnyPath, *, columns: Sequence[str] = (), **choices: Unpack[RunChoices]) -> None:
         """Run the pipeline; write one JSON object a line, with evidence."""
-        self._write(path, ".jsonl", columns, case, model, trust_code, allow_hosts)
+        self._write(path, ".jsonl", columns, choices)
 
-    def write_json(
-        self,
-        path: AnyPath,
-        *,
-        columns: Sequence[str] = (),
-        case: AnyPath | None = None,
-        model: str = "",
-        trust_code: bool = False,
-        allow_hosts: Sequence[str] = (),
-    ) -> None:
+    def write_json(self, path: AnyPath, *, columns: Sequence[str] = (), **choices: Unpack[RunChoices]) -> None:
         """Run the pipeline; write one JSON list of objects, with evidence."""
-        self._write(path, ".json", columns, case, model, trust_code, allow_hosts)
+        self._write(path, ".json", columns, choices)
 
-    def write_parquet(
-        self,
-        path: AnyPath,
-        *,
-        columns: Sequence[str] = (),
-        case: AnyPath | None = None,
-        model: str = "",
-        trust_code: bool = False,
-        allow_hosts: Sequence[str] = (),
-    ) -> None:
+    def write_parquet(self, path: AnyPath, *, columns: Sequence[str] = (), **choices: Unpack[RunChoices]) -> None:
         """Run the pipeline; write a Parquet file."""
-        self._write(path, ".parquet", columns, case, model, trust_code, allow_hosts)
+        self._write(path, ".parquet", columns, choices)
 
-    def optimize(  # noqa: PLR0913 - what a build may be told
+    def optimize(
         self,
         *,
         minutes: float | None = None,
         sample: int | None = None,
         policy: str = "best",
-        case: AnyPath | None = None,
-        model: str = "",
         agent_model: str = "",
         seed: int = 0,
-        trust_code: bool = False,
-        allow_hosts: Sequence[str] = (),
+        **choices: Unpack[RunChoices],
     ) -> Self:
         """Look for a better pipeline for so many minutes, on a sample of the data; return the one that was chosen.
 
         It is what `redwell build` does (docs/optimizer.md): `policy` is best, fastest or "within-minutes N". What was
         read and asked is kept in the case.
         """
-        from engine.executor.settings import RunSettings  # noqa: PLC0415
         from engine.frame.optimizing import optimized  # noqa: PLC0415 - the optimizer
-        from engine.frame.session import session_case  # noqa: PLC0415
         from engine.optimizer.build_options import BuildOptions  # noqa: PLC0415
         from engine.optimizer.frontier import read_policy  # noqa: PLC0415
 
-        file = Path(case).expanduser().absolute() if case else self.case_file or session_case()
-        settings = RunSettings(model=model, trust_code=trust_code, allow_hosts=tuple(allow_hosts))
+        settings = _settings(**choices)
         options = BuildOptions(settings, policy=read_policy(policy), agent_model=agent_model, seed=seed)
         options = replace(options, minutes=minutes or options.minutes, rows=sample or options.rows)
-        return replace(self, plan=optimized(self._part, file, options))
+        return replace(self, plan=optimized(self._part, self._case(choices), options))
 
     # -- inside --------------------------------------------------------------------------------------------------
 
@@ -381,27 +330,22 @@ class Pipeline(OperatorMethods):
         part = merged(self._part, other._part, join)
         return replace(self, plan=part.plan, data=part.data, warnings=(*self.warnings, *other.warnings))
 
-    def _write(
-        self,
-        path: AnyPath,
-        suffix: str,
-        columns: Sequence[str],
-        case: AnyPath | None,
-        model: str,
-        trust_code: bool,
-        allow_hosts: Sequence[str],
-    ) -> None:
+    def _write(self, path: AnyPath, suffix: str, columns: Sequence[str], choices: RunChoices) -> None:
         file = Path(path).expanduser().absolute()
         if file.suffix.lower() != suffix:
             raise UsageError(f"{file.name} does not end in {suffix}", advice=f"Write it as {file.stem}{suffix}.")
-        self._run(case, model, trust_code, allow_hosts, out=file, columns=columns)
+        self._run(choices, out=file, columns=columns)
 
-    def _run(  # noqa: PLR0913 - all that an action may say
+    def _case(self, choices: RunChoices) -> Path:
+        """Return the case of a run: the one that is named, else the pipeline's, else this process's own."""
+        from engine.frame.session import session_case  # noqa: PLC0415
+
+        named = choices.get("case")
+        return Path(named).expanduser().absolute() if named else self.case_file or session_case()
+
+    def _run(
         self,
-        case: AnyPath | None,
-        model: str,
-        trust_code: bool,
-        allow_hosts: Sequence[str],
+        choices: RunChoices,
         *,
         first: int | None = None,
         rewrite: bool = True,
@@ -411,13 +355,10 @@ class Pipeline(OperatorMethods):
         columns: Sequence[str] = (),
     ) -> RunReport:
         from engine.executor.run import RunOptions  # noqa: PLC0415 - the executor, when something runs
-        from engine.executor.settings import RunSettings  # noqa: PLC0415
         from engine.frame.running import Order, run_order  # noqa: PLC0415
-        from engine.frame.session import session_case  # noqa: PLC0415
         from engine.worker.exports import OutputOptions  # noqa: PLC0415
 
-        file = Path(case).expanduser().absolute() if case else self.case_file or session_case()
-        settings = RunSettings(model=model, trust_code=trust_code, allow_hosts=tuple(allow_hosts))
+        file, settings = self._case(choices), _settings(**choices)
         options = RunOptions(settings, tuple(columns), rewrite=rewrite, rows=self.data, first=first)
         output = OutputOptions(tuple(columns))
         shown = sys.stderr.isatty() if progress is None else progress

@@ -8,12 +8,11 @@ Importing this module registers the accessor. Each operator runs at once and ret
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
 from engine.errors import EnvironmentMissing, UsageError
-from engine.frame.pipeline import Pipeline
+from engine.frame.pipeline import Pipeline, RunChoices
 from engine.frame.readers import from_list
 from engine.frame.signatures import joins_two
 from engine.language.position import did_you_mean
@@ -28,7 +27,7 @@ NAME = "semantic"
 ALIASES = {"merge": "equijoin"}
 """What DocETL's accessor calls an operator."""
 
-RUN_KEYS = frozenset(inspect.signature(Pipeline.to_pandas).parameters) - {"self"}
+RUN_KEYS = frozenset(RunChoices.__annotations__)
 """Keywords of a method that go to the run, not to the operator: case, model, trust_code, allow_hosts.
 
 `model` goes to the run, where it replaces the model of the operator."""
