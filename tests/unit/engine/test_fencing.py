@@ -54,6 +54,7 @@ def pipeline(folder: Path, text: str) -> str:
         ["doctor"],
         ["worker"],
         ["run", "missing.yaml"],
+        ["ask", "Who is at http://example.org?", "folder"],
         ["run", "missing.yaml", "--model", "own"],
     ],
 )
@@ -70,6 +71,7 @@ def test_what_needs_no_network_gets_none(arguments: list[str]) -> None:
         (["desktop"], "decides for itself"),
         (["run", "p.yaml", "--allow-host", "lab.lan:8000"], "--allow-host"),
         (["run", "p.yaml", "--cluster=local:2"], "--cluster"),
+        (["ask", "Who?", "folder", "--model", "http://127.0.0.1:1/v1"], "http://127.0.0.1:1/v1 is a server"),
         (["run", "p.yaml", "--model", "http://127.0.0.1:1/v1"], "http://127.0.0.1:1/v1 is a server"),
         (["build", "p.yaml", "--agent-model=http://127.0.0.1:1/v1"], "http://127.0.0.1:1/v1 is a server"),
         (["worker", "--network"], "--network"),
