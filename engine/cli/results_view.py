@@ -56,12 +56,17 @@ def results_view(table: ResultTable, width: int) -> RenderableType:
 
 
 def shown_value(value: Any) -> str:
-    """Write a JSON value for people: lists joined by `; `, objects as `key: value`, null as nothing."""
+    """Write a JSON value for people: lists joined by `; `, objects as `key: value`, null as nothing.
+
+    A date or another typed value is written as code read it, with the words of the document: `2022-09-30 (Sept. 30)`.
+    """
     if isinstance(value, list | tuple):
         return "; ".join(shown_value(item) for item in value)
+    if is_typed(value):
+        return one_line(typed_text(value))
     if isinstance(value, dict):
         return ", ".join(f"{key}: {shown_value(item)}" for key, item in value.items())
-    return one_line(typed_text(value) if is_typed(value) else cell_text(value))
+    return one_line(cell_text(value))
 
 
 def fitted_widths(wanted: Sequence[int], words: Sequence[int], room: int) -> list[int]:

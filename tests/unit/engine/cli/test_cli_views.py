@@ -199,3 +199,10 @@ def test_notes_about_rows_are_summed_up_by_operator() -> None:
         "3 rows cut to fit by list (too_long: head), the first: text: r1 characters shown"
     )
     assert notes_view([other]) is None
+
+
+def test_a_date_is_shown_as_it_was_read_and_written() -> None:
+    date = {"iso": "2022-09-30", "original": "September 30, 2022", "problem": ""}
+    assert shown_value(date) == "2022-09-30 (September 30, 2022)"
+    assert shown_value([date, date]) == "2022-09-30 (September 30, 2022); 2022-09-30 (September 30, 2022)"
+    assert shown_value({"when": date, "who": "Roe"}) == "when: 2022-09-30 (September 30, 2022), who: Roe"
