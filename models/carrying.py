@@ -30,7 +30,7 @@ def export_models(folder: Path, ids: Sequence[str] = (), *, progress: Progress =
         raise ModelMissing(f"{unknown[0]!r} is not installed", advice=f"Installed: {', '.join(here) or 'none'}.")
     if not here:
         raise ModelMissing("no model is installed", advice="Install one first: `redwell models install`.")
-    folder.mkdir(parents=True, exist_ok=True)
+    _make_folder(folder)
     copies = []
     for id in ids or here:
         source, target = here[id], folder / here[id].name
@@ -41,13 +41,23 @@ def export_models(folder: Path, ids: Sequence[str] = (), *, progress: Progress =
     return copies
 
 
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ModelError(
+            f"the folder {folder} cannot be made: {error.strerror}",
+            advice="Name one that can be written.",
+        ) from error
+
+
 def _copy_compared(source: Path, target: Path, progress: Progress) -> None:
     digest = sha256_of(source, progress=progress)
     if target.exists():
         if sha256_of(target) == digest:
             return
         raise ModelError(f"{target} is there already, with other content", advice="Name an empty folder.")
-    target.parent.mkdir(parents=True, exist_ok=True)
+    _make_folder(target.parent)
     part = target.with_name(f"{target.name}.part")
     try:
         shutil.copyfile(source, part)

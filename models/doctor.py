@@ -19,7 +19,7 @@ from models.catalog import default_entry
 from models.errors import ModelError
 from models.fitting import LEAST_CHOSEN_CONTEXT, SPARE_BYTES, needs_of
 from models.hardware import Hardware, inspect_hardware
-from models.install import embedding_folder, find_model, list_models
+from models.install import find_model, list_models
 from models.rates import machine_key
 from models.selftest import run_child, run_selftest
 
@@ -78,7 +78,10 @@ def check_embedding_model() -> Check:
     """Check the model that resolve compares names with."""
 
     def look() -> str:
-        return f"{default_entry('embedding').title} in {embedding_folder()}"
+        from models.embeddings import chosen_embedder  # noqa: PLC0415 - numpy
+
+        folder = chosen_embedder().folder
+        return f"{folder.name} in {folder}"
 
     return _model_check("Embedding model", look)
 

@@ -18,13 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.errors import ModelMissing, RuntimeMissing, WeightsCorrupt
-from models.install import embedding_folder
+from models.install import OTHER_EMBEDDINGS, embedding_folder, other_embeddings
 
 BATCH_TEXTS = 64
 """Texts computed at once; between batches a cancelled call ends."""
-
-OTHER_MODEL = "REDWELL_EMBEDDINGS"
-"""Names the folder of a sentence-transformers model to use in place of all-MiniLM (docs/models.md)."""
 
 GRAPH = Path(__file__).with_name("minilm.onnx")
 """The computation of all-MiniLM-L6-v2; its weights are in the model's folder (packaging/minilm_graph.py)."""
@@ -107,8 +104,8 @@ def chosen_embedder() -> Embedder:
 
     Raises ModelMissing or WeightsCorrupt; nothing is loaded.
     """
-    if other := os.environ.get(OTHER_MODEL, "").strip():
-        return Embedder(Path(other).expanduser().absolute(), is_other=True)
+    if (other := other_embeddings()) is not None:
+        return Embedder(other, is_other=True)
     return Embedder(embedding_folder())
 
 
@@ -152,7 +149,7 @@ def _load_other(folder: Path, threads: int | None) -> Encode:
     except ImportError as error:
         raise RuntimeMissing(
             f"the embedding model in {folder} needs sentence-transformers, which cannot be imported: {error}",
-            advice=f"Install it: `pip install redwell[embeddings]`, or unset {OTHER_MODEL} to use all-MiniLM.",
+            advice=f"Install it: `pip install redwell[embeddings]`, or unset {OTHER_EMBEDDINGS} to use all-MiniLM.",
         ) from error
     try:
         model: Any = SentenceTransformer(str(folder), device="cpu", local_files_only=True, trust_remote_code=False)

@@ -8,6 +8,7 @@ installations take turns.
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -52,6 +53,10 @@ from models.verification import (
 
 FOLDER_PREFIX = "vllm:"
 """A model folder may be named with it, so that a path says which runtime is meant; its name alone does as well."""
+
+
+OTHER_EMBEDDINGS = "REDWELL_EMBEDDINGS"
+"""Names the folder of a sentence-transformers model to use in place of all-MiniLM (docs/models.md)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +126,12 @@ def find_model(name_or_path: str | Path = "", *, progress: Progress = no_progres
         header = read_header(path)
         return InstalledModel(path, verified_hash(path, root, progress=progress), header.name or path.stem)
     raise ModelMissing(f"there is no model {name!r}", advice=f"Known: {', '.join(_language_names(root))}; or a path.")
+
+
+def other_embeddings() -> Path | None:
+    """Return the folder of the embedding model that the user names in place of all-MiniLM; None where none is named."""
+    named = os.environ.get(OTHER_EMBEDDINGS, "").strip()
+    return Path(named).expanduser().absolute() if named else None
 
 
 def embedding_folder() -> Path:

@@ -14,7 +14,7 @@ from engine.executor.settings import RunSettings
 from models.cache_place import models_folder
 from models.catalog import CatalogEntry, catalog, default_entry
 from models.errors import ModelError
-from models.install import FOLDER_PREFIX, default_model, find_model, list_models
+from models.install import FOLDER_PREFIX, default_model, find_model, list_models, other_embeddings
 from models.isolation.backend import IsolatedBackend
 from models.model_folder import is_model_folder
 from models.opening import open_here
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 
 CLUSTER = "REDWELL_CLUSTER"
 """Names the cluster of runs that are not given one (docs/cluster.md)."""
-
-EMBEDDINGS = "REDWELL_EMBEDDINGS"
-"""Names the folder of an embedding model to use in place of all-MiniLM (models.embeddings)."""
 
 
 class LocalModels:
@@ -80,7 +77,7 @@ class LocalModels:
     def need_embedder(self) -> None:
         """Raise EnvironmentMissing unless the embedding model is installed, or another one is named."""
         entry = default_entry("embedding")
-        if not os.environ.get(EMBEDDINGS, "").strip() and not _is_installed(entry):
+        if other_embeddings() is None and not _is_installed(entry):
             raise _missing(entry, entry.id)
 
     def open_model(self, name: str) -> ModelBackend:

@@ -72,13 +72,18 @@ def letters(tmp_path: Path) -> Path:
     return path
 
 
+def documents_of(qtbot: QtBot, window: MainWindow, case: Path) -> DocumentsPlace:
+    """Open a case and go to its documents."""
+    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
+        window.workspace.open_case(str(case))
+    window.go_to("Documents")
+    return next(place for place in window.places if isinstance(place, DocumentsPlace))
+
+
 def test_zoom_and_place_belong_to_the_document_and_a_click_changes_an_open_viewer(
     qtbot: QtBot, window: MainWindow, letters: Path
 ) -> None:
-    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
-        window.workspace.open_case(str(letters))
-    window.go_to("Documents")
-    place = next(place for place in window.places if isinstance(place, DocumentsPlace))
+    place = documents_of(qtbot, window, letters)
     qtbot.waitUntil(lambda: place.model.row(1) is not None, timeout=WAIT)
     first, second = (str(place.model.row(number)["id"]) for number in (0, 1))  # type: ignore[index]
     viewer = place.viewer
@@ -124,10 +129,7 @@ def test_a_file_that_was_moved_shows_the_text_that_was_read(qtbot: QtBot, window
 def test_words_that_a_reader_of_scans_may_have_misread_are_found(
     qtbot: QtBot, window: MainWindow, letters: Path
 ) -> None:
-    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
-        window.workspace.open_case(str(letters))
-    window.go_to("Documents")
-    place = next(place for place in window.places if isinstance(place, DocumentsPlace))
+    place = documents_of(qtbot, window, letters)
     place.words.setText("Larkmoor")
     qtbot.waitUntil(lambda: place.hits.hits.rowCount() == 0 and "nor similar" in window.messages.text, timeout=WAIT)
     place.words.setText("Harrnon")

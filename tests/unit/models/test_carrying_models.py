@@ -68,3 +68,11 @@ def test_what_is_not_installed_and_what_is_in_the_way_is_said(index: Index, tmp_
         export_models(tmp_path / "stick")
     assert (tmp_path / "stick" / "tiny.gguf").read_bytes() == b"another"
     assert not holds_models(tmp_path / "nowhere")
+
+
+def test_a_place_that_cannot_be_written_is_an_error_with_its_name(index: Index, tmp_path: Path) -> None:
+    install("tiny", fetch=index)
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    for place in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(ModelError, match=r"cannot be made"):
+            export_models(place)

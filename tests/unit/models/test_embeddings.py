@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scripted_model import ScriptedEmbedder
 
+from models.doctor import check_embedding_model
 from models.embeddings import Embedder, chosen_embedder
 from models.errors import ModelMissing, RuntimeMissing
 
@@ -42,6 +43,13 @@ def test_another_model_can_be_named(folder: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("REDWELL_EMBEDDINGS", str(folder / "nowhere"))
     with pytest.raises(ModelMissing, match="nowhere is not complete"):
         chosen_embedder()
+
+
+def test_the_doctor_looks_at_the_model_that_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REDWELL_EMBEDDINGS", str(folder))
+    assert str(folder) in check_embedding_model().detail
+    monkeypatch.setenv("REDWELL_EMBEDDINGS", str(folder / "nowhere"))
+    assert not check_embedding_model().ok
 
 
 async def test_another_model_without_its_library_says_what_to_install(
