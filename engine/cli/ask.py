@@ -21,6 +21,7 @@ from engine.cli.settings import COMMAND_SETTINGS
 from engine.cli.watching import choose_watch
 from engine.errors import UsageError
 from engine.executor.settings import RunSettings
+from engine.worker.exit_codes import INTERRUPTED
 from engine.worker.exports import OutputOptions
 from engine.worker.jobs import RunJob, check_outs, make_ready
 from engine.worker.model_choice import open_or_say_why
@@ -108,7 +109,7 @@ def _run(job: RunJob, *, quiet: bool) -> int:
     with Case(job.case) as opened:
         watch = choose_watch(quiet=quiet, json_events=False)
         code = run_command.carry_out(ready, models, opened, watch, silent=quiet)
-    if not quiet:
+    if not quiet and code != INTERRUPTED:
         _say_next(job.case)
     return code
 

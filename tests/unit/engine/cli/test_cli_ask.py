@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from engine.cli.main import app
 from engine.errors import EnvironmentMissing
+from engine.worker.exit_codes import INTERRUPTED
 
 
 def header(path: Path) -> list[str]:
@@ -79,3 +80,12 @@ def test_without_a_model_a_pipeline_can_be_saved_and_nothing_run(
     run = redwell("ask", "Is a weapon mentioned?", tmp_path / "records", "--yes")
     assert run.exit_code == 3
     assert "error: the model is not installed" in run.stderr
+
+
+def test_a_run_that_was_stopped_is_not_said_to_be_done(
+    redwell: Any, pipeline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.cli.run.carry_out", lambda *given, **more: INTERRUPTED)
+    result = redwell("ask", "Which plates are mentioned?", tmp_path / "records", "--yes")
+    assert result.exit_code == INTERRUPTED
+    assert "Next:" not in result.stdout
