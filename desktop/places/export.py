@@ -114,6 +114,9 @@ class ExportPlace(Place):
         path = self.file.text().strip()
         if not path or not self.runs.currentData():
             return
+        if self.workspace.job.is_going:
+            self.workspace.said.emit("Something is going on already.", "Wait for its end, or cancel it; then export.")
+            return
         shown = self.workspace.shown_results
         is_same = shown.get("run") == self.runs.currentData()
         given: dict[str, Any] = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from gui_waiting import WAIT
@@ -87,10 +88,8 @@ def test_a_question_asks_before_it_reads_or_overwrites(
     assert "wants to read" in answer(qtbot, window, "Cancel"), "it was allowed once"
 
 
-def test_an_export_asks_before_it_overwrites(
-    qtbot: QtBot, start_window: Callable[[float], MainWindow], case: Path, strange: Path
-) -> None:
-    window = start_window(0.0)
+def ready_to_export(qtbot: QtBot, window: MainWindow, case: Path, strange: Path) -> ExportPlace:
+    """Run the question in the case and return Export with its run chosen."""
     with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
         window.workspace.open_case(str(case))
     with qtbot.waitSignal(window.workspace.job.finished, timeout=WAIT):
@@ -101,6 +100,14 @@ def test_an_export_asks_before_it_overwrites(
     window.go_to("Export")
     place = next(place for place in window.places if isinstance(place, ExportPlace))
     qtbot.waitUntil(lambda: place.runs.count() == 1, timeout=WAIT)
+    return place
+
+
+def test_an_export_asks_before_it_overwrites(
+    qtbot: QtBot, start_window: Callable[[float], MainWindow], case: Path, strange: Path
+) -> None:
+    window = start_window(0.0)
+    place = ready_to_export(qtbot, window, case, strange)
     target = case.with_name("mine.csv")
     target.write_text("mine")
     place.file.setText(str(target))
@@ -111,6 +118,28 @@ def test_an_export_asks_before_it_overwrites(
     answer(qtbot, window, "Allow this once")
     qtbot.waitUntil(lambda: place.told.text().startswith("Written"), timeout=WAIT)
     assert "twice" in target.read_text()
+    qtbot.waitUntil(lambda: not window.workspace.job.is_going, timeout=WAIT)
     place.export()
-    qtbot.waitUntil(lambda: place.told.text() == "Writing…", timeout=WAIT)
+    assert place.told.text() == "Writing…", "our own file is replaced without a question"
     qtbot.waitUntil(lambda: place.told.text().startswith("Written"), timeout=WAIT)
+
+
+def test_an_export_does_not_begin_while_another_is_ending(
+    qtbot: QtBot, start_window: Callable[[float], MainWindow], case: Path, strange: Path
+) -> None:
+    window = start_window(0.0)
+    place = ready_to_export(qtbot, window, case, strange)
+    place.file.setText(str(case.with_name("mine.csv")))
+    was_going = []
+
+    def export_again(event: dict[str, Any]) -> None:
+        if event["event"] == "ResultsWritten":
+            was_going.append(window.workspace.job.is_going)
+            place.export()
+
+    window.workspace.client.told.connect(export_again)
+    with qtbot.waitSignal(window.workspace.job.finished, timeout=WAIT):
+        place.export()
+    assert was_going == [True]
+    assert place.told.text().startswith("Written"), "what is said of the first export stays true"
+    assert place.open_file.isVisibleTo(place)
