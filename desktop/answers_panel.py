@@ -32,7 +32,7 @@ STATUSES: Final = {
     "partial": ("warning", "found in part"),
     "none": ("reject", "not found"),
     "conflict": ("split", "contradictory"),
-    "clarify": ("question", "asks back"),
+    "clarify": ("question", "asks you"),
 }
 """Icon and words for what became of a question (engine.answers.contract.Status)."""
 _NOTHING: Final[dict[str, Any]] = {

@@ -35,7 +35,7 @@ FIRST_STEPS = """\
 5. Review. In Results, look at each row and its page: A accepts it, R rejects it, E corrects a cell, N writes a note.
    Ctrl+Z takes the last step back. A model makes mistakes: what nobody has looked at is a lead and no finding.
 
-6. Audit. The Ledger in Results says what became of every file and every row, and why.
+6. Ledger. In Results, it says what became of every file and every row, and why.
 
 7. Export. The table is written with your corrections and without the rows that you rejected; each value has its place.
 

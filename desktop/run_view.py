@@ -69,7 +69,7 @@ class RunView(QWidget):
         self.tabs.addTab(self.row_table, "Latest rows")
         self.tabs.addTab(self.reason_table, "Turned down")
         self.asked_back = AskedBackPanel(workspace)
-        self.tabs.addTab(self.asked_back, "Asks back")
+        self.tabs.addTab(self.asked_back, "Questions to you")
         self.tabs.setTabVisible(2, False)
         self._refresh = QTimer(self, interval=_ROWS_MILLISECONDS, singleShot=True)
         self._refresh.timeout.connect(self._refresh_rows)
@@ -133,7 +133,7 @@ class RunView(QWidget):
         asked = run.get("asked_back", [])
         self.asked_back.show_questions(str(run.get("run_id", "")), asked)
         self.tabs.setTabVisible(2, bool(asked))
-        self.tabs.setTabText(2, f"Asks back ({len(asked)})")
+        self.tabs.setTabText(2, f"Questions to you ({len(asked)})")
 
     def _refresh_rows(self) -> None:
         if self.isVisible():
@@ -168,7 +168,7 @@ def meters_text(run: Mapping[str, Any]) -> str:
 COLUMNS = (
     Column("Rows", lambda row: f"{row['rows']:,}", is_right=True),
     Column("Question", lambda row: str(row["question"])),
-    Column("Asks back", lambda row: str(row["text"]), tip=lambda row: str(row["text"])),
+    Column("Question to you", lambda row: str(row["text"]), tip=lambda row: str(row["text"])),
 )
 
 

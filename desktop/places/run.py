@@ -134,7 +134,7 @@ class RunPlace(Place):
         self.stop = push_button("cancel", "Cancel", self.cancel)
         self.results = push_button("results", "Review", self.show_results)
         self.results.setToolTip("See the table, open the page of each cell, accept, correct and reject")
-        self.audit = push_button("search", "Audit", self.show_audit)
+        self.audit = push_button("search", "Ledger", self.show_audit)
         self.audit.setToolTip("See what became of every file and every row, and why")
         self.export = push_button("export", "Export…", self.show_export)
         self.export.setToolTip("Write the table to a file")

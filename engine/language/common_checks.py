@@ -62,7 +62,7 @@ def _without_field(node: Node) -> Iterator[Finding]:
     """Warn of a prompt that is no template, and of one about a row that says nothing of the row."""
     shown = [path for path, template in templates_of(node) if template.appended]
     for path in shown:
-        message = "this prompt has no {{ }}, so all fields of what it is about are put behind it"
+        message = "this prompt has no {{ }}, so all fields of the row are added after it"
         yield Finding(
             path, message, "Write a field where it belongs, for example {{ input.text }}.", severity="warning"
         )

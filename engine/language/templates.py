@@ -112,7 +112,7 @@ class Template:
 
     @cached_property
     def source(self) -> str:
-        """Return the text with what is put behind it."""
+        """Return the text with what is added after it."""
         return f"{self.text.rstrip()}\n\n{appended}" if (appended := self.appended) else self.text
 
     def reads(self, variable: str = "input") -> frozenset[str]:

@@ -78,7 +78,7 @@ def test_what_contradicts_itself_stands_side_by_side_and_opens_its_pages(qtbot: 
     panel = results.answers
     assert results.parts.side is panel
     texts = [panel.tree.topLevelItem(n).text(1) for n in range(4)]
-    assert texts == ["found, complete", "contradictory, 2 items", "found in part, 2 items", "asks back"]
+    assert texts == ["found, complete", "contradictory, 2 items", "found in part, 2 items", "asks you"]
     original, amended = panel.cards.cards
     assert (original.item["original"], amended.item["original"]) == ("15 March 2024", "1 April 2024")
     assert original.geometry().right() < amended.geometry().left()
@@ -178,7 +178,7 @@ def test_the_run_shows_what_is_asked_back_and_goes_on(qtbot: QtBot, window: Main
     place = place_of(window, RunPlace)
     view = place.view
     assert view.tabs.isTabVisible(2)
-    assert view.tabs.tabText(2) == "Asks back (1)"
+    assert view.tabs.tabText(2) == "Questions to you (1)"
     view.tabs.setCurrentIndex(2)
     asked = view.asked_back
     assert [asked.model.index(0, n).data() for n in range(3)] == ["2", "rent", "The rent of a month, or of a year?"]

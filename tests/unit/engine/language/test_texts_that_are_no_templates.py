@@ -1,4 +1,4 @@
-"""A prompt without {{ }} gets what it is about put behind it, as DocETL does, and check says so."""
+"""A prompt without {{ }} is followed by the fields of its row, as DocETL does, and check says so."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_a_prompt_of_a_parallel_map_too(loaded: Any) -> None:
 
 
 def test_check_says_so_for_each_prompt_at_its_line(loaded: Any) -> None:
-    warnings = [p for p in check(loaded.plan, positions=loaded.positions) if "put behind it" in p.message]
+    warnings = [p for p in check(loaded.plan, positions=loaded.positions) if "added after it" in p.message]
     assert [p.severity for p in warnings] == ["warning"] * 7
     lines = PIPELINE.split("\n")
     told = [lines[p.line - 1] for p in warnings if p.line]
