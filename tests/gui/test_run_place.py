@@ -176,6 +176,9 @@ def test_a_run_that_was_interrupted_is_offered_when_the_case_is_opened_again(
     place.start()
     qtbot.waitUntil(lambda: bool(place.view.operators.rows), timeout=WAIT)
     first.close()
+    assert first.isVisible(), "closing during a run asks first"
+    first.close()
+    assert not first.isVisible()
     second = start_window(0.0)
     place = open_run(qtbot, second, case)
     qtbot.waitUntil(lambda: states(place) == ["interrupted"], timeout=WAIT)
