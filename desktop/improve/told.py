@@ -15,16 +15,27 @@ ENDINGS: Final = {
 }
 
 
-def gold_text(reviewed: int, least: int) -> str:
-    """Say whether plans are rated by reviewed rows."""
+def can_rate(setup: Mapping[str, Any]) -> bool:
+    """Return whether anything can tell two plans apart: enough reviewed rows, or values that code looks up."""
+    return setup["reviewed"] >= setup["least_reviewed"] or bool(setup["checkable"])
+
+
+def gold_text(setup: Mapping[str, Any]) -> str:
+    """Say by what plans are rated, or what is missing to rate them."""
+    reviewed, least = setup["reviewed"], setup["least_reviewed"]
     if reviewed >= least:
         return f"{reviewed:,} rows are reviewed: plans are rated by them."
-    if reviewed:
-        some = counted(reviewed, "row is", "rows are")
-        return f"{some} reviewed. From {least} on plans are rated by them."
+    some = counted(reviewed, "row is", "rows are") if reviewed else "No row is"
+    wanted = f"{some} reviewed. Accept, correct or reject {least} rows in Results, and plans are rated by them."
+    if not can_rate(setup):
+        return (
+            f"{wanted} Until then there is nothing to rate plans by: the answers of this question are choices, which "
+            "cannot be looked up in the documents."
+        )
+    names = ", ".join(setup["checkable"])
     return (
-        f"No row is reviewed yet. Accept, correct or reject {least} rows in Results, and plans are rated by them. "
-        "Until then only what can be checked without an opinion tells plans apart, and often it does not."
+        f"{wanted} Until then a plan is rated by whether its values stand in the documents ({names}). That finds "
+        "made-up values, but not missing rows, so often your own question stays."
     )
 
 

@@ -25,7 +25,7 @@ from desktop.improve.build_form import BuildForm
 from desktop.improve.choice_view import ChoiceView, points_of_lines, points_of_report
 from desktop.improve.improvement import Improvement
 from desktop.improve.plans_view import PlansView
-from desktop.improve.told import folder_text, going_text, gold_text, state_text, verdict_text
+from desktop.improve.told import can_rate, folder_text, going_text, gold_text, state_text, verdict_text
 from desktop.place import Place
 from desktop.plain_text import plain
 from desktop.workspace import Workspace
@@ -84,6 +84,8 @@ class ImprovePlace(Place):
             space.place_wanted.emit(self.name)
         if not model.pipeline or not model.setup:
             space.said.emit("There is no question that can be improved.", model.trouble or _MAKE_ONE)
+        elif not can_rate(model.setup):
+            space.said.emit("Nothing tells plans apart yet.", gold_text(model.setup))
         elif model.is_going or (model.is_waiting and space.job.is_going):
             space.said.emit("This question is being improved already.", "Stop it first, or wait for its end.")
         else:
@@ -218,7 +220,9 @@ class ImprovePlace(Place):
         going, lines = model.is_going, model.tree.lines
         self.go.setVisible(bool(model.pipeline) and not going)
         self.go.setText("Go on" if model.can_continue else "Improve")
-        self.go.setEnabled(bool(model.setup) and not (model.is_waiting and job.is_going))
+        can_start = bool(model.setup) and can_rate(model.setup)
+        self.go.setEnabled(can_start and not (model.is_waiting and job.is_going))
+        self.go.setToolTip(plain("" if can_start or not model.setup else gold_text(model.setup)))
         self.halt.setVisible(going)
         self.halt.setEnabled(job.state != "cancelling")
         self.report.setVisible(model.last is not None and not going)
@@ -289,7 +293,7 @@ class BeforeView(QWidget):
         self.trouble.setText(trouble)
         self.trouble.setVisible(bool(trouble))
         self.folder.setText(folder_text(setup) if setup else "")
-        self.gold.setText(gold_text(setup["reviewed"], setup["least_reviewed"]) if setup else "")
+        self.gold.setText(gold_text(setup) if setup else "")
 
 
 def _told(name: str, text: str = "") -> QLabel:

@@ -259,6 +259,20 @@ def values_in(kind: Type) -> Iterator[ValueType]:
                 yield from values_in(field.type)
 
 
+def stands_in_text(kind: Type) -> bool:
+    """Return whether a value of this type can be looked for in a document; not so for choices and booleans alone."""
+    match kind:
+        case Scalar(name="boolean") | Enum():
+            return False
+        case ListOf(item=inner) | Nullable(inner=inner) | DictOf(value=inner):
+            return stands_in_text(inner)
+        case Either(options=options):
+            return any(map(stands_in_text, options))
+        case Record(fields=fields):
+            return any(stands_in_text(field.type) for field in fields)
+    return True
+
+
 def write_word(word: str) -> str:
     """Write a name or enum value bare where that is unambiguous, else as a JSON string."""
     return word if _PLAIN.fullmatch(word) else json.dumps(word, ensure_ascii=False)

@@ -9,8 +9,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from engine.evidence.items import leaves
+from engine.language.schema import Schema
+from engine.language.schema_types import stands_in_text
 from engine.optimizer.outputs import OutputRow, PlanOutput
 from engine.plan.frozen import FrozenMap
+from engine.plan.plan import Plan
 from engine.rows import RowId
 from engine.text.normalise import plain, words
 from models.protocol import canonical_json
@@ -27,6 +30,8 @@ COMPLETED = "completed"
 
 POOLED = "pooled"
 """How far an output agrees with other readings of the same rows (engine.optimizer.pooling)."""
+
+_NO_SCHEMA = Schema(())
 
 WEIGHED = "weighed"
 """How good its lists are by how sure a model is of each item (engine.optimizer.weighing); then there is no POOLED."""
@@ -52,6 +57,16 @@ def signals(
         COUNTED: _mean([_counted(cell.value, counts[cell.field]) for cell in cells if cell.field in counts]),
     }
     return {name: share for name, share in found.items() if share is not None}
+
+
+def checkable_fields(plan: Plan) -> tuple[str, ...]:
+    """Return the fields that the model fills and whose values code can look for in the documents, in plan order.
+
+    Without any, and without reviewed rows, nothing tells two plans apart.
+    """
+    nodes = (node for step in plan.steps for node in plan.nodes(step))
+    fields = (field for node in nodes for field in (getattr(node, "schema", None) or _NO_SCHEMA).fields)
+    return tuple(dict.fromkeys(field.name for field in fields if stands_in_text(field.type)))
 
 
 def joined_signals(found: Mapping[str, float]) -> float | None:

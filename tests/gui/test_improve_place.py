@@ -22,7 +22,7 @@ from desktop.improve.build_form import MINUTES
 from desktop.improve.plan_lines import PlanLine, PlanLines
 from desktop.improve.plan_tree import COLUMNS
 from desktop.improve.plans_view import GROUNDS
-from desktop.improve.told import folder_text, gold_text, verdict_text
+from desktop.improve.told import can_rate, folder_text, gold_text, verdict_text
 from desktop.places.improve import ImprovePlace
 from desktop.places.question import QuestionPlace
 from desktop.places.run import RunPlace
@@ -171,7 +171,7 @@ def test_a_question_is_improved_and_the_chosen_plan_is_used(
 ) -> None:
     place = next(place for place in window.places if isinstance(place, ImprovePlace))
     assert place.questions.currentText() == "acts"
-    assert "No row is reviewed yet" in place.before.gold.text()
+    assert "No row is reviewed" in place.before.gold.text()
     assert "3 calls" in place.before.folder.text()
     choose_small(place)
 
@@ -296,6 +296,22 @@ def test_a_question_that_cannot_run_says_why(
     assert "cannot be improved" in window.messages.text or "no question" in window.messages.text
 
 
+def test_a_question_of_choices_is_not_improved_until_rows_are_reviewed(
+    qtbot: QtBot, start_window: Callable[[], MainWindow], short_case: Path
+) -> None:
+    questions = short_case.with_name("short questions")
+    window = start_window()
+    place = opened(qtbot, window, short_case)
+    (questions / "kinds.yaml").write_text(PIPELINE.replace('"list[string]"', '"enum[theft, other]"'), encoding="utf-8")
+    window.workspace.improve_wanted.emit(str(questions / "kinds.yaml"))
+    qtbot.waitUntil(lambda: "nothing to rate plans by" in place.before.gold.text(), timeout=WAIT)
+    assert not place.go.isEnabled()
+    assert "5 rows in Results" in place.go.toolTip()
+    place.start()
+    assert "Nothing tells plans apart yet" in window.messages.text
+    assert not window.workspace.job.is_going
+
+
 def test_a_case_without_questions_says_what_to_do(
     qtbot: QtBot, start_window: Callable[[], MainWindow], short_case: Path
 ) -> None:
@@ -377,8 +393,13 @@ def rated_event(plan: int) -> dict[str, object]:
 
 
 def test_gold_time_and_verdict_are_said_in_words() -> None:
-    assert gold_text(7, 5) == "7 rows are reviewed: plans are rated by them."
-    assert gold_text(1, 5) == "1 row is reviewed. From 5 on plans are rated by them."
+    setup = {"least_reviewed": 5, "checkable": []}
+    assert gold_text({**setup, "reviewed": 7}) == "7 rows are reviewed: plans are rated by them."
+    assert can_rate({**setup, "reviewed": 5})
+    assert not can_rate({**setup, "reviewed": 4})
+    assert gold_text({**setup, "reviewed": 1}).startswith("1 row is reviewed. Accept, correct or reject 5 rows")
+    assert "nothing to rate plans by" in gold_text({**setup, "reviewed": 1})
+    assert "(officer, date)" in gold_text({**setup, "reviewed": 0, "checkable": ["officer", "date"]})
     assert folder_text({"calls": 120, "seconds": 10_800.0, "model": "m"}) == (
         "Your question takes about 3.0 h for all documents now (120 calls)."
     )

@@ -18,6 +18,7 @@ from engine.executor.run import refuse_problems
 from engine.loader import load_pipeline, parse_pipeline
 from engine.optimizer.gold import LEAST_ROWS
 from engine.optimizer.plan_files import as_file
+from engine.optimizer.signals import checkable_fields
 from engine.results.gold import gold_rows
 from engine.worker.pipeline_files import SavedPipeline, write_file
 from engine.worker.queries.desk import Desk
@@ -30,11 +31,13 @@ class BuildSetup:
 
     `seconds` is what the question takes for all documents now, None where the speed of the model is not known;
     `reviewed` the rows of the last run that were judged: from `least_reviewed` on plans are rated by them alone.
+    Until then plans are rated by whether the values of the fields `checkable` stand in the documents.
     """
 
     pipeline: str
     reviewed: int
     least_reviewed: int
+    checkable: tuple[str, ...]
     calls: int
     seconds: float | None
     model: str
@@ -83,6 +86,7 @@ def setup(desk: Desk, *, case: str, pipeline: str, model: str = "") -> BuildSetu
         pipeline=str(Path(pipeline).expanduser().resolve()),
         reviewed=_reviewed(desk, case),
         least_reviewed=LEAST_ROWS,
+        checkable=checkable_fields(loaded.plan),
         calls=total.calls,
         seconds=seconds,
         model=total.model,

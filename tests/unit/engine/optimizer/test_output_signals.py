@@ -7,9 +7,11 @@ from dataclasses import replace
 import pytest
 from plan_outputs import cell, output_of
 
+from engine.loader import parse_pipeline
 from engine.optimizer.signals import (
     COUNTED,
     WEIGHTS,
+    checkable_fields,
     completed,
     joined_signals,
     lost_inputs,
@@ -23,6 +25,22 @@ TEXTS = {"a": "Officer Roe slept.", "b": "Officer Diaz hit a man."}
 def test_the_weights_are_those_of_one_whole():
     # A number of items is hardly ever asked for.
     assert sum(WEIGHTS.values()) - WEIGHTS[COUNTED] == pytest.approx(1.0)
+
+
+def test_fields_are_checkable_unless_they_hold_choices_only():
+    text = """
+datasets: {records: {type: case}}
+operations:
+  - {name: old, type: filter, prompt: "Old? {{ input.text }}", output: {schema: {is_old: boolean}}}
+  - name: read
+    type: map
+    prompt: "Read {{ input.text }}"
+    output:
+      schema: {kind: "enum[a, b]", flags: "list[boolean]", day: "date?", cars: "list[{make: enum[a], plate: string}]"}
+  - {name: unused, type: map, prompt: "Read {{ input.text }}", output: {schema: {spare: string}}}
+pipeline: {steps: [{name: s, input: records, operations: [old, read]}]}
+"""
+    assert checkable_fields(parse_pipeline(text).plan) == ("day", "cars")
 
 
 def test_each_signal_is_a_share():

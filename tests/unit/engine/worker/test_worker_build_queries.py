@@ -52,6 +52,7 @@ def test_a_build_from_the_first_look_to_the_use_of_a_plan(case: Path, question: 
         assert await ask("last") is None
         before = await ask("setup")
         assert (before["reviewed"], before["least_reviewed"], before["calls"]) == (0, 5, len(RECORDS))
+        assert before["checkable"] == ["acts"]
         files = await ask("prepare")
 
         given = {"pipeline": str(question), "case": str(case), "sample": 3, "minutes": 2}
