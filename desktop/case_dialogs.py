@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtCore import QStandardPaths, Qt
+from PySide6.QtWidgets import QAbstractButton, QFileDialog, QMessageBox, QWidget
 
 from desktop.passphrase_dialogs import NewPassphraseDialog, PassphraseDialog
 from desktop.workspace import Workspace
@@ -31,6 +32,38 @@ def ask_for_new_case(parent: QWidget, workspace: Workspace, *, encrypted: bool =
     dialog.selectNameFilter(_ENCRYPTED if encrypted else _CASES)
     dialog.open()
     return dialog
+
+
+def ask_where_to_keep(parent: QWidget, workspace: Workspace, name: str, paths: Sequence[str]) -> QMessageBox:
+    """Say that nothing can be written beside the documents, and ask where the case is to be kept.
+
+    `name` is the file that the case would be there; `paths` are read into the case that is chosen.
+    """
+
+    def choose(button: QAbstractButton) -> None:
+        if button is not elsewhere:
+            return
+        dialog = _dialog(
+            parent, "Keep the case here", lambda path: workspace.open_case(path, create=True, folders=paths)
+        )
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setDefaultSuffix("redwell")
+        dialog.setDirectory(QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation))
+        dialog.selectFile(Path(name).name)
+        _open(dialog, QFileDialog.FileMode.AnyFile)
+
+    box = QMessageBox(parent)
+    box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    box.setIcon(QMessageBox.Icon.Information)
+    box.setTextFormat(Qt.TextFormat.PlainText)
+    box.setWindowTitle("Read-only folder")
+    box.setText(f"Nothing can be written to {Path(name).parent}.")
+    box.setInformativeText("The documents can be read from there. Choose where the case with their text is to be kept.")
+    elsewhere = box.addButton("Choose where…", QMessageBox.ButtonRole.AcceptRole)
+    box.addButton(QMessageBox.StandardButton.Cancel)
+    box.buttonClicked.connect(choose)
+    box.open()
+    return box
 
 
 def ask_for_new_passphrase(parent: QWidget, workspace: Workspace, path: str) -> NewPassphraseDialog:

@@ -30,6 +30,7 @@ from desktop.case_dialogs import (
     ask_for_folder,
     ask_for_new_case,
     ask_for_passphrase,
+    ask_where_to_keep,
     choose_case,
 )
 from desktop.help_dialog import HelpDialog
@@ -99,6 +100,7 @@ class MainWindow(QMainWindow):
         workspace.case_opened.connect(self._case_opened)
         workspace.summary_changed.connect(self._show_title)
         workspace.passphrase_wanted.connect(self._ask_for_passphrase)
+        workspace.elsewhere_wanted.connect(lambda name, paths: ask_where_to_keep(self, workspace, name, paths))
         workspace.permission_wanted.connect(lambda refusal, allow: ask_permission(self, refusal, allow))
         workspace.said.connect(self.messages.say)
         workspace.folder_offered.connect(lambda folder: self.go_to("Documents"))

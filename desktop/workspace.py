@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,8 @@ class Workspace(QObject):
 
     case_opened = Signal(str)
     """A case is open now; its path."""
+    elsewhere_wanted = Signal(str, list)
+    """A case cannot be kept beside what it was to read: the name it would have there, and the folders and files."""
     passphrase_wanted = Signal(str, bool, object)
     """A case is encrypted: its path, whether the last passphrase was wrong, and what to call with the next."""
     permission_wanted = Signal(object, object)
@@ -191,7 +194,8 @@ class Workspace(QObject):
     def take_all(self, paths: Sequence[str]) -> None:
         """Read folders and files: into the open case, else into one that has their name, beside them.
 
-        Of several, it has the name of the folder that they lie in, and lies there.
+        Of several, it has the name of the folder that they lie in, and lies there. Where nothing can be written
+        beside them, as on a read-only stick, a person is asked where to keep the case.
         """
         if self.case:
             for path in paths:
@@ -201,7 +205,10 @@ class Workspace(QObject):
             name = first.with_name(f"{first.stem}.redwell")
             if len(paths) > 1:
                 name = first.parent / f"{first.parent.name or 'records'}.redwell"
-            self.open_case(str(name), create=True, folders=paths)
+            if name.exists() or os.access(name.parent, os.W_OK):
+                self.open_case(str(name), create=True, folders=paths)
+            else:
+                self.elsewhere_wanted.emit(str(name), list(paths))
 
     def recent(self) -> list[str]:
         """Return the cases that were open lately, the last one first."""

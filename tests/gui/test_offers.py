@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pytest
 from gui_dropping import drop
 from gui_waiting import WAIT
 from PySide6.QtCore import QItemSelectionModel, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton
+from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QMessageBox, QPushButton
 from pytestqt.qtbot import QtBot
 
 from desktop.case_dialogs import ask_for_files
@@ -44,6 +48,45 @@ def test_of_several_files_all_are_taken(qtbot: QtBot, window: MainWindow, tmp_pa
     start_reading(qtbot, place)
     qtbot.waitUntil(lambda: place.model.rowCount() == 3, timeout=WAIT)
     qtbot.waitUntil(lambda: "3 files looked at" in place.ingest.text, timeout=WAIT)
+
+
+@pytest.fixture
+def read_only(tmp_path: Path) -> Iterator[Path]:
+    """A folder in a place that cannot be written to, as on a read-only stick."""
+    stick = tmp_path / "stick"
+    write(stick, "unused")
+    write(stick / "records", "a", "b")
+    if os.geteuid() != 0:
+        stick.chmod(0o555)
+        yield stick / "records"
+        stick.chmod(0o755)
+        return
+    for options in (["--bind", str(stick), str(stick)], ["-o", "remount,bind,ro", str(stick)]):
+        if shutil.which("mount") is None or subprocess.run(["mount", *options], check=False).returncode:
+            pytest.skip("this machine does not allow root to mount a folder read-only")
+    yield stick / "records"
+    subprocess.run(["umount", str(stick)], check=True)
+
+
+def test_a_folder_on_a_read_only_stick_is_read_into_a_case_elsewhere(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path, read_only: Path
+) -> None:
+    place = documents(window)
+    drop(window, read_only)
+    qtbot.waitUntil(lambda: bool(window.findChildren(QMessageBox)), timeout=WAIT)
+    box = window.findChildren(QMessageBox)[-1]
+    assert box.text() == f"Nothing can be written to {read_only.parent}."
+    choose = next(button for button in box.buttons() if button.text().replace("&", "") == "Choose where…")
+    QTest.mouseClick(choose, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: bool(window.findChildren(QFileDialog)), timeout=WAIT)
+    dialog = window.findChildren(QFileDialog)[-1]
+    assert [Path(name).name for name in dialog.selectedFiles()] == ["records.redwell"]
+    dialog.fileSelected.emit(str(tmp_path / "mine.redwell"))
+    dialog.close()
+    qtbot.waitUntil(lambda: "2 files" in place.ingest.text, timeout=WAIT)
+    start_reading(qtbot, place)
+    qtbot.waitUntil(lambda: place.model.rowCount() == 2, timeout=WAIT)
+    assert Path(window.workspace.case) == tmp_path / "mine.redwell"
 
 
 def test_a_folder_that_is_added_while_another_is_read_is_offered_after_it(
