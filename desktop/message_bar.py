@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QWidget
 
-from desktop.buttons import tool_button
+from desktop.buttons import push_button, tool_button
+from desktop.words import for_window, names_models_command
 
 
 class MessageBar(QFrame):
     """Shows the latest message until it is closed. Text is shown as it is, never as markup."""
+
+    models_wanted = Signal()
+    """A model is missing, and somebody wants to be led to Models."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -19,10 +23,12 @@ class MessageBar(QFrame):
             Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )
         self._text.setAccessibleName("Message")
+        self.models = push_button("models", "Open Models", self._open_models)
         close = tool_button("close", "Close the message", self.hide)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(12, 6, 6, 6)
         layout.addWidget(self._text, 1)
+        layout.addWidget(self.models, 0, Qt.AlignmentFlag.AlignTop)
         layout.addWidget(close, 0, Qt.AlignmentFlag.AlignTop)
         self.hide()
 
@@ -32,6 +38,11 @@ class MessageBar(QFrame):
         return "" if self.isHidden() else self._text.text()
 
     def say(self, message: str, advice: str = "") -> None:
-        """Show a message, and what to do."""
-        self._text.setText(f"{message}\n{advice}" if advice else message)
+        """Show a message, and what to do; where that is a shell command for models, a button instead of it."""
+        self.models.setVisible(names_models_command(advice))
+        self._text.setText(f"{message}\n{for_window(advice)}" if advice else message)
         self.show()
+
+    def _open_models(self) -> None:
+        self.hide()
+        self.models_wanted.emit()

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, urlencode
 from PySide6.QtCore import QObject, Signal
 
 from desktop.permission import Refusal
-from desktop.words import counted
+from desktop.words import counted, for_window
 from desktop.workspace import Workspace
 
 ALL_DOCUMENTS: Final = "case:"
@@ -266,7 +266,9 @@ class RunQueue(QObject):
             self._interrupt(message)
             return
         id, refusal, case = self.current, self._space.job.refusal, self._case
-        self._end("failed", f"{message}. {advice}" if advice else message, go_on=True, was_refused=bool(refusal))
+        self._end(
+            "failed", f"{message}. {for_window(advice)}" if advice else message, go_on=True, was_refused=bool(refusal)
+        )
         if refusal is not None and case == self._space.case:
             self._space.permission_wanted.emit(refusal, lambda: self.allow(id, refusal))
 

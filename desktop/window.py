@@ -103,6 +103,7 @@ class MainWindow(QMainWindow):
         workspace.elsewhere_wanted.connect(lambda name, paths: ask_where_to_keep(self, workspace, name, paths))
         workspace.permission_wanted.connect(lambda refusal, allow: ask_permission(self, refusal, allow))
         workspace.said.connect(self.messages.say)
+        self.messages.models_wanted.connect(lambda: self.go_to("Models"))
         workspace.folder_offered.connect(lambda folder: self.go_to("Documents"))
         workspace.document_wanted.connect(lambda document, page, line: self.go_to("Documents"))
         workspace.results_wanted.connect(lambda run: self.go_to("Results"))

@@ -2,7 +2,23 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 _KILO = 1000
+
+_MODELS_COMMAND: Final = re.compile(r":? `redwell models [^`]*`")
+"""A command of the command line that the place Models does, too."""
+
+
+def names_models_command(text: str) -> bool:
+    """Return whether an advice names a shell command for models."""
+    return bool(_MODELS_COMMAND.search(text))
+
+
+def for_window(advice: str) -> str:
+    """Return an advice with the place Models instead of a shell command: "Install it in Models (398 MB)."."""
+    return _MODELS_COMMAND.sub(" in Models", advice)
 
 
 def counted(count: int, one: str, many: str = "") -> str:

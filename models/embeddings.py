@@ -58,7 +58,9 @@ class Embedder:
         if missing:
             raise ModelMissing(
                 f"the embedding model in {folder} is not complete: {', '.join(missing)} not found",
-                advice="Run `redwell models install`.",
+                advice="Put the missing files into it, or do not set REDWELL_EMBEDDINGS."
+                if is_other
+                else "Install it: `redwell models install all-minilm-l6-v2`.",
             )
         self.folder = folder
         self._threads = threads

@@ -129,7 +129,7 @@ def remember(record: Path, files: dict[str, dict[str, Any]]) -> None:
 def _verify_file(root: Path, file: WeightFile, known: dict[str, Any], progress: Progress) -> dict[str, Any]:
     path = root / file.path
     if not path.is_file():
-        raise ModelMissing(f"{path} is not there", advice="Install the model: `redwell models install ID`.")
+        raise ModelMissing(f"{path} is not there", advice="Install it again: `redwell models install`.")
     old = known.get(file.path)
     if old and old["sha256"] == file.sha256 and (old["bytes"], old["mtime_ns"]) == _stamp(path):
         return dict(old)
