@@ -85,3 +85,26 @@ def test_a_circle_is_seen_also_through_a_function_and_not_through_types(tmp_path
     assert graph["p.e"] == {"p.d"}
     assert graph["p.d"] == set()
     assert circles(graph) == [["p.a", "p.b", "p.c"]]
+
+
+def said_in_code(source: str) -> list[int]:
+    """Return the lines where words are put before a model from code: a `Segment` whose text has three or more."""
+    calls = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call))
+    segments = (call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "Segment")
+    return [
+        part.lineno
+        for call in segments
+        for argument in call.args
+        for part in ast.walk(argument)
+        if isinstance(part, ast.Constant) and isinstance(part.value, str) and len(part.value.split()) >= 3
+    ]
+
+
+def test_no_words_are_put_before_a_model_from_code() -> None:
+    files = (file for file in (ROOT / "engine").rglob("*.py"))
+    assert {str(file): lines for file in files if (lines := said_in_code(file.read_text(encoding="utf-8")))} == {}
+
+
+def test_words_in_code_are_seen() -> None:
+    assert said_in_code('Segment("user", shown)\nSegment("user", f"Look at {shown} well", shared=True)') == []
+    assert said_in_code('Segment("user", "Look at this: " + shown)') == [1]
