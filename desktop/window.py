@@ -79,7 +79,7 @@ class MainWindow(QMainWindow):
         self.workspace = workspace
         workspace.setParent(self)
         self.setAcceptDrops(True)
-        self.setMinimumSize(900, 600)
+        self.setMinimumSize(880, 440)  # fits 1920 x 1080 pixels shown at 200 %
         self.resize(1280, 720)
         self.actions_ = Actions(self.menuBar())
         self.places: list[Place] = [kind(workspace) for kind in PLACES]

@@ -121,3 +121,13 @@ def luminance(colour: QColor) -> float:
     parts = (colour.redF(), colour.greenF(), colour.blueF())
     red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_every_place_fits_a_full_hd_screen_at_200_percent(filled: MainWindow) -> None:
+    # 1920 x 1080 pixels are 960 x 540 points then, of which a task bar and a title bar take some.
+    window = filled
+    window.resize(900, 460)
+    for place in window.places:
+        window.go_to(place.name)
+        QApplication.processEvents()
+        assert (window.width(), window.height()) == (900, 460), place.name
