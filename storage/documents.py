@@ -198,6 +198,14 @@ class Documents(Topic):
             )
             self._connection.execute("DELETE FROM failures WHERE path = ?", [path])
 
+    def move_paths(self, old_folder: str, new_folder: str) -> int:
+        """Record that the files below one folder now lie at the same places below another; return how many."""
+        with self._connection.transaction(relaxed=True):
+            return self._connection.execute(
+                "UPDATE paths SET path = ? || substr(path, ?) WHERE substr(path, 1, ?) = ?",
+                [new_folder, len(old_folder) + 1, len(old_folder) + 1, f"{old_folder}/"],
+            )
+
     def paths(self, document_id: str) -> list[DocumentPath]:
         """Return where the document was found, first found first; more than one path is a duplicate file."""
         rows = self._connection.query(

@@ -88,12 +88,14 @@ class StartPlace(Place):
         self.workspace.client.ask("doctor.checks", self._show_checks, self._not_checked, again=again)
 
     def open_sample(self) -> None:
-        """Copy the sample records beside the user's documents, and open a case for them."""
+        """Copy the sample beside the user's documents, open its case, and show its finished results."""
         documents = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
         folder = str(Path(documents or Path.home()) / "Redwell sample")
 
         def copied(sample: dict[str, str]) -> None:
-            self.workspace.open_case(sample["case"], create=True, folders=[sample["records"]])
+            show = Qt.ConnectionType.SingleShotConnection
+            self.workspace.case_opened.connect(lambda path: self.workspace.place_wanted.emit("Results"), show)
+            self.workspace.open_case(sample["case"])
 
         self.workspace.client.ask("sample.copy", copied, is_edit=True, folder=folder)
 

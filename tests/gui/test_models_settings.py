@@ -20,6 +20,7 @@ from pytestqt.qtbot import QtBot
 from desktop.offline_panel import report_lines, verdict_text
 from desktop.places.documents import DocumentsPlace
 from desktop.places.models import ModelsPlace
+from desktop.places.results import ResultsPlace
 from desktop.places.settings import SettingsPlace
 from desktop.places.start import StartPlace
 from desktop.settings_values import worker_environment
@@ -244,14 +245,13 @@ def test_sockets_and_work_without_network_are_told_as_they_are() -> None:
     assert "  not tried: no namespaces" in report_lines(QUIET, impossible)
 
 
-def test_start_opens_the_sample_and_offers_to_read_it(
+def test_start_opens_the_sample_with_results_to_look_at(
     qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(QStandardPaths, "writableLocation", staticmethod(lambda which: str(tmp_path)))
-    documents: DocumentsPlace = place_of(window, DocumentsPlace)
-    with qtbot.waitSignal(documents.ingest.estimated, timeout=WAIT) as estimated:
-        place_of(window, StartPlace).open_sample()
-    assert estimated.args[0]["files"] == 12
+    results = place_of(window, ResultsPlace)
+    place_of(window, StartPlace).open_sample()
+    qtbot.waitUntil(lambda: results.isVisible() and results.model.rowCount() > 0, timeout=WAIT)
     assert window.workspace.case == str(tmp_path / "Redwell sample" / "Larkmoor sample.redwell")
 
 

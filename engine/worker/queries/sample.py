@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,15 +11,20 @@ from engine.disk import questions_folder
 from engine.errors import EnvironmentMissing, UsageError
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
+from storage.case import Case
+
+MADE_AT = "/tmp/larkmoor/records"  # noqa: S108 - no file is written there
+"""Where the records lay when the finished case was made."""
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "police"
+FINISHED = "finished.redwell.xz"
 CASE = "Larkmoor sample.redwell"
 QUESTION = "Officers and misconduct.yaml"
 
 
 @dataclass(frozen=True, slots=True)
 class SampleCase:
-    """Where the sample lies now: the case (it may not exist yet) and the folder of its records."""
+    """Where the sample lies now: the case, with finished results, and the folder of its records."""
 
     case: str
     records: str
@@ -26,7 +32,9 @@ class SampleCase:
 
 @query("sample.copy", lane="edit")
 def copy(desk: Desk, *, folder: str) -> SampleCase:
-    """Copy the records and the question of the sample into a folder, which is made; files that are there stay.
+    """Copy the sample into a folder, which is made: records, question, and the case with finished results.
+
+    Files that are there stay as they are.
 
     Raises EnvironmentMissing where Redwell came without its examples, UsageError where nothing can be written.
     """
@@ -42,11 +50,26 @@ def copy(desk: Desk, *, folder: str) -> SampleCase:
         for file in sorted((EXAMPLE / "records").iterdir()):
             _copy(file, records / file.name)
         _copy(EXAMPLE / "officers.yaml", questions_folder(case) / QUESTION)
+        if not case.exists():
+            _unpack(EXAMPLE / FINISHED, case, records)
     except OSError as error:
         raise UsageError(
             f"the sample cannot be copied to {target}: {error.strerror}", advice="Make room or choose another folder."
         ) from error
     return SampleCase(str(case), str(records))
+
+
+def _unpack(packed: Path, case: Path, records: Path) -> None:
+    """Write the finished case, whose documents then lie in `records`; all of it or nothing."""
+    fresh = case.with_name(f".{case.name}.new")
+    try:
+        with lzma.open(packed) as source, fresh.open("wb") as target:
+            shutil.copyfileobj(source, target)
+        with Case(fresh, create=False) as opened:
+            opened.move_paths(MADE_AT, str(records))
+        fresh.replace(case)
+    finally:
+        fresh.unlink(missing_ok=True)
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -34,6 +34,7 @@ from models.rates import Rates
 from models.selftest import SelfTest
 from models.verification import InstallProgress
 from storage.case import Case
+from storage.verification import verify_case
 
 
 @pytest.fixture(autouse=True)
@@ -289,6 +290,21 @@ def test_an_unmeasured_default_model_is_a_note_with_advice(monkeypatch: pytest.M
     assert not check_speed()[0].ok
     monkeypatch.setattr("engine.worker.health.load_rates", lambda: Rates(50.0, 9.0, 4.0, "2026-01-02"))
     assert check_speed()[0].ok
+
+
+def test_the_sample_has_results_whose_documents_are_its_own_records(tmp_path: Path) -> None:
+    async def script(window: Window) -> None:
+        sample = await window.ask("sample.copy", folder=str(tmp_path))
+        assert [file.name for file in tmp_path.iterdir() if file.name.startswith(".")] == []
+        runs = await window.ask("results.runs", case=sample["case"])
+        assert [run["status"] for run in runs] == ["finished"]
+
+    play(script)
+    case = tmp_path / "Larkmoor sample.redwell"
+    with Case(case, read_only=True) as opened:
+        paths = [path.path for entry in opened.documents() for path in opened.paths(entry.id) if path.parent_id is None]
+    assert sorted(paths) == sorted(str(file) for file in (tmp_path / "records").iterdir())
+    assert verify_case(case).is_sound
 
 
 def test_the_sample_is_copied_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
