@@ -188,7 +188,7 @@ def in_turn(fitting: Sequence[Fitting], plan: Plan, facts: Facts) -> list[Trial]
 
 
 def other_sizes(fitting: Sequence[Fitting], plan: Plan, facts: Facts) -> list[Trial]:
-    """Give the further parameters of the directives that explore sizes (paper, 4.2.1), for the minutes that are left."""
+    """Give the further parameters of the directives that explore sizes (paper, 4.2.1), for the minutes left."""
     return [
         ((one, match), params)
         for one, match in fitting
