@@ -201,6 +201,7 @@ class _Build:
                 context_tokens=reader.context_tokens, models=options.other_models, source_fields=source_fields(sample)
             ),
             emit=self._emit,
+            measure=options.measure,
             clock=self._clock,
             ids=Ids(own.id),
         )

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from engine.code.pool import CodePool
+from engine.code.program import Program
+from engine.errors import ItemError, PipelineError
 from engine.executor.asking import Asking
 from engine.executor.calls import Calls, union
 from engine.executor.events import Emit, Event
@@ -112,6 +114,13 @@ class SampleRunner:
             costs=one.costs_alone(),
             flow=one.flow,
         )
+
+    async def measure(self, program: Program, given: Any) -> Any:
+        """Call a user's own measure, as code of a pipeline is called; raises PipelineError for what goes wrong."""
+        try:
+            return await self._code.call(program, given)
+        except ItemError as error:
+            raise PipelineError(f"{program.operator} failed: {error}", advice=error.advice) from error
 
     def resources(self, plan: Plan, retrieval: Retrieval) -> RunResources:
         """Return what the calls of a plan share."""
