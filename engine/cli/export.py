@@ -21,6 +21,7 @@ from engine.cli.options import (
     ReviewsOption,
     RowsOption,
     RunOption,
+    TimelineOption,
     find_run,
     split_columns,
 )
@@ -51,6 +52,7 @@ def export(  # noqa: PLR0913, PLR0917 - one parameter per option
     reviews: ReviewsOption = "none",
     drop_rejected: DropRejectedOption = False,
     rows: RowsOption = "",
+    timeline: TimelineOption = None,
     despite_changes: DespiteChangesOption = False,
     sign: SignOption = None,
     sign_passphrase_file: SignPassphraseFileOption = None,
@@ -74,6 +76,7 @@ def export(  # noqa: PLR0913, PLR0917 - one parameter per option
         reviews=ReviewOptions(reviews, drop_rejected),
         parse=ParseOptions(password=password),
         despite_changes=despite_changes,
+        timeline=timeline,
         signer=signing_key(sign, sign_passphrase_file) if sign else None,
     )
     with Case(case, read_only=True) as opened:

@@ -56,6 +56,15 @@ DropRejectedOption = Annotated[bool, typer.Option("--drop-rejected", help="Leave
 RowsOption = Annotated[
     str, typer.Option("--rows", metavar="1,4-7", help="Rows to write, by number in the table; all if not given.")
 ]
+TimelineOption = Annotated[
+    str | None,
+    typer.Option(
+        "--timeline",
+        metavar="COLUMN",
+        help="Order the rows by the dates in this column, with the days between them; rows without a sure date come "
+        "last and say why, rejected rows are left out.",
+    ),
+]
 DespiteChangesOption = Annotated[
     bool,
     typer.Option(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from engine.custody.keys import SigningKey, sign_manifest
 from engine.custody.manifest import Export, manifest_path, write_manifest
 from engine.documents.options import ParseOptions
 from engine.errors import UsageError
+from engine.results.timeline import choose_dates, timeline_table
 from engine.worker.report import REPORT_SUFFIX, write_report
 from storage.case import Case
 from storage.export.assemble import result_table
@@ -33,6 +34,8 @@ class OutputOptions:
     `table` names the table of a database, empty for the usual name. `form` and `reviews` are those of storage.export.
     `rows` are the ids of the rows to write, None for all. `parse` opens encrypted files for pictures of their pages.
     `despite_changes`: write also what differs from what was recorded, with a warning in it. `signer` signs manifests.
+    `timeline` orders the rows by the dates of this column (empty: the first that holds dates), without those that were
+    rejected (engine.results.timeline); None for the order of the run.
     """
 
     columns: tuple[str, ...] = ()
@@ -45,13 +48,15 @@ class OutputOptions:
     parse: ParseOptions = ParseOptions()
     despite_changes: bool = False
     signer: SigningKey | None = None
+    timeline: str | None = None
 
     @property
     def layout(self) -> dict[str, Any]:
         """Say how the rows were laid out and which they are, for the manifest."""
         chosen = {"columns": list(self.columns) or "usual", "rows": "all" if self.rows is None else "chosen"}
         reviews = {"reviews": self.reviews.reviews, "drop_rejected": self.reviews.drop_rejected}
-        return {"form": self.form, **reviews, **chosen}
+        order = {} if self.timeline is None else {"timeline": self.timeline or "usual"}
+        return {"form": self.form, **reviews, **chosen, **order}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +101,8 @@ def write_outs(
     Raises CustodyBroken where something differs from what was recorded, ExportError, DiskFull, DocumentError or
     NotInCase, and what `told` raises.
     """
+    if output.timeline is not None:
+        output = replace(output, reviews=replace(output.reviews, drop_rejected=True))
     warning = change_warning(case, run_id, only=output.rows, reviews=output.reviews != ReviewOptions())
     if not output.despite_changes:
         refuse_changes(case, warning)
@@ -107,6 +114,8 @@ def write_outs(
         only=output.rows,
         told=lambda done, total: told(done, total, "rows"),
     )
+    if output.timeline is not None:
+        table = timeline_table(table, choose_dates(output.timeline, table.columns, [row.values for row in table.rows]))
     if warning:
         table = with_warning(table, warning)
     shaped = long_form(table) if output.form == "long" else table

@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 import openpyxl
 import pytest
 from gui_waiting import WAIT
-from invented_results import make_results
-from PySide6.QtCore import QPointF, Qt
+from invented_results import DATES, make_results
+from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtPrintSupport import QPrinter
 from PySide6.QtTest import QTest
@@ -385,6 +385,42 @@ def test_charts_are_drawn_saved_printed_and_picked(qtbot: QtBot, results: Result
     QTest.keyClick(charts.chart, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: results.model.rowCount() == 3 and set(officers(results)) == {"Ana Ruiz"}, timeout=WAIT)
     assert charts.chart._mark_at(QPointF(0.0, 0.0)) == -1
+
+
+def test_the_timeline_shows_gaps_opens_evidence_and_is_saved(
+    qtbot: QtBot, results: ResultsPlace, watchdog: Watchdog, tmp_path: Path
+) -> None:
+    panel = results.parts.timeline
+    with qtbot.waitSignal(panel.drawn, timeout=WAIT):
+        results.parts.show_timeline()
+    view = panel.view
+    assert [moment.date for moment in view.moments] == [*sorted(filter(None, DATES)), ""]
+    assert [moment.gap for moment in view.moments if moment.gap] == [
+        "9 months without an entry",
+        "21 months without an entry",
+    ]
+    # 28 March 2019 to 15 January 2020: 292 days between; 2 February 2020 to 1 December 2021: 667
+    assert view.drawing.gaps[4] / view.drawing.gaps[2] == pytest.approx(667 / 292)
+    for _ in range(3):
+        QTest.keyClick(view, Qt.Key.Key_Down)
+    with qtbot.waitSignals([results.evidence.shown, results.evidence.viewer.page_shown], timeout=WAIT):
+        QTest.keyClick(view, Qt.Key.Key_Return)
+    assert "page 2, line 2" in results.evidence.where
+    with qtbot.waitSignal(results.evidence.shown, timeout=WAIT):
+        top = QPoint(200, round(view.drawing.heights[-1]) + 8)
+        QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=top)
+    assert results.evidence.where.startswith("This value was not looked for")
+    for suffix in ("png", "svg"):
+        with qtbot.waitSignal(panel.pictures.written, timeout=WAIT):
+            panel.save(str(tmp_path / f"timeline.{suffix}"))
+    assert QImage(str(tmp_path / "timeline.png")).width() >= 800
+    assert "21 months without an entry" in (tmp_path / "timeline.svg").read_text(encoding="utf-8")
+    with qtbot.waitSignal(results.workspace.said, timeout=WAIT):
+        panel.save(str(tmp_path / "timeline.csv"))
+    with (tmp_path / "timeline.csv").open(encoding="utf-8", newline="") as file:
+        assert len(list(csv.DictReader(file))) == 6
+    results.workspace.edit("reviews.judge", run=results.run, rows=["row0"], kind="reject")
+    qtbot.waitUntil(lambda: len(view.moments) == 5, timeout=WAIT)
 
 
 def test_results_are_exported_with_corrections(

@@ -43,6 +43,7 @@ GROUPS: Mapping[str, str] = types.MappingProxyType(
         "sample": "engine.worker.queries.sample",
         "search": "engine.worker.queries.search",
         "settings": "engine.worker.queries.settings",
+        "timeline": "engine.worker.queries.timeline",
     }
 )
 """First part of a query's name -> its module, imported when it is first asked."""

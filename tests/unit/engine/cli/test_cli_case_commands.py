@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from invented_results import DATES, make_results
 from PIL import Image
 from scripted_cases import PIPELINE
 
@@ -158,6 +160,16 @@ def test_export_writes_an_earlier_run(redwell: Any, case: str) -> None:
     assert len(Path("a.jsonl").read_text().splitlines()) == 2
     assert "Columns:" in redwell("export", case, "-o", "a.csv", "--columns", "nope").stderr
     assert redwell("export", case).exit_code == 2
+
+
+def test_export_orders_rows_by_their_dates(redwell: Any, tmp_path: Path) -> None:
+    path, _ = make_results(tmp_path / "made")
+    assert redwell("export", path, "-o", tmp_path / "a.csv", "--timeline", "date").exit_code == 0
+    with (tmp_path / "a.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["timeline_date"] for row in rows] == [*sorted(filter(None, DATES)), ""]
+    assert rows[-1]["no_sure_date"] == "the cell is empty"
+    assert "no column 'dates'" in redwell("export", path, "-o", tmp_path / "b.csv", "--timeline", "dates").stderr
 
 
 def test_export_of_a_case_without_runs_ends_with_2(redwell: Any, pipeline: Path) -> None:
