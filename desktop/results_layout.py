@@ -25,6 +25,7 @@ from desktop.evidence_panel import EvidencePanel
 from desktop.groups_panel import GroupsPanel
 from desktop.ledger_panel import LedgerPanel
 from desktop.names_panel import NamesPanel
+from desktop.network_panel import NetworkPanel
 from desktop.results_model import ResultColumn
 from desktop.results_table import ResultsTable
 from desktop.timeline_panel import TimelinePanel
@@ -53,6 +54,7 @@ class ResultsLayout(QWidget):
         self.answers = AnswersPanel(workspace)
         self.charts = ChartsPanel(workspace, selection)
         self.timeline = TimelinePanel(workspace, selection)
+        self.network = NetworkPanel(workspace, selection)
         self.groups = GroupsPanel(workspace, selection)
         self.ledger = LedgerPanel(workspace)
         self.progress = QProgressBar()
@@ -69,10 +71,11 @@ class ResultsLayout(QWidget):
         self._stack.addWidget(table)
         self._stack.addWidget(self._hint)
         self.tabs = QTabWidget()
-        self.tabs.setAccessibleName("Table, charts, timeline and ledger")
+        self.tabs.setAccessibleName("Table, charts, timeline, network and ledger")
         self.tabs.addTab(self._with_filters(), "Rows")
         self.tabs.addTab(self.charts, "Charts")
         self.tabs.addTab(self.timeline, "Timeline")
+        self.tabs.addTab(self.network, "Network")
         self.tabs.addTab(self.ledger, "Ledger")
         self.tabs.currentChanged.connect(lambda index: self._refresh_tab())
         self._sides = QTabWidget()
@@ -119,6 +122,10 @@ class ResultsLayout(QWidget):
         """Show the rows by date rather than as a table."""
         self.tabs.setCurrentWidget(self.timeline)
 
+    def show_network(self) -> None:
+        """Show who stands with whom rather than the rows."""
+        self.tabs.setCurrentWidget(self.network)
+
     def show_ledger(self) -> None:
         """Show what became of all files and rows rather than the rows."""
         self.tabs.setCurrentWidget(self.ledger)
@@ -145,6 +152,7 @@ class ResultsLayout(QWidget):
         self.groups.show_run(run, columns)
         self.charts.show_run(run, columns)
         self.timeline.show_run(run, columns)
+        self.network.show_run(run, columns)
         self.ledger.show_run(run)
         for part, is_offered in (
             (self.names, any(column.resolved_by for column in columns)),
@@ -185,6 +193,7 @@ class ResultsLayout(QWidget):
     def _refresh_tab(self) -> None:
         self.charts.refresh()
         self.timeline.refresh()
+        self.network.refresh()
         self.ledger.refresh()
 
     def _with_filters(self) -> QWidget:

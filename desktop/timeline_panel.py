@@ -108,7 +108,12 @@ class TimelinePanel(QWidget):
             def written(rows: int) -> None:
                 self._workspace.said.emit(f"The timeline is in {path}: {counted(rows, 'row')}.", "")
 
-            given: dict[str, Any] = {"run": self._run, "column": self.column.currentText(), "file": path, "only": self._selection()}
+            given: dict[str, Any] = {
+                "run": self._run,
+                "column": self.column.currentText(),
+                "file": path,
+                "only": self._selection(),
+            }
             self._workspace.ask("timeline.save", written, **given)
         else:
             size = QSize(max(_PICTURE_WIDTH, self.view.width()), self.view.drawing.height)

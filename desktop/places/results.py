@@ -79,6 +79,7 @@ class ResultsPlace(Place):
             self.answers,
             self.charts,
             self.parts.timeline,
+            self.parts.network,
             self.groups,
             self.parts.ledger,
         ):
@@ -133,6 +134,7 @@ class ResultsPlace(Place):
         add("Mer&ge the selected names", self.merge_selected, "Ctrl+Shift+M", "merge")
         add("C&harts", self.parts.show_charts, "Ctrl+H", "chart")
         add("&Timeline of the rows", self.parts.show_timeline, "Ctrl+Alt+H")
+        add("Who with w&hom: a network of the rows", self.parts.show_network, "Ctrl+Alt+K")
         add("Le&dger: what became of files and rows", self.parts.show_ledger, "Ctrl+Alt+L")
         offer_on_right_click(self.table, [*self._own_keys[2:], *of_cells])
         for action in self._own_keys:
@@ -222,6 +224,7 @@ class ResultsPlace(Place):
         self.groups.fold_wanted.connect(lambda on: self.model.fold_all(on=on))
         self.charts.picked.connect(self._pick)
         self.parts.timeline.picked.connect(self._show_evidence)
+        self.parts.network.picked.connect(self._show_evidence)
 
     def _case_opened(self) -> None:
         self._coming = ""
@@ -320,7 +323,7 @@ class ResultsPlace(Place):
 
     def _refresh_pictures(self) -> None:
         """Have what is shown of the rows besides the table counted anew."""
-        for part in (self.groups, self.charts, self.parts.timeline):
+        for part in (self.groups, self.charts, self.parts.timeline, self.parts.network):
             part.refresh()
 
     def _show_evidence(self, row: str, column: str, inside: str) -> None:

@@ -33,6 +33,7 @@ GROUPS: Mapping[str, str] = types.MappingProxyType(
         "ledger": "engine.worker.queries.ledger",
         "models": "engine.worker.queries.models",
         "names": "engine.worker.queries.names",
+        "network": "engine.worker.queries.network",
         "offline": "engine.worker.queries.offline",
         "pages": "engine.worker.queries.pages",
         "pipelines": "engine.worker.queries.pipelines",
