@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from models.errors import InvalidSchema, ModelCrashed, ModelError, OutOfTokens, PromptTooLong, TimedOut
+from models.guides import TokenMask
 from models.jobs import LOOK_TOKENS, Job
 from models.loops import LEAST_TOKENS
 from models.protocol import Sampling
 from models.scheduler import DRAFT_BATCH, MOST_OVERTAKEN, WORTH_WAITING_TOKENS, Scheduler
-from models.token_mask import TokenMask
 
 VOCABULARY = 17
 
