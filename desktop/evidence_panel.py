@@ -42,6 +42,7 @@ class EvidencePanel(QWidget):
         self._cell: dict[str, Any] = {}
         self._places: list[dict[str, Any]] = []
         self._at = 0
+        self._inside = ""
         self.viewer = Viewer(workspace)
         self.viewer.closed.connect(self.closed)
         self._title = QLabel(textFormat=Qt.TextFormat.PlainText)
@@ -79,9 +80,10 @@ class EvidencePanel(QWidget):
         """Return what is said of the place that is shown."""
         return self._where.text()
 
-    def show_cell(self, run: str, row: str, column: str) -> None:
-        """Ask for a cell and show its first place."""
+    def show_cell(self, run: str, row: str, column: str, inside: str = "") -> None:
+        """Ask for a cell and show its first place, or the first of the part that a path (`acts[0].date`) leads to."""
         self.stop()
+        self._inside = inside
         self._question = self._ask("results.cell", self._take, run=run, row=row, column=column)
 
     def show_place(self, place: dict[str, Any]) -> None:
@@ -101,8 +103,9 @@ class EvidencePanel(QWidget):
         self._workspace.client.forget(self._question)
 
     def _take(self, cell: dict[str, Any]) -> None:
-        self._cell, self._at = cell, 0
+        self._cell = cell
         self._places = [place for place in cell["places"] if place["document"]]
+        self._at = next((n for n, place in enumerate(self._places) if place["inside"] == self._inside), 0)
         self._title.setText(cell["column"])
         self._value.setPlainText(_text(cell["value"]))
         self._said.setText("\n".join(_said(cell)))

@@ -25,8 +25,10 @@ from desktop.evidence_panel import EvidencePanel
 from desktop.groups_panel import GroupsPanel
 from desktop.ledger_panel import LedgerPanel
 from desktop.names_panel import NamesPanel
+from desktop.network_panel import NetworkPanel
 from desktop.results_model import ResultColumn
 from desktop.results_table import ResultsTable
+from desktop.timeline_panel import TimelinePanel
 from desktop.words import counted
 from desktop.workspace import Workspace
 
@@ -51,6 +53,8 @@ class ResultsLayout(QWidget):
         self.names = NamesPanel(workspace)
         self.answers = AnswersPanel(workspace)
         self.charts = ChartsPanel(workspace, selection)
+        self.timeline = TimelinePanel(workspace, selection)
+        self.network = NetworkPanel(workspace, selection)
         self.groups = GroupsPanel(workspace, selection)
         self.ledger = LedgerPanel(workspace)
         self.progress = QProgressBar()
@@ -67,9 +71,11 @@ class ResultsLayout(QWidget):
         self._stack.addWidget(table)
         self._stack.addWidget(self._hint)
         self.tabs = QTabWidget()
-        self.tabs.setAccessibleName("Table, charts and ledger")
+        self.tabs.setAccessibleName("Table, charts, timeline, network and ledger")
         self.tabs.addTab(self._with_filters(), "Rows")
         self.tabs.addTab(self.charts, "Charts")
+        self.tabs.addTab(self.timeline, "Timeline")
+        self.tabs.addTab(self.network, "Network")
         self.tabs.addTab(self.ledger, "Ledger")
         self.tabs.currentChanged.connect(lambda index: self._refresh_tab())
         self._sides = QTabWidget()
@@ -112,6 +118,14 @@ class ResultsLayout(QWidget):
         """Show charts rather than the rows."""
         self.tabs.setCurrentWidget(self.charts)
 
+    def show_timeline(self) -> None:
+        """Show the rows by date rather than as a table."""
+        self.tabs.setCurrentWidget(self.timeline)
+
+    def show_network(self) -> None:
+        """Show who stands with whom rather than the rows."""
+        self.tabs.setCurrentWidget(self.network)
+
     def show_ledger(self) -> None:
         """Show what became of all files and rows rather than the rows."""
         self.tabs.setCurrentWidget(self.ledger)
@@ -137,6 +151,8 @@ class ResultsLayout(QWidget):
         self.clear_choices()
         self.groups.show_run(run, columns)
         self.charts.show_run(run, columns)
+        self.timeline.show_run(run, columns)
+        self.network.show_run(run, columns)
         self.ledger.show_run(run)
         for part, is_offered in (
             (self.names, any(column.resolved_by for column in columns)),
@@ -176,6 +192,8 @@ class ResultsLayout(QWidget):
 
     def _refresh_tab(self) -> None:
         self.charts.refresh()
+        self.timeline.refresh()
+        self.network.refresh()
         self.ledger.refresh()
 
     def _with_filters(self) -> QWidget:

@@ -208,7 +208,7 @@ class MainWindow(QMainWindow):
         paths = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
         event.acceptProposedAction()
         cases = [path for path in paths if path.endswith(CASE_SUFFIX)]
-        models = [path for path in paths if path.endswith(MODEL_SUFFIX)]
+        models = [path for path in paths if path.lower().endswith(MODEL_SUFFIX)]
         for path in cases[:1]:
             self.workspace.open_case(path)
         for path in models:

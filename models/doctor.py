@@ -48,6 +48,7 @@ def checks(*, again: bool = True) -> list[Check]:
         check_cpu(hardware),
         check_default_model(),
         check_runtime(again=again),
+        *check_own_models(),
         *check_cards(hardware),
         check_embedding_model(),
         check_memory(),
@@ -95,10 +96,8 @@ def check_runtime(*, again: bool = True) -> Check:
     if importlib.util.find_spec("llama_cpp") is None:
         return Check(name, False, "llama-cpp-python is not installed", "Run `make setup`.")
     version = importlib.metadata.version("llama-cpp-python")
-    installed = [status for status in list_models() if status.kind == "language" and status.installed]
-    if not installed:
-        return Check(name, False, f"{version}, not tried: no model is installed", _install_default())
-    installed = [status for status in installed if status.path.is_file()]
+    here = [status for status in list_models() if status.kind == "language" and status.installed]
+    installed = [status for status in here if status.path.is_file() and not status.is_broken]
     if not installed:
         return Check(name, False, f"{version}, not tried: no model is installed", _install_default())
     smallest = min(installed, key=lambda status: status.bytes)
@@ -141,6 +140,15 @@ def _remember_passed(key: str) -> None:
 
 def _passed_file() -> Path:
     return cache_folder() / "selftests.json"
+
+
+def check_own_models() -> list[Check]:
+    """Name each of the user's own models that cannot be used, with the reason; nothing where all can."""
+    return [
+        Check("Your own model", False, status.problem, f"Take it away: `redwell models remove {status.id}`.")
+        for status in list_models()
+        if status.is_broken
+    ]
 
 
 def check_cards(hardware: Hardware) -> list[Check]:

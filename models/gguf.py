@@ -35,6 +35,15 @@ MOST_KEPT_ITEMS = 1_024
 STRING, ARRAY = 8, 9
 NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 
+STATE_KEYS = ("ssm.", "wkv.", "kda.", "shortconv.", "attention.recurrent_layers")
+"""What a header says of layers that keep a running state, after the architecture (llama.cpp, src/llama-arch.cpp)."""
+
+RECURRENT = re.compile(
+    r"mamba\d*|jamba|falcon-h1|granitehybrid|lfm2(moe)?|a?rwkv.*|qwen3next|qwen35(moe)?|plamo2|nemotron_h(_moe)?"
+    r"|kimi-linear"
+)
+"""Architectures of which that is known, whatever else their header says."""
+
 Value = str | int | float | bool | tuple[int | float | bool, ...] | None
 
 
@@ -42,6 +51,10 @@ class BadModelFile(ModelError):
     """A file is not a GGUF model that can be read."""
 
     is_environment = True
+
+
+class RecurrentModel(BadModelFile):
+    """A model folds what it has read into one running state, which cannot be cut back to an earlier place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,14 +140,36 @@ class _Reader:
 
 
 def read_header(path: Path) -> ModelHeader:
-    """Read and check the metadata of a GGUF file. Raises BadModelFile."""
+    """Read and check the metadata of a GGUF file. Raises BadModelFile, RecurrentModel among them."""
     try:
         size = path.stat().st_size
         with path.open("rb") as file:
             reader = _Reader(file, path, size)
-            return _describe(reader, *_read_metadata(reader))
+            values, lengths = _read_metadata(reader)
+            if said := _says_recurrent(values):
+                raise recurrent(path, said)
+            return _describe(reader, values, lengths)
     except OSError as error:
         raise _unreadable(path, error) from error
+
+
+def recurrent(path: Path, said: str) -> RecurrentModel:
+    """Return the error for a model that cannot be run; `said` is what tells so, such as a key of the header."""
+    return RecurrentModel(
+        f"{path}: this is a recurrent or hybrid model ({said}). It folds what it has read into one running state, and "
+        "Redwell goes back to what several questions share, which needs a cache that can be cut",
+        advice="Use a model whose layers all have attention, such as Qwen2.5, Qwen3, Llama 3, Gemma 3 or Mistral.",
+    )
+
+
+def _says_recurrent(values: dict[str, Value]) -> str:
+    """Return what of a header says that the model keeps a running state; "" where nothing does."""
+    architecture = str(values.get("general.architecture") or "")
+    if RECURRENT.fullmatch(architecture):
+        return f"general.architecture = {_printable(architecture)}"
+    begins = tuple(f"{architecture}.{key}" for key in STATE_KEYS)
+    said = {key: any(value) if isinstance(value, tuple) else value for key, value in values.items()}
+    return _printable(next((key for key, value in said.items() if value and key.startswith(begins)), ""))
 
 
 def _unreadable(path: Path, error: OSError) -> BadModelFile:

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 
 from models.choices import Step
 from models.errors import ModelError
-from models.guides import Guide
+from models.guides import Guide, TokenMask
 from models.loops import LEAST_TOKENS, loops
 from models.protocol import Sampling
 from models.sequences import Slot
-from models.token_mask import TokenMask
 
 LEAST_MATCH = 3
 """A guess is made where at least so many last tokens also stand in the prompt."""

@@ -19,11 +19,10 @@ from numpy.typing import NDArray
 
 from models.chat import render_chat
 from models.choices import choice_alternatives, choice_probabilities
-from models.environment import whole_number
+from models.environment import Inbox, whole_number
 from models.errors import ModelCrashed, ModelError
 from models.guides import GuideCompiler
 from models.hardware import usable_cores
-from models.inbox import Inbox
 from models.jobs import Counters, Job
 from models.layouts import DEFAULT_LAYOUT, LayoutName, layout_named
 from models.llama_runtime import LlamaRuntime, RuntimeSettings

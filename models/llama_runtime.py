@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.errors import ModelCrashed, NotEnoughMemory, WeightsCorrupt
+from models.gguf import recurrent
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ class LlamaRuntime:
     """A loaded model and its context. Not thread-safe: one thread evaluates."""
 
     def __init__(self, path: Path, settings: RuntimeSettings) -> None:
-        """Load the weights; raises WeightsCorrupt or NotEnoughMemory with what to do."""
+        """Load the weights; raises WeightsCorrupt, RecurrentModel or NotEnoughMemory with what to do."""
         _begin()
         parameters = lc.llama_model_default_params()
         parameters.n_gpu_layers = settings.gpu_layers
@@ -100,6 +101,9 @@ class LlamaRuntime:
                 f"{path} could not be loaded as a GGUF model",
                 advice="Check the file with `redwell models check`, or install the model again.",
             )
+        if lc.llama_model_is_recurrent(self._model) or lc.llama_model_is_hybrid(self._model):
+            lc.llama_model_free(self._model)
+            raise recurrent(path, "llama.cpp says so")
         self.vocabulary: Any = lc.llama_model_get_vocab(self._model)
         self.vocabulary_size: int = lc.llama_vocab_n_tokens(self.vocabulary)
         self.trained_context: int = lc.llama_model_n_ctx_train(self._model)
@@ -182,8 +186,12 @@ class LlamaRuntime:
         lc.llama_memory_seq_cp(self._memory, source, target, 0, length)
 
     def forget(self, sequence: int, start: int = 0) -> None:
-        """Drop a sequence's cells from position `start` (inclusive) on."""
-        lc.llama_memory_seq_rm(self._memory, sequence, start, -1)
+        """Drop a sequence's cells from position `start` (inclusive) on. Raises ModelCrashed if llama.cpp refuses."""
+        if not lc.llama_memory_seq_rm(self._memory, sequence, start, -1):
+            raise ModelCrashed(
+                f"llama.cpp could not cut sequence {sequence} back to {start} tokens",
+                advice="Run the command again: finished replies are kept. If it repeats, use another model.",
+            )
 
     def sequence_length(self, sequence: int) -> int:
         """Return how many positions a sequence holds."""

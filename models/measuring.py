@@ -21,7 +21,7 @@ from pathlib import Path
 from models.errors import ModelError
 from models.install import find_model
 from models.isolation.cage import end
-from models.layout_choice import can_lay_out, choose_layout
+from models.layouts import can_lay_out, choose_layout
 from models.protocol import ModelBackend, Reply, Request, Sampling, Segment, canonical_json
 from models.rates import Rates, remember_rates
 from models.selftest import run_caged, run_child

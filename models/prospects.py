@@ -50,7 +50,7 @@ def prospects(statuses: Sequence[ModelStatus]) -> list[Prospect]:
 
 def _prospect(status: ModelStatus, measured: Mapping[str, tuple[ModelStatus, Rates]]) -> Prospect:
     if status.is_broken:
-        return Prospect("cannot be used", "its file cannot be read as a model")
+        return Prospect("cannot be used", status.problem)
     memory = status.memory
     fitting = status.context_tokens if memory.fits else _context_that_fits(status)
     if not memory.fits and fitting < min(LEAST_CONTEXT, status.context_tokens or LEAST_CONTEXT):

@@ -164,8 +164,8 @@ class Scheduler:
         slot = self._cache.take_slot(source, length)
         if slot is None:
             return False
-        self._line.take(job)
         length = self._cache.fetch(slot, job.prompt)
+        self._line.take(job)
         slot.tokens = np.concatenate([job.prompt, np.asarray(job.reply, np.int32)])
         slot.shared = max(slot.shared, job.shared_tokens)
         slot.busy = True
@@ -260,10 +260,11 @@ class Scheduler:
         """Take the job off its slot; prompt and reply stay cached there, without guesses."""
         self._full = False
         slot = job.slot
+        if slot is not None:  # while it still runs: where the runtime refuses, it is failed with the others
+            self._cache.cut(slot, min(slot.evaluated, int(slot.tokens.size)))
         self._running.remove(job)
         if slot is None:
             return
-        self._cache.cut(slot, min(slot.evaluated, int(slot.tokens.size)))
         slot.prompt = min(slot.evaluated, int(job.prompt.size))
         slot.busy = False
         job.slot = None

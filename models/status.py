@@ -20,7 +20,7 @@ class ModelStatus:
     """One line of `models list`. `memory` assumes the model's whole context.
 
     `source` says where the file is from. `sha256` is "" for a file of the user's own that was never hashed; of a folder
-    it is that of the list of its files. `is_broken`: the file is no model.
+    it is that of the list of its files. `problem` says why it cannot be used, "" if it can.
     """
 
     id: str
@@ -37,7 +37,12 @@ class ModelStatus:
     made_by: str = ""
     source: str = ""
     sha256: str = ""
-    is_broken: bool = False
+    problem: str = ""
+
+    @property
+    def is_broken(self) -> bool:
+        """Say whether it cannot be used: no model, or one of a kind that Redwell does not run."""
+        return bool(self.problem)
 
 
 def entry_status(root: Path, entry: CatalogEntry, available_bytes: int) -> ModelStatus:
@@ -73,13 +78,13 @@ def _packages(entry: CatalogEntry) -> str:
 
 def own_status(path: Path, root: Path, available_bytes: int) -> ModelStatus:
     """Describe a user's own file or folder; one that is no model is described as broken."""
-    is_folder, is_broken = path.is_dir(), False
+    is_folder, problem = path.is_dir(), ""
     purpose = "your own folder, run by vLLM" if is_folder else "your own file"
     header: ModelHeader
     try:
         header = read_folder(path) if is_folder else read_header(path)
     except (BadModelFile, BadModelFolder) as error:
-        header, purpose, is_broken = ModelHeader("", "", "", 0, 0, 0, 0), f"cannot be used: {error}", True
+        header, problem = ModelHeader("", "", "", 0, 0, 0, 0), str(error)
     pinned = source_of(path)
     size = size_of(path)
     return ModelStatus(
@@ -102,5 +107,5 @@ def own_status(path: Path, root: Path, available_bytes: int) -> ModelStatus:
         ),
         source="{source} at commit {commit}".format(**pinned) if pinned else "added by you",
         sha256=remembered_hash(path, root),
-        is_broken=is_broken,
+        problem=problem,
     )

@@ -19,11 +19,10 @@ from tokenizers import Tokenizer
 from models.chat import render_chat
 from models.choices import choice_alternatives, choice_probabilities
 from models.engine_queue import EngineQueue, Task
-from models.environment import one_of, whole_number
+from models.environment import Inbox, one_of, whole_number
 from models.errors import ModelCrashed, ModelError
 from models.guides import GuideCompiler
 from models.hardware import Gpu, find_gpus
-from models.inbox import Inbox
 from models.layouts import DEFAULT_LAYOUT, Layout, LayoutName, layout_named
 from models.model_folder import BadModelFolder, FolderHeader, FolderTexts, read_folder, read_texts
 from models.protocol import Reply, Request

@@ -1,6 +1,6 @@
 """Build the .deb: Redwell with its own Python and libraries, for a machine without compiler, network or Python.
 
-    make package        # dist/redwell_VERSION_amd64.deb, its SBOM and the hash
+    make package        # dist/redwell_VERSION_amd64.deb, its SBOM and the hash; APPIMAGE_RUNTIME=FILE: an AppImage, too
 
 Run by the environment of `make setup` on Debian 12. It fetches Debian's Python and the locked wheels, and takes the
 libraries that Qt and the runtimes need from this machine. The same inputs give the same bytes: all files have the time
@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import compileall
 import gzip
-import hashlib
 import importlib.metadata
 import json
 import os
@@ -27,7 +26,17 @@ import zipfile
 from pathlib import Path
 
 from llama_build import VARIANTS, BuildFailed, build_wheel, pinned_version, variants_plan
+from packing import (
+    PackageFailed,
+    checked_runtime,
+    make_appdir,
+    pack_appimage,
+    pack_deb,
+    pack_squashfs,
+    sha256_of,
+)
 
+from engine.text.dates import LANGUAGES
 from models.cache_place import cache_folder
 
 HERE = Path(__file__).resolve().parent
@@ -42,35 +51,72 @@ SYSTEM_LIBRARIES = re.compile(
 """What every Debian and Ubuntu has; all other libraries are bundled."""
 
 UNUSED = (
-    # of all packages: programs, headers, tests, static libraries, what a type checker reads
-    *("bin", "include", "share", "**/tests", "**/*.a", "**/*.pyi", "**/__pycache__"),
+    # of all packages: programs, headers, sources, tests, static libraries, what a type checker reads
+    *("bin", "include", "share", "**/tests", "**/__pycache__"),
+    # what pip wrote for its own use, with the place of the build
+    *("*.dist-info/RECORD", "*.dist-info/direct_url.json", "*.dist-info/REQUESTED"),
+    *(f"**/*.{ending}" for ending in ("a", "pyi", "h", "hpp", "pyx", "pxd", "pxi")),
     # llama-cpp-python brings its libraries twice
     "lib",
-    # onnxruntime's library for other languages than Python
-    "onnxruntime/capi/libonnxruntime.so*",
+    # sqlite-utils depends on pip for a command that installs plug-ins
+    *("pip", "pip-*"),
+    # onnxruntime's library for other languages than Python, and its tools for making and changing models
+    *("onnxruntime/capi/libonnxruntime.so*", "onnxruntime/datasets"),
+    *(f"onnxruntime/{name}" for name in ("transformers", "tools", "quantization")),
     # downloads from hubs, which Redwell does itself where it is asked to
     *("hf_xet*", "huggingface_hub*", "fsspec*"),
     # PyMuPDF's parts that guess layouts with models of their own
     *("pymupdf/layout", "pymupdf/mupdf-devel", "pymupdf4llm*", "pymupdf_layout*", "networkx*"),
-    # what scipy's cluster and optimize do not import
+    # what scipy's cluster and optimize do not import, and its functions for other compilers
     *(f"scipy/{name}" for name in ("stats", "signal", "io", "ndimage", "integrate", "interpolate", "fftpack", "odr")),
-    *("scipy/datasets", "scipy/differentiate"),
-    # Qt beside widgets
+    *("scipy/datasets", "scipy/differentiate", "scipy/special/cython_special.*"),
+    # Qt beside widgets, their drawing and printing: programs, QML, SQL, the network, screens without a desktop
+    *(f"PySide6/{name}" for name in ("typesystems", "glue", "doc", "scripts", "support", "*Qml*", "*Quick*", "*qml*")),
     *(
         f"PySide6/{name}"
-        for name in ("Qt/qml", "Qt/translations", "Qt/metatypes", "typesystems", "glue", "doc", "scripts")
+        for name in ("assistant", "balsam*", "designer", "linguist", "lrelease", "lupdate", "rcc", "uic")
+    ),
+    *(f"PySide6/Qt/{name}" for name in ("qml", "translations", "metatypes", "libexec")),
+    *(
+        f"PySide6/{place}{name}.*"
+        for name in ("OpenGLWidgets", "Sql", "Test", "UiTools", "Help", "Concurrent", "Designer*", "Network", "Xml")
+        for place in ("Qt", "Qt/lib/libQt6")
+    ),
+    "PySide6/QtOpenGL.*",
+    *(
+        f"PySide6/Qt/lib/libQt6{name}*"
+        for name in ("Qml", "Quick", "Labs", "WaylandCompositor", "WaylandEglCompositor", "EglF", "Designer")
     ),
     *(
-        f"PySide6/Qt{name}.abi3.so"
-        for name in ("OpenGL", "OpenGLWidgets", "Sql", "Test", "UiTools", "Help", "Concurrent")
+        f"PySide6/Qt/plugins/{name}"
+        for name in (
+            *("designer", "egldeviceintegrations", "generic", "networkinformation", "qmllint", "qmltooling"),
+            *("sqldrivers", "tls", "wayland-graphics-integration-server", "imageformats/libqpdf.so"),
+            *(
+                f"platforms/libq{name}.so"
+                for name in ("eglfs", "linuxfb", "minimal", "minimalegl", "vkkhrdisplay", "vnc")
+            ),
+            "platforminputcontexts/libqtvirtualkeyboardplugin.so",
+        )
     ),
-    *(f"PySide6/{place}" for place in ("*Qml*", "*Quick*", "Qt/lib/*Qml*", "Qt/lib/*Quick*", "Qt/lib/*Designer*")),
 )
 """What no part of Redwell loads, as patterns below the packages."""
 
 
-class PackageFailed(Exception):
-    """The package could not be built; the message says why."""
+UNUSED_OF_PYTHON = frozenset(
+    (
+        "__pycache__",
+        "test",
+        "idlelib",
+        "tkinter",
+        "turtledemo",
+        "lib2to3",
+        "pydoc_data",
+        "ensurepip",
+        "sitecustomize.py",
+    )
+)
+"""What no program imports of Python's own library."""
 
 
 def main() -> int:
@@ -85,12 +131,14 @@ def main() -> int:
         except (PackageFailed, BuildFailed, subprocess.CalledProcessError) as error:
             print(f"package.py: {error}", file=sys.stderr)
             return 3
-    print(f"{built}: {built.stat().st_size / 1e6:,.0f} MB")
+    for path in built:
+        print(f"{path}: {path.stat().st_size / 1e6:,.0f} MB")
     return 0
 
 
-def build(scratch: Path, out: Path) -> Path:
-    """Make the tree, the SBOM and the .deb; return its path."""
+def build(scratch: Path, out: Path) -> list[Path]:
+    """Make the tree, the SBOM and the packages; return their paths."""
+    checked_runtime()  # before the long work, not behind it
     tree = scratch / "tree"
     home = tree / PREFIX
     packages = home / "lib" / "python3.11" / "dist-packages"
@@ -103,10 +151,12 @@ def build(scratch: Path, out: Path) -> Path:
     bundle_libraries(home, tools(scratch))
     write_starter(tree, home)
     compile_all(home / "lib" / "python3.11")
+    print("a look at whether it works", flush=True)
+    check_tree(home)
     sbom = out / f"redwell-{version()}.cdx.json"
     sbom.write_text(json.dumps(bill_of_materials(packages, systems), indent=1) + "\n", encoding="utf-8")
     shutil.copyfile(sbom, home / "share" / "sbom.cdx.json")
-    return write_deb(tree, out)
+    return write_packages(scratch, tree, out)
 
 
 # -- the tree ------------------------------------------------------------------------------------------------------
@@ -128,11 +178,7 @@ def unpack_python(scratch: Path, home: Path) -> dict[str, str]:
     shutil.copytree(raw / "usr/lib/python3.11", home / "lib/python3.11", symlinks=False, ignore=ignored_of_python)
     shutil.copytree(raw / "usr/share/fonts/truetype/dejavu", home / "share/fonts/dejavu")
     shutil.copytree(raw / "usr/share/X11/xkb", home / "share/xkb", symlinks=False)
-    (home / "share/fonts/fonts.conf").write_text(
-        '<?xml version="1.0"?>\n<!DOCTYPE fontconfig SYSTEM "fonts.dtd">\n<fontconfig>\n'
-        f'  <dir>/{PREFIX}/share/fonts/dejavu</dir>\n  <cachedir prefix="xdg">fontconfig</cachedir>\n</fontconfig>\n',
-        encoding="utf-8",
-    )
+    install(LINUX / "fonts.conf", home / "share/fonts/fonts.conf")
     licences = home / "share/licences"
     for document in sorted((raw / "usr/share/doc").glob("*/copyright")):
         licences.mkdir(parents=True, exist_ok=True)
@@ -142,7 +188,7 @@ def unpack_python(scratch: Path, home: Path) -> dict[str, str]:
 
 def ignored_of_python(folder: str, names: list[str]) -> set[str]:
     """Leave out what a program never imports, and links that lead out of the tree."""
-    left = {"__pycache__", "test", "idlelib", "tkinter", "turtledemo", "lib2to3", "sitecustomize.py"} & set(names)
+    left = {name for name in names if name in UNUSED_OF_PYTHON or name.startswith(("_dbm.", "nis."))}
     return left | {name for name in names if (Path(folder) / name).is_symlink()}
 
 
@@ -180,11 +226,19 @@ def remove_unused(packages: Path) -> None:
     for pattern in UNUSED:
         for path in sorted(packages.glob(pattern)):
             shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink(missing_ok=True)
+    keep_locales(packages / "babel" / "locale-data")
     for path in sorted(packages.rglob("*.so*")):
         if is_elf(path) and not path.parent.name.endswith(
             ".libs"
         ):  # those were changed after linking: strip breaks them
             subprocess.run(["strip", "--strip-unneeded", str(path)], check=False, capture_output=True)
+
+
+def keep_locales(folder: Path) -> None:
+    """Remove Babel's data of languages whose dates Redwell does not read."""
+    for path in sorted(folder.glob("*.dat")):
+        if path.stem not in {"root", *LANGUAGES}:
+            path.unlink()
 
 
 def bundle_libraries(home: Path, patchelf: Path) -> None:
@@ -265,33 +319,50 @@ def compile_all(folder: Path) -> None:
     compileall.compile_dir(
         folder,
         quiet=2,
-        workers=os.cpu_count() or 1,
+        workers=1,  # several share their work out by chance, and what a process compiled before shows in the bytes
         stripdir=str(folder.parents[2].parent),
         prependdir="/",
         invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH,
     )
 
 
+def check_tree(home: Path) -> None:
+    """Have the tree's own Python use all that Redwell imports; raises CalledProcessError."""
+    environment = {"PATH": os.environ["PATH"], "HOME": os.environ["HOME"], "LD_LIBRARY_PATH": f"{home}/lib/bundled"}
+    run(home / "bin/python3.11", "-P", "-B", HERE / "tree_check.py", cwd=home, env=environment)
+
+
 # -- the package ---------------------------------------------------------------------------------------------------
 
 
-def write_deb(tree: Path, out: Path) -> Path:
-    """Write the .deb and the SHA-256 of it beside."""
+def write_packages(scratch: Path, tree: Path, out: Path) -> list[Path]:
+    """Write the .deb, an AppImage where its runtime is given, and the SHA-256 of each; return them."""
+    time = int(output("git", "log", "-1", "--format=%ct", cwd=ROOT))
+    built = []
+    if runtime := checked_runtime():
+        print("the AppImage", flush=True)
+        appdir, image = scratch / "AppDir", scratch / "image.squashfs"
+        make_appdir(tree, appdir)
+        pack_squashfs(appdir, image, time)
+        built.append(out / f"Redwell-{version()}-x86_64.AppImage")
+        pack_appimage(runtime, image, built[0])
+    print("the .deb", flush=True)
+    write_control(tree)
+    built.append(out / f"redwell_{version()}_amd64.deb")
+    pack_deb(tree, built[-1], time)
+    lines = [f"{sha256_of(path)}  {path.name}\n" for path in sorted(built)]
+    (out / "SHA256SUMS").write_text("".join(lines), encoding="utf-8")
+    return built
+
+
+def write_control(tree: Path) -> None:
+    """Write what dpkg reads of the package."""
     control = tree / "DEBIAN"
     control.mkdir()
     size = sum(path.lstat().st_size for path in tree.rglob("*") if not path.is_dir()) // 1024
     (control / "control").write_text(filled("control", version=version(), kilobytes=size), encoding="utf-8")
     for script in ("postinst", "postrm"):
         install(LINUX / script, control / script, 0o755)
-    time = int(output("git", "log", "-1", "--format=%ct", cwd=ROOT))
-    for path in sorted(tree.rglob("*")):
-        os.utime(path, (time, time), follow_symlinks=False)
-    deb = out / f"redwell_{version()}_amd64.deb"
-    environment = {**os.environ, "SOURCE_DATE_EPOCH": str(time)}
-    run("dpkg-deb", "--root-owner-group", "-Zxz", "-z6", "--build", tree, deb, env=environment)
-    digest = hashlib.file_digest(deb.open("rb"), "sha256").hexdigest()
-    (out / "SHA256SUMS").write_text(f"{digest}  {deb.name}\n", encoding="utf-8")
-    return deb
 
 
 def bill_of_materials(packages: Path, systems: dict[str, str]) -> dict[str, object]:

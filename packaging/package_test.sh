@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Install a .deb in a bare Debian 12 that has no network, compiler or Python, and use it there: as root.
 #
-#   bash packaging/package_test.sh dist/redwell_0.1.0_amd64.deb [FOLDER]
+#   bash packaging/package_test.sh dist/redwell_0.2.0_amd64.deb [FOLDER]
 #
 # FOLDER (build/package-test if not given) gets the bare system, and a screenshot of the window's first start. The models
 # are those of this machine's cache. Needs debootstrap, xvfb and imagemagick; what is missing is installed.

@@ -13,12 +13,11 @@ from storage.contents import Contents
 from storage.custody import Custody
 from storage.documents import Documents
 from storage.errors import CaseLocked, CaseMissing, CaseReadOnly, CaseTooOld, NotACase
-from storage.events import Events
 from storage.evidence import Evidence
+from storage.files import remove_leftovers
 from storage.indexes import TextIndexes
 from storage.labels import Labels
-from storage.ledger import LedgerBook
-from storage.leftovers import remove_leftovers
+from storage.ledger import Events, LedgerBook
 from storage.listing import Listing
 from storage.lock import WriterLock, writer_of
 from storage.replies import Replies

@@ -17,8 +17,7 @@ from storage.copying import Tell, copy_case
 from storage.encryption import database_errors
 from storage.open_files import OpenFile
 from storage.opening import key_in_use, open_database
-from storage.sqlite_errors import translated
-from storage.sqlite_library import Database
+from storage.sqlite_library import Database, translated
 
 RAW_ROWS: Final = 500
 """Rows that are read at once."""

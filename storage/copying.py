@@ -12,7 +12,7 @@ from typing import Any, Final
 from storage.encryption import Key, connect_encrypted
 from storage.errors import CaseExists, CaseMissing, CaseReadOnly, DiskFailed
 from storage.files import make_private
-from storage.sqlite_errors import translated
+from storage.sqlite_library import translated
 
 PAGES: Final = 2000
 """Pages that are copied between two looks."""

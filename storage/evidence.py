@@ -108,6 +108,27 @@ class Evidence(Topic):
         ]
         return [record for record in records if column is None or record.column == column]
 
+    def column_evidence(self, run_id: str, column: str) -> dict[str, list[EvidenceRecord]]:
+        """Return the evidence of one column of a run's results by row id, in the order it was given.
+
+        Rows whose cell was never looked for are absent. Raises NotInCase.
+        """
+        self._need_run(run_id)
+        rows = self._connection.query(
+            "SELECT i.id, e.path, d.id, e.page, e.first_line, e.last_line, e.method, e.score,"
+            f" {is_whole(e='evidence')} FROM results r JOIN evidence e ON e.row = r.row JOIN row_ids i ON i.key = r.row"
+            ' LEFT JOIN documents d ON d.key = e.document WHERE r.run = ? AND e."column" = ?'
+            " ORDER BY r.position, e.key",
+            [run_id, column],
+        )
+        found: dict[str, list[EvidenceRecord]] = {}
+        for row, path, document, page, first, last, method, score in self._whole("the evidence of a column", rows):
+            record = EvidenceRecord(
+                text_of(row), column, text_of(path), document, page, first, last, text_of(method), score
+            )
+            found.setdefault(record.row_id, []).append(record)
+        return found
+
     def hidden_evidence(self, run_id: str) -> list[HiddenEvidence]:
         """List the cells of a run's results whose evidence holds hidden lines, in their order; raises NotInCase."""
         self._need_run(run_id)

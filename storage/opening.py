@@ -12,8 +12,7 @@ from storage import checksums, errors, passphrases
 from storage.encryption import Header, Key, connect_encrypted, database_errors, key_of, new_key
 from storage.migrations import APPLICATION_ID, CUSTODY_TRIGGERS, SCHEMA_VERSION, upgrade
 from storage.open_files import OpenFile
-from storage.sqlite_errors import NOT_A_DATABASE, code_of
-from storage.sqlite_library import Database
+from storage.sqlite_library import NOT_A_DATABASE, Database, code_of
 from storage.upgrades import upgrade_case
 
 BUSY_TIMEOUT_MILLISECONDS: Final = 5000

@@ -9,7 +9,7 @@ from typing import Any
 from storage.checksums import is_whole
 from storage.codec import text_of, unpack, unpack_keys, unpack_object
 from storage.errors import ExportError, NotInCase
-from storage.row_identity import RowIdentity
+from storage.reviews import RowIdentity
 from storage.rows import Rows
 from storage.runs import Runs
 

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from storage.reviews import WHOLE_ROW, StoredEdit
-from storage.row_identity import RowIdentity, value_digest
+from storage.reviews import WHOLE_ROW, RowIdentity, StoredEdit, value_digest
 
 Verdict = Literal["", "accepted", "corrected", "rejected"]
 _VERDICTS: Mapping[str, Verdict] = {"accept": "accepted", "correct": "corrected", "reject": "rejected"}

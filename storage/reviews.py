@@ -7,15 +7,40 @@ the same, or in which a row of the same documents has the same values; it does n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from storage.checksums import is_whole
 from storage.codec import pack, text_of, unpack, unpack_object
 from storage.errors import BadRecord, CaseDamaged
-from storage.row_identity import RowIdentity, value_digest
 from storage.topic import Topic, now
+
+# What makes a result row the same one in another run.
+
+_DIGEST_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class RowIdentity:
+    """A row by its id, which tells how it was made, and by the digest of its documents and values."""
+
+    id: str
+    digest: bytes
+
+    @classmethod
+    def of(cls, row_id: str, values: Mapping[str, Any], documents: Iterable[str]) -> RowIdentity:
+        """Identify a row; `values` are those of the columns of its table, `documents` ids in any order."""
+        return cls(row_id, value_digest([sorted(set(documents)), dict(values)]))
+
+
+def value_digest(value: Any) -> bytes:
+    """Return a digest that two JSON values share when they are equal, whatever the order of their keys."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return hashlib.blake2b(text.encode(), digest_size=_DIGEST_BYTES).digest()
+
 
 EditKind = Literal["accept", "correct", "reject", "clear", "note", "rename"]
 """`correct` and `rename` give another value: a person corrects what she has looked at, a rename follows from a decision

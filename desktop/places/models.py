@@ -90,7 +90,7 @@ class ModelsPlace(Place):
     def take(self, offered: str) -> None:
         """Take in a file that was dropped, or install a model of the catalogue by its id."""
         self.workspace.place_wanted.emit(self.name)
-        if offered.endswith(".gguf"):
+        if offered.lower().endswith(".gguf"):
             self.add_file(offered)
         else:
             self._wanted = offered

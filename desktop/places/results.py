@@ -78,6 +78,8 @@ class ResultsPlace(Place):
             self.names,
             self.answers,
             self.charts,
+            self.parts.timeline,
+            self.parts.network,
             self.groups,
             self.parts.ledger,
         ):
@@ -131,6 +133,8 @@ class ResultsPlace(Place):
         add("How this na&me came about", self.show_name, "Ctrl+M", "merge")
         add("Mer&ge the selected names", self.merge_selected, "Ctrl+Shift+M", "merge")
         add("C&harts", self.parts.show_charts, "Ctrl+H", "chart")
+        add("&Timeline of the rows", self.parts.show_timeline, "Ctrl+Alt+H")
+        add("Who with w&hom: a network of the rows", self.parts.show_network, "Ctrl+Alt+K")
         add("Le&dger: what became of files and rows", self.parts.show_ledger, "Ctrl+Alt+L")
         offer_on_right_click(self.table, [*self._own_keys[2:], *of_cells])
         for action in self._own_keys:
@@ -219,6 +223,8 @@ class ResultsPlace(Place):
         self.groups.grouped.connect(self.model.group_by)
         self.groups.fold_wanted.connect(lambda on: self.model.fold_all(on=on))
         self.charts.picked.connect(self._pick)
+        self.parts.timeline.picked.connect(self._show_evidence)
+        self.parts.network.picked.connect(self._show_evidence)
 
     def _case_opened(self) -> None:
         self._coming = ""
@@ -234,8 +240,7 @@ class ResultsPlace(Place):
             self._ask_runs()
         if what.partition(".")[0] in ("reviews", "names") and self.run:
             self.review.changed()
-            self.groups.refresh()
-            self.charts.refresh()
+            self._refresh_pictures()
             self.answers.forget()
             if self.parts.side_is_open:
                 self._follow.start()
@@ -314,8 +319,19 @@ class ResultsPlace(Place):
         only: dict[str, Any] = {"filters": self.table.filters()} if self.table.filters() else {}
         only |= self.parts.choices() | ({"document": self._document} if self._document else {})
         self.model.show_only(only)
-        self.groups.refresh()
-        self.charts.refresh()
+        self._refresh_pictures()
+
+    def _refresh_pictures(self) -> None:
+        """Have what is shown of the rows besides the table counted anew."""
+        for part in (self.groups, self.charts, self.parts.timeline, self.parts.network):
+            part.refresh()
+
+    def _show_evidence(self, row: str, column: str, inside: str) -> None:
+        """Open the evidence of a cell that was picked elsewhere than in the table."""
+        self._follow.stop()
+        self.parts.open_side(self.evidence)
+        self._follow.stop()
+        self.evidence.show_cell(self.run, row, column, inside)
 
     def _pick(self, column: str, value: str, document: str) -> None:
         """Show the rows that a mark of a chart stands for."""

@@ -15,11 +15,13 @@ from engine.cli.local_models import LocalModels
 from engine.cli.options import InputOption, QuietOption
 from engine.cli.run_settings import EVERY, takes_settings
 from engine.cli.settings import COMMAND_SETTINGS
+from engine.errors import UsageError
 from engine.executor.settings import RunSettings
 from engine.optimizer.build import BuildResult, NewAgents
 from engine.optimizer.build_options import MINUTES, BuildOptions
 from engine.optimizer.frontier import Point, read_policy
 from engine.optimizer.local_agents import agents_over
+from engine.optimizer.measuring import Measure
 from engine.optimizer.sampling import USUAL_ROWS
 from engine.worker.builds import BuildJob, ReadyBuild, make_ready_build, run_build
 from engine.worker.exit_codes import INTERRUPTED
@@ -66,6 +68,17 @@ ReportOption = Annotated[
 AgentModelOption = Annotated[
     str, typer.Option("--agent-model", metavar="NAME", help="Who proposes prompts; the pipeline's if not given.")
 ]
+EvaluationOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--evaluation",
+        metavar="FILE",
+        help="Python with `def evaluate(rows, results)`: it rates whole plans. Only with --trust-code.",
+    ),
+]
+MetricKeyOption = Annotated[
+    str, typer.Option("--metric-key", metavar="NAME", help="Which of the numbers that evaluate returns counts.")
+]
 SeedOption = Annotated[int, typer.Option("--seed", min=0, metavar="N", help="Another draw of documents.")]
 JsonEventsOption = Annotated[
     bool, typer.Option("--json-events", help="Write events to stdout as JSON lines, in place of the summary.")
@@ -85,6 +98,8 @@ def build(  # noqa: PLR0913 - one parameter per option
     policy: PolicyOption = "best",
     report: ReportOption = None,
     agent_model: AgentModelOption = "",
+    evaluation: EvaluationOption = None,
+    metric_key: MetricKeyOption = "",
     seed: SeedOption = 0,
     quiet: QuietOption = False,
     json_events: JsonEventsOption = False,
@@ -96,13 +111,16 @@ def build(  # noqa: PLR0913 - one parameter per option
     plan that does not do better than your own is not chosen; a check of the identifiers that it lists may be added to
     your own (docs/optimizer.md). Ends with 0, or as `redwell run` does.
     """
+    if metric_key and evaluation is None:
+        raise UsageError("--metric-key belongs to --evaluation", advice="Name the Python file with --evaluation FILE.")
+    measure = Measure.read(evaluation, metric_key) if evaluation is not None else None
     job = BuildJob(
         pipeline=pipeline,
         case=case or default_case(pipeline),
         out=out,
         inputs=tuple(input or ()),
         report=report,
-        options=BuildOptions(settings, minutes, sample, seed, read_policy(policy), agent_model),
+        options=BuildOptions(settings, minutes, sample, seed, read_policy(policy), agent_model, measure=measure),
     )
     models = new_models()
     ready = make_ready_build(job, models)

@@ -23,7 +23,7 @@ from engine.custody.recording import record_backup, record_conversion, record_ve
 from storage import conversion, passphrases
 from storage.backup import backup_case
 from storage.case import Case
-from storage.conversion_watch import Phase, Tell
+from storage.conversion import Phase, Tell
 from storage.repair import repair_case
 from storage.verification import Verification, verify_case
 

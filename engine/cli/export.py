@@ -16,11 +16,16 @@ from engine.cli.options import (
     DropRejectedOption,
     FormOption,
     ListsOption,
+    OrganizationsOption,
     OutOption,
     OverwriteOption,
+    PeopleOption,
     ReviewsOption,
     RowsOption,
     RunOption,
+    ThingsOption,
+    TimelineOption,
+    WithoutDocumentsOption,
     find_run,
     split_columns,
 )
@@ -30,6 +35,7 @@ from engine.custody.manifest import with_manifests
 from engine.documents.options import ParseOptions
 from engine.errors import UsageError
 from engine.results.hidden import hidden_warning
+from engine.results.network import NetworkChoice
 from engine.worker.crossings import recorded
 from engine.worker.exports import OutputOptions, row_ids, write_outs
 from engine.worker.jobs import check_outs
@@ -51,6 +57,11 @@ def export(  # noqa: PLR0913, PLR0917 - one parameter per option
     reviews: ReviewsOption = "none",
     drop_rejected: DropRejectedOption = False,
     rows: RowsOption = "",
+    timeline: TimelineOption = None,
+    people: PeopleOption = "",
+    organizations: OrganizationsOption = "",
+    things: ThingsOption = "",
+    without_documents: WithoutDocumentsOption = False,
     despite_changes: DespiteChangesOption = False,
     sign: SignOption = None,
     sign_passphrase_file: SignPassphraseFileOption = None,
@@ -60,7 +71,8 @@ def export(  # noqa: PLR0913, PLR0917 - one parameter per option
     """Write the results of a run again, in any format.
 
     A .pdf is a report: each row with the pages of its evidence, the lines marked, and the ledger at the end. Beside
-    each file stands a manifest of what it was made from (`redwell verify`).
+    each file stands a manifest of what it was made from (`redwell verify`). A .graphml or .ftm.json is a network of
+    what stands in the same row, without the rows that were rejected.
     """
     outs = tuple(out or ())
     if not outs:
@@ -74,6 +86,13 @@ def export(  # noqa: PLR0913, PLR0917 - one parameter per option
         reviews=ReviewOptions(reviews, drop_rejected),
         parse=ParseOptions(password=password),
         despite_changes=despite_changes,
+        timeline=timeline,
+        network=NetworkChoice(
+            split_columns(people, "--people"),
+            split_columns(organizations, "--organizations"),
+            split_columns(things, "--things"),
+            with_documents=not without_documents,
+        ),
         signer=signing_key(sign, sign_passphrase_file) if sign else None,
     )
     with Case(case, read_only=True) as opened:

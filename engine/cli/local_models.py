@@ -43,8 +43,7 @@ class LocalModels:
 
     def apply(self, settings: RunSettings) -> None:
         """Ask models at the hosts that are allowed and on the cluster that is named; raises UsageError for neither."""
-        from models.addresses import read_allowed  # noqa: PLC0415 - few runs leave this machine
-        from models.cluster.address import read_cluster  # noqa: PLC0415
+        from models.addresses import read_allowed, read_cluster  # noqa: PLC0415 - few runs leave this machine
 
         try:
             if settings.allow_hosts:
@@ -122,8 +121,7 @@ class LocalModels:
         """Raise EnvironmentMissing for a cluster that may not be asked, or without Ray; nothing is started."""
         if not self._where or self._cluster:
             return
-        from models.addresses import read_allowed  # noqa: PLC0415 - few runs use a cluster
-        from models.cluster.address import read_cluster  # noqa: PLC0415
+        from models.addresses import read_allowed, read_cluster  # noqa: PLC0415 - few runs use a cluster
         from models.cluster.backend import Cluster  # noqa: PLC0415
 
         try:

@@ -35,7 +35,8 @@ OutOption = Annotated[
         "--out",
         "-o",
         metavar="FILE",
-        help="Write the results: .csv, .xlsx, .jsonl, .json, .parquet, .sqlite, or .pdf (a report). May be repeated.",
+        help="Write the results: .csv, .xlsx, .jsonl, .json, .parquet, .sqlite, or .pdf (a report); with "
+        "`export` also .graphml or .ftm.json (a network). May be repeated.",
     ),
 ]
 ColumnsOption = Annotated[str, typer.Option("--columns", metavar="A,B", help="Columns of the table, in order.")]
@@ -56,6 +57,30 @@ DropRejectedOption = Annotated[bool, typer.Option("--drop-rejected", help="Leave
 RowsOption = Annotated[
     str, typer.Option("--rows", metavar="1,4-7", help="Rows to write, by number in the table; all if not given.")
 ]
+TimelineOption = Annotated[
+    str | None,
+    typer.Option(
+        "--timeline",
+        metavar="COLUMN",
+        help="Order the rows by the dates in this column, with the days between them; rows without a sure date come "
+        "last and say why, rejected rows are left out.",
+    ),
+]
+PeopleOption = Annotated[
+    str,
+    typer.Option("--people", metavar="A,B", help="For a network: columns that hold people."),
+]
+OrganizationsOption = Annotated[
+    str,
+    typer.Option("--organizations", metavar="A,B", help="For a network: columns that hold organizations."),
+]
+ThingsOption = Annotated[
+    str,
+    typer.Option("--things", metavar="A,B", help="For a network: columns that hold other things."),
+]
+WithoutDocumentsOption = Annotated[
+    bool, typer.Option("--without-documents", help="For a network: leave the documents out.")
+]
 DespiteChangesOption = Annotated[
     bool,
     typer.Option(
@@ -75,11 +100,11 @@ NetworkOption = Annotated[
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show problems only.")]
 
 
-def split_columns(text: str) -> tuple[str, ...]:
+def split_columns(text: str, option: str = "--columns") -> tuple[str, ...]:
     """Split `a,b`; empty for no choice. Raises UsageError for a column named twice."""
     columns = tuple(part.strip() for part in text.split(",") if part.strip())
     if len(set(columns)) < len(columns):
-        raise UsageError(f"--columns {text} names a column twice", advice="Name each column once.")
+        raise UsageError(f"{option} {text} names a column twice", advice="Name each column once.")
     return columns
 
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any, Final
 
-from engine.custody.people import reviewer
-from engine.custody.recording import ledger_counts, record_beside, versions
+from engine.custody.recording import ledger_counts, record_beside, reviewer, versions
 from storage.case import Case
 from storage.custody import CustodyEntry
 from storage.export.atomic import replacing

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import getpass
 import importlib.metadata
+import os
 import platform
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from engine.custody.people import reviewer
 from engine.documents.parse import digest
 from engine.rows import DocumentId
 from storage.backup import BackedUp
@@ -17,6 +18,19 @@ from storage.errors import StorageError
 from storage.ledger import Ledger
 from storage.reviews import ReviewEdit, ReviewStep
 from storage.verification import Verification
+
+# Who works on this computer, for what is recorded of reviews and exports.
+
+
+def reviewer() -> str:
+    """Return who reviews on this computer: REDWELL_REVIEWER, else the name of the user."""
+    named = os.environ.get("REDWELL_REVIEWER", "").strip()
+    if named:
+        return named
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a user without an entry in the system's list
+        return "unknown"
 
 
 def versions() -> dict[str, str]:

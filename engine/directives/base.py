@@ -112,6 +112,8 @@ class Directive(ABC, Generic[P]):
     needs: ClassVar[frozenset[str]]
     compares_variants: ClassVar[bool] = False
     """Its variants tell of each other which is right, so they are tried together."""
+    explores_sizes: ClassVar[bool] = False
+    """Its variants are sizes that only a trial tells apart: all of them are tried, if the minutes suffice."""
     is_settled: ClassVar[bool] = False
     """Its parameters follow from the plan and the answers seen: no model is asked for them."""
     params_type: type[P]

@@ -78,6 +78,7 @@ class DocumentChunking(Directive[ChunkingParams]):
     equation: ClassVar[str] = "1"
     purpose: ClassVar[str] = "reads the document in chunks, each among its neighbours, and puts the answers together"
     needs: ClassVar[frozenset[str]] = frozenset({"map", "filter"})
+    explores_sizes: ClassVar[bool] = True
     params_type = ChunkingParams
 
     def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
@@ -109,16 +110,21 @@ class DocumentChunking(Directive[ChunkingParams]):
         """Take the smallest chunks with one before each, the user's prompt, and a merge prompt where one is needed."""
         key = _texts(plan, match.place, facts)[0]
         tokens = _sizes(key, facts)[0]
-        room = round(facts.context_tokens * (1 - PROMPT_AND_REPLY))
-        window = windows(facts.field_tokens.get(key, 4 * tokens), tokens, room)[:2][-1]
-        return self._params(match, plan, key, tokens, window)
+        return self._params(match, plan, key, tokens, _windows(key, tokens, facts)[:2][-1])
 
     def variants(self, match: Match, plan: Plan, facts: Facts) -> Sequence[ChunkingParams]:
-        """Take the smallest chunks alone, the default, and the next larger ones alone."""
+        """Take each size with each window (paper, 4.2.1): the smallest alone, the default, the next larger alone first.
+
+        Then come all sizes alone, all with one chunk before each, and so on to the largest windows.
+        """
         key = _texts(plan, match.place, facts)[0]
         sizes = _sizes(key, facts)
-        alone = [self._params(match, plan, key, tokens, Window(0, 0)) for tokens in sizes[:2]]
-        return (alone[0], self.default_params(match, plan, facts), *alone[1:])
+        shown = {tokens: _windows(key, tokens, facts) for tokens in sizes}
+        most = max(map(len, shown.values()))
+        grid = [(size, shown[size][rank]) for rank in range(most) for size in sizes if rank < len(shown[size])]
+        alone = [(size, Window(0, 0)) for size in sizes]
+        first = [alone[0], (sizes[0], shown[sizes[0]][:2][-1]), *alone[1:2]]
+        return [self._params(match, plan, key, size, window) for size, window in dict.fromkeys([*first, *grid])]
 
     def _params(self, match: Match, plan: Plan, key: str, tokens: int, window: Window) -> ChunkingParams:
         node = row_node(plan, match)
@@ -190,6 +196,12 @@ def _sizes(key: str, facts: Facts) -> tuple[int, ...]:
         return chunk_sizes(facts.context_tokens)
     sizes = chunk_sizes(min(facts.context_tokens, max(SHORTEST, facts.field_tokens[key])))
     return tuple(size for size in sizes if size >= SMALLEST) or sizes[-1:]
+
+
+def _windows(key: str, tokens: int, facts: Facts) -> tuple[Window, ...]:
+    """Return what may be shown around chunks of a size, as far as a prompt has room for it."""
+    room = round(facts.context_tokens * (1 - PROMPT_AND_REPLY))
+    return windows(facts.field_tokens.get(key, 4 * tokens), tokens, room)
 
 
 def _part_prompt(node: Map | Filter, split: Split, window: Window) -> str:

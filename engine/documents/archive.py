@@ -10,8 +10,8 @@ from lxml import etree
 
 from engine.disk import is_disk_full
 from engine.documents.drafts import ChildFailure, ChildFile, Contents
+from engine.documents.leftovers import Scratch, safe_name
 from engine.documents.options import ALWAYS_ALLOWED, MEBIBYTE, ParseOptions
-from engine.documents.scratch import Scratch, safe_name
 from engine.errors import DocumentError
 
 _BLOCK = MEBIBYTE

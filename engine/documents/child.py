@@ -21,10 +21,9 @@ from typing import Any, TextIO
 from engine.disk import is_disk_full
 from engine.documents.answers import short
 from engine.documents.codec import box_from_json, document_to_json
-from engine.documents.launch import RESULT, ROWS
 from engine.documents.options import ParseOptions
 from engine.documents.parse import parse_file, unreadable
-from engine.documents.parsers import call_parser
+from engine.documents.parsers import RESULT, ROWS, call_parser
 from engine.documents.tables import table_rows
 from engine.documents.unpacking import Share
 from engine.errors import DocumentError

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from engine.documents.launch import INPUT
 from engine.documents.parse import unreadable
+from engine.documents.parsers import INPUT
 from engine.documents.plain_file import open_plain
 from engine.errors import DocumentError
 

@@ -7,6 +7,7 @@ containers that share a temporary folder do not share them.)
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -14,6 +15,52 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from filelock import BaseFileLock, FileLock, Timeout
+
+from engine.documents.drafts import ChildFile
+from engine.documents.unpacking import Share, too_much
+
+# A folder for files taken out of other files, and safe names for them.
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_LONGEST_NAME = 300
+
+
+class Scratch:
+    """Writes children under numbers of its own, so no name from a file ever becomes a path on disk."""
+
+    def __init__(self, folder: Path, share: Share) -> None:
+        """`share` is what may be written here at most."""
+        self._folder = folder
+        self._share = share
+        self._count = 0
+        self._bytes = 0
+
+    def claim(self, files: int, size: int) -> None:
+        """Raise DocumentError (too_large) unless so many more files, of so many bytes together, may be written."""
+        if self._count + files > self._share.files or self._bytes + size > self._share.bytes:
+            raise too_much(f"it holds {self._count + files} files of {self._bytes + size} bytes", self._share)
+
+    def new_path(self) -> Path:
+        """Return a path in the folder that is not in use."""
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._count += 1
+        return self._folder / f"{self._count:06d}.child"
+
+    def write(self, name: str, data: bytes) -> ChildFile:
+        """Keep `data` as a child that is shown as `name`; raises DocumentError (too_large)."""
+        self.claim(1, len(data))
+        self._bytes += len(data)
+        path = self.new_path()
+        path.write_bytes(data)
+        return ChildFile(safe_name(name), path)
+
+
+def safe_name(name: str) -> str:
+    """Return a relative name with forward slashes, without `..`, drive, control or direction-changing characters."""
+    parts = _CONTROL.sub("", name.replace("\\", "/")).split("/")
+    kept = [part.strip() for part in parts if part.strip() not in ("", ".", "..") and not part.strip().endswith(":")]
+    return "/".join(kept)[-_LONGEST_NAME:] or "unnamed"
+
 
 PREFIX = "redwell-scratch-"
 LOCK = "owner.lock"

@@ -8,9 +8,9 @@ from email.parser import BytesHeaderParser
 from pathlib import Path
 
 from engine.documents.drafts import ChildFile, Contents
+from engine.documents.leftovers import Scratch, safe_name
 from engine.documents.mail import header_values
 from engine.documents.mailbox_lines import MailboxLine, mailbox_lines
-from engine.documents.scratch import Scratch, safe_name
 from engine.errors import DocumentError
 
 MOST_MESSAGES = 1_000_000

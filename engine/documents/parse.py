@@ -11,9 +11,9 @@ from pathlib import Path
 from engine.disk import is_disk_full
 from engine.documents.drafts import Contents, ParsedFile, Progress, make_document
 from engine.documents.kinds import recognise
+from engine.documents.leftovers import Scratch
 from engine.documents.options import ParseOptions
 from engine.documents.plain_file import open_plain
-from engine.documents.scratch import Scratch
 from engine.documents.unpacking import Share
 from engine.errors import DocumentError
 from engine.rows import DocumentId

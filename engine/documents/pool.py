@@ -28,9 +28,9 @@ from engine.documents.answers import (
 )
 from engine.documents.drafts import ParsedFile
 from engine.documents.job import Job, clear_folder, size_of
-from engine.documents.launch import RESULT, ROWS, cage_line, child_command, child_environment
 from engine.documents.leftovers import scratch_folder
 from engine.documents.options import ParseOptions
+from engine.documents.parsers import RESULT, ROWS, cage_line, child_command, child_environment
 from engine.documents.unpacking import Share
 from engine.errors import DocumentError
 from engine.finishing import to_the_end

@@ -13,8 +13,8 @@ from pathlib import Path
 from engine.documents.answers import LONGEST_LINE, plain_output, read_line
 from engine.documents.codec import box_to_json
 from engine.documents.document import Box
-from engine.documents.launch import cage_line, child_command, child_environment
 from engine.documents.options import ParseOptions
+from engine.documents.parsers import cage_line, child_command, child_environment
 from engine.errors import DocumentError
 
 PNG = b"\x89PNG\r\n\x1a\n"

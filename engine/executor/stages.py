@@ -13,8 +13,7 @@ from functools import partial
 from itertools import groupby
 from typing import TypeVar
 
-from engine.executor.accounts import Account
-from engine.executor.calls import Calls, run_fused, union
+from engine.executor.calls import Account, Calls, run_fused, union
 from engine.executor.events import Emit
 from engine.executor.tools import RunResources
 from engine.operators.accounting import all_or_none

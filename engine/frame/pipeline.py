@@ -300,20 +300,26 @@ class Pipeline(OperatorMethods):
         policy: str = "best",
         agent_model: str = "",
         seed: int = 0,
+        evaluation: AnyPath | None = None,
+        metric_key: str = "",
         **choices: Unpack[RunChoices],
     ) -> Self:
         """Look for a better pipeline for so many minutes, on a sample of the data; return the one that was chosen.
 
         It is what `redwell build` does (docs/optimizer.md): `policy` is best, fastest or "within-minutes N". What was
-        read and asked is kept in the case.
+        read and asked is kept in the case. `evaluation` is a Python file with `def evaluate(rows, results)`, which
+        rates whole plans if `trust_code` is given; `metric_key` names the number that counts.
         """
         from engine.frame.optimizing import optimized  # noqa: PLC0415 - the optimizer
         from engine.optimizer.build_options import BuildOptions  # noqa: PLC0415
         from engine.optimizer.frontier import read_policy  # noqa: PLC0415
+        from engine.optimizer.measuring import Measure  # noqa: PLC0415
 
         settings = _settings(**choices)
         options = BuildOptions(settings, policy=read_policy(policy), agent_model=agent_model, seed=seed)
         options = replace(options, minutes=minutes or options.minutes, rows=sample or options.rows)
+        if evaluation is not None:
+            options = replace(options, measure=Measure.read(Path(evaluation).expanduser(), metric_key))
         return replace(self, plan=optimized(self._part, self._case(choices), options))
 
     # -- inside --------------------------------------------------------------------------------------------------

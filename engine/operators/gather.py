@@ -6,6 +6,7 @@ import math
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import Any, ClassVar
 
 from engine.errors import ItemError, PipelineError
@@ -92,45 +93,71 @@ async def run(node: Gather, rows: Sequence[Row], tools: Tools) -> Outcome:
     return Outcome(outcome.rows, failed=[*unread, *outcome.failed])
 
 
-def render(node: Gather, document: Sequence[Chunk], index: int) -> str:
-    """Render chunk `index` of a document's chunks in order.
+PREVIOUS, NEXT = "Previous", "Next"
+
+
+@dataclass(frozen=True)
+class ChunkedDocument:
+    """The chunks of one document in order, with what rendering each of them needs of all those before it."""
+
+    chunks: Sequence[Chunk]
+
+    @cached_property
+    def open_paths(self) -> Sequence[Sequence[Header]]:
+        """Return for each chunk the headings that are open where it begins."""
+        paths: list[Sequence[Header]] = []
+        path: list[Header] = []
+        for chunk in self.chunks:
+            paths.append(path)
+            path = path if isinstance(chunk.headers, Failure) else header_path(path, chunk.headers, all_of_them=True)
+        return paths
+
+    def characters(self, start: int, stop: int) -> int:
+        """Return how many characters the chunks `start` up to and excluding `stop` have."""
+        return self._ends[stop] - self._ends[start]
+
+    @cached_property
+    def _ends(self) -> Sequence[int]:
+        return [0, *accumulate(len(chunk.text) for chunk in self.chunks)]
+
+
+def render(node: Gather, document: ChunkedDocument, index: int) -> str:
+    """Render chunk `index` of a document.
 
     The gather page contradicts itself in two places. Its rule labels summaries `[Chunk 5 (Summary)]`, its sample
     writes `[Chunk 17]` for one: the rule is followed, so that a model knows what it reads. Its sample opens the main
     chunk with `--- Begin Main Chunk ---` but the context with `--- Previous Context ---`: both are as in the sample.
     Text left out at either end of a configured side is noted like a gap, as the sample does after chunk 20.
     """
-    chunk, around = document[index], node.around
+    chunk, around, count = document.chunks[index], node.around, len(document.chunks)
     sections = [
         _current_section(document, index),
-        _context("Previous", node, around.previous, document[:index], nearest_last=True),
+        _context(PREVIOUS, node, around.previous, document, range(index)),
         f"{node.main_chunk_start}\n{_one_newline_less(chunk.text)}\n{node.main_chunk_end}",
-        _context("Next", node, around.next, document[index + 1 :], nearest_last=False),
+        _context(NEXT, node, around.next, document, range(index + 1, count)),
     ]
     return "\n\n".join(s for s in sections if s)
 
 
-def _current_section(document: Sequence[Chunk], index: int) -> str:
-    headers = document[index].headers
+def _current_section(document: ChunkedDocument, index: int) -> str:
+    headers = document.chunks[index].headers
     if isinstance(headers, Failure):
         raise ItemError(headers.error, advice=headers.advice)
-    before = [h for chunk in document[:index] if not isinstance(chunk.headers, Failure) for h in chunk.headers]
-    path = header_path(before, headers)
+    path = header_path(document.open_paths[index], headers)
     return "_Current Section:_ " + " > ".join(h.text for h in path) if path else ""
 
 
-def _context(name: str, node: Gather, side: Side | None, chunks: Sequence[Chunk], *, nearest_last: bool) -> str:
-    if side is None or not chunks:
+def _context(name: str, node: Gather, side: Side | None, document: ChunkedDocument, places: range) -> str:
+    """Render one side, `places` of the document's chunks; "" where there is none. It takes as long as what it shows."""
+    if side is None or not places:
         return ""
     lines: list[str] = []
-    skipped = 0
-    for chunk, part in zip(chunks, side.assign(len(chunks), nearest_last=nearest_last), strict=True):
-        if part is None:
-            skipped += len(chunk.text)
-            continue
-        lines += [*_skipped(skipped), _labelled(node, chunk, part)]
-        skipped = 0
-    lines += _skipped(skipped)
+    behind = places.start
+    for offset, part in side.shown(len(places), nearest_last=name == PREVIOUS):
+        place = places.start + offset
+        lines += [*_skipped(document.characters(behind, place)), _labelled(node, document.chunks[place], part)]
+        behind = place + 1
+    lines += _skipped(document.characters(behind, places.stop))
     return "\n".join([f"--- {name} Context ---", *lines, f"--- End {name} Context ---"])
 
 
@@ -174,15 +201,16 @@ def _headers(node: Gather, row: Row) -> tuple[Header, ...] | Failure:
         return Failure(str(error), error.advice)
 
 
-def _documents(node: Gather, chunks: Sequence[Chunk]) -> Mapping[str, tuple[list[Chunk], int]]:
-    """Find for each row id its document's chunks in order, and its place among them."""
+def _documents(node: Gather, chunks: Sequence[Chunk]) -> Mapping[str, tuple[ChunkedDocument, int]]:
+    """Find for each row id its document, and its place among the chunks."""
     groups: dict[str, list[Chunk]] = {}
     for chunk in chunks:
         groups.setdefault(canonical_json(chunk.row.values[node.doc_id_key]), []).append(chunk)
-    places: dict[str, tuple[list[Chunk], int]] = {}
+    places: dict[str, tuple[ChunkedDocument, int]] = {}
     for group in groups.values():
         group.sort(key=lambda c: (isinstance(c.order, str), c.order))
-        places |= {chunk.row.id: (group, index) for index, chunk in enumerate(group)}
+        document = ChunkedDocument(group)
+        places |= {chunk.row.id: (document, index) for index, chunk in enumerate(group)}
     return places
 
 
@@ -208,14 +236,16 @@ def headers_of(value: Any, key: str) -> tuple[Header, ...]:
     return tuple(_header(entry, f"{key}[{index}]") for index, entry in enumerate(value))
 
 
-def header_path(before: Iterable[Header], headers: Sequence[Header]) -> list[Header]:
+def header_path(before: Iterable[Header], headers: Sequence[Header], *, all_of_them: bool = False) -> list[Header]:
     """Find the headings above a chunk that has `headers`, where earlier chunks had `before`, and its own first one.
+
+    With `all_of_them`, find those that are open where it ends.
 
     As in the gather page's figure: a chunk whose first heading has level 3 gets the latest level 1 and 2 from before
     and its own. A chunk without headings gets the whole path that was open when it began.
     """
     path: list[Header] = []
-    for header in [*before, *headers[:1]]:
+    for header in [*before, *(headers if all_of_them else headers[:1])]:
         path = [*(h for h in path if h.level < header.level), header]
     return path
 
@@ -265,17 +295,20 @@ class Side:
         """Return the parts that are shown."""
         return tuple(p for p in (self.head, self.middle, self.tail) if p)
 
-    def assign(self, count: int, *, nearest_last: bool) -> list[Part | None]:
-        """Say which part shows each of `count` chunks in order.
+    def shown(self, count: int, *, nearest_last: bool) -> Iterator[tuple[int, Part]]:
+        """Yield which of `count` chunks are shown, in order, and by which part.
 
         The gather page works outwards from the main chunk, so where head and tail overlap, the nearer one wins.
         """
-        parts: list[Part | None] = [self.middle] * count
-        head = [(i, self.head) for i in range(min(self.head.count, count))] if self.head else []
-        tail = [(count - 1 - i, self.tail) for i in range(min(self.tail.count, count))] if self.tail else []
-        for position, part in (head + tail) if nearest_last else (tail + head):
-            parts[position] = part
-        return parts
+        heads = min(self.head.count, count) if self.head else 0
+        tail = count - min(self.tail.count, count) if self.tail else count
+        border = min(heads, tail) if nearest_last else heads
+        if self.head:
+            yield from ((place, self.head) for place in range(border))
+        if self.middle:
+            yield from ((place, self.middle) for place in range(border, tail))
+        if self.tail:
+            yield from ((place, self.tail) for place in range(max(border, tail), count))
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from engine.operators.base import Tools
 from engine.operators.bias import log_odds_of
 from engine.operators.cutting import by_tokens
 from engine.operators.deciding import DecidingNode
-from engine.operators.gather import Chunk, Gather, render
+from engine.operators.gather import Chunk, ChunkedDocument, Gather, render
 from engine.operators.lengths import asked_about, shown_texts, spare_tokens
 from engine.operators.model_node import ModelNode
 from engine.operators.question import Question, fits
@@ -86,7 +86,8 @@ def _gathered(field: str, chunks: Sequence[str]) -> list[str]:
         Chunk(Row(RowId(str(number)), {field: chunk, "id": "", "number": number}), number, chunk, ())
         for number, chunk in enumerate(chunks, 1)
     ]
-    return [render(node, made, index) for index in range(len(made))]
+    document = ChunkedDocument(made)
+    return [render(node, document, index) for index in range(len(made))]
 
 
 async def _merged(node: ModelNode, question: Question, replies: Sequence[Reply], tools: Tools) -> Reply:

@@ -2,9 +2,57 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from engine.executor.asking import Asking
-from engine.optimizer.counting import Reuse, Tally
+from engine.optimizer.prefixes import blocks_of
+from engine.optimizer.stored_outcomes import Cost
 from models.protocol import ModelBackend, Reply, Request
+
+# What a build asked and made, and what it found made already, counted by the model client.
+
+
+@dataclass
+class Reuse:
+    """Outputs of model operators (one per row where rows go through by themselves), and calls, of one build.
+
+    `outputs_shared` were needed again by another plan of the same build.
+    """
+
+    outputs_made: int = 0
+    outputs_reused: int = 0
+    outputs_shared: int = 0
+    calls_made: int = 0
+    calls_reused: int = 0
+
+
+class Tally:
+    """The model client for one output: it counts calls.
+
+    `cost` is that of all calls, as if no reply were known, and `blocks` those of their prompts; `made` is the cost of
+    the calls that were made.
+    """
+
+    def __init__(self, asking: Asking, reuse: Reuse) -> None:
+        self._asking = asking
+        self._reuse = reuse
+        self.cost = Cost()
+        self.blocks: dict[str, float] = {}
+        self.made = Cost()
+
+    async def ask(self, backend: ModelBackend, request: Request) -> Reply:
+        """Answer a request; raises models.errors.ModelError."""
+        reply = await self._asking.ask(backend, request)
+        read = reply.prompt_tokens - reply.reused_tokens
+        one = Cost(1, reply.prompt_tokens, read, reply.sampled_tokens, reply.forced_tokens)
+        self.cost = self.cost.plus(one)
+        self.blocks.update(blocks_of(request, reply.prompt_tokens))
+        if reply.from_cache:
+            self._reuse.calls_reused += 1
+        else:
+            self._reuse.calls_made += 1
+            self.made = self.made.plus(one)
+        return reply
 
 
 class CountingModel:

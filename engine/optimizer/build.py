@@ -18,11 +18,10 @@ from engine.executor.events import Emit
 from engine.executor.model_pool import ModelPool, OpenEmbedder, OpenModel
 from engine.executor.parsing import ParsingFunctions
 from engine.loader import Loaded
-from engine.optimizer.agent_client import CountingModel
+from engine.optimizer.agent_client import CountingModel, Reuse
 from engine.optimizer.budget import Budget, OutOfTime
 from engine.optimizer.build_options import BuildOptions
 from engine.optimizer.candidates import TOP, Candidate, Contest, Entry, Region
-from engine.optimizer.counting import Reuse
 from engine.optimizer.evaluating import Evaluation, Ids, Observe, Rates, source_fields
 from engine.optimizer.events import BuildFinished, BuildStarted
 from engine.optimizer.file_draw import FileDraw
@@ -30,10 +29,9 @@ from engine.optimizer.frontier import Choice, Point, choose, frontier
 from engine.optimizer.gold import Gold, reviewed_gold
 from engine.optimizer.guarding import SECONDS, guarding, guards
 from engine.optimizer.proposing import Proposer
-from engine.optimizer.sample_runs import SampleRunner
+from engine.optimizer.sample_runs import SampleRunner, Speed
 from engine.optimizer.sampling import Sample, code_books, joined_terms
 from engine.optimizer.search import Search
-from engine.optimizer.speed import Speed
 from engine.plan.plan import Plan
 from engine.results.gold import gold_rows
 from engine.rows import Row
@@ -201,6 +199,7 @@ class _Build:
                 context_tokens=reader.context_tokens, models=options.other_models, source_fields=source_fields(sample)
             ),
             emit=self._emit,
+            measure=options.measure,
             clock=self._clock,
             ids=Ids(own.id),
         )

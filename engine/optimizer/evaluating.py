@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from engine.directives.base import Facts, Place, node_at
+from engine.directives.base import AnswersSeen, Facts, Place, node_at
 from engine.errors import RedwellError
+from engine.evidence.items import leaves
 from engine.executor.events import Emit
 from engine.operators.equijoin import Equijoin
 from engine.optimizer.budget import Budget
@@ -20,17 +22,71 @@ from engine.optimizer.events import (
     CandidateFound,
     CandidateRated,
 )
-from engine.optimizer.outputs import PlanOutput
+from engine.optimizer.measuring import Measure, given_to
+from engine.optimizer.outputs import PlanOutput, folded
+from engine.optimizer.packing import shown
 from engine.optimizer.proposing import Proposer
-from engine.optimizer.rating import Rating
-from engine.optimizer.sample_runs import SampledRun, SampleRunner
+from engine.optimizer.rating import Rating, measured_rating
+from engine.optimizer.sample_runs import SampledRun, SampleRunner, Speed
 from engine.optimizer.sampling import Sample
-from engine.optimizer.seen_answers import identifiers, seen_answers, seen_repeats
-from engine.optimizer.speed import Speed
+from engine.optimizer.signals import distinct
 from engine.plan.plan import Plan
 from engine.rows import Row
 from models.errors import ModelError
 from models.protocol import CHARACTERS_PER_TOKEN
+
+# How the answers of a plan look, field by field: texts copied word for word, and lists that say an item again.
+
+IDENTIFIER = re.compile(r"(?=\S*\d)\S{3,}")
+"""One word of three characters or more with a digit in it."""
+
+_INDEX = re.compile(r"\[\d+\]")
+
+
+def seen_answers(output: PlanOutput | None) -> Mapping[str, AnswersSeen]:
+    """Say it of each path of the answers, `clauses.text_span` for all items of a list; of texts only."""
+    if output is None:
+        return {}
+    texts = {id: folded(" ".join(map(shown, values.values()))) for id, values in output.inputs.items()}
+    found: dict[str, list[tuple[bool, int]]] = {}
+    for row in output.rows:
+        for cell in row.cells:
+            for leaf in leaves(cell.field, cell.value, {}):
+                if isinstance(leaf.value, str):
+                    told = folded(leaf.value)
+                    stands = any(told in texts[id] for id in row.sources)
+                    found.setdefault(_INDEX.sub("", leaf.path), []).append((stands, len(told.split())))
+    return {
+        path: AnswersSeen(
+            verbatim=sum(stands for stands, _ in all) / len(all), words=sum(count for _, count in all) / len(all)
+        )
+        for path, all in found.items()
+    }
+
+
+def seen_repeats(output: PlanOutput | None) -> Mapping[str, float]:
+    """Say of each field that holds lists which share of their items only repeats one before."""
+    found: dict[str, list[Sequence[Any]]] = {}
+    for row in output.rows if output else ():
+        for cell in row.cells:
+            if isinstance(cell.value, list | tuple) and cell.value:
+                found.setdefault(cell.field, []).append(cell.value)
+    return {field: 1 - sum(map(distinct, lists)) / sum(map(len, lists)) for field, lists in found.items()}
+
+
+def identifiers(rows: Sequence[Row]) -> frozenset[str]:
+    """Return the fields that hold an identifier in every row which has a text there, different ones."""
+    texts: dict[str, set[str]] = {}
+    for row in rows:
+        for name, value in row.values.items():
+            if isinstance(value, str) and value.strip():
+                texts.setdefault(name, set()).add(value.strip())
+    return frozenset(name for name, said in texts.items() if len(said) > 1 and all_identifiers(said))
+
+
+def all_identifiers(values: Iterable[str]) -> bool:
+    """Say whether every value is an identifier."""
+    return all(IDENTIFIER.fullmatch(value.strip()) for value in values)
 
 
 class Rates(Protocol):
@@ -68,7 +124,7 @@ class Ids:
 class Evaluation:
     """All that a search needs to try plans. `facts` are what is known beside the plans, without fields' lengths.
 
-    `user` is the plan as the user wrote it.
+    `user` is the plan as the user wrote it; `measure` is the user's own measure of results.
     """
 
     runner: SampleRunner
@@ -80,6 +136,7 @@ class Evaluation:
     user: Plan
     facts: Facts
     emit: Emit
+    measure: Measure | None = None
     clock: Callable[[], float] = time.monotonic
     ids: Ids = field(default_factory=Ids)
     spent: dict[str, float] = field(default_factory=dict)
@@ -122,6 +179,8 @@ class Evaluation:
     async def weigh(self, contest: Contest, count: int, budget: Budget) -> None:
         """Ask of each item that entries list on so many rows how likely it is; what was asked is kept."""
         there = [entry for entry in contest.everyone() if count in entry.outputs and not entry.trouble]
+        if any(entry.outputs[count].measured is not None for entry in there):
+            return
         if len(there) < 2 or not any(entry.outputs[count].listing for entry in there):
             return
         self.tell(f"weighing what {len(there)} plans list on {_rows(count)}", budget)
@@ -136,9 +195,14 @@ class Evaluation:
         for entry in contest.everyone():
             if count in entry.outputs and not entry.trouble:
                 before = entry.ratings.get(count)
-                entry.ratings[count] = self.rater.rate(entry.outputs[count], contest.others(entry, count))
+                entry.ratings[count] = self._rating(contest, entry, count)
                 if before is None or before.score != entry.ratings[count].score:
                     self.tell_rated(entry, count)
+
+    def _rating(self, contest: Contest, entry: Entry, count: int) -> Rating:
+        metric = (self.measure.metric_key if self.measure else "") or "your evaluation"
+        measured = measured_rating(entry.outputs[count], metric)
+        return measured or self.rater.rate(entry.outputs[count], contest.others(entry, count))
 
     @asynccontextmanager
     async def _attempt(self, contest: Contest, entry: Entry) -> AsyncIterator[None]:
@@ -162,7 +226,23 @@ class Evaluation:
         own = contest.own.outputs.get(count)
         columns = _columns(own) if own is not None and entry is not contest.own else ()
         seconds = self.speed.seconds(run.costs)
-        return self.observe(run, inputs, seconds=seconds, columns=columns, task=self.user)
+        found = self.observe(run, inputs, seconds=seconds, columns=columns, task=self.user)
+        return await self._measured(contest, found, run, count, budget)
+
+    async def _measured(
+        self, contest: Contest, found: PlanOutput, run: SampledRun, count: int, budget: Budget
+    ) -> PlanOutput:
+        """Let the user's own function look at what stands at the end of the pipeline; other parts it cannot know."""
+        region, own = contest.region, contest.own.candidate.plan
+        is_end = region.step == own.steps[-1].name and region.behind == 0 and contest.depth == 0
+        if self.measure is None or not is_end:
+            return found
+        drawn = [row for rows in self.sample.first(count).values() for row in rows]
+        rows = [row.values for row in drawn if row.id not in self.sample.book_rows]
+        async with budget.limit():
+            given = given_to(rows, [row.values for row in run.rows])
+            returned = await self.runner.measure(self.measure.program(seed=0), given)
+        return replace(found, measured=self.measure.value_of(returned))
 
     async def matches(self, contest: Contest, place: Place, count: int, budget: Budget) -> Sequence[Mapping[str, Any]]:
         """Return what the plan to beat merges at a place, the values of each row; nothing where it joins nothing."""

@@ -15,8 +15,7 @@ from engine.directives.base import Blocked, Place, step_of
 from engine.directives.located_items import LocatedItems, LocatedParams
 from engine.optimizer.budget import Budget, OutOfTime
 from engine.optimizer.candidates import Candidate
-from engine.optimizer.evaluating import Evaluation
-from engine.optimizer.seen_answers import all_identifiers
+from engine.optimizer.evaluating import Evaluation, all_identifiers
 from engine.plan.plan import Plan
 from engine.rows import Row
 

@@ -85,6 +85,9 @@ class PlanOutput:
     odds: Mapping[RowId, Mapping[str, float]] = field(default_factory=dict)
     """How sure a model is, as log-odds, that an item of a list belongs there (engine.optimizer.weighing)."""
 
+    measured: float | None = None
+    """What the user's own function makes of it, 0 to 1 (engine.optimizer.measuring); None where it was not called."""
+
     def rows_of(self, source: RowId) -> tuple[OutputRow, ...]:
         """Return the output rows that a sample row has a part in."""
         return tuple(row for row in self.rows if source in row.sources)

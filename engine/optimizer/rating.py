@@ -42,6 +42,13 @@ class Rating:
     grounds: tuple[tuple[str, float], ...]
 
 
+def measured_rating(output: PlanOutput, metric: str) -> Rating | None:
+    """Rate an output by what the user's own function makes of it; None where it was not called."""
+    if output.measured is None:
+        return None
+    return Rating(score=1 + (HIGHEST - 1) * output.measured, grounds=((metric, output.measured),))
+
+
 @dataclass(frozen=True)
 class Rater:
     """Rates outputs of plans that do the same task. `model` is asked of single items of lists (`weigh`)."""

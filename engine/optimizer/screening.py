@@ -185,3 +185,14 @@ def in_turn(fitting: Sequence[Fitting], plan: Plan, facts: Facts) -> list[Trial]
             if number == 0 or is_possible:
                 turns.append((0 if one.compares_variants else number, ((one, match), params)))
     return [trial for _, trial in sorted(turns, key=lambda turn: turn[0])]
+
+
+def other_sizes(fitting: Sequence[Fitting], plan: Plan, facts: Facts) -> list[Trial]:
+    """Give the further parameters of the directives that explore sizes (paper, 4.2.1), for the minutes left."""
+    return [
+        ((one, match), params)
+        for one, match in fitting
+        if one.explores_sizes
+        for params in one.variants(match, plan, facts)[MOST_VARIANTS:]
+        if one.is_complete(match, plan, params, facts)
+    ]

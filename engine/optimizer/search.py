@@ -27,7 +27,7 @@ from engine.optimizer.events import PlaceFinished, PlaceStarted
 from engine.optimizer.expecting import lists_are_asked, promising
 from engine.optimizer.rating import HIGHEST, MARGIN
 from engine.optimizer.sampling import MOST_RUNGS, enlarged, rungs
-from engine.optimizer.screening import Screening, Trial, in_turn
+from engine.optimizer.screening import Screening, Trial, in_turn, other_sizes
 from engine.optimizer.stored_outcomes import Cost
 from engine.plan.node import Node
 from engine.plan.plan import Plan
@@ -140,22 +140,25 @@ class Search:
         contest.matches = await self.evaluation.matches(contest, place, counts[0], budget)
         facts = self.evaluation.facts_about(rows, contest.own.output, contest.matches)
         fitting = [(d, m) for d, m in matching(own.plan, place, facts) if d.name not in seen]
-        left: Sequence[Trial] = in_turn(promising(fitting, own.plan, facts, self._gains), own.plan, facts)
+        fitting = promising(fitting, own.plan, facts, self._gains)
 
         async def deepen(entry: Entry, time: Budget) -> Entry:
             return await self._inside(entry, contest, seen, time)
 
-        while left:
-            tried = len(left)
-            try:
-                left = await self._screening.screen(contest, left, counts[0], rows, budget)
-            finally:
-                self.evaluation.rate(contest, counts[0])
-            await select(contest, counts, self.evaluation, budget, deepen)
-            if len(left) == tried:
-                break
-        if contest.depth == 0:
-            await look_again(contest, counts, self.evaluation, budget)
+        sizes = other_sizes(fitting, own.plan, facts) if contest.depth == 0 else []
+        for trials in (in_turn(fitting, own.plan, facts), sizes):
+            left: Sequence[Trial] = trials
+            while left:
+                tried = len(left)
+                try:
+                    left = await self._screening.screen(contest, left, counts[0], rows, budget)
+                finally:
+                    self.evaluation.rate(contest, counts[0])
+                await select(contest, counts, self.evaluation, budget, deepen)
+                if len(left) == tried:
+                    break
+            if contest.depth == 0:
+                await look_again(contest, counts, self.evaluation, budget)
         self._learn(contest, counts[0])
 
     async def _counts(self, contest: Contest, budget: Budget) -> tuple[tuple[int, ...], Sequence[Row]]:

@@ -21,7 +21,7 @@ from engine.values.cells import is_typed, parts
 from storage.case import Case
 from storage.result_rows import DeliveredRow
 from storage.reviewed import NO_REVIEW, ReviewBook, RowReview
-from storage.row_identity import RowIdentity
+from storage.reviews import RowIdentity
 
 KEPT_TABLES = 2
 KEPT_SELECTIONS = 8

@@ -13,8 +13,7 @@ from engine.optimizer.build import BuildResult, NewAgents, build_pipeline
 from engine.optimizer.build_options import BuildOptions
 from engine.optimizer.frontier import Policy
 from engine.optimizer.local_agents import agents_over
-from engine.optimizer.plan_files import as_file
-from engine.optimizer.report import report_body, write_report
+from engine.optimizer.report import as_file, report_body, write_report
 from engine.worker.allowed import note_allowed
 from engine.worker.crossings import recorded, refuse_foreign
 from engine.worker.jobs import RunJob, load_checked

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,12 @@ from engine.custody.keys import SigningKey, sign_manifest
 from engine.custody.manifest import Export, manifest_path, write_manifest
 from engine.documents.options import ParseOptions
 from engine.errors import UsageError
+from engine.results.network import NetworkChoice, NetworkRow, make_network
+from engine.results.network_files import network_format, write_network
+from engine.results.timeline import choose_dates, timeline_table
 from engine.worker.report import REPORT_SUFFIX, write_report
 from storage.case import Case
-from storage.export.assemble import result_table
+from storage.export.assemble import file_names, result_table
 from storage.export.cells import Lists
 from storage.export.csv import CsvOptions
 from storage.export.files import check_suffix, write_table
@@ -33,6 +36,9 @@ class OutputOptions:
     `table` names the table of a database, empty for the usual name. `form` and `reviews` are those of storage.export.
     `rows` are the ids of the rows to write, None for all. `parse` opens encrypted files for pictures of their pages.
     `despite_changes`: write also what differs from what was recorded, with a warning in it. `signer` signs manifests.
+    `timeline` orders the rows by the dates of this column (empty: the first that holds dates), without those that were
+    rejected (engine.results.timeline); None for the order of the run. `network` says what one is made of, for the
+    formats of a network (engine.results.network_files), which have no row that was rejected either.
     """
 
     columns: tuple[str, ...] = ()
@@ -45,13 +51,16 @@ class OutputOptions:
     parse: ParseOptions = ParseOptions()
     despite_changes: bool = False
     signer: SigningKey | None = None
+    timeline: str | None = None
+    network: NetworkChoice = NetworkChoice()
 
     @property
     def layout(self) -> dict[str, Any]:
         """Say how the rows were laid out and which they are, for the manifest."""
         chosen = {"columns": list(self.columns) or "usual", "rows": "all" if self.rows is None else "chosen"}
         reviews = {"reviews": self.reviews.reviews, "drop_rejected": self.reviews.drop_rejected}
-        return {"form": self.form, **reviews, **chosen}
+        order = {} if self.timeline is None else {"timeline": self.timeline or "usual"}
+        return {"form": self.form, **reviews, **chosen, **order}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +88,8 @@ class ExportStopped(Exception):
 
 
 def check_format(out: Path) -> None:
-    """Raise ExportError if the suffix names no format of a table, nor a report."""
-    if out.suffix.lower() != REPORT_SUFFIX:
+    """Raise ExportError if the suffix names no format of a table, nor a report or a network."""
+    if out.suffix.lower() != REPORT_SUFFIX and not network_format(out):
         check_suffix(out)
 
 
@@ -96,6 +105,11 @@ def write_outs(
     Raises CustodyBroken where something differs from what was recorded, ExportError, DiskFull, DocumentError or
     NotInCase, and what `told` raises.
     """
+    networks = [out for out in outs if network_format(out)]
+    if networks:
+        output.network.check(case.result_columns(run_id))
+    if output.timeline is not None or networks:
+        output = replace(output, reviews=replace(output.reviews, drop_rejected=True))
     warning = change_warning(case, run_id, only=output.rows, reviews=output.reviews != ReviewOptions())
     if not output.despite_changes:
         refuse_changes(case, warning)
@@ -107,6 +121,9 @@ def write_outs(
         only=output.rows,
         told=lambda done, total: told(done, total, "rows"),
     )
+    network_rows = _network_rows(case, run_id, table) if networks else []
+    if output.timeline is not None:
+        table = timeline_table(table, choose_dates(output.timeline, table.columns, [row.values for row in table.rows]))
     if warning:
         table = with_warning(table, warning)
     shaped = long_form(table) if output.form == "long" else table
@@ -116,6 +133,8 @@ def write_outs(
         if out.suffix.lower() == REPORT_SUFFIX:
             notes = write_report(case, run_id, table, out, output.parse, lambda done, total: told(done, total, "pages"))
             rows = len(table.rows)
+        elif out in networks:
+            rows, notes = len(network_rows), (*table.notes, _write_network(case, network_rows, out, output.network))
         else:
             told(number, len(outs), "files")
             notes = write_table(shaped, out, csv_options=options, sqlite_table=output.table)
@@ -126,6 +145,18 @@ def write_outs(
             notes = (*notes, f"signed: {signed.name}")
         written.append(Written(out, rows, notes))
     return table, written
+
+
+def _network_rows(case: Case, run_id: str, table: ResultTable) -> list[NetworkRow]:
+    documents = {row.id: row.documents for row in case.delivered_rows(run_id)}
+    return [NetworkRow(row.id, row.values, documents[row.id]) for row in table.rows]
+
+
+def _write_network(case: Case, rows: Sequence[NetworkRow], out: Path, choice: NetworkChoice) -> str:
+    """Write a network; return a note that says how large it is."""
+    network = make_network(rows, choice)
+    write_network(network, file_names(case), out)
+    return f"{len(network.nodes):,} nodes and {len(network.links):,} links"
 
 
 def row_ids(case: Case, run_id: str, numbers: str) -> frozenset[str]:

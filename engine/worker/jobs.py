@@ -17,6 +17,7 @@ from engine.language.trust import refuse_untrusted
 from engine.loader import Loaded, load_pipeline
 from engine.plan.plan import Plan
 from engine.plan.work import named_apart
+from engine.results.network_files import network_format
 from engine.worker.crossings import recorded, refuse_crossings, refuse_foreign, with_inputs
 from engine.worker.exports import OutputOptions, Written, check_format, write_outs
 from engine.worker.model_choice import Models, settled
@@ -114,6 +115,9 @@ def check_outs(outs: Sequence[Path], *, case: Path, loaded: Loaded | None = None
     """
     for index, out in enumerate(outs):
         check_format(out)
+        if loaded is not None and network_format(out):
+            advice = "Run it first, then write the network: `redwell export CASE --out FILE --people COLUMN`."
+            raise UsageError(f"{out}: a run writes no network", advice=advice)
         if out.resolve() in {other.resolve() for other in outs[:index]}:
             raise UsageError(f"--out names {out} twice", advice="Name each file once.")
         if out.resolve() == case.resolve():

@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 
 from engine.errors import UsageError
 from engine.loader import Loaded
-from engine.optimizer.plan_files import as_file
-from engine.optimizer.report import contest_body, plan_body
+from engine.optimizer.report import as_file, contest_body, plan_body
 from engine.optimizer.search import Search
 
 ANSWER_SECONDS = 10.0

@@ -44,8 +44,7 @@ from engine.worker.orders import build_job, export_job, parse_options, run_job, 
 from engine.worker.protocol import ConvertProgress, ExportProgress, ResultsWritten
 from engine.worker.trials import TrialJob, try_pipeline
 from storage.case import Case
-from storage.conversion import decrypt_case, encrypt_case, rekey_case
-from storage.conversion_watch import ConversionStopped, Phase, Tell
+from storage.conversion import ConversionStopped, Phase, Tell, decrypt_case, encrypt_case, rekey_case
 
 new_agents: NewAgents = agents_over
 """Makes who proposes and rates in a build; tests put scripted ones here."""

@@ -12,8 +12,7 @@ from concurrent.futures import Future
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from models.addresses import HostPort, is_loopback
-from models.cluster.address import ClusterAddress, refusal
+from models.addresses import ClusterAddress, HostPort, is_loopback, refusal
 from models.cluster.dispatcher import Dispatcher, DispatchSettings
 from models.cluster.node_model import OpenModel
 from models.cluster.worker import Worker

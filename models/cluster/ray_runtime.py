@@ -22,8 +22,7 @@ from typing import Any
 
 import psutil
 
-from models.addresses import is_loopback
-from models.cluster.address import ClusterAddress, refusal
+from models.addresses import ClusterAddress, is_loopback, refusal
 from models.cluster.node_model import NodeModel, Opened, OpenModel, redwell_version
 from models.cluster.worker import StartWorker, WorkerLost
 from models.errors import AddressRefused, ModelError

@@ -14,7 +14,7 @@ from storage.case import Case
 from storage.conversion import encrypt_case, is_encrypted
 from storage.documents import LineRecord
 from storage.errors import CaseBusy, CaseLocked
-from storage.leftovers import part_file
+from storage.files import part_file
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals and limits")
 PASSPHRASE = "correct horse battery"

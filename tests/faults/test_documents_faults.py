@@ -23,8 +23,8 @@ from cancelling import cancelled_twice
 from engine.documents import pool as pool_module
 from engine.documents.events import FileFailed, Finished, Parsed
 from engine.documents.ingest import ingest_folder
-from engine.documents.launch import child_environment
 from engine.documents.options import ParseOptions
+from engine.documents.parsers import child_environment
 from engine.documents.pool import ParserPool
 from engine.errors import DocumentError
 
@@ -174,7 +174,7 @@ def test_a_child_killed_from_outside_fails_its_file_and_is_replaced(tmp_path: Pa
 def test_children_die_with_their_parent(tmp_path: Path) -> None:
     parent = textwrap.dedent("""
         import subprocess, sys, time
-        from engine.documents.launch import child_command
+        from engine.documents.parsers import child_command
         child = subprocess.Popen(child_command(), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
         print(child.pid, flush=True)
         time.sleep(600)

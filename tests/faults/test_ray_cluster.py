@@ -22,8 +22,7 @@ from scripted_model import ScriptedBackend
 from scripted_run import Bench, pipeline, write_jsonl
 
 from engine.executor.events import ModelCall, Warned
-from models.addresses import is_loopback
-from models.cluster.address import read_cluster
+from models.addresses import is_loopback, read_cluster
 from models.cluster.backend import Cluster
 from models.cluster.dispatcher import ALONE_AFTER, MOST_ALONE, DispatchSettings
 from models.errors import ModelCrashed, ModelError, PromptTooLong, WeightsCorrupt

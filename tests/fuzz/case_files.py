@@ -33,8 +33,7 @@ from fuzz.inputs import Input, Verdict
 from fuzz.mutation import NUMBERS, changed
 from storage.case import Case
 from storage.codec import pack
-from storage.reviews import ReviewEdit
-from storage.row_identity import RowIdentity
+from storage.reviews import ReviewEdit, RowIdentity
 
 RUN = "1"
 MOST_MEMORY_BYTES = 512 * 2**20

@@ -9,7 +9,7 @@ from typing import Any
 
 import pymupdf
 import pytest
-from gguf_files import MODEL, gguf
+from gguf_files import MODEL, TEXT, gguf, pair, text
 from gui_dropping import drop
 from gui_waiting import WAIT
 from PySide6.QtCore import QSettings, QStandardPaths
@@ -55,17 +55,29 @@ def test_models_are_shown_with_what_to_expect(qtbot: QtBot, window: MainWindow, 
     assert place.details.text_of("path") == ""
 
 
+MAMBA = gguf(pair("general.architecture", TEXT, text("mamba")))
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "reason"),
+    [
+        ("odd.gguf", b"GGUF" + b"\xff" * 5000, "is not supported"),
+        ("odd.GGUF", b"%PDF-1.7", "not a GGUF file"),
+        ("mamba.gguf", MAMBA, "recurrent or hybrid model"),
+    ],
+)
 def test_a_dropped_file_that_is_no_model_is_refused_and_the_window_lives(
-    qtbot: QtBot, window: MainWindow, tmp_path: Path, cache: Path
+    qtbot: QtBot, window: MainWindow, tmp_path: Path, cache: Path, name: str, data: bytes, reason: str
 ) -> None:
-    odd = tmp_path / "odd.gguf"
-    odd.write_bytes(b"GGUF" + b"\xff" * 5000)
+    odd = tmp_path / name
+    odd.write_bytes(data)
     place: ModelsPlace = place_of(window, ModelsPlace)
     with qtbot.waitSignal(window.workspace.said, timeout=WAIT):
         drop(window, odd)
         assert window.current is place
     qtbot.waitUntil(lambda: not place.is_busy, timeout=WAIT)
-    assert "odd.gguf" in place.status.text()
+    assert name in place.status.text()
+    assert reason in place.status.text()
     assert list(cache.glob("*.gguf")) == []
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,14 +13,15 @@ from typing import Any, TypeVar
 import openpyxl
 import pytest
 from gui_waiting import WAIT
-from invented_results import make_results
-from PySide6.QtCore import QPointF, Qt
+from invented_results import DATES, make_results
+from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtPrintSupport import QPrinter
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
+from desktop.network_view import NetworkDrawing, NetworkLink, NetworkNode
 from desktop.paged_model import ROW_ROLE
 from desktop.place import Place
 from desktop.places.export import ExportPlace
@@ -385,6 +387,99 @@ def test_charts_are_drawn_saved_printed_and_picked(qtbot: QtBot, results: Result
     QTest.keyClick(charts.chart, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: results.model.rowCount() == 3 and set(officers(results)) == {"Ana Ruiz"}, timeout=WAIT)
     assert charts.chart._mark_at(QPointF(0.0, 0.0)) == -1
+
+
+def test_the_timeline_shows_gaps_opens_evidence_and_is_saved(
+    qtbot: QtBot, results: ResultsPlace, watchdog: Watchdog, tmp_path: Path
+) -> None:
+    panel = results.parts.timeline
+    with qtbot.waitSignal(panel.drawn, timeout=WAIT):
+        results.parts.show_timeline()
+    view = panel.view
+    assert [moment.date for moment in view.moments] == [*sorted(filter(None, DATES)), ""]
+    assert [moment.gap for moment in view.moments if moment.gap] == [
+        "9 months without an entry",
+        "21 months without an entry",
+    ]
+    # 28 March 2019 to 15 January 2020: 292 days between; 2 February 2020 to 1 December 2021: 667
+    assert view.drawing.gaps[4] / view.drawing.gaps[2] == pytest.approx(667 / 292)
+    for _ in range(3):
+        QTest.keyClick(view, Qt.Key.Key_Down)
+    with qtbot.waitSignals([results.evidence.shown, results.evidence.viewer.page_shown], timeout=WAIT):
+        QTest.keyClick(view, Qt.Key.Key_Return)
+    assert "page 2, line 2" in results.evidence.where
+    with qtbot.waitSignal(results.evidence.shown, timeout=WAIT):
+        top = QPoint(200, round(view.drawing.heights[-1]) + 8)
+        QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=top)
+    assert results.evidence.where.startswith("This value was not looked for")
+    for suffix in ("png", "svg"):
+        with qtbot.waitSignal(panel.pictures.written, timeout=WAIT):
+            panel.save(str(tmp_path / f"timeline.{suffix}"))
+    assert QImage(str(tmp_path / "timeline.png")).width() >= 800
+    assert "21 months without an entry" in (tmp_path / "timeline.svg").read_text(encoding="utf-8")
+    with qtbot.waitSignal(results.workspace.said, timeout=WAIT):
+        panel.save(str(tmp_path / "timeline.csv"))
+    with (tmp_path / "timeline.csv").open(encoding="utf-8", newline="") as file:
+        assert len(list(csv.DictReader(file))) == 6
+    results.workspace.edit("reviews.judge", run=results.run, rows=["row0"], kind="reject")
+    qtbot.waitUntil(lambda: len(view.moments) == 5, timeout=WAIT)
+
+
+def test_the_network_shows_rows_of_a_node_and_opens_the_evidence_of_a_link(
+    qtbot: QtBot, results: ResultsPlace, watchdog: Watchdog, tmp_path: Path
+) -> None:
+    panel = results.parts.network
+    view = panel.view
+    with qtbot.waitSignal(view.painted, timeout=WAIT):
+        results.parts.show_network()
+    names = [node.name for node in view.drawing.nodes]
+    # the officers, whose names were resolved, and the six documents
+    assert names[:2] == ["Ana Ruiz", "Daniel Harmon"] and len(names) == 3 + 6
+    with qtbot.waitSignal(panel.listed, timeout=WAIT):
+        QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=view.place_of(0).toPoint())
+    assert panel.rows.count() == 3
+    with qtbot.waitSignal(results.evidence.shown, timeout=WAIT):
+        panel.rows.itemClicked.emit(panel.rows.item(0))
+    assert "a form of this name" in results.evidence.where
+    with qtbot.waitSignal(view.painted, timeout=WAIT):
+        panel.documents.setChecked(False)
+    assert len(view.drawing.nodes) == 3
+    with qtbot.waitSignal(view.painted, timeout=WAIT):
+        panel.choose(acts="things")
+    assert [node.kind for node in view.drawing.nodes].count("thing") == 1
+    link = next(n for n, each in enumerate(view.drawing.links) if each.rows == 2)
+    ends = [view.place_of(end) for end in (view.drawing.links[link].first, view.drawing.links[link].second)]
+    with qtbot.waitSignal(results.evidence.shown, timeout=WAIT):
+        QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=((ends[0] + ends[1]) / 2).toPoint())
+    assert panel.rows.count() == 2 and panel.rows.currentRow() == 0
+    for suffix in ("png", "svg"):
+        with qtbot.waitSignal(panel.pictures.written, timeout=WAIT):
+            panel.save(str(tmp_path / f"network.{suffix}"))
+        assert (tmp_path / f"network.{suffix}").stat().st_size > 1000
+    with qtbot.waitSignal(results.workspace.said, timeout=WAIT):
+        panel.save(str(tmp_path / "network.graphml"))
+    assert "Ana Ruiz" in (tmp_path / "network.graphml").read_text(encoding="utf-8")
+
+
+def test_a_network_of_2000_nodes_does_not_hold_the_window_up(
+    qtbot: QtBot, results: ResultsPlace, window: MainWindow, watch: Callable[[MainWindow], Watchdog]
+) -> None:
+    view = results.parts.network.view
+    with qtbot.waitSignal(view.painted, timeout=WAIT):
+        results.parts.show_network()
+    nodes = [NetworkNode("person", f"{n}", f"Person {n}", "officer", 1, n % 45, n // 45) for n in range(2000)]
+    drawing = NetworkDrawing("large", nodes, [NetworkLink(n, (n * 7 + 1) % 2000, 1) for n in range(2000)])
+    watch(window)
+    with qtbot.waitSignal(view.painted, timeout=WAIT):
+        view.show_network(drawing)
+    for factor in (1.5, 2.0, 0.5):
+        with qtbot.waitSignal(view.painted, timeout=WAIT):
+            view.zoom(factor)
+    before = view.place_of(0)
+    QTest.keyClick(view, Qt.Key.Key_0)
+    assert view.place_of(0) != before
+    QTest.keyClick(view, Qt.Key.Key_Right)
+    assert view.accessibleDescription() == "Person: Person 0, 1 row"
 
 
 def test_results_are_exported_with_corrections(

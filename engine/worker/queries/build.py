@@ -17,7 +17,7 @@ from engine.estimate.total import forecast
 from engine.executor.run import refuse_problems
 from engine.loader import load_pipeline, parse_pipeline
 from engine.optimizer.gold import LEAST_ROWS
-from engine.optimizer.plan_files import as_file
+from engine.optimizer.report import as_file
 from engine.optimizer.signals import checkable_fields
 from engine.results.gold import gold_rows
 from engine.worker.pipeline_files import SavedPipeline, write_file

@@ -33,6 +33,7 @@ GROUPS: Mapping[str, str] = types.MappingProxyType(
         "ledger": "engine.worker.queries.ledger",
         "models": "engine.worker.queries.models",
         "names": "engine.worker.queries.names",
+        "network": "engine.worker.queries.network",
         "offline": "engine.worker.queries.offline",
         "pages": "engine.worker.queries.pages",
         "pipelines": "engine.worker.queries.pipelines",
@@ -43,6 +44,7 @@ GROUPS: Mapping[str, str] = types.MappingProxyType(
         "sample": "engine.worker.queries.sample",
         "search": "engine.worker.queries.search",
         "settings": "engine.worker.queries.settings",
+        "timeline": "engine.worker.queries.timeline",
     }
 )
 """First part of a query's name -> its module, imported when it is first asked."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from gguf_files import TEXT, gguf, pair, text
 
 from models import doctor
 from models.hardware import Gpu, inspect_hardware
@@ -36,7 +37,7 @@ def test_an_empty_cache_asks_for_the_models(empty_cache):
 
 def test_a_crash_of_the_runtime_advises_another_build(empty_cache, monkeypatch):
     (empty_cache / "models").mkdir()
-    (empty_cache / "models" / "own.gguf").write_bytes(b"weights")
+    (empty_cache / "models" / "own.gguf").write_bytes(gguf())
     crash = SelfTest(False, "the runtime crashed on this CPU (SIGSEGV)", 0.5, crashed=True)
     monkeypatch.setattr(doctor, "run_selftest", lambda path: crash)
     found = doctor.check_runtime()
@@ -48,7 +49,7 @@ def test_a_crash_of_the_runtime_advises_another_build(empty_cache, monkeypatch):
 def test_a_self_test_that_passed_is_not_made_at_every_look(empty_cache, monkeypatch):
     (empty_cache / "models").mkdir()
     weights = empty_cache / "models" / "own.gguf"
-    weights.write_bytes(b"weights")
+    weights.write_bytes(gguf())
     made = []
 
     def run(path):
@@ -63,9 +64,19 @@ def test_a_self_test_that_passed_is_not_made_at_every_look(empty_cache, monkeypa
     assert len(made) == 1
     doctor.check_runtime()
     assert len(made) == 2
-    weights.write_bytes(b"other weights")
+    weights.write_bytes(gguf() + b"other weights")
     doctor.check_runtime(again=False)
     assert len(made) == 3
+
+
+def test_a_model_of_a_kind_that_is_not_run_is_named_and_not_tried(empty_cache, monkeypatch):
+    (empty_cache / "models").mkdir()
+    (empty_cache / "models" / "own.gguf").write_bytes(gguf(pair("general.architecture", TEXT, text("rwkv7"))))
+    monkeypatch.setattr(doctor, "run_selftest", lambda path: pytest.fail(f"{path} was loaded"))
+    (check,) = doctor.check_own_models()
+    assert (check.ok, check.advice) == (False, "Take it away: `redwell models remove own`.")
+    assert "recurrent or hybrid model (general.architecture = rwkv7)" in check.detail
+    assert "no model is installed" in doctor.check_runtime().detail
 
 
 L4 = Gpu("L4", 24 * 10**9, "cuda", 20 * 10**9)

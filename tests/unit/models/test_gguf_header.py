@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from gguf_files import ARRAY, F32, I32, MODEL, TEXT, U32, gguf, number, pair, text, weights
 
-from models.gguf import BadModelFile, TensorBytes, read_header, read_tensor_bytes
+from models.gguf import BadModelFile, RecurrentModel, TensorBytes, read_header, read_tensor_bytes
 
 
 def write(folder: Path, data: bytes) -> Path:
@@ -80,6 +80,54 @@ def test_a_hostile_or_broken_file_is_refused_with_the_place(tmp_path, data, comp
         read_header(write(tmp_path, data))
     assert "model.gguf" in str(caught.value)
     assert caught.value.advice
+
+
+def of(architecture: str, *pairs: bytes) -> bytes:
+    return gguf(pair("general.architecture", TEXT, text(architecture)), *pairs)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (of("mamba2"), "general.architecture = mamba2"),
+        (of("rwkv7"), "general.architecture = rwkv7"),
+        (of("rwkv6qwen2"), "general.architecture = rwkv6qwen2"),
+        (of("qwen3next", number("qwen3next.ssm.state_size", 128)), "general.architecture = qwen3next"),
+        (of("qwen35moe"), "general.architecture = qwen35moe"),
+        (of("granitehybrid"), "general.architecture = granitehybrid"),
+        (of("jamba"), "general.architecture = jamba"),
+        (of("lfm2"), "general.architecture = lfm2"),
+        (of("falcon-h1"), "general.architecture = falcon-h1"),
+        (of("nemotron_h"), "general.architecture = nemotron_h"),
+        # architectures of tomorrow, known by what their layers keep
+        (of("new", number("new.ssm.state_size", 16)), "new.ssm.state_size"),
+        (of("new", number("new.shortconv.l_cache", 3)), "new.shortconv.l_cache"),
+        (of("new", number("new.wkv.head_size", 64)), "new.wkv.head_size"),
+        (of("new", number("new.kda.head_dim", 128)), "new.kda.head_dim"),
+        (
+            of("new", pair("new.attention.recurrent_layers", ARRAY, struct.pack("<IQ2i", I32, 2, 0, 1))),
+            "new.attention.recurrent_layers",
+        ),
+    ],
+)
+def test_a_model_with_a_running_state_is_refused_with_what_says_so(tmp_path, data, said):
+    with pytest.raises(RecurrentModel, match="recurrent or hybrid") as caught:
+        read_header(write(tmp_path, data))
+    assert said in str(caught.value)
+    assert "model.gguf" in str(caught.value)
+    assert caught.value.advice
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        (number("granite.ssm.state_size", 0),),
+        (pair("granite.attention.recurrent_layers", ARRAY, struct.pack("<IQ2i", I32, 2, 0, 0)),),
+        (number("other.ssm.state_size", 16),),
+    ],
+)
+def test_a_state_of_no_size_or_of_another_architecture_is_none(tmp_path, pairs):
+    assert read_header(write(tmp_path, of("granite", *pairs))).architecture == "granite"
 
 
 def test_a_folder_or_missing_file_is_named(tmp_path):

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from models.guides import TokenMask
 from models.jobs import Job
 from models.protocol import Sampling
-from models.token_mask import TokenMask
 
 SIZE = 300
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from filelock import FileLock
+from gguf_files import TEXT, gguf, number, pair, text
 
 from models import catalog as catalog_module
 from models import install as install_module
@@ -20,7 +21,7 @@ from models import own_models, placing, verification
 from models.cache_place import models_folder
 from models.catalog import CatalogEntry, Part, WeightFile
 from models.errors import ModelError, ModelMissing, WeightsCorrupt
-from models.gguf import BadModelFile
+from models.gguf import BadModelFile, RecurrentModel
 from models.install import add, check, embedding_folder, find_model, install, list_models, remove
 
 HEADER = b"GGUF" + struct.pack("<IQQ", 3, 1, 0)
@@ -303,7 +304,21 @@ def test_the_list_says_what_is_there_and_outlives_a_bad_file(index):
     assert (by_id["tiny"].installed, by_id["mini"].installed) == (True, False)
     assert by_id["tiny"].bytes == len(WEIGHTS)
     assert by_id["tiny"].memory.fits
-    assert "cannot be used" in by_id["bad"].purpose
+    assert "not a GGUF file" in by_id["bad"].problem
+
+
+def test_a_recurrent_model_is_refused_when_it_is_added_or_opened(index, tmp_path):
+    own = tmp_path / "mamba.gguf"
+    own.write_bytes(gguf(pair("general.architecture", TEXT, text("mamba")), number("mamba.ssm.state_size", 16)))
+    for take in (add, find_model):
+        with pytest.raises(RecurrentModel, match=r"mamba\.gguf.*general\.architecture = mamba"):
+            take(own)
+    models_folder().mkdir(parents=True, exist_ok=True)
+    shutil.copy(own, models_folder() / "older.gguf")  # taken in by an older version
+    with pytest.raises(RecurrentModel):
+        find_model("older")
+    (status,) = [s for s in list_models() if s.id == "older"]
+    assert "recurrent or hybrid" in status.problem
 
 
 def test_a_file_on_another_disk_is_copied_and_a_full_one_leaves_nothing(index, tmp_path, monkeypatch):

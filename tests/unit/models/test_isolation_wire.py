@@ -23,7 +23,7 @@ from models.errors import (
     TimedOut,
     WeightsCorrupt,
 )
-from models.gguf import BadModelFile
+from models.gguf import BadModelFile, RecurrentModel
 from models.isolation import wire
 from models.model_folder import BadModelFolder
 from models.protocol import ModelSpec, Purpose, Reply, Request, Sampling, Segment
@@ -84,6 +84,7 @@ ERRORS = [
     WeightsCorrupt("damaged"),
     InstallStopped("given up"),
     BadModelFile("not a model"),
+    RecurrentModel("a running state"),
     BadModelFolder("not a model's folder"),
     AddressRefused("not this machine"),
     ServerGone("it hung up"),

@@ -9,8 +9,17 @@ import pytest
 from scripted_model import ScriptedBackend
 
 from models.errors import ModelError
-from models.layout_choice import best_layout, can_lay_out, choose_layout, score, shipped_questions
-from models.layouts import LAYOUTS, LayoutName, layout_named, unwrap
+from models.layouts import (
+    LAYOUTS,
+    LayoutName,
+    best_layout,
+    can_lay_out,
+    choose_layout,
+    layout_named,
+    score,
+    shipped_questions,
+    unwrap,
+)
 from models.protocol import Request, Segment
 
 

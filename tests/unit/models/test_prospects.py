@@ -82,7 +82,8 @@ def test_an_embedding_model_has_no_speed(measured):
 
 
 def test_a_file_that_is_no_model_cannot_be_used(measured):
-    assert prospects([status(is_broken=True, size=0)])[0].verdict == "cannot be used"
+    (found,) = prospects([status(problem="m.gguf: it is cut", size=0)])
+    assert (found.verdict, found.why) == ("cannot be used", "m.gguf: it is cut")
 
 
 def test_a_header_that_says_nothing_of_the_context(measured):

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from models.errors import InvalidSchema, ModelCrashed, ModelError, OutOfTokens, PromptTooLong, TimedOut
+from models.guides import TokenMask
 from models.jobs import LOOK_TOKENS, Job
 from models.loops import LEAST_TOKENS
 from models.protocol import Sampling
 from models.scheduler import DRAFT_BATCH, MOST_OVERTAKEN, WORTH_WAITING_TOKENS, Scheduler
-from models.token_mask import TokenMask
 
 VOCABULARY = 17
 
@@ -69,6 +69,15 @@ class HistoryEvaluator:
 
     def forget(self, sequence: int, start: int = 0) -> None:
         del self.sequences.setdefault(sequence, [])[start:]
+
+
+class RefusingEvaluator(HistoryEvaluator):
+    """Cuts no sequence but to nothing, as a runtime whose model keeps a running state."""
+
+    def forget(self, sequence: int, start: int = 0) -> None:
+        if start:
+            raise ModelCrashed("could not cut")
+        super().forget(sequence)
 
 
 def logits_after(history: Sequence[int]) -> NDArray[np.float32]:
@@ -142,11 +151,14 @@ class Bench:
     batch_tokens: int = 64
     draft_batch: int = DRAFT_BATCH
     copies: int = 0
+    refuses: bool = False
     threads: Executor | None = None
     outcomes: list[Outcome] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.evaluator = CopyingEvaluator(self.cells, self.copies) if self.copies else HistoryEvaluator(self.cells)
+        if self.refuses:
+            self.evaluator = RefusingEvaluator(self.cells)
         self.scheduler = Scheduler(
             self.evaluator,
             cells=self.cells,
@@ -457,6 +469,19 @@ def test_a_crash_in_mid_batch_and_fail_all_leave_no_stale_cells() -> None:
     again = bench.submit(*(bench.job(p, 9) for p in prompts))
     bench.run()
     assert [j.reply for j in again] == [expected_reply(p, 9) for p in prompts]
+
+
+def test_a_cut_that_is_refused_leaves_no_request_waiting() -> None:
+    bench = Bench(running=2, refuses=True)
+    bench.submit(*(bench.job(p, 9) for p in prompts_with_shared_beginnings(5)))
+    for _ in range(1000):  # as the model's thread goes on after an error
+        if bench.scheduler.idle:
+            break
+        try:
+            bench.scheduler.step()
+        except ModelCrashed as error:
+            bench.scheduler.fail_all(error)
+    assert [str(outcome.error) for outcome in bench.outcomes] == ["could not cut"] * 5
 
 
 @pytest.mark.parametrize("running", [1, 16])

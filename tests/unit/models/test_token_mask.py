@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.token_mask import TokenMask
+from models.guides import TokenMask
 
 
 @given(st.integers(1, 200).flatmap(lambda size: st.tuples(st.just(size), st.sets(st.integers(0, size - 1)))))

@@ -13,8 +13,7 @@ from storage.case import Case
 from storage.codec import pack, unpack
 from storage.errors import CustodyBroken
 from storage.evidence import EvidenceRecord
-from storage.reviews import ReviewEdit
-from storage.row_identity import RowIdentity
+from storage.reviews import ReviewEdit, RowIdentity
 from storage.rows import RowRecord
 from storage.seals import SealState
 from tests.unit.storage.conftest import start_run

@@ -15,7 +15,7 @@ from storage.case import Case
 from storage.documents import LineRecord
 from storage.ledger import FateRecord
 from storage.reviews import ReviewEdit
-from storage.row_identity import RowIdentity
+from storage.reviews import RowIdentity
 from storage.rows import RowRecord
 case = Case(Path(sys.argv[1]))
 run = case.start_run(pipeline_yaml="", pipeline_digest="", model_name="", model_digest="")

@@ -10,8 +10,7 @@ import pytest
 
 from storage import passphrases
 from storage.case import Case
-from storage.conversion import Converted, decrypt_case, encrypt_case, is_encrypted, rekey_case
-from storage.conversion_watch import ConversionStopped
+from storage.conversion import ConversionStopped, Converted, decrypt_case, encrypt_case, is_encrypted, rekey_case
 from storage.documents import LineRecord
 from storage.encryption import read_header
 from storage.errors import (
@@ -24,7 +23,7 @@ from storage.errors import (
     NotACase,
     WrongPassphrase,
 )
-from storage.leftovers import part_file
+from storage.files import part_file
 from storage.lock import WriterLock
 
 FIRST, SECOND = "correct horse battery", "staple behind the barn"
@@ -291,7 +290,7 @@ def test_how_far_a_conversion_is_is_told_from_the_first_byte_to_the_comparison(p
 def test_a_conversion_that_is_stopped_leaves_the_case_as_it_was(
     plain: Path, last: tuple[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("storage.conversion_watch.TELL_SECONDS", 0.0)
+    monkeypatch.setattr("storage.conversion.TELL_SECONDS", 0.0)
     before = plain.read_bytes()
     told: list[str] = []
 

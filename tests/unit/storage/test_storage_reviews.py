@@ -16,8 +16,7 @@ from storage.export.csv import CsvOptions, csv_text
 from storage.export.long_form import long_form
 from storage.export.reviews import ReviewOptions
 from storage.reviewed import NO_REVIEW, ReviewBook, RowReview
-from storage.reviews import ReviewEdit
-from storage.row_identity import RowIdentity, value_digest
+from storage.reviews import ReviewEdit, RowIdentity, value_digest
 from storage.rows import RowRecord
 
 COLUMNS = ("name", "days")

@@ -18,8 +18,7 @@ from storage.export.csv import write_csv
 from storage.export.reviews import ReviewOptions
 from storage.labels import DocumentFacts
 from storage.ledger import DecisionRecord, DocumentRecord, FateRecord
-from storage.reviews import ReviewEdit
-from storage.row_identity import RowIdentity
+from storage.reviews import ReviewEdit, RowIdentity
 from storage.rows import RowRecord
 from storage.verification import Verification, verify_case
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from invented_results import DATES, make_results
 from PIL import Image
 from scripted_cases import PIPELINE
 
@@ -158,6 +160,38 @@ def test_export_writes_an_earlier_run(redwell: Any, case: str) -> None:
     assert len(Path("a.jsonl").read_text().splitlines()) == 2
     assert "Columns:" in redwell("export", case, "-o", "a.csv", "--columns", "nope").stderr
     assert redwell("export", case).exit_code == 2
+
+
+def test_export_orders_rows_by_their_dates(redwell: Any, tmp_path: Path) -> None:
+    path, _ = make_results(tmp_path / "made")
+    assert redwell("export", path, "-o", tmp_path / "a.csv", "--timeline", "date").exit_code == 0
+    with (tmp_path / "a.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["timeline_date"] for row in rows] == [*sorted(filter(None, DATES)), ""]
+    assert rows[-1]["no_sure_date"] == "the cell is empty"
+    assert "no column 'dates'" in redwell("export", path, "-o", tmp_path / "b.csv", "--timeline", "dates").stderr
+
+
+def test_export_writes_a_network(redwell: Any, tmp_path: Path) -> None:
+    path, _ = make_results(tmp_path / "made")
+    outs = ("-o", tmp_path / "n.graphml", "-o", tmp_path / "n.ftm.json", "-o", tmp_path / "n.json")
+    result = redwell("export", path, *outs, "--people", "officer", "--things", "acts")
+    assert result.exit_code == 0
+    # three officers, one act and six documents; an officer and the act 3, a document each with its officer 6, with the
+    # act 5, for the act of row 3 is empty
+    assert "10 nodes and 14 links" in result.stdout
+    assert len((tmp_path / "n.ftm.json").read_text(encoding="utf-8").splitlines()) == 24
+    assert len(json.loads((tmp_path / "n.json").read_text(encoding="utf-8"))) == 6
+    assert (tmp_path / "n.graphml.manifest.json").exists()
+    assert "no column is chosen" in redwell("export", path, "-o", tmp_path / "m.graphml").stderr
+    wrong = redwell("export", path, "-o", tmp_path / "m.graphml", "--people", "acts", "--things", "acts")
+    assert "names 'acts' twice" in wrong.stderr
+
+
+def test_a_run_writes_no_network(redwell: Any, pipeline: Path) -> None:
+    result = redwell("run", pipeline, "--out", "n.graphml")
+    assert result.exit_code == 2
+    assert "redwell export CASE" in result.stderr.replace("\n", " ")
 
 
 def test_export_of_a_case_without_runs_ends_with_2(redwell: Any, pipeline: Path) -> None:

@@ -9,7 +9,7 @@ import pymupdf
 import pytest
 
 from engine.cli import passwords
-from engine.documents.launch import child_environment
+from engine.documents.parsers import child_environment
 from storage.case import Case
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import docx
 import pytest
 
+from engine.documents.leftovers import Scratch, safe_name
 from engine.documents.mail import parse_mail
 from engine.documents.options import ParseOptions
 from engine.documents.parse import parse_file
-from engine.documents.scratch import Scratch, safe_name
 from engine.documents.unpacking import Share
 from engine.errors import DocumentError
 

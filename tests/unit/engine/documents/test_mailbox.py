@@ -10,11 +10,11 @@ import pytest
 
 from engine.documents.events import Duplicate, FileFailed, Known, Parsed, Unpacked
 from engine.documents.kinds import recognise
+from engine.documents.leftovers import Scratch
 from engine.documents.mailbox import parse_mailbox
 from engine.documents.mailbox_lines import LONGEST_LINE
 from engine.documents.options import ParseOptions
 from engine.documents.parse import parse_file
-from engine.documents.scratch import Scratch
 from engine.documents.unpacking import Share
 from engine.errors import DocumentError
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from engine.documents.ocr_spaces import spaced
+from engine.documents.ocr import spaced
 
 
 def account(*words: tuple[str, list[int]]) -> SimpleNamespace:

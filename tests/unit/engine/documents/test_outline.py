@@ -7,10 +7,9 @@ from string import ascii_lowercase
 from made_pdfs import Set, make_pdf
 
 from engine.documents.codec import document_from_json, document_to_json
-from engine.documents.contents_page import contents_entries
 from engine.documents.document import Document, Line
 from engine.documents.options import ParseOptions
-from engine.documents.outline import outline_of, section_at, sections_of_lines
+from engine.documents.outline import contents_entries, outline_of, section_at, sections_of_lines
 from engine.documents.parse import parse_file
 
 _BODY = "The parties agree on what stands below in this section."

@@ -7,7 +7,7 @@ from ruamel.yaml import YAML
 from scripted_tools import rows_of, run, values_of
 
 from engine.errors import PipelineError
-from engine.operators.gather import Gather
+from engine.operators.gather import Chunk, ChunkedDocument, Gather, Header, render
 
 FIXTURES = Path(__file__).parents[3] / "fixtures" / "gather"
 
@@ -99,6 +99,32 @@ async def test_ends_that_overlap_show_a_chunk_once(side, lines):
     after = {"head": side["tail"], "tail": side["head"]}
     texts = await rendered(gather(after=after), *chunks("zero", "one", "two", "three"))
     assert "[Chunk 2] one" in texts[0]
+
+
+class Counted(list):
+    """A list that counts how often its items are looked at."""
+
+    looks = 0
+
+    def __getitem__(self, place):
+        self.looks += 1 if isinstance(place, int) else len(range(len(self))[place])
+        return super().__getitem__(place)
+
+    def __iter__(self):
+        self.looks += len(self)
+        return super().__iter__()
+
+
+def test_a_window_of_five_chunks_looks_at_five_chunks_however_many_there_are():
+    """Linear in the chunks: all are looked at twice (lengths, headings), and five for each that is rendered."""
+    node = gather({"head": {"count": 1}, "tail": {"count": 2}}, {"head": {"count": 1}}, doc_header_key="h")
+    rows = rows_of(*chunks(*(f"text {number}" for number in range(2000))))
+    made = Counted(Chunk(row, n, row.values["t"], (Header(f"H{n}", 1 + n % 3),)) for n, row in enumerate(rows, 1))
+    document = ChunkedDocument(made)
+    texts = [render(node, document, place) for place in range(2000)]
+    assert made.looks <= 2 * 2000 + 2000 * (1 + 1 + 4)  # its headings, its text, and four neighbours
+    # the texts 1 to 1996: 9 x 6 + 90 x 7 + 900 x 8 + 997 x 9 characters
+    assert "[Chunk 1] text 0\n[... 16857 characters skipped ...]\n[Chunk 1998] text 1997" in texts[-1]
 
 
 async def test_a_content_key_of_its_own_is_no_summary():

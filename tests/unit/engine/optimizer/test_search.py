@@ -11,6 +11,7 @@ from scripted_run import PLAIN, pipeline, prompt_of, write_jsonl, write_texts
 
 import engine.optimizer.sample_runs
 from engine.directives.base import Place
+from engine.directives.document_chunking import DocumentChunking
 from engine.directives.synthesised_blocking import SynthesisedBlocking
 from engine.errors import UsageError
 from engine.executor.settings import RunSettings
@@ -28,6 +29,7 @@ from engine.optimizer.events import (
 from engine.optimizer.frontier import Policy
 from engine.optimizer.sampling import drawn
 from engine.rows import Row
+from models.protocol import CHARACTERS_PER_TOKEN
 
 SCORES = {"bad": 1.0, "poor": 2.0, "fair": 2.5, "good": 3.0, "fine": 3.5, "right": 4.0}
 TEXTS = {f"{n}.txt": f"Record {n}.\n" + "word " * (50 + n) for n in range(8)}
@@ -330,6 +332,25 @@ def test_an_output_is_shared_by_plans_that_begin_alike(site, records, monkeypatc
     # find: 8 rows, once; sum: the user's own on 8, one rewrite on 8, and the other, which draws with it on 4, too.
     assert result.reuse.outputs_made == 8 + 8 + 8 + 8
     assert result.reuse.outputs_shared > 0
+
+
+@pytest.mark.parametrize(("minutes", "all_tried"), [(60.0, True), (1.0, False)])
+def test_the_sizes_of_chunks_are_explored_within_the_minutes_given(site, tmp_path, monkeypatch, minutes, all_tried):
+    """Paper, 4.2.1: 20 to 80 % and the windows around chunks; the smallest first, and all of them if time is left."""
+    site.call_seconds = 1.0
+    long = write_texts(tmp_path / "long", {f"{n}.txt": f"Record {n}. " + "word " * 2400 for n in range(8)})
+    with toys(monkeypatch, DocumentChunking()):
+        result = site.build(pipeline(long, FIND), minutes=minutes, depth=0)
+    params = [candidate.params for candidate in result.search.candidates.values() if candidate.directive]
+    tried = [(each["chunk_tokens"], each["previous"], each["following"]) for each in params]
+    sizes = sorted({size for size, _, _ in tried})
+    assert tried[0] == (sizes[0], 0, 0)
+    assert tried[1] == (sizes[0], 1, 0)
+    assert tried[2] == (sizes[1], 0, 0)
+    assert ((sizes[0], 2, 1) in tried) is all_tried
+    if all_tried:
+        longest = 12_012 / CHARACTERS_PER_TOKEN
+        assert sizes == [pytest.approx(longest * share, rel=0.02) for share in (0.2, 0.4, 0.6, 0.8)]
 
 
 def test_when_the_time_is_over_the_best_so_far_stands(site, records, monkeypatch):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from plan_outputs import the_plan
 
 from engine.directives.base import AnswersSeen
+from engine.optimizer.evaluating import identifiers, seen_answers, seen_repeats
 from engine.optimizer.outputs import OutputCell, OutputRow, PlanOutput
-from engine.optimizer.seen_answers import identifiers, seen_answers, seen_repeats
 from engine.rows import Row
 
 

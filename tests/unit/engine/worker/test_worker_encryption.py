@@ -15,8 +15,7 @@ from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
 from storage import conversion, passphrases
 from storage.case import Case
-from storage.conversion import is_encrypted
-from storage.conversion_watch import Phase, Tell
+from storage.conversion import Phase, Tell, is_encrypted
 from storage.documents import LineRecord
 
 FIRST, SECOND = "correct horse battery", "staple behind the barn"

@@ -187,6 +187,56 @@ def test_charts_do_not_count_rows_that_were_rejected(made: tuple[Path, str]) -> 
     talk(made, script)
 
 
+def test_the_timeline_names_places_and_leaves_rejected_rows_out(made: tuple[Path, str], tmp_path: Path) -> None:
+    async def script(window: Window) -> None:
+        await window.about("reviews.judge", rows=["row2"], kind="reject")
+        shown = await window.about("timeline.show", label="officer")
+        assert (shown["column"], shown["columns"]) == ("date", ["date"])
+        assert [entry["row"] for entry in shown["entries"]] == ["row0", "row1", "row5", "row4"]
+        first = shown["entries"][0]
+        assert (first["text"], first["place"], first["number"]) == ("Daniel Harmon", "record 0.pdf, page 2", 1)
+        assert shown["entries"][3]["gap"] == "21 months without an entry"
+        assert [(u["row"], u["reason"], u["place"]) for u in shown["undated"]] == [
+            ("row3", "the cell is empty", "record 3.pdf")
+        ]
+        table = tmp_path / "by date.csv"
+        assert await window.about("timeline.save", column="date", file=str(table)) == 5
+        only = {"filters": [{"column": "officer", "text": "Harmon"}]}
+        assert await window.about("timeline.save", column="date", file=str(table), only=only) == 3
+        with table.open(encoding="utf-8", newline="") as file:
+            assert [row["timeline_date"] for row in csv.DictReader(file)] == ["2019-03-04", "2019-03-28", "2021-12-01"]
+
+    talk(made, script)
+
+
+def test_the_network_names_files_lists_rows_and_is_saved(made: tuple[Path, str], tmp_path: Path) -> None:
+    async def script(window: Window) -> None:
+        await window.about("reviews.judge", rows=["row4"], kind="reject")
+        choice = {"people": ["officer"], "things": ["acts"]}
+        shown = await window.about("network.show", choice=choice)
+        names = {node["name"]: (node["kind"], node["rows"]) for node in shown["nodes"]}
+        assert names["Ana Ruiz"] == ("person", 3) and names["struck a man"] == ("thing", 4)
+        assert "Michael Harmon" not in names and "record 4.pdf" not in names
+        assert names["record 0.pdf"] == ("document", 1)
+        ends = [{"kind": "person", "label": "Ana Ruiz"}, {"kind": "thing", "label": "struck a man", "column": "acts"}]
+        both = await window.about("network.rows", choice=choice, ends=ends)
+        assert [(row["row"], row["column"], row["file"]) for row in both["rows"]] == [
+            ("row2", "officer", "record 2.pdf"),
+            ("row5", "officer", "record 5.txt"),
+        ]
+        acts = await window.about("network.rows", choice=choice, ends=ends[1:])
+        assert {(row["column"], row["inside"]) for row in acts["rows"]} == {("acts", "acts[0]")}
+        file = tmp_path / "who.graphml"
+        counts = await window.about("network.save", choice=choice, file=str(file))
+        assert counts == [len(shown["nodes"]), len(shown["links"])]
+        refused = await window.about("network.save", choice=choice, file=str(tmp_path / "who.txt"))
+        assert "names no format of a network" in refused["message"]
+        none = await window.about("network.show", choice={})
+        assert "no column is chosen" in none["message"]
+
+    talk(made, script)
+
+
 def test_tables_are_exported_as_a_job(made: tuple[Path, str], tmp_path: Path) -> None:
     wide, long = tmp_path / "wide.csv", tmp_path / "long.csv"
 
@@ -274,8 +324,15 @@ def test_an_export_that_cannot_be_written_is_told(made: tuple[Path, str], tmp_pa
     assert messages[2] == "export: form is 'deep'"
 
 
-@pytest.mark.parametrize("group", ["results", "reviews", "names", "charts"])
+@pytest.mark.parametrize("group", ["results", "reviews", "names", "charts", "timeline", "network"])
 def test_the_groups_are_known(group: str) -> None:
     assert group in GROUPS
-    names = {"results": "page", "reviews": "judge", "names": "merge", "charts": "values"}
+    names = {
+        "results": "page",
+        "reviews": "judge",
+        "names": "merge",
+        "charts": "values",
+        "timeline": "show",
+        "network": "show",
+    }
     assert find_query(f"{group}.{names[group]}").name.startswith(group)

@@ -4,8 +4,7 @@ import importlib.util
 
 import pytest
 
-from models.addresses import HostPort
-from models.cluster.address import ClusterAddress, read_cluster
+from models.addresses import ClusterAddress, HostPort, read_cluster
 from models.cluster.backend import Cluster
 from models.errors import AddressRefused, ModelError, RuntimeMissing
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from models.cluster.prefixes import ReadPrefixes, beginnings
+from models.cluster.dispatcher import ReadPrefixes, beginnings
 from models.protocol import Segment
 
 

@@ -1,0 +1,252 @@
+"""Who with whom: choose what the columns hold; a node shows its rows, a link opens its evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFileDialog,
+    QFormLayout,
+    QHBoxLayout,
+    QLabel,
+    QListWidget,
+    QListWidgetItem,
+    QScrollArea,
+    QSplitter,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop.buttons import choice_box, push_button, tool_button
+from desktop.check_boxes import CheckBox
+from desktop.network_view import NetworkDrawing, NetworkView, network_of
+from desktop.pictures import PictureWriter
+from desktop.results_model import ResultColumn
+from desktop.words import counted
+from desktop.workspace import Workspace
+
+_KINDS = (("", "–"), ("people", "People"), ("organizations", "Organizations"), ("things", "Other things"))
+"""What a column holds, as engine.results.network.NetworkChoice has it, and in words."""
+_FORMATS = "GraphML (*.graphml);;FollowTheMoney (*.ftm.json);;Pictures (*.png);;Drawings (*.svg)"
+_NO_COLUMN = "Say at the right which columns hold people, organizations or other things."
+_NO_NODE = "No row names anything in the chosen columns."
+_WAITING = "The network is being laid out…"
+_PICTURE_SIZE = QSize(1600, 1200)
+_ROW = Qt.ItemDataRole.UserRole
+
+
+class NetworkPanel(QWidget):
+    """Asks the worker for the network of the rows shown. `selection` returns which rows are meant."""
+
+    picked = Signal(str, str, str)
+    """A row was picked: row, column, and where in the cell its evidence is."""
+    drawn = Signal()
+    listed = Signal()
+    """The rows of a node or a link are there."""
+
+    def __init__(self, workspace: Workspace, selection: Callable[[], dict[str, Any]]) -> None:
+        super().__init__()
+        self._workspace, self._selection = workspace, selection
+        self._run, self._question, self._rows_question = "", "", ""
+        self._kinds: dict[str, QComboBox] = {}
+        self._opens_first = False
+        self.view = NetworkView()
+        self.view.node_picked.connect(self._show_node)
+        self.view.link_picked.connect(self._show_link)
+        self.documents = CheckBox("Documents")
+        self.documents.setChecked(True)
+        self.documents.setToolTip("Link each value with the documents it comes from")
+        self.documents.toggled.connect(lambda on: self.refresh())
+        self.pictures = PictureWriter(self)
+        self.pictures.written.connect(self._tell_written)
+        self._note = QLabel(textFormat=Qt.TextFormat.PlainText, wordWrap=True)
+        self._note.hide()
+        self._title = QLabel("Click a node or a link.", textFormat=Qt.TextFormat.PlainText, wordWrap=True)
+        self.rows = QListWidget()
+        self.rows.setAccessibleName("Rows of the node or link")
+        self.rows.setWordWrap(True)
+        self.rows.itemClicked.connect(self._pick)
+        self.rows.itemActivated.connect(self._pick)
+        self._form = QFormLayout()
+        self._columns = QWidget()
+        self._columns.setLayout(self._form)
+        self._arrange()
+
+    def show_run(self, run: str, columns: Sequence[ResultColumn]) -> None:
+        """Offer the columns of another run; the first whose names were resolved holds people, a person may differ."""
+        self.stop()
+        self._run = run
+        while self._form.rowCount():
+            self._form.removeRow(0)
+        self._kinds = {}
+        for column in columns:
+            box = choice_box(f"What {column.name} holds")
+            for key, words in _KINDS:
+                box.addItem(words, key)
+            if column.resolved_by:
+                box.setCurrentIndex(1)
+            box.activated.connect(lambda index: self.refresh())
+            label = QLabel(column.name, textFormat=Qt.TextFormat.PlainText)
+            label.setBuddy(box)
+            self._form.addRow(label, box)
+            self._kinds[column.name] = box
+        self._clear_rows()
+        self.refresh()
+
+    def choose(self, **kinds: str) -> None:
+        """Say what columns hold, by their names: `people`, `organizations`, `things`, or empty for nothing."""
+        for column, kind in kinds.items():
+            with QSignalBlocker(self._kinds[column]):
+                self._kinds[column].setCurrentIndex(self._kinds[column].findData(kind))
+        self.refresh()
+
+    @property
+    def choice(self) -> dict[str, Any]:
+        """Return what is chosen, as the worker takes it."""
+        chosen: dict[str, Any] = {key: [] for key, _ in _KINDS if key}
+        for column, box in self._kinds.items():
+            if box.currentData():
+                chosen[box.currentData()].append(column)
+        return chosen | {"with_documents": self.documents.isChecked()}
+
+    def refresh(self) -> None:
+        """Ask anew while it is seen."""
+        if not self._run or not self.isVisible():
+            return
+        self.stop()
+        self._clear_rows()
+        if not any(box.currentData() for box in self._kinds.values()):
+            self._show(NetworkDrawing("nothing is chosen"), _NO_COLUMN)
+            return
+        if not self.view.drawing.nodes:
+            self.view.show_network(NetworkDrawing("is coming"), _WAITING)
+        self._question = self._workspace.ask("network.show", self._take, **self._given())
+
+    def stop(self) -> None:
+        """Give up what is on its way."""
+        self._workspace.client.forget(self._question)
+        self._workspace.client.forget(self._rows_question)
+
+    def ask_to_save(self) -> QFileDialog:
+        """Ask where the network is to be kept, and as what."""
+        dialog = QFileDialog(self, "Save the network")
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setNameFilter(_FORMATS)
+        dialog.setDefaultSuffix("graphml")
+        dialog.filterSelected.connect(lambda chosen: dialog.setDefaultSuffix(chosen.partition("*.")[2][:-1]))
+        dialog.fileSelected.connect(self.save)
+        dialog.open()
+        return dialog
+
+    def save(self, path: str) -> None:
+        """Write the whole network (.graphml, .ftm.json), or a picture of what is shown (.png, .svg)."""
+        if path.lower().endswith((".png", ".svg")):
+            self.pictures.write(self.view.drawing, path, _PICTURE_SIZE, self.view.font())
+            return
+
+        def written(counts: list[int]) -> None:
+            told = f"{counted(counts[0], 'node')} and {counted(counts[1], 'link')}"
+            self._workspace.said.emit(f"The network is in {path}: {told}.", "")
+
+        self._workspace.ask("network.save", written, file=path, **self._given())
+
+    def _given(self) -> dict[str, Any]:
+        return {"run": self._run, "choice": self.choice, "only": self._selection()}
+
+    def _tell_written(self, path: str, is_there: bool) -> None:
+        if is_there:
+            self._workspace.said.emit(f"The picture is in {path}.", "")
+        else:
+            self._workspace.said.emit(f"The picture could not be written to {path}.", "Choose another place.")
+
+    def _take(self, found: dict[str, Any]) -> None:
+        left_out = [
+            counted(found[key], what)
+            for key, what in (("other_nodes", "more node"), ("other_links", "weaker link"))
+            if found[key]
+        ]
+        if left_out:
+            self._note.setText(f"{' and '.join(left_out)} not shown: filter the rows, or save the network.")
+        self._note.setVisible(bool(left_out))
+        self._show(network_of("who with whom", found), _NO_NODE)
+
+    def _show(self, drawing: NetworkDrawing, hint: str) -> None:
+        self.view.show_network(drawing, hint)
+        self.save_button.setEnabled(bool(drawing.nodes))
+        self.drawn.emit()
+
+    def _show_node(self, place: int) -> None:
+        self._ask_rows(self.view.drawing.nodes[place].described, place)
+
+    def _show_link(self, place: int) -> None:
+        link = self.view.drawing.links[place]
+        self._ask_rows(self.view.told_link(place), link.first, link.second)
+        self._opens_first = True
+
+    def _ask_rows(self, title: str, *places: int) -> None:
+        self._workspace.client.forget(self._rows_question)
+        self._clear_rows()
+        self._title.setText(title)
+        nodes = [self.view.drawing.nodes[place] for place in places]
+        ends = [{"kind": node.kind, "label": node.label, "column": node.column} for node in nodes]
+        self._rows_question = self._workspace.ask("network.rows", self._list, ends=ends, **self._given())
+
+    def _list(self, found: dict[str, Any]) -> None:
+        for row in found["rows"]:
+            item = QListWidgetItem(f"{row['text']}\n{row['file']}, row {row['number']}")
+            item.setData(_ROW, (row["row"], row["column"], row["inside"]))
+            self.rows.addItem(item)
+        if found["others"]:
+            self._title.setText(f"{self._title.text()} ({found['others']:,} not listed)")
+        self.listed.emit()
+        if self._opens_first and self.rows.count():
+            self.rows.setCurrentRow(0)
+            self._pick(self.rows.item(0))
+        self._opens_first = False
+
+    def _pick(self, item: QListWidgetItem) -> None:
+        self.picked.emit(*item.data(_ROW))
+
+    def _clear_rows(self) -> None:
+        self._opens_first = False
+        self.rows.clear()
+        self._title.setText("Click a node or a link.")
+
+    def _arrange(self) -> None:
+        top = QHBoxLayout()
+        top.addWidget(self.documents)
+        top.addStretch(1)
+        top.addWidget(tool_button("zoom_out", "Smaller", lambda: self.view.zoom(0.8)))
+        top.addWidget(tool_button("zoom_in", "Larger", lambda: self.view.zoom(1.25)))
+        top.addWidget(tool_button("fit", "Show the whole network", self.view.show_all))
+        self.save_button = push_button("export", "Save…", self.ask_to_save)
+        top.addWidget(self.save_button)
+        columns = QScrollArea(widgetResizable=True)
+        columns.setAccessibleName("What the columns hold")
+        columns.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        columns.setWidget(self._columns)
+        side = QSplitter(Qt.Orientation.Vertical)
+        below = QWidget()
+        inner = QVBoxLayout(below)
+        inner.setContentsMargins(0, 4, 0, 0)
+        inner.addWidget(self._title)
+        inner.addWidget(self.rows, 1)
+        for part in (columns, below):
+            side.addWidget(part)
+            side.setCollapsible(side.count() - 1, False)
+        side.setSizes([200, 320])
+        side.setMinimumWidth(200)
+        parts = QSplitter()
+        for part, stretch in ((self.view, 3), (side, 1)):
+            parts.addWidget(part)
+            parts.setStretchFactor(parts.count() - 1, stretch)
+            parts.setCollapsible(parts.count() - 1, False)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(6, 6, 6, 4)
+        layout.addLayout(top)
+        layout.addWidget(self._note)
+        layout.addWidget(parts, 1)

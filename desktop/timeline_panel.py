@@ -1,0 +1,147 @@
+"""The rows that the table shows, by date: choose the dates and what names an entry; a click opens the evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
+
+from desktop.buttons import choice_box, push_button
+from desktop.pictures import PictureWriter
+from desktop.results_model import ResultColumn
+from desktop.timeline_view import TimelineDrawing, TimelineView, moments_of
+from desktop.words import counted
+from desktop.workspace import Workspace
+
+_FORMATS = "Pictures (*.png);;Drawings (*.svg);;Tables (*.csv)"
+_PICTURE_WIDTH = 800
+
+
+class TimelinePanel(QWidget):
+    """Asks the worker for the rows by date. `selection` returns which rows are meant."""
+
+    picked = Signal(str, str, str)
+    """An entry was picked: row, column of the date, and where in the cell it stands."""
+    drawn = Signal()
+
+    def __init__(self, workspace: Workspace, selection: Callable[[], dict[str, Any]]) -> None:
+        super().__init__()
+        self._workspace, self._selection = workspace, selection
+        self._run, self._question = "", ""
+        self._columns: Sequence[ResultColumn] = ()
+        self.column = choice_box("Column of the dates")
+        self.label = choice_box("Column that names an entry")
+        for box in (self.column, self.label):
+            box.setMinimumContentsLength(12)
+            box.activated.connect(lambda index: self.refresh())
+        self.view = TimelineView()
+        self.view.picked.connect(lambda row, path: self.picked.emit(row, self.column.currentText(), path))
+        self.pictures = PictureWriter(self)
+        self.pictures.written.connect(self._tell_written)
+        self._area = QScrollArea(widgetResizable=True)
+        self._area.setAccessibleName("Timeline")
+        self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._area.setWidget(self.view)
+        self.view.reached.connect(lambda height: self._area.ensureVisible(0, height, 0, 60))
+        top = QHBoxLayout()
+        for text, part in (("Dates of", self.column), ("named by", self.label)):
+            title = QLabel(text, textFormat=Qt.TextFormat.PlainText)
+            title.setBuddy(part)
+            top.addWidget(title)
+            top.addWidget(part)
+        top.addStretch(1)
+        self._save = push_button("export", "Save…", self.ask_to_save)
+        top.addWidget(self._save)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(6, 6, 6, 4)
+        layout.addLayout(top)
+        layout.addWidget(self._area, 1)
+
+    def show_run(self, run: str, columns: Sequence[ResultColumn]) -> None:
+        """Offer the columns of another run; the worker says which hold dates."""
+        self.stop()
+        self._run, self._columns = run, columns
+        self.column.clear()
+        self.label.clear()
+        self.label.addItems([column.name for column in columns])
+        named = [c.name for c in columns if c.resolved_by] or [c.name for c in columns if c.kind == "text"]
+        if named:
+            self.label.setCurrentText(named[0])
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Ask anew while it is seen."""
+        if not self._run or not self.isVisible():
+            return
+        self.stop()
+        self._question = self._workspace.ask(
+            "timeline.show",
+            self._take,
+            run=self._run,
+            column=self.column.currentText(),
+            label=self.label.currentText(),
+            only=self._selection(),
+        )
+
+    def stop(self) -> None:
+        """Give up what is on its way."""
+        self._workspace.client.forget(self._question)
+
+    def ask_to_save(self) -> QFileDialog:
+        """Ask where the timeline is to be kept, and as what."""
+        dialog = QFileDialog(self, "Save the timeline")
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setNameFilter(_FORMATS)
+        dialog.setDefaultSuffix("png")
+        dialog.filterSelected.connect(lambda chosen: dialog.setDefaultSuffix(chosen[-4:-1]))
+        dialog.fileSelected.connect(self.save)
+        dialog.open()
+        return dialog
+
+    def save(self, path: str) -> None:
+        """Write a picture (.png or .svg), or all its rows as a table (.csv)."""
+        if path.lower().endswith(".csv"):
+
+            def written(rows: int) -> None:
+                self._workspace.said.emit(f"The timeline is in {path}: {counted(rows, 'row')}.", "")
+
+            given: dict[str, Any] = {
+                "run": self._run,
+                "column": self.column.currentText(),
+                "file": path,
+                "only": self._selection(),
+            }
+            self._workspace.ask("timeline.save", written, **given)
+        else:
+            size = QSize(max(_PICTURE_WIDTH, self.view.width()), self.view.drawing.height)
+            self.pictures.write(self.view.drawing, path, size, self.view.font())
+
+    def _tell_written(self, path: str, is_there: bool) -> None:
+        said = self._workspace.said
+        if is_there:
+            said.emit(f"The timeline is in {path}.", "")
+        else:
+            said.emit(f"The timeline could not be written to {path}.", "Choose another place, or .svg if it is long.")
+
+    def _take(self, found: dict[str, Any]) -> None:
+        offered = found["columns"] if found["column"] in found["columns"] else [found["column"], *found["columns"]]
+        with QSignalBlocker(self.column):
+            self.column.clear()
+            self.column.addItems([column for column in offered if column])
+            self.column.setCurrentText(found["column"])
+        self.column.setEnabled(bool(found["column"]))
+        self._save.setEnabled(bool(found["entries"] or found["undated"]))
+        left_out = [
+            counted(found[key], what)
+            for key, what in (("other_entries", "more date"), ("other_undated", "more row"))
+            if found[key]
+        ]
+        note = f"{' and '.join(left_out)} not shown: filter the rows, or save a table." if left_out else ""
+        title = f"Rows by {found['column']}" if found["column"] else "No column of this table holds dates."
+        dated = moments_of(found["entries"])
+        moments = (*dated, *moments_of(found["undated"]))
+        self.view.show_timeline(TimelineDrawing(title, moments, len(dated), note))
+        self.drawn.emit()

@@ -1,0 +1,265 @@
+"""A timeline drawn by ourselves: an entry a line, the space between two as long as the time between them."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QFont,
+    QFontMetricsF,
+    QHelpEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPalette,
+    QPen,
+)
+from PySide6.QtWidgets import QToolTip, QWidget
+
+from desktop.plain_text import plain
+
+_MARGIN = 14.0
+_HEAD = 26.0
+_ROW = 24.0
+_DOT = 4.5
+_TEXT_GAP = 18.0
+_PLACE_SHARE = 0.32
+_LEAST_WIDTH = 380
+_LABELLED_GAP = 30.0
+"""The least height of a gap that has a label."""
+_GAPS_PER_ENTRY = 12.0
+_LEAST_GAPS = 360.0
+"""All gaps together are as high as so much for each entry, but not less than that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """An entry as the worker describes it (engine.worker.queries.timeline.ShownEntry)."""
+
+    row: str
+    number: int
+    path: str
+    date: str
+    days: int
+    gap_days: int
+    gap: str
+    text: str
+    reason: str
+    place: str
+
+    @property
+    def described(self) -> str:
+        """Describe it in words."""
+        when = self.date or f"Without a sure date ({self.reason})"
+        return f"{when}. {self.text or f'Row {self.number}'}. {self.place}".strip()
+
+
+class TimelineDrawing:
+    """Moments with their heights; it does not change. `dated` of them come first, then those without a sure date."""
+
+    def __init__(self, title: str, moments: Sequence[Moment] = (), dated: int = 0, note: str = "") -> None:
+        self.title, self.moments, self.dated, self.note = title, tuple(moments), dated, note
+        self.heights: list[float] = []
+        self.gaps: dict[int, float] = {}
+        """The height of the gap above a moment, by its place."""
+        self._lay_out()
+
+    @property
+    def height(self) -> int:
+        """Return how high all of it is."""
+        end = self.heights[-1] + _ROW if self.heights else _MARGIN + _HEAD
+        return round(end + (_ROW if self.note else 0.0) + _MARGIN)
+
+    def moment_at(self, height: float) -> int:
+        """Return which moment is at a height, -1 for none."""
+        place = bisect_right(self.heights, height) - 1
+        return place if place >= 0 and height < self.heights[place] + _ROW else -1
+
+    def area(self, place: int, width: float) -> QRectF:
+        """Return where a moment is."""
+        return QRectF(0.0, self.heights[place], width, _ROW)
+
+    def draw(self, painter: QPainter, size: QSize, colours: QPalette, seen: QRectF | None = None) -> None:
+        """Draw it; what lies outside `seen` may be left out."""
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        letters = QFontMetricsF(painter.font())
+        dates = max(map(letters.horizontalAdvance, {moment.date for moment in self.moments}), default=0.0)
+        axis = _MARGIN + dates + _TEXT_GAP
+        first, last = self._between(seen)
+        if first == 0:
+            _write_heading(painter, QPointF(_MARGIN, _MARGIN + 14), self.title, colours)
+        for place in range(first, last):
+            if place < self.dated:
+                self._draw_axis(painter, place, axis, colours)
+            elif place == self.dated:
+                heading = f"Without a sure date ({len(self.moments) - self.dated:,})"
+                _write_heading(painter, QPointF(_MARGIN, self.heights[place] - 8), heading, colours)
+            self._draw_moment(painter, place, axis, float(size.width()), colours)
+        if self.note and last == len(self.moments):
+            painter.setPen(colours.color(QPalette.ColorRole.PlaceholderText))
+            painter.drawText(QPointF(_MARGIN, self.height - _MARGIN), self.note)
+
+    def _lay_out(self) -> None:
+        """Give every moment its height: a line each, and above it a gap in proportion to its days."""
+        days = sum(moment.gap_days for moment in self.moments)
+        scale = max(_LEAST_GAPS, _GAPS_PER_ENTRY * self.dated) / days if days else 0.0
+        if labelled := [moment.gap_days for moment in self.moments if moment.gap]:
+            scale = max(scale, _LABELLED_GAP / min(labelled))
+        top = _MARGIN + _HEAD
+        for place, moment in enumerate(self.moments):
+            if place == self.dated:
+                top += _ROW + _MARGIN
+            if moment.gap_days:
+                self.gaps[place] = moment.gap_days * scale
+                top += self.gaps[place]
+            self.heights.append(top)
+            top += _ROW
+
+    def _between(self, seen: QRectF | None) -> tuple[int, int]:
+        """Return which moments lie in a rectangle: the first, and the one behind the last."""
+        if seen is None:
+            return 0, len(self.moments)
+        first = max(bisect_right(self.heights, seen.top() - 3 * _ROW) - 1, 0)
+        return first, min(bisect_left(self.heights, seen.bottom() + 3 * _ROW) + 1, len(self.moments))
+
+    def _draw_axis(self, painter: QPainter, place: int, x: float, colours: QPalette) -> None:
+        """Draw the line from the moment before, dashed and labelled where the gap is long, and the dot."""
+        y, gap = self.heights[place] + _ROW / 2, self.moments[place].gap
+        accent, faint = colours.color(QPalette.ColorRole.Highlight), colours.color(QPalette.ColorRole.PlaceholderText)
+        if place:
+            before = self.heights[place - 1] + _ROW / 2
+            style = Qt.PenStyle.DashLine if gap else Qt.PenStyle.SolidLine
+            painter.setPen(QPen(faint if gap else accent, 1.5, style))
+            painter.drawLine(QPointF(x, before + _DOT), QPointF(x, y - _DOT))
+        if gap:
+            painter.setPen(faint)
+            middle = (self.heights[place - 1] + _ROW + self.heights[place]) / 2
+            painter.drawText(QPointF(x + _TEXT_GAP, middle + 5), gap)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(accent)
+        painter.drawEllipse(QPointF(x, y), _DOT, _DOT)
+
+    def _draw_moment(self, painter: QPainter, place: int, axis: float, width: float, colours: QPalette) -> None:
+        moment, top, is_dated = self.moments[place], self.heights[place], place < self.dated
+        letters = QFontMetricsF(painter.font())
+        right, left = Qt.AlignmentFlag.AlignRight, Qt.AlignmentFlag.AlignLeft
+        begin = axis + _TEXT_GAP if is_dated else _MARGIN
+        room = width - begin - _MARGIN
+        place_width = min(letters.horizontalAdvance(moment.place) + 4, room * _PLACE_SHARE)
+
+        def write(where: QRectF, side: Qt.AlignmentFlag, text: str) -> None:
+            short = letters.elidedText(text, Qt.TextElideMode.ElideRight, where.width())
+            painter.drawText(where, side | Qt.AlignmentFlag.AlignVCenter, short)
+
+        painter.setPen(colours.color(QPalette.ColorRole.Text))
+        if is_dated and (place == 0 or moment.date != self.moments[place - 1].date):
+            write(QRectF(_MARGIN, top, axis - _TEXT_GAP - _MARGIN + 4, _ROW), right, moment.date)
+        text = moment.text or f"Row {moment.number}"
+        what = text if is_dated else f"{text}  ({moment.reason})"
+        write(QRectF(begin, top, room - place_width - 12, _ROW), left, what)
+        painter.setPen(colours.color(QPalette.ColorRole.PlaceholderText))
+        write(QRectF(width - _MARGIN - place_width, top, place_width, _ROW), right, moment.place)
+
+
+class TimelineView(QWidget):
+    """Shows a timeline. Arrow keys walk from moment to moment, Return picks one, as a click does."""
+
+    picked = Signal(str, str)
+    """A moment was picked: its row, and where in the cell it stands."""
+    reached = Signal(int)
+    """The keyboard went to a moment; at which height it is."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.drawing = TimelineDrawing("")
+        self._current = -1
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setAccessibleName("Timeline")
+
+    @property
+    def moments(self) -> tuple[Moment, ...]:
+        """Return what is shown, from the top."""
+        return self.drawing.moments
+
+    def show_timeline(self, drawing: TimelineDrawing) -> None:
+        """Show another timeline."""
+        self.drawing, self._current = drawing, -1
+        self.setAccessibleName(f"Timeline: {drawing.title}")
+        undated = len(drawing.moments) - drawing.dated
+        told = f"{drawing.dated} dates, {undated} without a sure date. {drawing.note}"
+        self.setAccessibleDescription(told.strip())
+        self.setMinimumSize(self.sizeHint())
+        self.updateGeometry()
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        """Return the size that the whole timeline takes."""
+        return QSize(_LEAST_WIDTH, self.drawing.height)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw what is seen."""
+        painter = QPainter(self)
+        painter.fillRect(event.rect(), self.palette().color(QPalette.ColorRole.Base))
+        painter.setFont(self.font())
+        if self._current >= 0:
+            chosen = self.palette().color(QPalette.ColorRole.Highlight)
+            chosen.setAlphaF(0.22 if self.hasFocus() else 0.14)
+            painter.fillRect(self.drawing.area(self._current, float(self.width())), chosen)
+        self.drawing.draw(painter, self.size(), self.palette(), QRectF(event.rect()))
+        painter.end()
+
+    def event(self, event: QEvent) -> bool:
+        """Show the whole of a moment under the mouse."""
+        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
+            place = self.drawing.moment_at(event.pos().y())
+            QToolTip.showText(event.globalPos(), plain(self.moments[place].described) if place >= 0 else "", self)
+            return True
+        return super().event(event)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Pick what was clicked."""
+        place = self.drawing.moment_at(event.position().y())
+        if place >= 0:
+            self._go(place)
+            self._pick()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Walk and pick."""
+        steps = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1}
+        if event.key() in steps and self.moments:
+            self._go(min(max(self._current + steps[Qt.Key(event.key())], 0), len(self.moments) - 1))
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
+            self._pick()
+        else:
+            super().keyPressEvent(event)
+
+    def _go(self, place: int) -> None:
+        self._current = place
+        self.setAccessibleDescription(self.moments[place].described)
+        self.reached.emit(round(self.drawing.heights[place]))
+        self.update()
+
+    def _pick(self) -> None:
+        if 0 <= self._current < len(self.moments):
+            moment = self.moments[self._current]
+            self.picked.emit(moment.row, moment.path)
+
+
+def moments_of(entries: Sequence[dict[str, Any]]) -> tuple[Moment, ...]:
+    """Make moments of what the worker answered."""
+    return tuple(Moment(**entry) for entry in entries)
+
+
+def _write_heading(painter: QPainter, where: QPointF, text: str, colours: QPalette) -> None:
+    usual = painter.font()
+    bold = QFont(usual)
+    bold.setBold(True)
+    painter.setFont(bold)
+    painter.setPen(colours.color(QPalette.ColorRole.Text))
+    painter.drawText(where, text)
+    painter.setFont(usual)

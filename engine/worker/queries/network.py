@@ -1,0 +1,197 @@
+"""Who with whom: the network of a run's rows, without those that a reviewer rejected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from engine.errors import UsageError
+from engine.results.layout import lay_out
+from engine.results.network import Network, NetworkChoice, NetworkRow, Node, NodeKind, make_network
+from engine.results.network_files import FTM, GRAPHML, network_format, write_network
+from engine.results.table import ResultView, Selection, result_view
+from engine.results.values import items, shown
+from engine.worker.queries.desk import Desk
+from engine.worker.queries.registry import query
+from storage.export.assemble import file_names
+
+MOST_NODES = 2000
+MOST_LINKS = 6000
+MOST_ROWS = 300
+_MOST_TEXT = 300
+
+
+@dataclass(frozen=True, slots=True)
+class ShownNode:
+    """A node and its place; `name` is the file of a document, else what the value is. `rows` counts those with it."""
+
+    kind: NodeKind
+    label: str
+    name: str
+    column: str
+    rows: int
+    x: float
+    y: float
+
+
+@dataclass(frozen=True, slots=True)
+class ShownNetwork:
+    """A network with places. `links` are two places of nodes and how many rows link them.
+
+    Left out are `other_nodes`, which the fewest rows name, and `other_links`, the weakest.
+    """
+
+    nodes: tuple[ShownNode, ...]
+    links: tuple[tuple[int, int, int], ...]
+    other_nodes: int
+    other_links: int
+
+
+@dataclass(frozen=True, slots=True)
+class NodeName:
+    """Which node is meant; `column` only counts for things, which are kept apart by it."""
+
+    kind: NodeKind
+    label: str
+    column: str = ""
+
+    def is_name_of(self, node: Node) -> bool:
+        """Say whether it is this one."""
+        is_same = (node.kind, node.label) == (self.kind, self.label)
+        return is_same and (node.kind != "thing" or self.column in node.columns)
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedRow:
+    """A row that names a node, or both ends of a link: `column` and `inside` lead to the evidence of the first."""
+
+    row: str
+    number: int
+    text: str
+    file: str
+    column: str
+    inside: str
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedRows:
+    """The rows of a node or a link; `others` are left out."""
+
+    rows: tuple[LinkedRow, ...]
+    others: int
+
+
+@query("network.show", lane="slow")
+def show(
+    desk: Desk,
+    *,
+    case: str,
+    run: str,
+    choice: NetworkChoice,
+    only: Selection = Selection(),  # noqa: B008 - frozen
+) -> ShownNetwork:
+    """Link what stands in the same row, and give each node a place; that takes seconds for thousands."""
+    opened = desk.reading(case)
+    network = _network(result_view(opened, run), choice, only)
+    part = network.largest(MOST_NODES, MOST_LINKS)
+    files = file_names(opened)
+    places = lay_out(len(part.nodes), [(link.first, link.second, float(len(link.rows))) for link in part.links])
+    return ShownNetwork(
+        nodes=tuple(
+            ShownNode(
+                kind=node.kind,
+                label=node.label,
+                name=files[node.label] if node.kind == "document" else node.label[:_MOST_TEXT],
+                column=node.columns[0] if node.columns else "",
+                rows=len(node.rows),
+                x=x,
+                y=y,
+            )
+            for node, (x, y) in zip(part.nodes, places, strict=True)
+        ),
+        links=tuple((link.first, link.second, len(link.rows)) for link in part.links),
+        other_nodes=len(network.nodes) - len(part.nodes),
+        other_links=len(network.links) - len(part.links),
+    )
+
+
+@query("network.rows", lane="slow")
+def rows(
+    desk: Desk,
+    *,
+    case: str,
+    run: str,
+    choice: NetworkChoice,
+    ends: tuple[NodeName, ...],
+    only: Selection = Selection(),  # noqa: B008 - frozen
+) -> LinkedRows:
+    """List the rows that name a node, or both of two."""
+    opened = desk.reading(case)
+    view = result_view(opened, run)
+    nodes = [_node(_network(view, choice, only), end) for end in ends]
+    if not nodes:
+        raise UsageError("no node is named", advice="Name one node, or the two ends of a link.")
+    there = [row for row in nodes[0].rows if all(row in set(node.rows) for node in nodes)]
+    numbers = {row.id: row.number for row in view.rows}
+    files = file_names(opened)
+    found = tuple(_linked_row(view, numbers[row], choice, nodes, files) for row in there[:MOST_ROWS])
+    return LinkedRows(found, len(there) - len(found))
+
+
+@query("network.save", lane="slow")
+def save(
+    desk: Desk,
+    *,
+    case: str,
+    run: str,
+    choice: NetworkChoice,
+    file: str,
+    only: Selection = Selection(),  # noqa: B008 - frozen
+) -> tuple[int, int]:
+    """Write the whole network as .graphml or .ftm.json; return how many nodes and links."""
+    target = Path(file).expanduser()
+    if not network_format(target):
+        raise UsageError(f"{target.name} names no format of a network", advice=f"End it with {GRAPHML} or {FTM}.")
+    opened = desk.reading(case)
+    network = _network(result_view(opened, run), choice, only)
+    write_network(network, file_names(opened), target)
+    return len(network.nodes), len(network.links)
+
+
+def _network(view: ResultView, choice: NetworkChoice, only: Selection) -> Network:
+    choice.check(view.columns)
+    held = replace(only, without_rejected=True, sort="", descending=False, least_agreed_first=False)
+    chosen = (NetworkRow(view.rows[n].id, view.values[n], view.rows[n].documents) for n in view.select(held))
+    return make_network(chosen, choice)
+
+
+def _node(network: Network, name: NodeName) -> Node:
+    found = next((node for node in network.nodes if name.is_name_of(node)), None)
+    if found is None:
+        raise UsageError(f"the network has no {name.label!r} any more", advice="Show it anew.")
+    return found
+
+
+def _linked_row(
+    view: ResultView, number: int, choice: NetworkChoice, nodes: list[Node], files: dict[str, str]
+) -> LinkedRow:
+    row, values = view.rows[number], view.values[number]
+    columns = [column for column, _ in choice.kinds]
+    labels = [node.label for node in nodes if node.kind != "document"]
+    places = [place for column in columns for place in _places(values.get(column), column, labels)]
+    column, inside = places[0] if places else (columns[0], "")
+    text = "; ".join(filter(None, (shown(values.get(each)) for each in columns)))
+    documents = [node.label for node in nodes if node.kind == "document"] or list(row.documents)
+    return LinkedRow(row.id, number + 1, text[:_MOST_TEXT], files[documents[0]] if documents else "", column, inside)
+
+
+def _places(value: Any, column: str, labels: list[str]) -> Iterator[tuple[str, str]]:
+    """Yield where one of the labels stands in a cell, or without labels that the cell has something."""
+    if isinstance(value, list | tuple):
+        for number, item in enumerate(value):
+            if any(not labels or name in labels for name in items(item)):
+                yield column, f"{column}[{number}]"
+    elif any(not labels or name in labels for name in items(value)):
+        yield column, ""

@@ -1,0 +1,150 @@
+"""The rows of a run by date; rows that a reviewer rejected are left out, as in charts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from engine.errors import UsageError
+from engine.results.table import ResultView, Selection, result_view
+from engine.results.timeline import Timeline, choose_dates, date_columns, make_timeline, timeline_table
+from engine.results.values import shown
+from engine.worker.queries.desk import Desk
+from engine.worker.queries.registry import query
+from storage.evidence import EvidenceRecord
+from storage.export.assemble import file_names, result_table
+from storage.export.files import write_table
+from storage.export.reviews import ReviewOptions
+
+MOST_ENTRIES = 2000
+"""Dates, and texts that are no sure date, in one answer; a table that is saved has all."""
+MOST_TEXT = 300
+
+
+@dataclass(frozen=True, slots=True)
+class ShownEntry:
+    """A date of a row, or with an empty `date` a text that is no sure one, and `reason` why.
+
+    `text` is the row's cell in the column that names the entries. `days` is the first day, counted from 0001-01-01 as
+    day 1, and 0 without a date. `gap` says how long nothing is dated before it where that is long, and `gap_days` in
+    days. `place` says where the date stands, and `path` where in the cell.
+    """
+
+    row: str
+    number: int
+    path: str
+    date: str
+    days: int
+    gap_days: int
+    gap: str
+    text: str
+    reason: str
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTimeline:
+    """A timeline: `columns` are those that hold dates, `column` is the one shown, empty where there is none.
+
+    Left out are `other_entries` and `other_undated` beyond MOST_ENTRIES.
+    """
+
+    column: str
+    columns: tuple[str, ...]
+    entries: tuple[ShownEntry, ...]
+    undated: tuple[ShownEntry, ...]
+    other_entries: int
+    other_undated: int
+
+
+@query("timeline.show", lane="slow")
+def show(
+    desk: Desk,
+    *,
+    case: str,
+    run: str,
+    column: str = "",
+    label: str = "",
+    only: Selection = Selection(),  # noqa: B008 - frozen
+) -> ShownTimeline:
+    """Order the rows by the dates of a column, the first that holds dates if none is named; `label` names the rows."""
+    opened = desk.reading(case)
+    view = result_view(opened, run)
+    columns = date_columns(view.columns, view.values)
+    if label:
+        view.check_column(label)
+    chosen = choose_dates(column, view.columns, view.values) if column or columns else ""
+    if not chosen:
+        return ShownTimeline("", (), (), (), 0, 0)
+    timeline = _timeline(view, chosen, only)
+    evidence = opened.column_evidence(run, chosen)
+    files = file_names(opened)
+    numbers = {row.id: row.number for row in view.rows}
+
+    def described(row: str, path: str) -> tuple[int, str, str]:
+        number = numbers[row]
+        text = shown(view.cell(number, label))[:MOST_TEXT] if label else ""
+        return number, text, _place(evidence.get(row, ()), path, view.rows[number].documents, files)
+
+    entries = []
+    for entry in timeline.entries[:MOST_ENTRIES]:
+        number, text, place = described(entry.row, entry.path)
+        days = entry.first.toordinal()
+        entries.append(
+            ShownEntry(entry.row, number + 1, entry.path, entry.date, days, entry.gap_days, entry.gap, text, "", place)
+        )
+    undated = []
+    for each in timeline.undated[:MOST_ENTRIES]:
+        number, text, place = described(each.row, each.path)
+        reason = f"{each.text[:MOST_TEXT]}: {each.reason}" if each.text else each.reason
+        undated.append(ShownEntry(each.row, number + 1, each.path, "", 0, 0, "", text, reason, place))
+    return ShownTimeline(
+        column=chosen,
+        columns=columns,
+        entries=tuple(entries),
+        undated=tuple(undated),
+        other_entries=len(timeline.entries) - len(entries),
+        other_undated=len(timeline.undated) - len(undated),
+    )
+
+
+@query("timeline.save", lane="slow")
+def save(
+    desk: Desk,
+    *,
+    case: str,
+    run: str,
+    column: str,
+    file: str,
+    only: Selection = Selection(),  # noqa: B008 - frozen
+) -> int:
+    """Write the rows by date as a table, corrected, in the format that the suffix names; return its rows."""
+    opened = desk.reading(case)
+    view = result_view(opened, run)
+    view.check_column(column)
+    rows = {view.rows[number].id for number in view.select(_held(only))}
+    if not rows:
+        raise UsageError("there is no row to write", advice="Show all rows again with Ctrl+Shift+E.")
+    table = result_table(opened, run, reviews=ReviewOptions("applied", drop_rejected=True), only=rows)
+    ordered = timeline_table(table, column)
+    write_table(ordered, Path(file).expanduser())
+    return len(ordered.rows)
+
+
+def _timeline(view: ResultView, column: str, only: Selection) -> Timeline:
+    return make_timeline(((view.rows[n].id, view.cell(n, column)) for n in view.select(_held(only))), column)
+
+
+def _held(only: Selection) -> Selection:
+    return replace(only, without_rejected=True, sort="", descending=False, least_agreed_first=False)
+
+
+def _place(records: Sequence[EvidenceRecord], path: str, documents: Sequence[str], files: Mapping[str, str]) -> str:
+    """Name the place of a date: that of its path, else the first of its cell, else the file of the row."""
+    there = [record for record in records if record.document_id is not None]
+    found = next((record for record in there if record.path == path), there[0] if there else None)
+    if found is None or found.document_id is None:
+        return files[documents[0]] if documents else ""
+    page = f", page {found.page}" if found.page is not None else ""
+    return f"{files[found.document_id]}{page}"
