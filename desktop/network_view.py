@@ -145,7 +145,7 @@ class NetworkDrawing:
                 painter.drawLines(lines[begin : begin + _LINES_AT_ONCE])
 
     def draw_nodes(self, painter: QPainter, places: Sequence[QPointF], seen: QRectF, colours: QPalette) -> None:
-        """Draw the nodes that are seen, and as many names as have room, the largest nodes' first."""
+        """Draw the nodes that are seen, and as many names as have room: the largest nodes' first, documents' last."""
         ink, ground = colours.color(QPalette.ColorRole.Text), colours.color(QPalette.ColorRole.Base)
         is_dark = ground.lightness() < _DARK
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -165,7 +165,9 @@ class NetworkDrawing:
         high, room, written = letters.height(), _Room(letters.height()), 0
         halo = QColor(ground)
         halo.setAlphaF(0.75)
-        for place, node in enumerate(self.nodes):
+        documents = self.of_kind["document"]
+        for place in (*(n for n in range(len(self.nodes)) if self.nodes[n].kind != "document"), *documents):
+            node = self.nodes[place]
             if written >= _MOST_NAMES:
                 return
             if not seen.contains(places[place]):

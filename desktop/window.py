@@ -338,9 +338,9 @@ class MainWindow(QMainWindow):
             add(text, care, menu="File", shortcut=shortcut, icon_name=name)
         add("&Quit", self.close, menu="File", shortcut="Ctrl+Q")
         add("&Commands…", self.show_palette, menu="View", shortcut="Ctrl+K", icon_name="palette")
-        add("&Larger letters", lambda: self.scale_font(1), menu="View", shortcut="Ctrl+Shift++")
-        add("&Smaller letters", lambda: self.scale_font(-1), menu="View", shortcut="Ctrl+Shift+-")
-        add("&Usual letters", lambda: self.scale_font(0), menu="View", shortcut="Ctrl+Shift+0")
+        add("&Larger text", lambda: self.scale_font(1), menu="View", shortcut="Ctrl+Shift++")
+        add("&Smaller text", lambda: self.scale_font(-1), menu="View", shortcut="Ctrl+Shift+-")
+        add("&Normal text size", lambda: self.scale_font(0), menu="View", shortcut="Ctrl+Shift+0")
         for number, theme in enumerate(THEMES, 1):
             named = f"Colours: &{THEME_NAMES[theme].lower()}"
             add(named, lambda theme=theme: self.set_theme(theme), menu="View", shortcut=f"Ctrl+Shift+{number}")  # type: ignore[misc]
