@@ -92,6 +92,27 @@ def test_what_is_wrong_is_said_before_anything_is_read(builds, options, said, mo
     assert models.opened == []
 
 
+EVALUATION = """
+def evaluate(rows, results):
+    return {"found": sum(bool(result["officers"]) for result in results) / max(1, len(results)), "other": 0.0}
+"""
+
+
+def test_an_evaluation_of_the_user_rates_the_plans(builds, tmp_path):
+    (tmp_path / "measure.py").write_text(EVALUATION, encoding="utf-8")
+    refused = builds("--evaluation", "measure.py", "--metric-key", "found")
+    assert refused.exit_code == 2
+    assert "--trust-code" in refused.output
+    result = builds("--evaluation", "measure.py", "--metric-key", "found", "--trust-code", "--report", "report.html")
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "better.yaml").is_file()
+    body = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+    ratings = [rating for part in body["parts"] for entry in part["entries"] for rating in entry["ratings"]]
+    measured = [(rating["score"], rating["grounds"][0][1]) for rating in ratings if rating["grounds"][0][0] == "found"]
+    assert measured
+    assert all(score == pytest.approx(1 + 3 * share) for score, share in measured), "from 1 (worst) to 4"
+
+
 def test_the_time_that_is_left_runs_on_between_two_events():
     now = [100.0]
     doing = Doing(BuildProgress(20.0, 460.0, "running your own plan on 4 rows", 90.0), lambda: now[0])
