@@ -17,6 +17,9 @@ from engine.answers.specs import Spec, has_content, read_spec
 from engine.answers.support import FREE_TYPES, Support, quoted, shared_words, support, without_number
 from engine.values.base import ORIGINAL, Normalised, ValueType
 
+MOST_BESIDE = 12
+"""Lines of a citation that does not hold the value itself; a longer one cites what was shown, not evidence."""
+
 WORST_FIRST: tuple[Method, ...] = ("inferred", "computed", "verbatim")
 
 PageOf = Callable[[int], int | None]
@@ -63,21 +66,21 @@ class Checker:
             return Dropped(written["value"], (), cited)
         judge = _Judge(self.shown, cited, claim)
         value = read_spec(spec, written["value"], judge)
-        spans = tuple(dict.fromkeys(map(self.shown.span, judge.places or cited)))
+        places = sorted(places_and_beside(judge.places, cited, moved=judge.moved), key=lambda place: place.start)
+        spans = tuple(sorted(set(map(self.shown.span, places))))
         if not has_content(value):
             return Dropped(written["value"], spans, "; ".join(judge.unsupported) or "it has no value")
         method = next(one for one in WORST_FIRST if one in judge.methods or one == "verbatim")
         if method not in self.accept:
             why = "; ".join(judge.loose) or f"the value is {method} and not {' or '.join(self.accept)}"
             return Dropped(written["value"], spans, why)
-        places = judge.places or cited
         return Item(
             value=value,
-            spans=tuple(sorted(spans)),
-            snippet=self.shown.snippet(sorted(places, key=lambda place: place.start)),
+            spans=spans,
+            snippet=self.shown.snippet(places),
             method=method,
             original="; ".join(judge.originals),
-            page=self.page_of(min(spans).first),
+            page=self.page_of(spans[0].first),
             problem="; ".join([*judge.problems, *judge.unsupported]),
             level=written.get("level", 1),
             moved=judge.moved,
@@ -88,6 +91,21 @@ def cited_pieces(shown: Shown, spans: Sequence[Mapping[str, Any]]) -> list[range
     """Return the pieces that spans name; lines between two blocks that were not shown are left out."""
     named = (shown.offsets(span["line_start"], span["line_end"]) for span in spans)
     return list(dict.fromkeys(pieces for pieces in named if pieces is not None))
+
+
+def places_and_beside(places: Sequence[range], cited: Sequence[range], *, moved: bool) -> list[range]:
+    """Return where a value stands, and its other citations, if its lines were right (not `moved`).
+
+    These may be a condition's exception or a footnote, which do not repeat the value. A long one is none.
+    """
+    if not places or moved:
+        return list(places or cited)
+    beside = [
+        block
+        for block in cited
+        if len(block) <= MOST_BESIDE and not any(p.start < block.stop and block.start < p.stop for p in places)
+    ]
+    return [*places, *beside]
 
 
 def _checked_places(shown: Shown, spans: Sequence[Mapping[str, Any]]) -> list[range] | str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from engine.answers.parsing import Parsed
 from engine.answers.shown import Shown
 from engine.documents.headings import Heading
-from engine.text.normalise import plain, words
 from engine.text.numbered_text import NumberedText
 from engine.text.ranking import PIECE_CHARACTERS, best, fused, rank_by_embedding, rank_by_text
 
@@ -28,27 +27,26 @@ class Passages:
 
     text: NumberedText
     ranges: tuple[range, ...]
-    headings: tuple[Heading, ...] = ()
 
     @classmethod
     def of(cls, text: NumberedText, headings: Sequence[Heading] = ()) -> Passages:
         """Cut a text; `headings` are those of its document, by document line."""
         first = text.first_line or 1
         begins = {heading.line - first for heading in headings}
-        return cls(text, tuple(_cut(text, begins)), tuple(headings))
+        return cls(text, tuple(_cut(text, begins)))
 
     def texts(self) -> list[str]:
         """Return the passages' texts, in order."""
         pieces = self.text.pieces
         return [self.text.text[pieces[one.start].start : pieces[one.stop - 1].stop].strip() for one in self.ranges]
 
-    def in_sections(self, named: Sequence[str]) -> list[int]:
-        """Return the passages of the sections that a question names by title or number, in order."""
-        sections = [section for section in self._sections() if any(_is_named(section[0], name) for name in named)]
+    def in_lines(self, spans: Iterable[tuple[int, int]]) -> list[int]:
+        """Return the passages with lines of these spans (from 0 in the text, inclusive), in order."""
+        wanted = list(spans)
         places = []
         for place, one in enumerate(self.ranges):
             first, last = self.text.pieces[one.start].line, self.text.pieces[one.stop - 1].line
-            if any(begin <= last and first <= end for _, begin, end in sections):
+            if any(begin <= last and first <= end for begin, end in wanted):
                 places.append(place)
         return places
 
@@ -61,13 +59,6 @@ class Passages:
         by_text = rank_by_text(query, texts) if how != "embedding" else []
         by_embedding = await rank_by_embedding(question, texts, embed) if how in ("hybrid", "embedding") else []
         return best(fused(by_text, by_embedding) if by_text and by_embedding else by_text or by_embedding, len(texts))
-
-    def _sections(self) -> Iterator[tuple[str, int, int]]:
-        """Yield the title of each section and its first and last line, from 0 in the text, inclusive."""
-        first, last = self.text.first_line or 1, self.text.pieces[-1].line if self.text.pieces else 0
-        for place, heading in enumerate(self.headings):
-            following = (other.line for other in self.headings[place + 1 :] if other.level <= heading.level)
-            yield heading.text, heading.line - first, next(following, last + first + 1) - first - 1
 
 
 def choose(
@@ -104,12 +95,6 @@ def with_following(order: Sequence[int], count: int) -> list[int]:
 def query_of(parsed: Parsed, discovered: Sequence[str] = ()) -> str:
     """Return the words to search for: the question's, its key words, and those that a reading came upon."""
     return " ".join([parsed.query, *discovered])
-
-
-def _is_named(title: str, name: str) -> bool:
-    """Say whether a title is the one that is named: every word of the name stands in it."""
-    wanted = [word for word in words(plain(name)) if word not in ("the", "section", "article", "clause", "of")]
-    return bool(wanted) and set(wanted) <= set(words(plain(title)))
 
 
 def _cut(text: NumberedText, begins: set[int]) -> Iterator[range]:

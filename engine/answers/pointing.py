@@ -6,7 +6,7 @@ An explicit pointer is told by code, as the other signs of an answer that is cut
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from engine.answers.contract import Item, spans_of
@@ -28,7 +28,12 @@ _POINTS = re.compile(
 )
 """Continued there; see there for more; further exclusions are listed there."""
 
-_PAGE = re.compile(r"page\s+(?P<number>\d+)", re.IGNORECASE)
+_REFERS = re.compile(
+    rf"\b(?:see(?:\s+also)?|(?:{_LISTED}|stated|specified|provided|defined)\s+in)\s+(?P<place>{_PLACES})",
+    re.IGNORECASE,
+)
+"""Set out there: where nothing was found, what is asked for may stand there."""
+
 _NEXT = re.compile(r"(?:next|following)\s+page|reverse|back", re.IGNORECASE)
 
 
@@ -40,11 +45,12 @@ class Pointer:
     target: str
 
 
-def pointer_of(shown: Shown, items: Sequence[Item], page_of: Callable[[int], int | None]) -> Pointer | None:
+def pointer_of(shown: Shown, items: Sequence[Item], is_read: Callable[[str], bool | None]) -> Pointer | None:
     """Find a pointer in or shortly behind the lines that items cite to a place that was not shown; None: there is none.
 
-    A section counts as shown where a line begins with its name, a page where one of its lines is there. "On the next
-    page" names no place: that is for engine.completeness to see.
+    `is_read` says of a name whether the section or page that it names was shown, None where no section has the name:
+    then a line that begins with it is enough. "On the next page" names no place: that is for engine.completeness to
+    see.
     """
     spans = spans_of(items)
     lines = {
@@ -59,14 +65,27 @@ def pointer_of(shown: Shown, items: Sequence[Item], page_of: Callable[[int], int
         target = next((part.strip() for part in found.groups() if part), "") if found else ""
         if not target or _NEXT.match(target):
             continue
-        others = [(line, text) for line, text in lines.items() if line != number]
-        if not _is_shown(target, others, page_of):
+        was_read = is_read(target)
+        if was_read is None:
+            was_read = any(_begins_with(text, target) for line, text in lines.items() if line != number)
+        if not was_read:
             return Pointer(number, target)
     return None
 
 
-def _is_shown(target: str, lines: Sequence[tuple[int, str]], page_of: Callable[[int], int | None]) -> bool:
-    if page := _PAGE.match(target):
-        return any(page_of(line) == int(page["number"]) for line, _ in lines)
-    wanted = words(plain(target))
-    return any(words(plain(text))[: len(wanted)] == wanted for _, text in lines)
+def references(text: str) -> Iterator[str]:
+    """Yield the places that a text refers to: where it goes on, or where something is set out.
+
+    >>> list(references("The notice period is set out in Section 7."))
+    ['Section 7']
+    """
+    for pattern in (_POINTS, _REFERS):
+        for found in pattern.finditer(text):
+            target = next((part.strip() for part in found.groups() if part), "")
+            if target and not _NEXT.match(target):
+                yield target
+
+
+def _begins_with(text: str, name: str) -> bool:
+    wanted = words(plain(name))
+    return words(plain(text))[: len(wanted)] == wanted

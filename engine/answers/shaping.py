@@ -68,15 +68,16 @@ def merge(before: Answer, after: Answer) -> Answer:
 
 
 def _joined(first: Item, second: Item) -> Item:
+    earlier, later = sorted((first, second), key=lambda item: item.spans[0])
     spans = tuple(sorted({*first.spans, *second.spans}))
-    snippet = first.snippet if second.snippet in first.snippet else f"{first.snippet}\n{second.snippet}"
+    snippet = first.snippet if second.snippet in first.snippet else f"{earlier.snippet}\n{later.snippet}"
     return Item(
         value=first.value,
         spans=spans,
         snippet=snippet,
         method=first.method,
         original=first.original,
-        page=first.page,
+        page=earlier.page,
         problem=first.problem,
         level=first.level,
         moved=first.moved or second.moved,

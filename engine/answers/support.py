@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from engine.answers.contract import Method
@@ -53,9 +53,10 @@ def support(
         place, method = found
         original = read.original if method == "words" else _as_written(read.original, shown.snippet([place]))
         inside = any(place.start >= block.start and place.stop <= block.stop for block in cited)
+        places = (place, *_elsewhere(shown, read.original, cited, place)) if inside else (place,)
         if not original:  # the same day or number, in words of which none is that alone
-            return Support("inferred", (place,), read.original, moved=not inside)
-        return Support("verbatim", (place,), original, moved=not inside)
+            return Support("inferred", places, read.original, moved=not inside)
+        return Support("verbatim", places, original, moved=not inside)
     if claim == "computed" and kind.name not in FREE_TYPES:
         return Support("computed", tuple(cited), read.original)
     if kind.name in FREE_TYPES and shared_words(read.original, shown.snippet(list(cited))) >= LEAST_SHARED:
@@ -84,6 +85,16 @@ def shared_words(text: str, lines: str, *, shortest: int = SHORTEST_WORD) -> flo
     """Return the share of a text's words, of so many letters or more, that stand in lines: 0 to 1; 0 without any."""
     mine = {word for word in words(plain(text)) if len(word) >= shortest}
     return len(mine & set(words(plain(lines)))) / len(mine) if mine else 0.0
+
+
+def _elsewhere(shown: Shown, value: str, cited: Sequence[range], place: range) -> Iterator[range]:
+    """Yield where a value stands in the citations that do not hold `place`: it may be said more than once."""
+    for block in cited:
+        if block.start < place.stop and place.start < block.stop:
+            continue
+        found = _located(shown, value, [block])
+        if found is not None and block.start <= found[0].start and found[0].stop <= block.stop:
+            yield found[0]
 
 
 def _located(shown: Shown, value: str, cited: Sequence[range]) -> tuple[range, str] | None:

@@ -121,12 +121,12 @@ def _readings(opening: str, number: str, closing: str) -> tuple[Reading, ...]:
     if len(number) <= 2 and len(set(number)) == 1:
         ordinal = ord(number[0].lower()) - ord("a") + 1 + 26 * (len(number) - 1)
         readings.append(Reading(f"{opening}{case}{closing}", ordinal))
-    if value := _roman(number.lower()):
+    if value := roman_value(number.lower()):
         readings.append(Reading(f"{opening}{'i' if case == 'a' else 'I'}{closing}", value))
     return tuple(readings)
 
 
-def _roman(number: str) -> int:
+def roman_value(number: str) -> int:
     """Return the value of a roman number up to 39, 0 for what is none."""
     if not number or not _ROMAN.fullmatch(number):
         return 0

@@ -275,7 +275,8 @@ class _Rounds:
             self.node,
             self.parsed,
             frozenset(self.seen),
-            discovered=[*self.found.listed("llm_discovered_keywords"), *self._pointed_to()],
+            pointed=self._pointed_to(),
+            discovered=self.found.listed("llm_discovered_keywords"),
             goes_on=strong is False,
             budget=self._budget(),
             tools=self.tools,
@@ -283,16 +284,21 @@ class _Rounds:
 
     def _strong(self) -> bool | None:
         """Say whether what was shown holds all of the answer; a pointer to what was not shown says that it does not."""
-        if self._pointed_to():
+        if self._pointer() is not None:
             return False
         return self.source.completeness(frozenset(self.seen), self.found.items)
 
     def _pointer(self) -> Pointer | None:
         if self.form.shape not in SETS:
             return None
-        return pointer_of(Shown.of(self.source.text, self.seen), self.found.items, self.source.page_of)
+        seen = frozenset(self.seen)
+        shown = Shown.of(self.source.text, seen)
+        return pointer_of(shown, self.found.items, lambda name: self.source.is_read(name, seen))
 
     def _pointed_to(self) -> list[str]:
+        """Return the places to read next: where the answer goes on, or where nothing was found, may be set out."""
+        if not self.found.items:
+            return self.source.references(frozenset(self.seen), self.parsed.query)
         pointer = self._pointer()
         return [pointer.target] if pointer is not None else []
 

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from engine.answers.contract import Item
 from engine.answers.parsing import Parsed
 from engine.answers.passages import Passages, choose, query_of, with_following
+from engine.answers.pointing import references
 from engine.answers.rereading import MOST_PAGES, Reread, by_other_reading, by_tables
+from engine.answers.sections import (
+    TitledLines,
+    named_page,
+    named_sections,
+    numbered_lines,
+    sections_of_document,
+    sections_of_text,
+)
 from engine.answers.shown import Shown
 from engine.completeness.judge import judge_completeness
 from engine.completeness.retrieval import Retrieval
@@ -50,6 +60,43 @@ class Source:
         """Return how many lines the text has."""
         return self.text.pieces[-1].line + 1 if self.text.pieces else 0
 
+    @cached_property
+    def sections(self) -> tuple[TitledLines, ...]:
+        """Return the sections of the text: those of its document's outline and headings, else by its own headings."""
+        if self.document is None:
+            return sections_of_text(self.text.text.split("\n"))
+        return sections_of_document(self.document, self.text.first_line or 1, self.lines)
+
+    @cached_property
+    def numbered(self) -> tuple[TitledLines, ...]:
+        """Return what the numbered lines of the text begin, for names that no section has."""
+        return numbered_lines(self.text.text.split("\n"))
+
+    def is_read(self, name: str, seen: frozenset[int]) -> bool | None:
+        """Say whether the sections or the page of this name were begun to be read; None: the text has none."""
+        spans = self._named(name)
+        if not spans:
+            return None
+        lines = {self.text.pieces[piece].line for piece in seen}
+        if named_page(name) is not None:
+            return any(first <= line <= last for line in lines for first, last in spans)
+        return all(first in lines for first, _ in spans)
+
+    def named(self, names: Sequence[str]) -> list[int]:
+        """Return the passages of the sections and pages that are named, those of the first name first."""
+        found = [place for name in names for place in self.passages.in_lines(self._named(name))]
+        return list(dict.fromkeys(found))
+
+    def _named(self, name: str) -> list[tuple[int, int]]:
+        """Return the first and last line, from 0 in the text, of each section or the page of this name."""
+        page = named_page(name)
+        if page is None:
+            named = named_sections(self.sections, name) or named_sections(self.numbered, name)
+            return [(section.first, section.last) for section in named]
+        first = self.text.first_line or 1
+        lines = [line for line in range(self.lines) if self.page_of(first + line) == page]
+        return [(lines[0], lines[-1])] if lines else []
+
     def page_of(self, line: int) -> int | None:
         """Return the page of a line; None without pages."""
         if self.document is None or not 1 <= line <= len(self.document.lines):
@@ -63,7 +110,7 @@ class Source:
         whole = Shown.of(self.text, range(len(self.text.pieces)))
         if node.retrieval == "whole" or tools.count_tokens(whole.render()) <= budget:
             return whole
-        named = self.passages.in_sections(parsed.scope)
+        named = self.named(parsed.scope)
         order = await self.passages.ranking(query_of(parsed), parsed.meant, node.retrieval, tools.embed)
         order = with_following(order, len(self.passages.ranges))
         return choose(self.passages, order, first=named, budget=budget, count=tools.count_tokens)
@@ -74,26 +121,34 @@ class Source:
         parsed: Parsed,
         seen: frozenset[int],
         *,
+        pointed: Sequence[str],
         discovered: Sequence[str],
         goes_on: bool,
         budget: int,
         tools: Tools,
     ) -> Shown | None:
-        """Show what was not shown yet: what follows where the answer was cut off, then sections named, then by rank.
+        """Show what was not shown yet; None where all was shown.
 
-        None where all was shown.
+        First the sections that the lines point to (`pointed`), then what follows where the answer was cut off, then
+        the sections that the question or words that were come upon (`discovered`) name, then by rank.
         """
         unseen = [place for place, one in enumerate(self.passages.ranges) if not set(one) <= seen]
         if not unseen:
             return None
         following = [place for place in unseen if self.passages.ranges[place].start - 1 in seen] if goes_on else []
-        named = [place for place in self.passages.in_sections([*parsed.scope, *discovered]) if place in unseen]
-        query = query_of(parsed, discovered)
-        question = " ".join([parsed.meant, *discovered])
+        named = [place for place in self.named([*parsed.scope, *discovered]) if place in unseen]
+        terms = [*discovered, *pointed]
+        query = query_of(parsed, terms)
+        question = " ".join([parsed.meant, *terms])
         order = await self.passages.ranking(query, question, node.retrieval, tools.embed)
         ranked = [place for place in order if place in unseen]
-        first = [*following, *named]
+        first = [*(place for place in self.named(pointed) if place in unseen), *following, *named]
         return choose(self.passages, ranked, first=first, budget=budget, count=tools.count_tokens)
+
+    def references(self, seen: frozenset[int], query: str) -> list[str]:
+        """Return the places that lines with most words of a query refer to, and the lines beside them."""
+        nearest = nearest_lines(Shown.of(self.text, seen), query)
+        return list(dict.fromkeys(references(nearest.snippet(nearest.blocks)))) if nearest else []
 
     async def closer(self, node: Answer, parsed: Parsed, shown: Shown, tools: Tools) -> Shown | None:
         """Show of what was shown only what is nearest: a small model overlooks in many lines what it finds in few.

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from engine.answers.checking import cited_pieces
+from engine.answers.checking import cited_pieces, places_and_beside
 from engine.answers.reply import spans_schema
 from engine.answers.shown import Shown
 from engine.answers.specs import closed_object
@@ -133,18 +133,23 @@ class _Citing:
         value = read_value(kind, written["value"])
         cited = cited_pieces(self.shown, written["spans"])
         places: list[range] = []
+        is_moved = False
 
         def stands(original: str, *, is_free: bool) -> bool:
+            nonlocal is_moved
             read = Normalised(original, original or None)
             borne = support(self.shown, cited, _TEXT if is_free else _OTHER, read)
             if borne is None:
                 found.complaints.append(f"{name}: {original!r} does not stand in the lines")
                 return False
+            is_moved = is_moved or borne.moved
             places.extend(place for place in borne.places if place not in places)
             return True
 
         kept = _kept(kind, value, stands)
-        return kept, tuple(sorted({self.shown.span(place) for place in places or cited}))
+        return kept, tuple(
+            sorted({self.shown.span(place) for place in places_and_beside(places, cited, moved=is_moved)})
+        )
 
 
 def _cited_schema(kind: Type, compiled: Mapping[str, Any], spans: Mapping[str, Any]) -> dict[str, Any]:

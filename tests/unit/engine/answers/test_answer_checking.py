@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from worked_answers import item
 
-from engine.answers.checking import Checker
+from engine.answers.checking import MOST_BESIDE, Checker
 from engine.answers.contract import Dropped
 from engine.answers.reply import Form
 from engine.answers.shown import Shown
@@ -44,6 +44,40 @@ def test_a_value_keeps_the_lines_it_stands_in():
 
 def test_a_citation_of_many_lines_is_narrowed_to_those_that_hold_the_value():
     assert check("text", "Corvin Estates Ltd", 1, 8).spans == (Span(5, 5),)
+
+
+def several(value, *spans, kind="text", checks=None):
+    """Check an item that cites several spans."""
+    written = {"spans": [{"line_start": first, "line_end": last} for first, last in spans], "value": value}
+    return (checks or checker()).item(spec_of(answer_type(kind), "single", {}), written)
+
+
+def test_every_span_of_a_value_is_kept_and_not_only_the_first():
+    """Article, 2.2: a value and its exception in another paragraph are one item with two spans."""
+    found = several("USD 1,200 per month", (7, 7), (3, 4), kind="amount")
+    assert found.spans == (Span(3, 3), Span(7, 7))
+    assert found.snippet.splitlines() == [TEXT.splitlines()[2], TEXT.splitlines()[6]]
+    assert (found.method, found.moved, found.page) == ("verbatim", False, 1)
+
+
+def test_a_value_that_stands_in_two_citations_is_narrowed_in_both():
+    found = several("lease", (1, 1), (2, 4))
+    assert found.spans == (Span(1, 1), Span(2, 2))
+
+
+def test_other_spans_of_a_value_whose_lines_were_wrong_are_no_evidence():
+    assert several("Mara Tullock", (2, 2), (7, 7)).spans == (Span(6, 6),)
+
+
+def test_a_span_around_the_value_or_of_many_lines_is_narrowed_or_left_out():
+    assert several("Corvin Estates Ltd.", (5, 5), (1, 8)).spans == (Span(5, 5),)
+    text = NumberedText.of(
+        "\n".join(["The fee is EUR 40.", "", *["Nothing else is said here."] * (MOST_BESIDE + 1)]), 1
+    )
+    checks = Checker(Shown.of(text, range(len(text.pieces))), ("verbatim",))
+    last = len(text.pieces)
+    assert several("EUR 40", (1, 1), (3, last), checks=checks).spans == (Span(1, 1),)
+    assert several("EUR 40", (1, 1), (4, last), checks=checks).spans == (Span(1, 1), Span(4, last))
 
 
 def test_a_word_that_is_broken_at_the_end_of_a_line_is_found_over_both():

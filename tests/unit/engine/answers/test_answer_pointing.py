@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from engine.answers.contract import Item
-from engine.answers.pointing import REACH, pointer_of
+from engine.answers.pointing import REACH, pointer_of, references
 from engine.answers.shown import Shown
 from engine.rows import Span
 from engine.text.numbered_text import NumberedText
 
 
-def found(*lines, cited=1, shown=None, page_of=lambda line: None):
+def found(*lines, cited=1, shown=None, is_read=lambda name: None):
     text = NumberedText.of("\n".join(lines))
     item = Item("x", (Span(cited, cited),), "x", "verbatim")
-    pointer = pointer_of(Shown.of(text, range(len(lines)) if shown is None else shown), [item], page_of)
+    pointer = pointer_of(Shown.of(text, range(len(lines)) if shown is None else shown), [item], is_read)
     return None if pointer is None else (pointer.line, pointer.target)
 
 
@@ -37,9 +37,28 @@ def test_a_place_that_was_shown_is_no_pointer_any_more():
     assert found("(a) fire;", "(continued in Section 7)", "Section 7. Further exclusions", "(b) flood.") is None
     lines = ("(a) fire;", "(continued in Section 7)", "as Section 7 says", "Section 7. Further exclusions")
     assert found(*lines, shown=[0, 1, 2]) == (2, "Section 7")
-    pages = {1: 1, 2: 1, 3: 2}.get
-    assert found("(a) fire;", "(continued on page 2)", "(b) flood.", page_of=pages) is None
-    assert found("(a) fire;", "(continued on page 3)", "(b) flood.", page_of=pages) == (2, "page 3")
+    assert found("(a) fire;", "(continued on page 2)", "(b) flood.", is_read={"page 2": True}.get) is None
+    assert found("(a) fire;", "(continued on page 3)", is_read={"page 3": False}.get) == (2, "page 3")
+
+
+def test_what_the_outline_says_was_read_counts_and_not_how_the_heading_is_written():
+    lines = ("(a) fire;", "(continued in Section 7)", "7. Further exclusions", "(b) flood.")
+    assert found(*lines, is_read={"Section 7": True}.get) is None
+    assert found(*lines, is_read={"Section 7": False}.get) == (2, "Section 7")
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("The notice period is set out in Section 7.2.", ["Section 7.2"]),
+        ("For the deductible see Annex B; it is stated in Schedule 3 as well.", ["Annex B", "Schedule 3"]),
+        ("(continued in Section 7)", ["Section 7"]),
+        ("continued on the next page", []),
+        ("pursuant to Section 4 the tenant pays", []),
+    ],
+)
+def test_the_places_that_a_text_refers_to(text, places):
+    assert list(references(text)) == places
 
 
 def test_what_stands_far_off_or_points_nowhere_is_none():

@@ -163,6 +163,99 @@ def test_partial_is_completed_by_the_words_that_were_come_upon(run):
     ]
 
 
+LONG_SECTION = {
+    **{
+        number: f"Item {number} of the list of keys that the caretaker holds for the offices."
+        for number in range(1, 12)
+    },
+    231: "6. Exclusions for natural disasters",
+    232: "The Company does not pay for:",
+    233: "(c) damage from earthquake or seismic events;",
+    234: "(continued in Section 7)",
+    **{
+        number: f"Form {number} of the office is kept in the archive on the ground floor." for number in range(235, 275)
+    },
+    20: "7. Additional exclusions",
+    21: "(d) damage from flood or rising water;",
+    22: "(e) damage from volcanic eruption.",
+    23: "8. Keys",
+}
+"""The continuation is headed by its number alone, far before the pointer; behind the pointer stand other lines."""
+
+
+def reads_on(run, lines, *, count=280, contract_words=None, tokens=300):
+    """Ask for the excluded disasters, answered from the lines shown; return what was read and the row."""
+    question = asked("partial", type="text", shape="list", keywords="[natural, disasters]")
+    rounds = []
+
+    def answer(request):
+        shown = shown_numbers(prompt_of(request))
+        if "signals" not in request.purpose.task:
+            rounds.append(shown)
+        items = [(n, text[4:-1]) for n, text in lines.items() if text.startswith("(") and text[2] == ")" and n in shown]
+        return rich([item(value, number) for number, value in items], **(contract_words or {}))
+
+    bench, result, row = run(lines, question, answer, count=count, tokens=tokens)
+    return bench, result, row, rounds
+
+
+def test_a_section_that_is_pointed_to_is_read_next_and_before_what_follows(run):
+    """ "continued in Section 7": the second round reads Section 7, headed "7.", and nothing is said to be missing."""
+    bench, result, row, rounds = reads_on(run, LONG_SECTION)
+    assert 20 not in rounds[0]
+    assert {20, 21, 22} <= set(rounds[1])
+    assert row["answer"] == [
+        "damage from flood or rising water",
+        "damage from volcanic eruption",
+        "damage from earthquake or seismic events",
+    ]
+    assert (row["answer_status"], moves(bench, result)) == ("found", ["widen", "ship"])
+
+
+def test_words_that_name_a_heading_go_to_its_section(run):
+    """llm_discovered_keywords that name a heading: the section is read, whose lines share no word with the question."""
+    lines = {number: text for number, text in LONG_SECTION.items() if number != 234}
+    words = {"llm_discovered_keywords": ["Additional exclusions"], "complete_answer_found": False}
+    _, _, row, rounds = reads_on(run, lines, contract_words=words)
+    assert 20 not in rounds[0]
+    assert {20, 21, 22} <= set(rounds[1])
+    assert len(row["answer"]) == 3
+
+
+def test_a_page_that_is_pointed_to_is_read_next(run):
+    lines = {**LONG_SECTION, 234: "(continued on page 3)", 20: "", 21: "", 22: "", 23: ""}
+    lines |= {90: "(d) damage from flood or rising water;", 91: "(e) damage from volcanic eruption."}
+    _, _, row, rounds = reads_on(run, lines)
+    assert 90 not in rounds[0]
+    assert {90, 91} <= set(rounds[1])
+    assert len(row["answer"]) == 3
+
+
+def test_where_nothing_is_found_the_section_that_the_lines_refer_to_is_read_next(run):
+    """The minimal contract too: the lines nearest to the question say where the period is set out."""
+    lines = {
+        **{n: text for n, text in LONG_SECTION.items() if n >= 235},
+        200: "6. Cancellation",
+        201: "The cancellation period is set out in Section 7.",
+        20: "7. Time limits",
+        21: "Thirty days from receipt of the letter.",
+        22: "8. Keys",
+    }
+    question = asked("none", type="text", shape="single", keywords="[cancellation, period]")
+    rounds = []
+
+    def answer(request):
+        shown = shown_numbers(prompt_of(request))
+        if "closer" not in request.purpose.task and "signals" not in request.purpose.task:
+            rounds.append(shown)
+        return rich([item("Thirty days", 21)] if 21 in shown else [])
+
+    _, _, row = run(lines, question, answer, count=280, tokens=300)
+    assert 21 not in rounds[0]
+    assert {20, 21} <= set(rounds[1])
+    assert (row["answer"], row["answer_status"]) == ("Thirty days", "found")
+
+
 def test_the_rich_contract_asks_for_the_items_as_the_minimal_one_does(run, tmp_path):
     question = asked("complete", type="text", shape="list", keywords="[function]")
     reply = rich([item(FUNCTIONS[0], 88)])
@@ -237,6 +330,19 @@ def test_conflict(run):
     assert moves(bench, result) == ["conflict"]
     dates = [place for place in places(bench, result, "answer_items") if ".value" in place[0]]
     assert dates == [("answer_items[0].value.original", 2, 56, 56), ("answer_items[1].value.original", 5, 178, 178)]
+
+
+def test_several_spans_of_one_value_are_all_kept_as_evidence(run):
+    """Article, 2.2: the sum on page 1 and its exception on page 3 are evidence of one value."""
+    lines = {10: "The deductible is USD 250 for each claim.", 95: "No deductible is taken for claims by letter."}
+    question = "{name: answer, question: How much is the deductible?, type: amount, shape: single, keywords: [claim]}"
+    spans = [{"line_start": 10, "line_end": 10}, {"line_start": 95, "line_end": 95}]
+    bench, result, row = run(lines, question, lambda _: rich([{"spans": spans, "value": "USD 250"}]), count=120)
+    assert (row["answer"]["value"], row["answer_status"]) == (250, "found")
+    (only,) = row["answer_items"]
+    assert (only["lines"], only["page"], only["snippet"]) == ([[10, 10], [95, 95]], 1, "\n".join(lines.values()))
+    found = [place for place in places(bench, result, "answer") if place[0] == "answer.original"]
+    assert found == [("answer.original", 1, 10, 10), ("answer.original", 3, 95, 95)]
 
 
 def test_one_document_that_is_asked_two_questions_gets_both_in_one_row(run):
