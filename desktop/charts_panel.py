@@ -8,11 +8,12 @@ from typing import Any
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QPainter
 from PySide6.QtPrintSupport import QPrintDialog, QPrinter
-from PySide6.QtWidgets import QDialog, QFileDialog, QHBoxLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QVBoxLayout
 
 from desktop.buttons import choice_box, push_button
 from desktop.chart_view import Chart, ChartView, Mark, marks_of, paper
 from desktop.results_model import ResultColumn
+from desktop.rows_panel import RowsPanel, labelled, left_out, naming_columns, scrolled
 from desktop.words import counted
 from desktop.workspace import Workspace
 
@@ -23,20 +24,18 @@ KINDS = (
     ("month", "Over the months"),
     ("matrix", "Documents and values"),
 )
-_PICTURES = "Pictures (*.png);;PDF (*.pdf)"
 
 
-class ChartsPanel(QWidget):
+class ChartsPanel(RowsPanel):
     """Asks the worker to count, and shows the chart. `selection` returns which rows are counted."""
 
+    what = "chart"
+    formats = "Pictures (*.png);;PDF (*.pdf)"
     picked = Signal(str, str, str)
     """A mark was picked: column, value, and document (may be empty)."""
-    drawn = Signal()
 
     def __init__(self, workspace: Workspace, selection: Callable[[], dict[str, Any]]) -> None:
-        super().__init__()
-        self._workspace, self._selection = workspace, selection
-        self._run, self._question = "", ""
+        super().__init__(workspace, selection)
         self._columns: Sequence[ResultColumn] = ()
         self._files: dict[str, str] = {}
         self.kind = choice_box("Kind of chart")
@@ -48,23 +47,13 @@ class ChartsPanel(QWidget):
         self.column.activated.connect(lambda index: self.refresh())
         self.chart = ChartView()
         self.chart.picked.connect(lambda value, document: self.picked.emit(self.column.currentText(), value, document))
-        area = QScrollArea(widgetResizable=True)
-        area.setAccessibleName("Chart")
-        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        area.setWidget(self.chart)
-        top = QHBoxLayout()
-        for text, part in (("Show", self.kind), ("of", self.column)):
-            label = QLabel(text, textFormat=Qt.TextFormat.PlainText)
-            label.setBuddy(part)
-            top.addWidget(label)
-            top.addWidget(part)
-        top.addStretch(1)
+        top = labelled((("Show", self.kind), ("of", self.column)))
         top.addWidget(push_button("print", "Print…", self.ask_to_print))
         top.addWidget(push_button("export", "Save picture…", self.ask_to_save))
         layout = QVBoxLayout(self)
         layout.setContentsMargins(6, 6, 6, 4)
         layout.addLayout(top)
-        layout.addWidget(area, 1)
+        layout.addWidget(scrolled(self.chart, "Chart"), 1)
 
     def show_run(self, run: str, columns: Sequence[ResultColumn]) -> None:
         """Offer the columns of another run, the one that names something first."""
@@ -82,7 +71,7 @@ class ChartsPanel(QWidget):
 
     def refresh(self) -> None:
         """Count anew."""
-        if not self._run or not self.isVisible():
+        if not self.can_ask:
             return
         self.stop()
         given: dict[str, Any] = {"run": self._run, "column": self.column.currentText(), "only": self._selection()}
@@ -96,27 +85,9 @@ class ChartsPanel(QWidget):
             case period:
                 self._ask("charts.time", self._show_time, period=period, **given)
 
-    def stop(self) -> None:
-        """Give up what is on its way."""
-        self._workspace.client.forget(self._question)
-
-    def ask_to_save(self) -> QFileDialog:
-        """Ask where a picture of the chart is to be kept."""
-        dialog = QFileDialog(self, "Save the chart")
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setNameFilter(_PICTURES)
-        dialog.setDefaultSuffix("png")
-        dialog.fileSelected.connect(self.save)
-        dialog.open()
-        return dialog
-
     def save(self, path: str) -> None:
         """Write the chart to a file, .png or .pdf."""
-        if self.chart.save(path):
-            self._workspace.said.emit(f"The chart is in {path}.", "")
-        else:
-            self._workspace.said.emit(f"The chart could not be written to {path}.", "Choose another place.")
+        self.say_written(path, self.chart.save(path))
 
     def ask_to_print(self) -> QPrintDialog:
         """Ask for a printer, and print."""
@@ -151,15 +122,14 @@ class ChartsPanel(QWidget):
         """Go to a column that this kind of chart is for, unless the one that is chosen may be meant."""
         over_time = self.kind.currentData() in ("year", "month")
         dates = [column.name for column in self._columns if column.kind == "date"]
-        named = [c.name for c in self._columns if c.resolved_by] or [c.name for c in self._columns if c.kind == "text"]
+        named = naming_columns(self._columns)
         if over_time and dates and self.column.currentText() not in dates:
             self.column.setCurrentText(dates[0])
         elif not over_time and named and (self.column.currentText() in dates or self.column.currentIndex() <= 0):
             self.column.setCurrentText(named[0])
 
     def _show_values(self, found: dict[str, Any]) -> None:
-        more = counted(found["others"], "more value")
-        note = f"{more} not shown." if found["others"] else ""
+        note = left_out(found, [("others", "more value")])
         self._show(Chart("bars", f"{found['column']} by number of {found['unit']}", marks_of(found["bars"]), note=note))
 
     def _show_time(self, found: dict[str, Any]) -> None:
@@ -176,12 +146,7 @@ class ChartsPanel(QWidget):
             for document, file, counts in zip(matrix["documents"], files, matrix["counts"], strict=True)
             for value, count in zip(matrix["values"], counts, strict=True)
         )
-        left_out = [
-            f"{matrix[key]:,} more {what}"
-            for key, what in (("other_values", "values"), ("other_documents", "documents"))
-            if matrix[key]
-        ]
-        note = f"{' and '.join(left_out)} not shown." if left_out else ""
+        note = left_out(matrix, [("other_values", "more value"), ("other_documents", "more document")])
         title = f"Documents and {matrix['column']}"
         self._show(Chart("matrix", title, marks, tuple(files), tuple(matrix["values"]), note))
 

@@ -8,13 +8,11 @@ from typing import Any
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtWidgets import (
     QComboBox,
-    QFileDialog,
     QFormLayout,
     QHBoxLayout,
     QLabel,
     QListWidget,
     QListWidgetItem,
-    QScrollArea,
     QSplitter,
     QVBoxLayout,
     QWidget,
@@ -25,12 +23,12 @@ from desktop.check_boxes import CheckBox
 from desktop.network_view import NetworkDrawing, NetworkView, network_of
 from desktop.pictures import PictureWriter
 from desktop.results_model import ResultColumn
+from desktop.rows_panel import RowsPanel, left_out, scrolled
 from desktop.words import counted
 from desktop.workspace import Workspace
 
 _KINDS = (("", "–"), ("people", "People"), ("organizations", "Organizations"), ("things", "Other things"))
 """What a column holds, as engine.results.network.NetworkChoice has it, and in words."""
-_FORMATS = "GraphML (*.graphml);;FollowTheMoney (*.ftm.json);;Pictures (*.png);;Drawings (*.svg)"
 _NO_COLUMN = "Say at the right which columns hold people, organizations or other things."
 _NO_NODE = "No row names anything in the chosen columns."
 _WAITING = "The network is being laid out…"
@@ -38,19 +36,19 @@ _PICTURE_SIZE = QSize(1600, 1200)
 _ROW = Qt.ItemDataRole.UserRole
 
 
-class NetworkPanel(QWidget):
+class NetworkPanel(RowsPanel):
     """Asks the worker for the network of the rows shown. `selection` returns which rows are meant."""
 
+    what = "network"
+    formats = "GraphML (*.graphml);;FollowTheMoney (*.ftm.json);;Pictures (*.png);;Drawings (*.svg)"
     picked = Signal(str, str, str)
     """A row was picked: row, column, and where in the cell its evidence is."""
-    drawn = Signal()
     listed = Signal()
     """The rows of a node or a link are there."""
 
     def __init__(self, workspace: Workspace, selection: Callable[[], dict[str, Any]]) -> None:
-        super().__init__()
-        self._workspace, self._selection = workspace, selection
-        self._run, self._question, self._rows_question = "", "", ""
+        super().__init__(workspace, selection)
+        self._rows_question = ""
         self._kinds: dict[str, QComboBox] = {}
         self._opens_first = False
         self.view = NetworkView()
@@ -61,7 +59,7 @@ class NetworkPanel(QWidget):
         self.documents.setToolTip("Link each value with the documents it comes from")
         self.documents.toggled.connect(lambda on: self.refresh())
         self.pictures = PictureWriter(self)
-        self.pictures.written.connect(self._tell_written)
+        self.pictures.written.connect(self.say_written)
         self._note = QLabel(textFormat=Qt.TextFormat.PlainText, wordWrap=True)
         self._note.hide()
         self._title = QLabel("Click a node or a link.", textFormat=Qt.TextFormat.PlainText, wordWrap=True)
@@ -114,7 +112,7 @@ class NetworkPanel(QWidget):
 
     def refresh(self) -> None:
         """Ask anew while it is seen."""
-        if not self._run or not self.isVisible():
+        if not self.can_ask:
             return
         self.stop()
         self._clear_rows()
@@ -127,20 +125,8 @@ class NetworkPanel(QWidget):
 
     def stop(self) -> None:
         """Give up what is on its way."""
-        self._workspace.client.forget(self._question)
+        super().stop()
         self._workspace.client.forget(self._rows_question)
-
-    def ask_to_save(self) -> QFileDialog:
-        """Ask where the network is to be kept, and as what."""
-        dialog = QFileDialog(self, "Save the network")
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setNameFilter(_FORMATS)
-        dialog.setDefaultSuffix("graphml")
-        dialog.filterSelected.connect(lambda chosen: dialog.setDefaultSuffix(chosen.partition("*.")[2][:-1]))
-        dialog.fileSelected.connect(self.save)
-        dialog.open()
-        return dialog
 
     def save(self, path: str) -> None:
         """Write the whole network (.graphml, .ftm.json), or a picture of what is shown (.png, .svg)."""
@@ -157,21 +143,10 @@ class NetworkPanel(QWidget):
     def _given(self) -> dict[str, Any]:
         return {"run": self._run, "choice": self.choice, "only": self._selection()}
 
-    def _tell_written(self, path: str, is_there: bool) -> None:
-        if is_there:
-            self._workspace.said.emit(f"The picture is in {path}.", "")
-        else:
-            self._workspace.said.emit(f"The picture could not be written to {path}.", "Choose another place.")
-
     def _take(self, found: dict[str, Any]) -> None:
-        left_out = [
-            counted(found[key], what)
-            for key, what in (("other_nodes", "more node"), ("other_links", "weaker link"))
-            if found[key]
-        ]
-        if left_out:
-            self._note.setText(f"{' and '.join(left_out)} not shown: filter the rows, or save the network.")
-        self._note.setVisible(bool(left_out))
+        parts = (("other_nodes", "more node"), ("other_links", "weaker link"))
+        self._note.setText(left_out(found, parts, ": filter the rows, or save the network"))
+        self._note.setVisible(bool(self._note.text()))
         self._show(network_of("who with whom", found), _NO_NODE)
 
     def _show(self, drawing: NetworkDrawing, hint: str) -> None:
@@ -225,10 +200,7 @@ class NetworkPanel(QWidget):
         top.addWidget(tool_button("fit", "Show the whole network", self.view.show_all))
         self.save_button = push_button("export", "Save…", self.ask_to_save)
         top.addWidget(self.save_button)
-        columns = QScrollArea(widgetResizable=True)
-        columns.setAccessibleName("What the columns hold")
-        columns.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        columns.setWidget(self._columns)
+        columns = scrolled(self._columns, "What the columns hold")
         side = QSplitter(Qt.Orientation.Vertical)
         below = QWidget()
         inner = QVBoxLayout(below)

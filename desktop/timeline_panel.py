@@ -5,32 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtCore import QSignalBlocker, QSize, Signal
+from PySide6.QtWidgets import QVBoxLayout
 
 from desktop.buttons import choice_box, push_button
 from desktop.pictures import PictureWriter
 from desktop.results_model import ResultColumn
+from desktop.rows_panel import RowsPanel, labelled, left_out, naming_columns, scrolled
 from desktop.timeline_view import TimelineDrawing, TimelineView, moments_of
 from desktop.words import counted
 from desktop.workspace import Workspace
 
-_FORMATS = "Pictures (*.png);;Drawings (*.svg);;Tables (*.csv)"
 _PICTURE_WIDTH = 800
 
 
-class TimelinePanel(QWidget):
+class TimelinePanel(RowsPanel):
     """Asks the worker for the rows by date. `selection` returns which rows are meant."""
 
+    what = "timeline"
+    formats = "Pictures (*.png);;Drawings (*.svg);;Tables (*.csv)"
     picked = Signal(str, str, str)
     """An entry was picked: row, column of the date, and where in the cell it stands."""
-    drawn = Signal()
 
     def __init__(self, workspace: Workspace, selection: Callable[[], dict[str, Any]]) -> None:
-        super().__init__()
-        self._workspace, self._selection = workspace, selection
-        self._run, self._question = "", ""
-        self._columns: Sequence[ResultColumn] = ()
+        super().__init__(workspace, selection)
         self.column = choice_box("Column of the dates")
         self.label = choice_box("Column that names an entry")
         for box in (self.column, self.label):
@@ -39,19 +37,10 @@ class TimelinePanel(QWidget):
         self.view = TimelineView()
         self.view.picked.connect(lambda row, path: self.picked.emit(row, self.column.currentText(), path))
         self.pictures = PictureWriter(self)
-        self.pictures.written.connect(self._tell_written)
-        self._area = QScrollArea(widgetResizable=True)
-        self._area.setAccessibleName("Timeline")
-        self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._area.setWidget(self.view)
+        self.pictures.written.connect(self._say_written)
+        self._area = scrolled(self.view, "Timeline")
         self.view.reached.connect(lambda height: self._area.ensureVisible(0, height, 0, 60))
-        top = QHBoxLayout()
-        for text, part in (("Dates of", self.column), ("named by", self.label)):
-            title = QLabel(text, textFormat=Qt.TextFormat.PlainText)
-            title.setBuddy(part)
-            top.addWidget(title)
-            top.addWidget(part)
-        top.addStretch(1)
+        top = labelled((("Dates of", self.column), ("named by", self.label)))
         self._save = push_button("export", "Save…", self.ask_to_save)
         top.addWidget(self._save)
         layout = QVBoxLayout(self)
@@ -62,18 +51,17 @@ class TimelinePanel(QWidget):
     def show_run(self, run: str, columns: Sequence[ResultColumn]) -> None:
         """Offer the columns of another run; the worker says which hold dates."""
         self.stop()
-        self._run, self._columns = run, columns
+        self._run = run
         self.column.clear()
         self.label.clear()
         self.label.addItems([column.name for column in columns])
-        named = [c.name for c in columns if c.resolved_by] or [c.name for c in columns if c.kind == "text"]
-        if named:
+        if named := naming_columns(columns):
             self.label.setCurrentText(named[0])
         self.refresh()
 
     def refresh(self) -> None:
         """Ask anew while it is seen."""
-        if not self._run or not self.isVisible():
+        if not self.can_ask:
             return
         self.stop()
         self._question = self._workspace.ask(
@@ -84,22 +72,6 @@ class TimelinePanel(QWidget):
             label=self.label.currentText(),
             only=self._selection(),
         )
-
-    def stop(self) -> None:
-        """Give up what is on its way."""
-        self._workspace.client.forget(self._question)
-
-    def ask_to_save(self) -> QFileDialog:
-        """Ask where the timeline is to be kept, and as what."""
-        dialog = QFileDialog(self, "Save the timeline")
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setNameFilter(_FORMATS)
-        dialog.setDefaultSuffix("png")
-        dialog.filterSelected.connect(lambda chosen: dialog.setDefaultSuffix(chosen[-4:-1]))
-        dialog.fileSelected.connect(self.save)
-        dialog.open()
-        return dialog
 
     def save(self, path: str) -> None:
         """Write a picture (.png or .svg), or all its rows as a table (.csv)."""
@@ -119,12 +91,8 @@ class TimelinePanel(QWidget):
             size = QSize(max(_PICTURE_WIDTH, self.view.width()), self.view.drawing.height)
             self.pictures.write(self.view.drawing, path, size, self.view.font())
 
-    def _tell_written(self, path: str, is_there: bool) -> None:
-        said = self._workspace.said
-        if is_there:
-            said.emit(f"The timeline is in {path}.", "")
-        else:
-            said.emit(f"The timeline could not be written to {path}.", "Choose another place, or .svg if it is long.")
+    def _say_written(self, path: str, is_there: bool) -> None:
+        self.say_written(path, is_there, "Choose another place, or .svg if it is long.")
 
     def _take(self, found: dict[str, Any]) -> None:
         offered = found["columns"] if found["column"] in found["columns"] else [found["column"], *found["columns"]]
@@ -134,12 +102,8 @@ class TimelinePanel(QWidget):
             self.column.setCurrentText(found["column"])
         self.column.setEnabled(bool(found["column"]))
         self._save.setEnabled(bool(found["entries"] or found["undated"]))
-        left_out = [
-            counted(found[key], what)
-            for key, what in (("other_entries", "more date"), ("other_undated", "more row"))
-            if found[key]
-        ]
-        note = f"{' and '.join(left_out)} not shown: filter the rows, or save a table." if left_out else ""
+        parts = (("other_entries", "more date"), ("other_undated", "more row"))
+        note = left_out(found, parts, ": filter the rows, or save a table")
         title = f"Rows by {found['column']}" if found["column"] else "No column of this table holds dates."
         dated = moments_of(found["entries"])
         moments = (*dated, *moments_of(found["undated"]))

@@ -1,0 +1,98 @@
+"""What the panels over the rows of Results have in common: charts, the timeline, the network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLabel, QScrollArea, QWidget
+
+from desktop.results_model import ResultColumn
+from desktop.words import counted
+from desktop.workspace import Workspace
+
+
+class RowsPanel(QWidget):
+    """Asks the worker about the rows of a run that the table shows. `selection` returns which rows these are."""
+
+    what: ClassVar[str]
+    """What is shown and saved, in words: "chart"."""
+    formats: ClassVar[str]
+    """The files that `save` writes, as a file dialog has them, the usual one first."""
+
+    drawn = Signal()
+
+    def __init__(self, workspace: Workspace, selection: Callable[[], dict[str, Any]]) -> None:
+        super().__init__()
+        self._workspace, self._selection = workspace, selection
+        self._run, self._question = "", ""
+
+    @property
+    def can_ask(self) -> bool:
+        """Return whether there is a run to ask about, and somebody who sees the answer."""
+        return bool(self._run) and self.isVisible()
+
+    def stop(self) -> None:
+        """Give up what is on its way."""
+        self._workspace.client.forget(self._question)
+
+    def save(self, path: str) -> None:
+        """Write what is shown to a file of one of `formats`."""
+        raise NotImplementedError
+
+    def ask_to_save(self) -> QFileDialog:
+        """Ask where it is to be kept, and as what."""
+        dialog = QFileDialog(self, f"Save the {self.what}")
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setNameFilter(self.formats)
+        dialog.setDefaultSuffix(_suffix(self.formats))
+        dialog.filterSelected.connect(lambda chosen: dialog.setDefaultSuffix(_suffix(chosen)))
+        dialog.fileSelected.connect(self.save)
+        dialog.open()
+        return dialog
+
+    def say_written(self, path: str, is_there: bool, advice: str = "Choose another place.") -> None:
+        """Say that a picture was written, or could not be."""
+        if is_there:
+            self._workspace.said.emit(f"The {self.what} is in {path}.", "")
+        else:
+            self._workspace.said.emit(f"The {self.what} could not be written to {path}.", advice)
+
+
+def labelled(parts: Iterable[tuple[str, QWidget]]) -> QHBoxLayout:
+    """Lay out fields in a row, each behind its label."""
+    row = QHBoxLayout()
+    for text, part in parts:
+        label = QLabel(text, textFormat=Qt.TextFormat.PlainText)
+        label.setBuddy(part)
+        row.addWidget(label)
+        row.addWidget(part)
+    row.addStretch(1)
+    return row
+
+
+def scrolled(widget: QWidget, name: str) -> QScrollArea:
+    """Put a widget into an area that scrolls and takes no focus; `name` is for screen readers."""
+    area = QScrollArea(widgetResizable=True)
+    area.setAccessibleName(name)
+    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    area.setWidget(widget)
+    return area
+
+
+def naming_columns(columns: Sequence[ResultColumn]) -> list[str]:
+    """Return the columns that may name a row: those whose names were resolved, else those of text."""
+    return [c.name for c in columns if c.resolved_by] or [c.name for c in columns if c.kind == "text"]
+
+
+def left_out(found: Mapping[str, Any], parts: Iterable[tuple[str, str]], advice: str = "") -> str:
+    """Say how many of what are not shown; empty where all are. `parts` are keys of `found`, each with its word."""
+    counts = [counted(found[key], word) for key, word in parts if found[key]]
+    return f"{' and '.join(counts)} not shown{advice}." if counts else ""
+
+
+def _suffix(formats: str) -> str:
+    """Return the suffix of the first of a dialog's formats: "png" of "Pictures (*.png)"."""
+    return formats.partition("*.")[2].partition(")")[0]
