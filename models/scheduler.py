@@ -26,6 +26,13 @@ from models.sequences import Slot, SlotTable
 REPLY_RESERVE = 64
 """Cells left free per running reply when another is admitted: pushing back a request that was read is dear."""
 
+FIRST_RUNNING = 2
+"""Jobs that run at once while nothing of a long queue has been answered: with more, no reply ends before all are read.
+"""
+
+LONG_QUEUE_BATCHES = 64
+"""A queue is long from so many batches of unread tokens on: there a few replies written beside few cost little."""
+
 LOOPS = "Ask for less per call, or say in the prompt how many items there may be."
 
 DRAFT_BATCH = 16
@@ -61,6 +68,7 @@ class Scheduler:
         self._line = WaitingLine()
         self._running: list[Job] = []
         self._full = False  # the best waiting job did not fit, and nothing was released since
+        self._has_answered = False  # since there was last nothing to do
         self.counters = Counters()
 
     @property
@@ -144,15 +152,22 @@ class Scheduler:
 
         To start it would not read it sooner. It would take a slot from prefixes that are still wanted, and choose
         before the jobs are known that will follow on what is being read (the questions about a document just listed).
+        Of a long queue the shortest few are answered first, so that a user sees rows soon.
         """
-        while self._line.jobs and not self._full and len(self._running) < self._most_running:
-            if self._unread_tokens() >= self._batch_tokens:
+        while self._line.jobs and not self._full:
+            is_first = not self._has_answered and self._queue_is_long()
+            most = min(FIRST_RUNNING, self._most_running) if is_first else self._most_running
+            if len(self._running) >= most or self._unread_tokens() >= self._batch_tokens:
                 return
-            choice = self._line.choose(self._table)
+            choice = self._line.choose(self._table, shortest=is_first)
             if choice is None:
                 return
             job, source, length = choice
             self._full = not self._start(job, source, length)
+
+    def _queue_is_long(self) -> bool:
+        waiting = sum(int(job.prompt.size) for job in self._line.jobs)
+        return waiting >= LONG_QUEUE_BATCHES * self._batch_tokens
 
     def _start(self, job: Job, source: Slot | None, length: int) -> bool:
         """Give the job a slot; False if there is no room while others run."""
@@ -347,6 +362,7 @@ class Scheduler:
         else:
             self._line.jobs.remove(job)
         self.counters.finished += 1
+        self._has_answered = not self.idle
         job.deliver(job, error)
 
 
@@ -367,6 +383,12 @@ def _agreement(new: Sequence[int], draft: Sequence[int]) -> int:
     return min(len(new), len(draft))
 
 
+def _is_better(job: Job, length: int, best: tuple[Job, Slot | None, int], *, shortest: bool) -> bool:
+    if shortest:
+        return job.prompt.size - length < best[0].prompt.size - best[2]
+    return length > best[2]
+
+
 WORTH_WAITING_TOKENS = 32
 """A request waits for another's prefill when it would save at least so many tokens."""
 
@@ -383,8 +405,11 @@ class WaitingLine:
     def __init__(self) -> None:
         self.jobs: deque[Job] = deque()
 
-    def choose(self, table: SlotTable) -> tuple[Job, Slot | None, int] | None:
-        """Pick the job with the longest cached prefix; None if all had better wait for a running prefill."""
+    def choose(self, table: SlotTable, *, shortest: bool = False) -> tuple[Job, Slot | None, int] | None:
+        """Pick the job with the longest cached prefix, or with the least to read if `shortest`.
+
+        None if all had better wait for a running prefill.
+        """
         best: tuple[Job, Slot | None, int] | None = None
         for job in islice(self.jobs, LOOK_AHEAD):
             source, length, promised = table.best_prefix(job.prompt)
@@ -394,7 +419,7 @@ class WaitingLine:
                 return job, source, length
             if promised - length >= WORTH_WAITING_TOKENS:
                 continue
-            if best is None or length > best[2]:
+            if best is None or _is_better(job, length, best, shortest=shortest):
                 best = job, source, length
         return best
 

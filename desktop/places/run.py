@@ -34,6 +34,7 @@ from desktop.workspace import Workspace
 _NOT_YET = "Nothing runs.\n\nChoose Start: operators, rows and reasons are shown here while they come."
 _BUILDING = "A question is being improved.\n\nThe place Improve shows the plans that are tried."
 _BUILT = "Improving has ended.\n\nThe place Improve shows the plans and the choice between them."
+_BAR_STEPS = 1_000
 _GOING = {"going": "Running", "pausing": "Paused", "cancelling": "Stopping"}
 
 
@@ -260,11 +261,9 @@ class RunPlace(Place):
             )
             self.status.setText(busy or text)
             return
-        operators = job.run.get("operators", [])
-        total = sum(max(each["total"], each["done"]) for each in operators)
-        done = sum(each["done"] for each in operators)
-        self.bar.setRange(0, total if total else 0)
-        self.bar.setValue(done)
+        share = job.run.get("share_done", 0.0)
+        self.bar.setRange(0, _BAR_STEPS if share else 0)
+        self.bar.setValue(round(share * _BAR_STEPS))
         left = job.run.get("left_seconds")
         ends = f", about {duration_text(left)} left" if left and job.state == "going" else ""
         self.status.setText(f"{_GOING.get(job.state, 'Running')}: {name_of(running)}{ends}")

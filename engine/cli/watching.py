@@ -147,21 +147,21 @@ def picture(state: RunState, console: Console) -> RenderableType:
         bar = ProgressBar(total=max(files.total, 1), completed=files.done, width=BAR_WIDTH)
         grid.add_row(one_line(files.dataset), bar, f"{files.done}/{files.total}", _files_text(files))
     for operator in state.operators.values():
-        grid.add_row(*_operator_row(operator, state.clock()))
+        grid.add_row(*_operator_row(state, operator))
     outer = Table.grid()
     outer.add_row(grid)
     outer.add_row(styled((_foot(state, console.width), "dim")))
     return Padding(outer, (0, 1))
 
 
-def _operator_row(operator: OperatorState, now: float) -> tuple[RenderableType, ...]:
+def _operator_row(state: RunState, operator: OperatorState) -> tuple[RenderableType, ...]:
     name = one_line(operator.name)
     if operator.end is not None:
         return name, styled(("done", "green")), f"{operator.done}/{operator.total}", _end_text(operator.end)
     if not operator.kind or not operator.total:
         return styled((name, "dim")), styled(("waiting", "dim")), "", ""
     bar = ProgressBar(total=operator.total, completed=operator.done, width=BAR_WIDTH)
-    left = operator.seconds_left(now)
+    left = state.operator_seconds_left(operator)
     parts = [counted(operator.failed, "row") + " failed"] if operator.failed else []
     parts += [f"about {span_text(left)} left"] if left else []
     return name, bar, f"{operator.done}/{operator.total}", ", ".join(parts)
@@ -236,7 +236,7 @@ def _progress_line(state: RunState) -> str:
     parts = [f"{files.dataset} {files.done}/{files.total}" for files in _unfinished(state.files.values())]
     for operator in state.operators.values():
         if operator.total and operator.end is None:
-            left = operator.seconds_left(state.clock())
+            left = state.operator_seconds_left(operator)
             eta = f" (about {span_text(left)} left)" if left else ""
             parts.append(f"{operator.name} {operator.done}/{operator.total}{eta}")
     return one_line(" · ".join([*parts, _foot(state, 200)]))

@@ -83,6 +83,10 @@ class Calls:
         self._progress = Progress(node.name, emit)
         emit(OperatorStarted(node.name, node.kind))
 
+    def announce(self, rows: int) -> None:
+        """Say how many rows will come, one by one."""
+        self._progress.announce(rows)
+
     async def call(self, rows: Sequence[Row]) -> Sequence[Row]:
         """Run the operator over all its rows."""
         outcome = await self.outcome(rows)

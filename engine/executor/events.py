@@ -114,6 +114,20 @@ class OperatorProgress(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ChainProgress(Event):
+    """Rows that have passed all row-local operators of a chain.
+
+    `size_done` and `size_total` are the work: characters of the rows' texts, with an allowance for each reply.
+    """
+
+    operators: tuple[str, ...]
+    rows_done: int
+    rows_total: int
+    size_done: int
+    size_total: int
+
+
+@dataclass(frozen=True, slots=True)
 class OperatorFinished(Event):
     """All rows have passed an operator."""
 
@@ -183,6 +197,7 @@ KINDS: dict[str, type[Event]] = {
         ModelRestarted,
         OperatorStarted,
         OperatorProgress,
+        ChainProgress,
         OperatorFinished,
         RowFailed,
         ModelCall,

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from engine.executor.events import (
+    ChainProgress,
     DocumentFailed,
     DocumentRead,
     Event,
@@ -29,6 +30,9 @@ PACE_SECONDS = 60.0
 """Time left is estimated from the pace of the last so many seconds, so a burst of cached replies is soon forgotten."""
 
 LEAST_PACE_SECONDS = 3.0
+
+CHAIN_PACE_SECONDS, LEAST_ROWS = 120.0, 10
+"""The pace of whole rows is that of the last so many seconds, or of so many rows where these took longer."""
 
 
 @dataclass
@@ -71,6 +75,31 @@ class OperatorState:
         if now - then < LEAST_PACE_SECONDS or self.done <= done_then:
             return None
         return (self.done - done_then) / (now - then)
+
+
+@dataclass
+class ChainState:
+    """Row-local operators through which rows pass one by one. `paces` are (time, size done) samples, oldest first."""
+
+    operators: tuple[str, ...]
+    size_done: int = 0
+    size_total: int = 0
+    paces: deque[tuple[float, int]] = field(default_factory=deque)
+
+    def take(self, event: ChainProgress, now: float) -> None:
+        """Take in how far the rows are."""
+        self.size_done, self.size_total = event.size_done, event.size_total
+        self.paces.append((now, event.size_done))
+
+    def seconds_left(self, now: float) -> float | None:
+        """Estimate the time until all rows have passed; None at the end and while no row has."""
+        while len(self.paces) > LEAST_ROWS and self.paces[1][0] < now - CHAIN_PACE_SECONDS:
+            self.paces.popleft()
+        then, done_then = self.paces[0]
+        done = self.size_done - done_then
+        if self.size_done == self.size_total or not done or now - then < LEAST_PACE_SECONDS:
+            return None
+        return (self.size_total - self.size_done) * (now - then) / done
 
 
 @dataclass
@@ -117,6 +146,7 @@ class RunState:
         self.resumed = False
         self.files: dict[str, FileState] = {}
         self.operators: dict[str, OperatorState] = {}
+        self.chain: ChainState | None = None
         self.calls = CallState()
         self.loading = ""
         self.model = ""
@@ -125,6 +155,31 @@ class RunState:
     def elapsed_seconds(self) -> float:
         """Return how long the run has gone on."""
         return self.clock() - self.started
+
+    def seconds_left(self) -> float | None:
+        """Estimate the time for the work that has arrived, the longest of what goes on; None while nothing is known."""
+        lefts = [self.operator_seconds_left(operator) for operator in self.operators.values()]
+        return max((left for left in lefts if left is not None), default=None)
+
+    def share_done(self) -> float:
+        """Return how much of the run is done, 0 to 1: the mean over its operators, each by the work it knows of."""
+        shares = [self._operator_share(operator) for operator in self.operators.values()]
+        return sum(shares) / len(shares) if shares else 0.0
+
+    def _operator_share(self, operator: OperatorState) -> float:
+        if operator.end is not None:
+            return 1.0
+        if self.chain is not None and operator.name in self.chain.operators:
+            return self.chain.size_done / self.chain.size_total if self.chain.size_total else 0.0
+        return min(operator.done / operator.total, 1.0) if operator.total else 0.0
+
+    def operator_seconds_left(self, operator: OperatorState) -> float | None:
+        """Estimate the time until an operator is done; those of a chain end together."""
+        if operator.end is not None:
+            return None
+        if self.chain is not None and operator.name in self.chain.operators:
+            return self.chain.seconds_left(self.clock())
+        return operator.seconds_left(self.clock())
 
     def take(self, event: Event) -> None:
         """Take in one event."""
@@ -140,6 +195,8 @@ class RunState:
                 self.loading = event.model
             case ModelReady():
                 self.loading, self.model = "", event.model
+            case ChainProgress():
+                self._take_chain(event)
             case ModelCall():
                 self.calls.take(event, self.clock())
             case OperatorStarted() | OperatorProgress() | OperatorFinished() | RowFailed():
@@ -154,6 +211,13 @@ class RunState:
         files.pages += event.pages
         files.ocr_pages += event.ocr_pages
         files.known += event.status == "known"
+
+    def _take_chain(self, event: ChainProgress) -> None:
+        if self.chain is None or self.chain.operators != event.operators:
+            self.chain = ChainState(event.operators)
+        if self.calls.from_cache and not self.calls.made:
+            self.chain.paces.clear()  # what was answered in an earlier run says nothing of the pace
+        self.chain.take(event, self.clock())
 
     def _take_operator(self, event: OperatorStarted | OperatorProgress | OperatorFinished | RowFailed) -> None:
         operator = self.operators.setdefault(event.operator, OperatorState(event.operator))

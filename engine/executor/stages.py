@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import TypeVar
 
 from engine.executor.calls import Account, Calls, run_fused, union
-from engine.executor.events import Emit
+from engine.executor.events import ChainProgress, Emit
 from engine.executor.tools import RunResources
 from engine.operators.accounting import all_or_none
 from engine.operators.base import Outcome
@@ -26,6 +26,9 @@ from models.protocol import ModelBackend
 
 ROWS_IN_FLIGHT = 256
 """Rows that may be inside a chain at once; bounds memory, not the model's batch."""
+
+REPLY_CHARACTERS = 1_000
+"""What a row takes beside its text, in characters read: to write a short reply takes as long."""
 
 Result = TypeVar("Result")
 
@@ -64,7 +67,9 @@ class StageRunner:
         if last.pulls:
             rows = await _pull(links(stage[:-1], calls), calls[last.node.name], rows)
         elif _is_row_local(last):
-            rows = await _run_chain(links(stage, calls), rows)
+            calls[stage[0].node.name].announce(len(rows))
+            watch = _ChainWatch(self._emit, tuple(calls), rows)
+            rows = _recorded(await _pass_all(links(stage, calls), rows, watch.take))
         else:
             rows = await calls[last.node.name].call(_narrowed(last, rows) if last.narrow else rows)
         self._finish(list(calls.values()))
@@ -156,9 +161,26 @@ class Passed:
     rows: Sequence[Row]
 
 
-async def _run_chain(chain: Sequence[Link], rows: Sequence[Row]) -> Sequence[Row]:
-    """Take each row through all operators of the chain by itself; outcomes are recorded in the order of `rows`."""
-    return _recorded(await _pass_all(chain, rows))
+def _watch_nothing(row: Row) -> None:
+    """Look away."""
+
+
+class _ChainWatch:
+    """Tells how many rows have passed a chain."""
+
+    def __init__(self, emit: Emit, operators: tuple[str, ...], rows: Sequence[Row]) -> None:
+        self._emit = emit
+        self._told = ChainProgress(operators, 0, len(rows), 0, sum(map(_size, rows)))
+        emit(self._told)
+
+    def take(self, row: Row) -> None:
+        told = self._told
+        self._told = replace(told, rows_done=told.rows_done + 1, size_done=told.size_done + _size(row))
+        self._emit(self._told)
+
+
+def _size(row: Row) -> int:
+    return REPLY_CHARACTERS + sum(len(value) for value in row.values.values() if isinstance(value, str))
 
 
 async def _pull(chain: Sequence[Link], limit: Calls, rows: Sequence[Row]) -> Sequence[Row]:
@@ -173,7 +195,10 @@ async def _pull(chain: Sequence[Link], limit: Calls, rows: Sequence[Row]) -> Seq
     return await limit.call([*out, *rows[reached:]])
 
 
-async def _pass_all(chain: Sequence[Link], rows: Sequence[Row]) -> list[Passed]:
+async def _pass_all(
+    chain: Sequence[Link], rows: Sequence[Row], passed: Callable[[Row], None] = _watch_nothing
+) -> list[Passed]:
+    """Take each row through all operators of the chain by itself."""
     slots = asyncio.Semaphore(ROWS_IN_FLIGHT)
 
     async def one(row: Row) -> Passed:
@@ -183,6 +208,7 @@ async def _pass_all(chain: Sequence[Link], rows: Sequence[Row]) -> list[Passed]:
             for link in chain:
                 told, current = await link(current)
                 entries += told
+        passed(row)
         return Passed(entries, current)
 
     return await all_or_none([one(row) for row in rows])

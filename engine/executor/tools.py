@@ -50,10 +50,19 @@ class Progress:
     emit: Emit
     done: int = 0
     total: int = 0
+    _announced: int = 0
+
+    def announce(self, rows: int) -> None:
+        """Count work before it arrives."""
+        self._announced += rows
+        self.total += rows
+        self.emit(OperatorProgress(self.operator, self.done, self.total))
 
     def expect(self, more: int) -> None:
-        """Add work that has arrived."""
-        self.total += more
+        """Add work that has arrived, if it was not announced."""
+        known = min(more, self._announced)
+        self._announced -= known
+        self.total += more - known
         self.emit(OperatorProgress(self.operator, self.done, self.total))
 
     def advance(self, done: int, total: int) -> None:

@@ -72,6 +72,7 @@ class RunProgress(Event):
     run_id: str
     elapsed_seconds: float
     left_seconds: float | None
+    share_done: float
     files_done: int
     files_total: int
     files_failed: int
@@ -154,13 +155,14 @@ class LiveRun:
             rejected: Counter[str] = Counter()
             for (operator, fate, _), count in self._reasons.items():
                 rejected[operator] += count if fate == "rejected" else 0
-        lines = [_line(operator, rejected[operator.name], now) for operator in state.operators.values()]
+        lines = [_line(state, operator, rejected[operator.name]) for operator in state.operators.values()]
         read, written = state.calls.speeds(now)
         files = state.files.values()
         return RunProgress(
             run_id=state.run_id,
             elapsed_seconds=state.elapsed_seconds,
-            left_seconds=max((line.left_seconds for line in lines if line.left_seconds is not None), default=None),
+            left_seconds=state.seconds_left(),
+            share_done=state.share_done(),
             files_done=sum(each.done for each in files),
             files_total=sum(each.total for each in files),
             files_failed=sum(each.failed for each in files),
@@ -196,8 +198,8 @@ def family_memory() -> int:
     return total
 
 
-def _line(operator: OperatorState, rejected: int, now: float) -> OperatorLine:
-    pace = operator.per_second(now)
+def _line(state: RunState, operator: OperatorState, rejected: int) -> OperatorLine:
+    pace = operator.per_second(state.clock())
     end = operator.end
     return OperatorLine(
         name=operator.name,
@@ -208,7 +210,7 @@ def _line(operator: OperatorState, rejected: int, now: float) -> OperatorLine:
         failed=end.failed if end else operator.failed,
         is_finished=end is not None,
         per_minute=None if pace is None else pace * 60,
-        left_seconds=operator.seconds_left(now),
+        left_seconds=state.operator_seconds_left(operator),
     )
 
 

@@ -18,7 +18,14 @@ from models.guides import TokenMask
 from models.jobs import LOOK_TOKENS, Job
 from models.loops import LEAST_TOKENS
 from models.protocol import Sampling
-from models.scheduler import DRAFT_BATCH, MOST_OVERTAKEN, WORTH_WAITING_TOKENS, Scheduler
+from models.scheduler import (
+    DRAFT_BATCH,
+    FIRST_RUNNING,
+    LONG_QUEUE_BATCHES,
+    MOST_OVERTAKEN,
+    WORTH_WAITING_TOKENS,
+    Scheduler,
+)
 
 VOCABULARY = 17
 
@@ -556,6 +563,27 @@ def test_no_text_is_begun_while_a_batch_is_left_to_read() -> None:
     assert len(bench.scheduler._running) == 1
     bench.run()
     assert all(o.error is None for o in bench.outcomes)
+
+
+@pytest.mark.parametrize(("count", "at_first"), [(FIRST_RUNNING + 30, 16), (LONG_QUEUE_BATCHES + 2, FIRST_RUNNING)])
+def test_of_a_long_queue_the_shortest_few_are_answered_before_the_others_begin(count: int, at_first: int) -> None:
+    bench = Bench(batch_tokens=64, cells=8192)
+    jobs = bench.submit(*(bench.job([2 + i % 15, 2 + i // 15, *[5] * (100 - i % 50)], 30) for i in range(count)))
+    most = 0
+    while not bench.outcomes:
+        bench.scheduler.step()
+        most = max(most, len(bench.scheduler._running))
+    assert most == at_first
+    if at_first == FIRST_RUNNING:
+        shortest = sorted(jobs, key=lambda job: job.prompt.size)[:FIRST_RUNNING]
+        assert bench.outcomes[0].job in shortest
+    running = []
+    for _ in range(40):
+        bench.scheduler.step()
+        running.append(len(bench.scheduler._running))
+    bench.run()
+    assert max(running) == 16
+    assert all(o.job.reply == expected_reply(o.job.prompt.tolist(), 30) for o in bench.outcomes)
 
 
 def a_text(size: int = 120) -> list[int]:

@@ -12,6 +12,7 @@ from engine.cli.ledger_view import notes_view
 from engine.cli.results_view import MOST_ROWS, fitted_widths, results_view, shown_value, wrapped
 from engine.cli.watching import PlainWatch, picture
 from engine.executor.events import (
+    ChainProgress,
     DocumentFailed,
     DocumentRead,
     Event,
@@ -158,6 +159,35 @@ def test_a_burst_of_cached_replies_is_forgotten_after_a_minute() -> None:
         clock.now += 10
         state.take(OperatorProgress("find", state.operators["find"].done + 1, 1000))
     assert state.operators["find"].seconds_left(clock.now) == pytest.approx(900)  # 0.1 a second, 90 to go
+
+
+CHAIN = ("find", "keep")
+
+
+def test_time_left_of_a_chain_follows_the_size_of_its_rows() -> None:
+    clock = Clock()
+    state = state_after(*START, OperatorStarted("find", "map"), ChainProgress(CHAIN, 0, 10, 0, 40_000), clock=clock)
+    assert (state.seconds_left(), state.share_done()) == (None, 0.0)
+    clock.now += 10
+    state.take(ChainProgress(CHAIN, 1, 10, 8_000, 40_000))
+    assert state.seconds_left() == pytest.approx(40)  # 800 characters a second, 32,000 to go; by rows it were 90
+    assert state.share_done() == pytest.approx(0.2)
+    state.take(OperatorFinished("find", 10, 10, 0, 0))
+    assert state.operator_seconds_left(state.operators["find"]) is None
+    assert state.share_done() == pytest.approx(0.6)  # one of two operators is done, the other to a fifth
+
+
+def test_replies_of_an_earlier_run_do_not_count_as_pace() -> None:
+    clock = Clock()
+    state = state_after(OperatorStarted("find", "map"), ChainProgress(CHAIN, 0, 10, 0, 50_000), clock=clock)
+    for row in (1, 2, 3, 4):
+        state.take(call(cached=True))
+        state.take(ChainProgress(CHAIN, row, 10, row * 5_000, 50_000))
+    assert state.seconds_left() is None
+    clock.now += 20
+    state.take(call())
+    state.take(ChainProgress(CHAIN, 5, 10, 25_000, 50_000))
+    assert state.seconds_left() == pytest.approx(100)  # 5,000 in 20 seconds, 25,000 to go
 
 
 def test_speed_counts_only_calls_that_were_made_lately() -> None:

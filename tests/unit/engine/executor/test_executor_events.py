@@ -14,6 +14,7 @@ from scripted_run import pipeline, prompt_of, write_jsonl, write_texts
 from engine.executor import events
 from engine.executor.events import (
     KINDS,
+    ChainProgress,
     DocumentFailed,
     DocumentRead,
     Event,
@@ -44,6 +45,7 @@ SAMPLES = {
     "ModelRestarted": ModelRestarted("tiny", "it was killed (SIGKILL)", "with the same settings"),
     "OperatorStarted": OperatorStarted("list", "map"),
     "OperatorProgress": OperatorProgress("list", 1, 12),
+    "ChainProgress": ChainProgress(("list", "unnest"), 1, 12, 1_400, 30_000),
     "OperatorFinished": OperatorFinished("list", 12, 10, 1, 1),
     "RowFailed": RowFailed("list", "00ff", 'reply: "ä\n\u2028', "Ask again."),
     "ModelCall": ModelCall("list", "00ff", 100, 60, 12, 5, 0.75, from_cache=False),

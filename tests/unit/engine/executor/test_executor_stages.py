@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import pairwise
 
 import pytest
 from scripted_model import ScriptedBackend
 from scripted_run import pipeline, prompt_of, write_jsonl
 
-from engine.executor.events import OperatorFinished, OperatorStarted, RunStarted
-from engine.executor.stages import stages
+from engine.executor.events import ChainProgress, OperatorFinished, OperatorProgress, OperatorStarted, RunStarted
+from engine.executor.stages import REPLY_CHARACTERS, stages
 from engine.executor.tools import Progress
 from engine.loader import parse_pipeline
 from engine.plan.work import Work, named_apart
@@ -67,6 +68,21 @@ async def test_a_slow_first_row_does_not_hold_up_the_others(bench, tmp_path) -> 
         assert [r.values["text"] for r in desk.case.rows(result.run_id, operator)] == ["slow", "quick", "fast"]
         fates = desk.case.fates(result.run_id, operator)
         assert [f.record.fate for f in fates] == ["output"] * 3
+
+
+def test_a_chain_says_how_much_of_its_work_is_done(bench, tmp_path) -> None:
+    texts = ["a" * 100, "b" * 5_000, "c" * 900]
+    file = write_jsonl(tmp_path / "in.jsonl", [{"text": text} for text in texts])
+    desk = bench(lambda request: {next(iter(request.schema["properties"])): "x"})
+    asyncio.run(desk.run(pipeline(file, TWO_MAPS)))
+    told = desk.of(ChainProgress)
+    assert [(e.rows_done, e.rows_total) for e in told] == [(done, 3) for done in range(4)]
+    assert {e.operators for e in told} == {("first", "second")}
+    sizes = [e.size_done for e in told]
+    assert sorted(b - a for a, b in pairwise(sizes)) == [REPLY_CHARACTERS + size for size in (100, 900, 5_000)]
+    assert sizes[-1] == told[0].size_total == 6_000 + 3 * REPLY_CHARACTERS
+    first = [e for e in desk.of(OperatorProgress) if e.operator == "first"]
+    assert {e.total for e in first} == {3}  # all rows are known from the start, though each arrives by itself
 
 
 async def test_a_barrier_waits_for_all_rows(bench, tmp_path) -> None:

@@ -1,0 +1,71 @@
+"""Run the plain question over a corpus to its end: `redwell bench overnight --out FOLDER --model NAME`.
+
+The corpus is made in FOLDER if it is not there. REDWELL_BENCH_PAGES (1000; quick: 100) says how many pages,
+REDWELL_BENCH_KILLS (2) how often the run is killed, REDWELL_BENCH_SECONDS (3600) when to end and report what is there.
+Figures are printed and kept in FOLDER/overnight.json, the events with their seconds in FOLDER/events.jsonl.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from typing import Any
+
+import overnight
+import pytest
+from corpus import make_corpus
+from jobs import HERE, Shape
+from kernel_calls import measure_rates
+from side_by_side import Settings
+
+from models.errors import ModelMissing
+from models.install import find_model
+
+RATES_AT = Shape(1_000, 16)
+"""The size at which the machine's rates are measured: about the prompts and the replies at once of this run."""
+
+
+def test_overnight() -> None:
+    """Print what the run took, beside the floor: its own tokens at the rates of the bare runtime."""
+    chosen = Settings.from_environment()
+    pages = int(os.environ.get("REDWELL_BENCH_PAGES", "100" if chosen.quick else "1000"))
+    try:
+        gguf = find_model(chosen.model).path
+    except ModelMissing as error:
+        pytest.skip(str(error))
+    corpus = chosen.out / f"corpus-{pages}"
+    if not corpus.exists():
+        make_corpus(corpus, pages)
+    case = _fresh_folder(chosen) / "case.redwell"
+    pipeline = case.with_name("overnight.yaml")
+    shutil.copy(HERE / "pipelines" / "overnight.yaml", pipeline)
+    before = measure_rates(gguf, RATES_AT, seconds=chosen.seconds)
+    took = overnight.run_through(
+        overnight.Order(
+            pipeline=pipeline,
+            corpus=corpus,
+            case=case,
+            model=chosen.model,
+            kills=int(os.environ.get("REDWELL_BENCH_KILLS", "2")),
+            limit=chosen.seconds,
+        )
+    )
+    after = measure_rates(gguf, RATES_AT, seconds=chosen.seconds)
+    rates = {name: (before[name] + after[name]) / 2 for name in before}
+    figures = {
+        **overnight.measure(took, case, corpus / "gold.json", rates),
+        "rates": {"before": before, "after": after},
+    }
+    (chosen.out / "overnight.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    (chosen.out / "events.jsonl").write_text(overnight.stamped_lines(took), encoding="utf-8")
+    print(f"\n{chosen.model}, {pages} pages\n{overnight.report(figures)}")
+    assert figures["ended"], "the run did not come to its end"
+
+
+def _fresh_folder(chosen: Any) -> Any:
+    folder = chosen.out / "run"
+    if folder.exists():
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True)
+    return folder
