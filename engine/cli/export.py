@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import typer
@@ -37,7 +38,7 @@ from engine.errors import UsageError
 from engine.results.hidden import hidden_warning
 from engine.results.network import NetworkChoice
 from engine.worker.crossings import recorded
-from engine.worker.exports import OutputOptions, row_ids, write_outs
+from engine.worker.exports import OutputOptions, Written, row_ids, write_outs
 from engine.worker.jobs import check_outs
 from storage.case import Case
 from storage.export.reviews import ReviewOptions
@@ -104,13 +105,16 @@ def export(  # noqa: PLR0913, PLR0917 - one parameter per option
             messages().print(styled(("Note ", "bold yellow"), warning), soft_wrap=True)
         with recorded(opened, with_manifests(outs), overwrite=overwrite):
             table, written = write_outs(opened, run_id, outs, layout)
-    console = output()
-    for file in written:
-        console.print(styled(("Written ", "bold"), f"{file.path}, {counted(file.rows, 'row')}"), soft_wrap=True)
-        for note in file.notes:
-            console.print(f"        {note}", soft_wrap=True)
+    _show_written(written)
     if table.ledger is not None and table.ledger.failed:
-        console.print(f"{counted(table.ledger.failed, 'item')} of that run failed: `redwell ledger {case} --failed`")
+        output().print(f"{counted(table.ledger.failed, 'item')} of that run failed: `redwell ledger {case} --failed`")
+
+
+def _show_written(written: Sequence[Written]) -> None:
+    for file in written:
+        output().print(styled(("Written ", "bold"), f"{file.path}, {counted(file.rows, 'row')}"), soft_wrap=True)
+        for note in file.notes:
+            output().print(f"        {note}", soft_wrap=True)
 
 
 def _check_columns(case: Case, run_id: str, columns: tuple[str, ...]) -> None:

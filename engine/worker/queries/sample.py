@@ -36,7 +36,7 @@ def copy(desk: Desk, *, folder: str) -> SampleCase:
 
     Files that are there stay as they are.
 
-    Raises EnvironmentMissing where Redwell came without its examples, UsageError where nothing can be written.
+    Raises EnvironmentMissing where Redwell came without its examples or with damaged ones, UsageError where nothing can be written.
     """
     if not (EXAMPLE / "records").is_dir():
         raise EnvironmentMissing(
@@ -55,6 +55,10 @@ def copy(desk: Desk, *, folder: str) -> SampleCase:
     except OSError as error:
         raise UsageError(
             f"the sample cannot be copied to {target}: {error.strerror}", advice="Make room or choose another folder."
+        ) from error
+    except (lzma.LZMAError, EOFError) as error:
+        raise EnvironmentMissing(
+            f"{EXAMPLE / FINISHED} is damaged: {error}", advice="Install Redwell again, or get its source again."
         ) from error
     return SampleCase(str(case), str(records))
 

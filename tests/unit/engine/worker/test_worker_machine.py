@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import socket
 import sqlite3
 import time
@@ -322,6 +323,21 @@ def test_the_sample_is_copied_once(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         assert "the sample records are not at" in await window.ask("sample.copy", folder=str(tmp_path))
 
     play(script)
+
+
+@pytest.mark.parametrize("content", [b"", b"not an archive at all", None])
+def test_a_sample_that_came_damaged_is_said_and_leaves_no_case(tmp_path: Path, monkeypatch, content) -> None:
+    damaged = tmp_path / "came"
+    shutil.copytree(sample_queries.EXAMPLE, damaged, ignore=shutil.ignore_patterns("printing", "source"))
+    packed = damaged / sample_queries.FINISHED
+    packed.write_bytes(packed.read_bytes()[:2_000] if content is None else content)
+    monkeypatch.setattr(sample_queries, "EXAMPLE", damaged)
+
+    async def script(window: Window) -> None:
+        assert "is damaged" in await window.ask("sample.copy", folder=str(tmp_path / "mine"))
+
+    play(script)
+    assert not list((tmp_path / "mine").glob("*.redwell*"))
 
 
 def test_an_encrypted_page_asks_for_its_password(tmp_path: Path) -> None:
