@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+from processes import REDWELL
 
 from engine.evaluation import Gold, Score, predicted_pairs, score
 from engine.executor.events import (
@@ -91,7 +92,7 @@ def run_through(order: Order) -> Took:
 
 
 def _run_part(order: Order, took: Took, began: float, share: float | None) -> list[Stamped]:
-    command = [sys.executable, "-m", "engine.cli.main", "run", order.pipeline, "--case", order.case, "--json-events"]
+    command = [*REDWELL, "run", order.pipeline, "--case", order.case, "--json-events"]
     command += ["--input", f"records={order.corpus / 'records'}", "--model", order.model]
     child = subprocess.Popen(
         [str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True

@@ -9,6 +9,7 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 import urllib.error
@@ -18,6 +19,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
+
+REDWELL = (sys.executable, "-c", "from engine.cli.main import run; run()")
+"""The command `redwell` of this environment."""
 
 SAMPLE_SECONDS = 0.25
 SERVER_START_SECONDS = 120.0
