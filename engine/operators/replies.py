@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
+
+from pydantic_core import from_json
 
 from engine.errors import ItemError
 from engine.operators.base import Tools
 from engine.operators.model_node import ModelNode
 from engine.operators.question import Question, request_for
+from models.errors import OutOfTokens
 from models.fits import find_misfits
 from models.protocol import Reply
 
@@ -21,12 +27,47 @@ class Asked:
 
 
 async def ask_once(node: ModelNode, question: Question, tools: Tools, *, model: str | None = None) -> Reply:
-    """Ask the question's model, or another; raises models.errors.ModelError, or ItemError with the raw reply."""
+    """Ask the question's model, or another; raises models.errors.ModelError, or ItemError with the raw reply.
+
+    Of a reply that was cut in the middle of a list the complete entries stand, and the ledger says so.
+    """
     request = request_for(node, question, tools)
     model = model or question.model
-    reply = question.as_object(await (tools.ask(request) if model is None else tools.ask(request, model=model)))
+    try:
+        reply = question.as_object(await (tools.ask(request) if model is None else tools.ask(request, model=model)))
+    except OutOfTokens as error:
+        kept = complete_entries(error.partial, question.json_schema)
+        if kept is None:
+            raise
+        name, entries = next(reversed(kept.items()))
+        detail = f"{error}; of {name} the first {len(entries)} are kept, and more may be missing. {error.advice}"
+        tools.record.note(question.row_id, "incomplete", "max_tokens", detail)
+        reply = Reply(kept, json.dumps(kept, ensure_ascii=False))
     check_fit(question, reply)
     return reply
+
+
+def complete_entries(partial: str, schema: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Read the beginning of a JSON object that ends within its last list, without the entry that was being written.
+
+    Entries that repeat an earlier one are left out, too: replies are often cut because they go round in circles. None
+    where no entry is complete, or what there is does not fit the schema.
+    """
+    try:
+        value = from_json(partial, allow_partial="trailing-strings")
+    except ValueError:
+        return None
+    if not isinstance(value, dict) or not value:
+        return None
+    name, entries = next(reversed(value.items()))
+    if not isinstance(entries, list):
+        return None
+    kept: list[Any] = []
+    for entry in entries[:-1]:
+        if entry not in kept:
+            kept.append(entry)
+    value[name] = kept
+    return value if kept and not find_misfits(value, dict(schema)) else None
 
 
 def check_fit(question: Question, reply: Reply) -> None:
