@@ -36,7 +36,7 @@ def copy(desk: Desk, *, folder: str) -> SampleCase:
 
     Files that are there stay as they are.
 
-    Raises EnvironmentMissing where Redwell came without its examples or with damaged ones, UsageError where nothing can be written.
+    Raises EnvironmentMissing where the examples are missing or damaged, UsageError where nothing can be written.
     """
     if not (EXAMPLE / "records").is_dir():
         raise EnvironmentMissing(

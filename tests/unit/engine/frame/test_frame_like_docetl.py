@@ -12,7 +12,7 @@ from scripted_redwell import ScriptedModels
 from scripted_run import prompt_of
 
 from engine import Pipeline, from_list, read_csv, read_folder, read_json
-from engine.errors import UsageError
+from engine.errors import RedwellError, UsageError
 from engine.language.schema import Schema
 
 OFFICER = {"schema": {"officer": "string"}}
@@ -183,3 +183,26 @@ def test_optimize_gives_a_pipeline_over_the_same_data(models: Any, monkeypatch: 
     assert len(better.collect()) == 3
     with pytest.raises(UsageError, match="policy"):
         own.optimize(policy="cheapest")
+
+
+MEASURE = """
+def evaluate(rows, results):
+    return {"found": sum(len(result["officers"]) for result in results) / max(1, len(rows))}
+"""
+
+
+def test_optimize_rates_plans_by_a_function_of_the_user(
+    models: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.worker.builds.other_models", lambda loaded, policy: ())
+    own = from_list([{"text": f"Officer {n} fell."} for n in range(3)], name="reports").map(
+        "find", prompt="List the officers.\n{{ input.text }}", output={"schema": {"officers": "list[string]"}}
+    )
+    measure = tmp_path / "measure.py"
+    measure.write_text(MEASURE, encoding="utf-8")
+    asked = {"minutes": 1, "sample": 3, "evaluation": measure}
+    with pytest.raises(RedwellError, match="trust"):
+        own.optimize(**asked, metric_key="found")
+    with pytest.raises(RedwellError, match="missing"):
+        own.optimize(**asked, metric_key="missing", trust_code=True)
+    assert len(own.optimize(**asked, metric_key="found", trust_code=True).collect()) == 3
