@@ -29,14 +29,15 @@ class Asked:
 async def ask_once(node: ModelNode, question: Question, tools: Tools, *, model: str | None = None) -> Reply:
     """Ask the question's model, or another; raises models.errors.ModelError, or ItemError with the raw reply.
 
-    Of a reply that was cut in the middle of a list the complete entries stand, and the ledger says so.
+    Of a reply about one row that was cut in the middle of a list, the complete entries stand, and the ledger says so.
     """
     request = request_for(node, question, tools)
     model = model or question.model
     try:
         reply = question.as_object(await (tools.ask(request) if model is None else tools.ask(request, model=model)))
     except OutOfTokens as error:
-        kept = complete_entries(error.partial, question.json_schema)
+        is_own = node.agrees and not question.answer_at
+        kept = complete_entries(error.partial, question.json_schema) if is_own else None
         if kept is None:
             raise
         name, entries = next(reversed(kept.items()))
