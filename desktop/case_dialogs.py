@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QStandardPaths, Qt
-from PySide6.QtWidgets import QAbstractButton, QFileDialog, QMessageBox, QWidget
+from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
 from desktop.passphrase_dialogs import NewPassphraseDialog, PassphraseDialog
+from desktop.question_box import YesOrNo, ask_yes_or_no
 from desktop.workspace import Workspace
 
 _CASES = "Redwell cases (*.redwell)"
@@ -40,9 +41,7 @@ def ask_where_to_keep(parent: QWidget, workspace: Workspace, name: str, paths: S
     `name` is the file that the case would be there; `paths` are read into the case that is chosen.
     """
 
-    def choose(button: QAbstractButton) -> None:
-        if button is not elsewhere:
-            return
+    def choose() -> None:
         dialog = _dialog(
             parent, "Keep the case here", lambda path: workspace.open_case(path, create=True, folders=paths)
         )
@@ -52,18 +51,14 @@ def ask_where_to_keep(parent: QWidget, workspace: Workspace, name: str, paths: S
         dialog.selectFile(Path(name).name)
         _open(dialog, QFileDialog.FileMode.AnyFile)
 
-    box = QMessageBox(parent)
-    box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    box.setIcon(QMessageBox.Icon.Information)
-    box.setTextFormat(Qt.TextFormat.PlainText)
-    box.setWindowTitle("Read-only folder")
-    box.setText(f"Nothing can be written to {Path(name).parent}.")
-    box.setInformativeText("The documents can be read from there. Choose where the case with their text is to be kept.")
-    elsewhere = box.addButton("Choose where…", QMessageBox.ButtonRole.AcceptRole)
-    box.addButton(QMessageBox.StandardButton.Cancel)
-    box.buttonClicked.connect(choose)
-    box.open()
-    return box
+    asked = YesOrNo(
+        "Read-only folder",
+        f"Nothing can be written to {Path(name).parent}.",
+        "Choose where…",
+        "The documents can be read from there. Choose where the case with their text is to be kept.",
+        icon=QMessageBox.Icon.Information,
+    )
+    return ask_yes_or_no(parent, asked, choose)
 
 
 def ask_for_new_passphrase(parent: QWidget, workspace: Workspace, path: str) -> NewPassphraseDialog:

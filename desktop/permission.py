@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMessageBox, QWidget
+
+from desktop.question_box import YesOrNo, ask_yes_or_no
 
 _ASKED = {
     "read": "This question wants to read something that does not lie beside it:",
@@ -41,18 +42,12 @@ class Refusal:
 
 
 def ask_permission(parent: QWidget, refusal: Refusal, allow: Callable[[], object]) -> QMessageBox:
-    """Ask whether this may be done once; nothing waits for the answer, and no is what a careless key press says."""
-    box = QMessageBox(parent)
-    box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    box.setIcon(QMessageBox.Icon.Warning)
-    box.setTextFormat(Qt.TextFormat.PlainText)
-    box.setWindowTitle("Allow this?")
-    box.setText(f"{_ASKED[refusal.need]}\n\n{refusal.path}")
-    box.setInformativeText(_MEANS[refusal.need])
-    yes = box.addButton("Allow this once", QMessageBox.ButtonRole.AcceptRole)
-    no = box.addButton(QMessageBox.StandardButton.Cancel)
-    box.setDefaultButton(no)
-    box.setEscapeButton(no)
-    box.buttonClicked.connect(lambda button: allow() if button is yes else None)
-    box.open()
-    return box
+    """Ask whether this may be done once."""
+    asked = YesOrNo(
+        "Allow this?",
+        f"{_ASKED[refusal.need]}\n\n{refusal.path}",
+        "Allow this once",
+        _MEANS[refusal.need],
+        icon=QMessageBox.Icon.Warning,
+    )
+    return ask_yes_or_no(parent, asked, allow)

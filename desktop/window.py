@@ -45,6 +45,7 @@ from desktop.places import PLACES
 from desktop.places.settings import SettingsPlace
 from desktop.places.start import StartPlace
 from desktop.plain_text import plain
+from desktop.question_box import YesOrNo, ask_yes_or_no
 from desktop.settings_values import font_scale_of
 from desktop.theme import FONT_SCALES, THEME_NAMES, THEMES, Theme, apply_theme, icon, theme_of
 from desktop.viewer import Viewer
@@ -242,21 +243,17 @@ class MainWindow(QMainWindow):
     def _ask_to_leave(self) -> None:
         """Say what is going on, and close when a person says so, or closes the window once more."""
         what = _GOING.get(self.workspace.job.name, "Something is going on.")
-        box = self._leaving = QMessageBox(self)
-        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        box.setTextFormat(Qt.TextFormat.PlainText)
-        box.setIcon(QMessageBox.Icon.Question)
-        box.setWindowTitle("Close Redwell?")
-        box.setText(f"{what} Close Redwell anyway?")
-        box.setInformativeText("What is finished is kept. It goes on from there when you start it again.")
-        leave = box.addButton("Close", QMessageBox.ButtonRole.DestructiveRole)
-        stay = box.addButton("Go on working", QMessageBox.ButtonRole.RejectRole)
-        box.setDefaultButton(stay)
-        box.setEscapeButton(stay)
-        leave.clicked.connect(self.close)
-        stay.clicked.connect(self._stay)
+        asked = YesOrNo(
+            "Close Redwell?",
+            f"{what} Close Redwell anyway?",
+            "Close",
+            "What is finished is kept. It goes on from there when you start it again.",
+            no="Go on working",
+            destroys=True,
+        )
+        box = self._leaving = ask_yes_or_no(self, asked, self.close)
+        box.rejected.connect(self._stay)
         self.closing.connect(box.close)
-        box.open()
 
     def _stay(self) -> None:
         self._leaving = None

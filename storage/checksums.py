@@ -88,6 +88,7 @@ COVERED: Final = (
     _covered("document_warnings", "document position text", "document position"),
     _covered("document_facts", "document ocr_pages language year read_seconds"),
     _covered("stars", "document starred_at"),
+    _covered("removed_documents", "document removed_at"),
     _covered("tags", "key name"),
     _covered("document_tags", "document tag", "document tag"),
     _covered(
@@ -133,10 +134,15 @@ _NONE: Final = f"X'{bytes(CHECKSUM_BYTES).hex()}'"
 bytes, and not a large value a second time."""
 
 
-def add_columns(connection: Any) -> None:
-    """Add the columns to a case that has none, and fill them: what it holds now counts as right."""
+TABLES: Final = tuple(dict.fromkeys(covered.table for covered in COVERED))
+
+
+def add_columns(connection: Any, *tables: str) -> None:
+    """Add the columns to tables that have none, and fill them: what they hold now counts as right."""
     register(connection)
     for covered in COVERED:
+        if covered.table not in tables:
+            continue
         connection.execute(f"ALTER TABLE {covered.table} ADD COLUMN {covered.checksum} BLOB NOT NULL DEFAULT {_NONE}")
         refill(connection, covered)
 

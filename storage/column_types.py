@@ -46,6 +46,7 @@ vector_models: key int, digest text, checksum blob
 vectors: key int, model int, text blob, body checked
 document_facts: document int, ocr_pages int, language text, year int?, read_seconds real?, checksum blob
 stars: document int, starred_at text, checksum blob
+removed_documents: document int, removed_at text, checksum blob
 tags: key int, name any, checksum blob
 document_tags: *document int, *tag int, checksum blob
 document_warnings: *document int, *position int, text any, checksum blob

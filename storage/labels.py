@@ -1,4 +1,4 @@
-"""What people say of documents, tags and stars, and what a table of documents shows besides the file itself."""
+"""What people say of documents (tags, stars, that they are removed), and what a table shows besides the file itself."""
 
 from __future__ import annotations
 
@@ -56,6 +56,59 @@ class Labels(Topic):
         with self._connection.transaction():
             for key in self._document_keys(set(document_ids)).values():
                 self._connection.execute(sql, [key, now()] if on else [key])
+
+    def remove_documents(self, document_ids: Iterable[str]) -> list[str]:
+        """Take documents out: lists, searches and later runs leave them out, and results that are there keep them.
+
+        What stands only inside of them (attachments) goes with them. Return those that were not removed before, sorted.
+        Raises NotInCase.
+        """
+        with self._connection.transaction():
+            keys = self._document_keys(self.with_contents(document_ids))
+            new = [id for id in sorted(keys) if not self.is_removed(id)]
+            for id in new:
+                self._connection.execute(
+                    "INSERT INTO removed_documents (document, removed_at) VALUES (?, ?)", [keys[id], now()]
+                )
+        return new
+
+    def put_back_documents(self, document_ids: Iterable[str]) -> list[str]:
+        """Undo `remove_documents`; return those that had been removed, sorted. Raises NotInCase."""
+        with self._connection.transaction():
+            keys = self._document_keys(self.with_contents(document_ids))
+            back = [id for id in sorted(keys) if self.is_removed(id)]
+            for id in back:
+                self._connection.execute("DELETE FROM removed_documents WHERE document = ?", [keys[id]])
+        return back
+
+    def with_contents(self, document_ids: Iterable[str]) -> set[str]:
+        """Add the documents that were found in these and nowhere else; raises NotInCase."""
+        chosen = set(self._document_keys(set(document_ids)).values())
+        while True:
+            marks = ", ".join(map(str, sorted(chosen)))
+            rows = self._connection.query(
+                f"SELECT d.key FROM documents d JOIN paths p ON p.document = d.key WHERE d.key NOT IN ({marks})"
+                f" GROUP BY d.key HAVING min(coalesce(p.parent IN ({marks}), 0))"
+            )
+            inside = {key for (key,) in rows}
+            if not inside:
+                break
+            chosen |= inside
+        marks = ", ".join(map(str, sorted(chosen)))
+        return {id for (id,) in self._connection.query(f"SELECT id FROM documents WHERE key IN ({marks})")}
+
+    def count_result_rows_of(self, document_ids: Iterable[str]) -> int:
+        """Count the rows of results, over all runs, with evidence in some documents; raises NotInCase."""
+        marks = ", ".join(map(str, sorted(self._document_keys(set(document_ids)).values())))
+        return self._connection.count(
+            "SELECT count(*) FROM (SELECT DISTINCT x.run, x.row FROM results x JOIN evidence e ON e.row = x.row"
+            f" WHERE e.document IN ({marks or 'NULL'}))"
+        )
+
+    def is_removed(self, document_id: str) -> bool:
+        """Say whether a document was taken out; raises NotInCase."""
+        key = self._document_key(document_id)
+        return self._connection.first("SELECT 1 FROM removed_documents WHERE document = ?", [key]) is not None
 
     def tag(self, document_ids: Iterable[str], name: str) -> None:
         """Tag documents; letters' case does not make two tags of one. Raises NotInCase or BadRecord."""

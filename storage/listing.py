@@ -27,6 +27,7 @@ _LISTED = (
     " (SELECT group_concat(text, char(10)) FROM"
     " (SELECT w.text FROM document_warnings w WHERE w.document = d.key ORDER BY w.position))"
 )
+REMOVED = "SELECT r.document FROM removed_documents r"
 _WARNED = "EXISTS (SELECT 1 FROM document_warnings w WHERE w.document = d.key)"
 _SORT_BY: Mapping[str, str] = MappingProxyType(
     {
@@ -51,7 +52,8 @@ class DocumentFilter:
 
     `text` is part of the name or the path; of `kinds`, `tags`, `years` and `hidden` one must fit; a year of 0 is an
     unknown one, `hidden` are ways in which a line is hidden. `warned`: something of it was not read or is doubtful.
-    `words`: one of its lines has them (storage.search says how they are written).
+    `words`: one of its lines has them (storage.search says how they are written). Documents that were removed from the
+    case fit only where `removed` is set, and then they alone.
     """
 
     text: str = ""
@@ -62,6 +64,7 @@ class DocumentFilter:
     starred: bool = False
     warned: bool = False
     words: str = ""
+    removed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +94,8 @@ class ListedDocument:
 class Facets:
     """How many documents have each kind, tag and year; each counted with the other filters, not with its own.
 
-    `hidden` counts pages with lines that are hidden in a way, `warned` documents of which not all was read.
+    `hidden` counts pages with lines that are hidden in a way, `warned` documents of which not all was read, `removed`
+    those that were taken out of the case.
     """
 
     kinds: tuple[tuple[str, int], ...]
@@ -100,11 +104,12 @@ class Facets:
     starred: int
     hidden: tuple[tuple[str, int], ...] = ()
     warned: int = 0
+    removed: int = 0
 
 
 def condition(wanted: DocumentFilter) -> tuple[str, list[Any]]:
-    """Write a filter as an SQL condition on `documents d`, empty for all, with its parameters."""
-    parts: list[str] = []
+    """Write a filter as an SQL condition on `documents d`, with its parameters."""
+    parts: list[str] = [f"d.key {'' if wanted.removed else 'NOT '}IN ({REMOVED})"]
     values: list[Any] = []
     if wanted.text.strip():
         pattern = f"%{_escaped(wanted.text.strip())}%"
@@ -183,8 +188,9 @@ class Listing(Topic):
         return {document for (document,) in self._connection.query(f"SELECT d.id FROM documents d{where}", values)}
 
     def count_pages(self) -> int:
-        """Count the pages of all documents."""
-        return self._connection.count("SELECT sum(page_count) FROM documents")
+        """Count the pages of all documents that are not removed."""
+        where, values = _where(None)
+        return self._connection.count(f"SELECT sum(d.page_count) FROM documents d{where}", values)
 
     def count_failures(self) -> int:
         """Count the files that could not be read."""
@@ -209,12 +215,13 @@ class Listing(Topic):
         starred = self.count_documents(replace(asked, starred=True))
         hidden = self.count_hidden_pages(replace(asked, hidden=()))
         warned = self.count_documents(replace(asked, warned=True))
-        return Facets(tuple(kinds), tuple(tags), tuple(years), starred, tuple(hidden), warned)
+        removed = self.count_documents(replace(asked, removed=True))
+        return Facets(tuple(kinds), tuple(tags), tuple(years), starred, tuple(hidden), warned, removed)
 
     def count_hidden_pages(self, wanted: DocumentFilter | None = None) -> list[tuple[str, int]]:
         """Count the pages with lines that no reader sees, by how they are hidden, most frequent first."""
         where, values = _where(wanted)
-        only = f" AND h.id / {LINES_PER_DOCUMENT} IN (SELECT d.key FROM documents d{where})" if where else ""
+        only = f" AND h.id / {LINES_PER_DOCUMENT} IN (SELECT d.key FROM documents d{where})"
         pages = f"SELECT DISTINCT h.hidden, h.id / {LINES_PER_DOCUMENT}, h.page FROM lines h WHERE h.hidden IS NOT NULL"
         sql = f"SELECT hidden, count(*) FROM ({pages}{only}) GROUP BY 1 ORDER BY 2 DESC, 1"
         return [(kind, count) for kind, count in self._connection.query(sql, values)]
@@ -238,7 +245,7 @@ class Listing(Topic):
 
 def _where(wanted: DocumentFilter | None) -> tuple[str, list[Any]]:
     text, values = condition(wanted or DocumentFilter())
-    return (f" WHERE {text}" if text else ""), values
+    return f" WHERE {text}", values
 
 
 def _marks(values: tuple[Any, ...]) -> str:

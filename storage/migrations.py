@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from storage.checksums import add_columns
+from storage.checksums import TABLES, add_columns
 from storage.documents import LINES_PER_DOCUMENT
 from storage.sqlite_library import Database, Migrations
 
@@ -201,7 +201,7 @@ CREATE TABLE begun_calls (
 def _checksums(database: Database) -> None:
     for statement in _statements(_BEGUN_CALLS):
         database.execute(statement)
-    add_columns(database.conn)
+    add_columns(database.conn, *(table for table in TABLES if table != "removed_documents"))
 
 
 _CUSTODY = """
@@ -229,12 +229,26 @@ def _custody(database: Database) -> None:
         database.execute(trigger)
 
 
+_REMOVED = """
+CREATE TABLE removed_documents (
+    document INTEGER PRIMARY KEY REFERENCES documents(key), removed_at TEXT NOT NULL);
+"""
+"""Documents that a person took out: no list shows them and no run reads them, and earlier results keep their pages."""
+
+
+@case_migrations(name="0009_removed_documents")
+def _removed(database: Database) -> None:
+    for statement in _statements(_REMOVED):
+        database.execute(statement)
+    add_columns(database.conn, "removed_documents")
+
+
 def _statements(script: str) -> list[str]:
     """Split a script at its semicolons; none stands inside a statement."""
     return [statement for part in script.split(";") if (statement := part.strip())]
 
 
-SCHEMA_VERSION: Final = 8
+SCHEMA_VERSION: Final = 9
 """How many migrations there are; kept in `PRAGMA user_version` of every case."""
 
 

@@ -11,7 +11,7 @@ from rapidfuzz.distance import OSA
 
 from storage.codec import text_of
 from storage.documents import LINES_PER_DOCUMENT
-from storage.listing import DocumentFilter, condition
+from storage.listing import REMOVED, DocumentFilter, condition
 from storage.search_words import match_expression, terms_of, words_of
 from storage.topic import Topic
 
@@ -61,7 +61,8 @@ class Search(Topic):
         Case and accents do not matter. `"two words"` in double quotes is a phrase, `offic*` a word's beginning;
         `prefix` treats the last word as a beginning (search as you type). Any other character separates
         words, so no input is an error. A query without a word finds nothing. `offset`: pass over so many of the
-        best; `within`: look only at these documents; `fuzzy`: also words that differ by a slip (`similar_words`).
+        best; `within`: look only at these documents (where not given: at all that are not removed); `fuzzy`: also words
+        that differ by a slip (`similar_words`).
 
         A phrase by itself is found where it goes on in the next line, too: such lines come after the others, by their
         first line.
@@ -69,9 +70,11 @@ class Search(Topic):
         expression = match_expression(query, prefix=prefix, similar=self.similar_words if fuzzy else lambda word: ())
         if not expression or limit < 1:
             return []
-        only, values = ("", []) if within is None else condition(within)
-        if only:
-            only = f" AND l.id / {LINES_PER_DOCUMENT} IN (SELECT d.key FROM documents d WHERE {only})"
+        only = f" AND l.id / {LINES_PER_DOCUMENT} NOT IN ({REMOVED})"
+        values: list[Any] = []
+        if within is not None:
+            fits, values = condition(within)
+            only = f" AND l.id / {LINES_PER_DOCUMENT} IN (SELECT d.key FROM documents d WHERE {fits})"
         rows = self._connection.query(
             "SELECT d.id, s.id % ?, s.page, s.text, s.snippet, s.hidden FROM ("
             " SELECT l.id, l.page, l.text, l.hidden, snippet(lines_search, 0, ?, ?, '…', ?) AS snippet, rank AS score"

@@ -225,6 +225,7 @@ _NAMES: Final[Mapping[str, str]] = MappingProxyType(
         "paths": "{document:document}",
         "document_facts": "{document:document}",
         "stars": "{document:document}",
+        "removed_documents": "{document:document}",
         "document_tags": "{document:document}",
         "replies": "{key:short} of {operator}, run {run}",
         "rows": "{row:row}, {operator:operator}",

@@ -32,6 +32,7 @@ from desktop.ingest_panel import IngestPanel
 from desktop.paged_model import ROW_ROLE
 from desktop.place import Place
 from desktop.plain_text import plain
+from desktop.question_box import YesOrNo, ask_yes_or_no
 from desktop.theme import icon
 from desktop.viewer import Viewer
 from desktop.words import counted
@@ -103,6 +104,8 @@ class DocumentsPlace(Place):
             add("&Star, or take the star off", self.toggle_star, menu="Documents", shortcut="Ctrl+D", icon_name="star"),
             add("Add a &tag…", self.ask_tag, menu="Documents", shortcut="Ctrl+Shift+T", icon_name="tag"),
             add("&Remove a tag…", self.ask_untag, menu="Documents", shortcut="Ctrl+Shift+U"),
+            add("Remove from the &case…", self.ask_removal, menu="Documents", shortcut="Del"),
+            add("&Put back into the case", self.put_back, menu="Documents", shortcut="Ctrl+Shift+Del"),
             add("Read again by &OCR", self.read_by_ocr, menu="Documents", shortcut="Ctrl+Shift+O", icon_name="retry"),
         ]
         offer_on_right_click(self.table, of_rows)
@@ -145,6 +148,39 @@ class DocumentsPlace(Place):
         """Ask which tag of the selected documents to take off."""
         tags = sorted({tag for row in self.selected() for tag in row["tags"]})
         self._ask_tag("Remove a tag", tags, on=False)
+
+    def ask_removal(self) -> None:
+        """Say what removing the selected documents means, and ask whether to."""
+        chosen = [row["id"] for row in self.selected()]
+        if not chosen:
+            self.workspace.said.emit("There is no document to remove.", "Select documents in the table first.")
+        elif self.facets.chosen().get("removed"):
+            self.workspace.said.emit("These documents are removed already.", "Put back into the case undoes that.")
+        else:
+            self.workspace.ask(
+                "documents.removal", lambda removal: self._ask_removal(chosen, removal), documents=chosen
+            )
+
+    def put_back(self) -> None:
+        """Put the selected documents back that were removed."""
+        chosen = [row["id"] for row in self.selected()]
+        if not chosen or not self.facets.chosen().get("removed"):
+            self.workspace.said.emit(
+                "Only removed documents can be put back.", "Tick Removed from the case, and select some of them."
+            )
+            return
+        self.workspace.edit("documents.remove", documents=chosen, on=False)
+
+    def _ask_removal(self, chosen: list[str], removal: dict[str, Any]) -> None:
+        count = counted(removal["documents"], "document")
+        rows = counted(removal["rows"], "row of results shows", "rows of results show")
+        stays = f"{rows} them and will go on doing so. " if removal["rows"] else ""
+        more = (
+            f"No list or search will show them, and no later question reads them. {stays}Their text stays in the case "
+            "file, and the files themselves are not touched. They can be put back."
+        )
+        asked = YesOrNo("Remove from the case", f"Remove {count} from the case?", "Remove", more)
+        ask_yes_or_no(self, asked, lambda: self.workspace.edit("documents.remove", documents=chosen))
 
     def read_by_ocr(self) -> None:
         """Read the current document again, every page by OCR."""

@@ -13,7 +13,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QHeaderView,
     QLabel,
-    QMessageBox,
     QProgressBar,
     QSplitter,
     QVBoxLayout,
@@ -23,6 +22,7 @@ from PySide6.QtWidgets import (
 from desktop.actions import Actions
 from desktop.buttons import push_button
 from desktop.place import Place
+from desktop.question_box import YesOrNo, ask_yes_or_no
 from desktop.rows_model import ROW_ROLE, Column, RowsModel
 from desktop.tables import make_table
 from desktop.words import size_text
@@ -161,15 +161,10 @@ class ModelsPlace(Place):
         row = self.current()
         if row is None or not row["installed"]:
             return
-        text = (
-            f"Delete {row['id']} from this computer?\n{size_text(row['bytes'])} become free; what it replied is kept."
-        )
-        box = QMessageBox(QMessageBox.Icon.Question, "Remove a model", text, parent=self)
-        box.setTextFormat(Qt.TextFormat.PlainText)
-        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        box.addButton("Delete", QMessageBox.ButtonRole.DestructiveRole).clicked.connect(lambda: self.remove(row["id"]))
-        box.addButton(QMessageBox.StandardButton.Cancel)
-        box.open()
+        text = f"Delete {row['id']} from this computer?"
+        more = f"{size_text(row['bytes'])} become free; what it replied is kept."
+        asked = YesOrNo("Remove a model", text, "Delete", more, destroys=True)
+        ask_yes_or_no(self, asked, lambda: self.remove(row["id"]))
 
     def remove(self, id: str) -> None:
         """Delete a model from the cache."""

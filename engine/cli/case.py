@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -19,20 +19,32 @@ from engine.cli.passphrases import (
     new_passphrase,
 )
 from engine.cli.settings import COMMAND_SETTINGS
-from engine.custody.recording import record_backup, record_conversion, record_verify, repair_facts
+from engine.custody.recording import (
+    put_back_documents,
+    record_backup,
+    record_conversion,
+    record_verify,
+    remove_documents,
+    repair_facts,
+)
+from engine.errors import UsageError
 from storage import conversion, passphrases
 from storage.backup import backup_case
 from storage.case import Case
 from storage.conversion import Phase, Tell
+from storage.listing import DocumentFilter
 from storage.repair import repair_case
 from storage.verification import Verification, verify_case
 
 app = typer.Typer(no_args_is_help=True, **COMMAND_SETTINGS)
 
+SHORTEST_DIGEST, MOST_NAMES = 6, 8
+"""Characters of a SHA-256 that name a document, at least; names that a message lists, at most."""
+
 
 @app.callback()
 def _case() -> None:
-    """Check a case, back it up, repair it, encrypt it with a passphrase, change the passphrase, or take it away."""
+    """Check a case, back it up, repair it, encrypt or decrypt it, and take documents out of it."""
 
 
 @app.command()
@@ -56,6 +68,65 @@ def verify(
         with Case(case, read_only=True) as opened:
             output().print(f"SHA-256 of its content: {opened.content_digest()}", soft_wrap=True)
     raise typer.Exit(0 if result.is_sound else 1)
+
+
+DocumentsArgument = Annotated[
+    list[str],
+    typer.Argument(metavar="DOCUMENT...", help="Names or paths of files, or beginnings of their SHA-256."),
+]
+
+
+@app.command()
+def remove(
+    case: CaseArgument,
+    documents: DocumentsArgument,
+    case_passphrase_file: CasePassphraseFileOption = None,
+) -> None:
+    """Take documents out of a case, with their attachments: no list or search shows them, and no later run reads them.
+
+    Results that were made from them stay, with their pages, so their text stays in the case, too. The files themselves
+    are not touched. `redwell case put-back` undoes it.
+    """
+    with Case(case, create=False) as opened:
+        removed = remove_documents(opened, _documents_named(opened, documents, removed=False))
+    output().print(f"{counted(len(removed), 'document')} removed from {case.name}", soft_wrap=True)
+
+
+@app.command()
+def put_back(
+    case: CaseArgument,
+    documents: DocumentsArgument,
+    case_passphrase_file: CasePassphraseFileOption = None,
+) -> None:
+    """Put documents back that were taken out of a case, with their attachments."""
+    with Case(case, create=False) as opened:
+        back = put_back_documents(opened, _documents_named(opened, documents, removed=True))
+    output().print(f"{counted(len(back), 'document')} put back into {case.name}", soft_wrap=True)
+
+
+def _documents_named(case: Case, names: Sequence[str], *, removed: bool) -> set[str]:
+    """Find the documents that are in the case, or those that were removed, by name; raises UsageError."""
+    here = case.documents_that_fit(DocumentFilter(removed=removed))
+    by_name: dict[str, set[str]] = {}
+    for entry in case.documents():
+        if entry.id in here:
+            for name in (entry.filename, *(path.path for path in case.paths(entry.id))):
+                by_name.setdefault(name, set()).add(entry.id)
+    return {id for name in names for id in _of_one_name(name, here, by_name, removed=removed)}
+
+
+def _of_one_name(name: str, here: set[str], by_name: Mapping[str, set[str]], *, removed: bool) -> set[str]:
+    found = by_name.get(name) or by_name.get(str(Path(name).expanduser().absolute()))
+    found = found or ({id for id in here if id.startswith(name)} if len(name) >= SHORTEST_DIGEST else set())
+    if not found:
+        what = "no removed document" if removed else "no document"
+        shown = ", ".join(sorted(by_name)[:MOST_NAMES]) or "none"
+        raise UsageError(f"the case has {what} {name!r}", advice=f"There are: {shown}.")
+    if len(found) > 1:
+        raise UsageError(
+            f"{name!r} means {len(found)} documents", advice=f"Name them by SHA-256: {', '.join(sorted(found))}."
+        )
+    return found
 
 
 @app.command()

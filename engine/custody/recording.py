@@ -6,7 +6,7 @@ import getpass
 import importlib.metadata
 import os
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +60,24 @@ def record_unreadable(case: Case, path: str, root: Path, id: str | None, reason:
     facts = {"path": path, "folder": root.name, "sha256": id, "reason": reason}
     if not case.has_custody_entry("unreadable", facts):
         case.record_custody("unreadable", facts)
+
+
+def remove_documents(case: Case, ids: Iterable[str]) -> list[str]:
+    """Take documents out of a case, and record it; return those that were in it. Raises NotInCase."""
+    with case.transaction():
+        removed = case.remove_documents(ids)
+        if removed:
+            case.record_custody("remove", {"sha256": removed, "by": reviewer()})
+    return removed
+
+
+def put_back_documents(case: Case, ids: Iterable[str]) -> list[str]:
+    """Put documents back that were taken out, and record it; return those. Raises NotInCase."""
+    with case.transaction():
+        back = case.put_back_documents(ids)
+        if back:
+            case.record_custody("put_back", {"sha256": back, "by": reviewer()})
+    return back
 
 
 def record_data_file(case: Case, run_id: str, dataset: str, file: Path, sha256: str) -> None:

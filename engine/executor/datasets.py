@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, closing
 from dataclasses import dataclass, field
 from itertools import islice
@@ -21,7 +21,7 @@ from engine.documents.walk import walk
 from engine.errors import DocumentError, UsageError
 from engine.executor.case_documents import load_document, save_document
 from engine.executor.events import Emit
-from engine.executor.sources import NO_TEXT, document_row, ingest, ingest_files
+from engine.executor.sources import NO_TEXT, WAS_REMOVED, document_row, ingest, ingest_files
 from engine.executor.translation import open_case
 from engine.plan.borders import Borders
 from engine.plan.dataset import Dataset
@@ -92,7 +92,8 @@ class DatasetReader:
             found = await ingest(location, self.case, self.emit, first=self.first, **shared)
         chosen = islice(found.documents.items(), self.first)
         documents = ((load_document(self.case, id), path) for id, path in chosen)
-        return _documents(dataset, documents, found.fates)
+        removed = self.case.documents_that_fit(DocumentFilter(removed=True))
+        return _documents(dataset, documents, found.fates, removed)
 
     def _table(self, dataset: Dataset) -> list[Row]:
         rows = [*self.tables.get(dataset.name, ()), *dataset.data]
@@ -184,17 +185,19 @@ class DatasetReader:
 def wanted_documents(case: Case, dataset: Dataset) -> list[DocumentEntry]:
     """List the documents of a case that a dataset chooses by mark or by name, in the order of reading.
 
-    Raises UsageError for a document that is named and not there.
+    Those that were removed are left out. Raises UsageError for a document that is named and not there.
     """
-    entries = case.documents()
+    wanted = DocumentFilter(tags=dataset.tags, starred=dataset.starred, words=dataset.words)
+    here = case.documents_that_fit(DocumentFilter())
+    entries = [entry for entry in case.documents() if entry.id in here]
     missing = set(dataset.documents) - {entry.id for entry in entries}
     if missing:
         raise UsageError(
             f"dataset {dataset.name!r}: the case {case.path} has no document {min(missing)}",
-            advice="Name documents by their whole SHA-256, as the table of documents shows it.",
+            advice="Name documents by their whole SHA-256, as the table of documents shows it. Put back one that was "
+            "removed.",
         )
     if dataset.tags or dataset.starred or dataset.words:
-        wanted = DocumentFilter(tags=dataset.tags, starred=dataset.starred, words=dataset.words)
         marked = case.documents_that_fit(wanted)
         entries = [entry for entry in entries if entry.id in marked]
     return [entry for entry in entries if not dataset.documents or entry.id in dataset.documents]
@@ -208,12 +211,19 @@ def _wanted_text(dataset: Dataset) -> str:
     return f" that {' and '.join(parts)}" if parts else ""
 
 
-def _documents(dataset: Dataset, documents: Iterable[tuple[Document, str]], fates: list[DocumentRecord]) -> ReadDataset:
-    """Make rows of documents; those without text are rejected, with the reason."""
+def _documents(
+    dataset: Dataset,
+    documents: Iterable[tuple[Document, str]],
+    fates: list[DocumentRecord],
+    removed: Collection[str] = (),
+) -> ReadDataset:
+    """Make rows of documents; those without text, or that are removed from the case, are rejected with the reason."""
     found = ReadDataset(files=fates)
     for document, path in documents:
         row = document_row(dataset, document, path)
-        if row.values["text"].strip():
+        if document.id in removed:
+            found.turned_down.append((row, FateRecord(row.id, "rejected", f"{WAS_REMOVED}: {path}")))
+        elif row.values["text"].strip():
             found.rows.append(row)
         else:
             found.turned_down.append((row, FateRecord(row.id, "rejected", f"{NO_TEXT}: {path}")))

@@ -30,6 +30,7 @@ Passed = Callable[[], Awaitable[None]]
 """Waited for between files: who lets it wait pauses the reading."""
 
 NO_TEXT = "no text was found in this document"
+WAS_REMOVED = "the document was removed from the case"
 """Why a document is rejected before the first operator; its path follows."""
 
 

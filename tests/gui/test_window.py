@@ -12,7 +12,7 @@ from gui_waiting import WAIT
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLineEdit, QWidget
+from PySide6.QtWidgets import QLineEdit, QMessageBox, QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop.places.documents import DocumentsPlace
@@ -108,6 +108,27 @@ def test_filters_tags_and_stars(qtbot: QtBot, opened: MainWindow) -> None:
     qtbot.waitUntil(lambda: place.model.rowCount() == 5, timeout=WAIT)
     QTest.keyClicks(place.names, "order")
     qtbot.waitUntil(lambda: place.model.rowCount() == 1, timeout=WAIT)
+
+
+def test_a_document_is_removed_after_a_question_and_put_back(qtbot: QtBot, opened: MainWindow) -> None:
+    place = documents(opened)
+    qtbot.waitUntil(lambda: place.model.rowCount() > 1, timeout=WAIT)
+    count = place.model.rowCount()
+    place.table.selectRow(0)
+    place.ask_removal()
+    qtbot.waitUntil(lambda: bool(opened.findChildren(QMessageBox)), timeout=WAIT)
+    box = opened.findChildren(QMessageBox)[-1]
+    assert "They can be put back" in box.informativeText()
+    next(button for button in box.buttons() if button.text() == "Remove").click()
+    qtbot.waitUntil(lambda: place.model.rowCount() == count - 1, timeout=WAIT)
+    removed = next(item for item in place.facets._boxes() if item.text(0) == "Removed from the case")
+    removed.setCheckState(0, Qt.CheckState.Checked)
+    qtbot.waitUntil(lambda: place.model.rowCount() == 1, timeout=WAIT)
+    place.table.selectRow(0)
+    place.put_back()
+    qtbot.waitUntil(lambda: place.model.rowCount() == 0, timeout=WAIT)
+    place.clear_filters()
+    qtbot.waitUntil(lambda: place.model.rowCount() == count, timeout=WAIT)
 
 
 def test_the_viewer_turns_pages_zooms_finds_and_copies(qtbot: QtBot, opened: MainWindow, watchdog: Watchdog) -> None:

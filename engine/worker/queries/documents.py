@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from engine.custody.recording import put_back_documents, remove_documents
 from engine.documents.outline import Section, outline_of
 from engine.errors import UsageError
 from engine.executor.case_documents import load_document
@@ -129,6 +130,29 @@ def star(desk: Desk, *, case: str, documents: tuple[str, ...], on: bool = True) 
     with desk.writing(case) as opened:
         opened.star(documents, on=on)
     return list(documents)
+
+
+@query("documents.remove", lane="edit")
+def remove(desk: Desk, *, case: str, documents: tuple[str, ...], on: bool = True) -> list[str]:
+    """Take documents out of the case or put them back, with what stands only inside of them; return those changed."""
+    with desk.writing(case) as opened:
+        return remove_documents(opened, documents) if on else put_back_documents(opened, documents)
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """What would go: documents with their attachments, and rows of results that were made from them, which stay."""
+
+    documents: int
+    rows: int
+
+
+@query("documents.removal")
+def removal(desk: Desk, *, case: str, documents: tuple[str, ...]) -> Removal:
+    """Count what goes with some documents, and which rows of results will go on showing them."""
+    opened = desk.reading(case)
+    whole = opened.with_contents(documents)
+    return Removal(len(whole), opened.count_result_rows_of(whole))
 
 
 @query("documents.tag", lane="edit")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from storage.case import Case
+from storage.documents import LineRecord
 from storage.errors import BadRecord, CaseLocked, NotInCase
 from storage.labels import DocumentFacts
 from storage.listing import SORT_COLUMNS, DocumentFilter
@@ -113,3 +114,43 @@ def test_a_job_may_start_while_an_edit_is_being_made(tmp_path: Path) -> None:
         WriterLock(path)
     job.release()
     assert writer_of(path) is None
+
+
+def test_removed_documents_are_in_no_list_until_they_are_put_back(three: Case) -> None:
+    three.star(["a"])
+    assert three.remove_documents(["a", "b"]) == ["a", "b"]
+    assert three.remove_documents(["a"]) == []  # it is removed already
+    assert ids(three) == ["c"]
+    assert ids(three, removed=True) == ["b", "a"]
+    assert ids(three, starred=True) == []
+    assert (three.count_documents(), three.count_pages(), three.facets().removed) == (1, 1, 2)
+    assert three.documents_that_fit(DocumentFilter()) == {"c"}
+    assert len(three.documents()) == 3  # what was made from them still finds them
+    assert three.put_back_documents(["a", "c"]) == ["a"]
+    assert ids(three, starred=True) == ["a"]
+    with pytest.raises(NotInCase):
+        three.remove_documents(["c", "unknown"])
+    assert ids(three) == ["a", "c"]
+
+
+def test_what_stands_only_inside_of_a_document_goes_with_it(case: Case) -> None:
+    for id in ("archive", "mail", "inner", "both", "other"):
+        case.save_document(id, filename=id, kind="mail", size_bytes=1, page_count=1, body={}, lines=[])
+    case.add_path("archive", "/r/z.zip")
+    case.add_path("mail", "/r/z.zip/m.eml", "archive")
+    case.add_path("inner", "/r/z.zip/m.eml/a.txt", "mail")
+    case.add_path("both", "/r/z.zip/m.eml/b.txt", "mail")
+    case.add_path("both", "/r/b.txt")
+    case.add_path("other", "/r/o.txt")
+    assert case.remove_documents(["archive"]) == ["archive", "inner", "mail"]
+    assert sorted(ids(case)) == ["both", "other"]
+    assert case.put_back_documents(["archive"]) == ["archive", "inner", "mail"]
+
+
+def test_a_search_passes_over_removed_documents(case: Case) -> None:
+    for id in ("a", "b"):
+        lines = [LineRecord(1, 1, f"the ledger of {id}")]
+        case.save_document(id, filename=id, kind="text", size_bytes=1, page_count=1, body={}, lines=lines)
+    case.remove_documents(["a"])
+    assert [hit.document_id for hit in case.search("ledger")] == ["b"]
+    assert [hit.document_id for hit in case.search("ledger", within=DocumentFilter(removed=True))] == ["a"]

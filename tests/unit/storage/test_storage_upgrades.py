@@ -70,7 +70,7 @@ def test_an_upgrade_that_fails_leaves_the_case_as_it_was(tmp_path: Path, monkeyp
     path = make_old_case(tmp_path / "old.redwell", 3)
     before = dump(path)
 
-    def fail(connection: object) -> None:
+    def fail(connection: object, *tables: str) -> None:
         raise StorageError("the disk went away")
 
     monkeypatch.setattr(migrations, "add_columns", fail)

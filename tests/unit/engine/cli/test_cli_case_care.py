@@ -11,6 +11,7 @@ import pytest
 from old_cases import OLD_SCHEMAS, make_old_case
 
 from storage.case import Case
+from storage.listing import DocumentFilter
 
 CASE = "officers.redwell"
 
@@ -130,3 +131,19 @@ def test_verify_names_a_log_whose_links_do_not_hold(redwell: Any, case: str) -> 
     result = redwell("case", "verify", case)
     assert result.exit_code == 1
     assert "custody log: the custody log of" in result.stdout and "is broken at entry 2" in result.stdout
+
+
+def test_documents_are_removed_and_put_back_by_name(redwell: Any, case: str) -> None:
+    result = redwell("case", "remove", case, "alpha.txt")
+    assert (result.exit_code, result.stdout.strip()) == (0, f"1 document removed from {case}")
+    with Case(Path(case), read_only=True) as opened:
+        (alpha,) = opened.documents_that_fit(DocumentFilter(removed=True))
+        names = {entry.filename for entry in opened.documents() if entry.id != alpha}
+    result = redwell("case", "remove", case, "alpha.txt")
+    assert result.exit_code == 2
+    assert "the case has no document 'alpha.txt'" in result.stderr
+    assert all(name in result.stderr for name in names)
+    result = redwell("case", "put-back", case, alpha[:8])
+    assert (result.exit_code, result.stdout.strip()) == (0, f"1 document put back into {case}")
+    assert redwell("case", "put-back", case, alpha[:8]).exit_code == 2
+    assert redwell("case", "verify", case).exit_code == 0

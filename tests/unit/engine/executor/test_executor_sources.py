@@ -11,10 +11,12 @@ import pymupdf
 import pytest
 from scripted_run import pipeline, prompt_of, write_jsonl, write_texts
 
+from engine.custody.recording import put_back_documents, remove_documents
 from engine.documents.document import Document
 from engine.executor.events import DocumentFailed, DocumentRead, FilesFound, OperatorStarted
-from engine.executor.sources import NO_TEXT
+from engine.executor.sources import NO_TEXT, WAS_REMOVED
 from engine.plan.sources import DOCUMENT_FIELDS
+from storage.verification import verify_case
 
 LIST = '  - {name: list, type: map, prompt: "{{ input.text }}", output: {schema: {word: string}}}\n'
 
@@ -196,3 +198,20 @@ def test_documents_are_not_held_while_operators_run(bench, tmp_path) -> None:
     # While files are read, those that are read ahead may be held (four per worker), but never all.
     assert most[OperatorStarted] <= 1
     assert most[DocumentRead] <= 8
+
+
+def test_a_removed_document_is_turned_down_and_earlier_results_keep_it(bench, folder) -> None:
+    desk = bench(first_word)
+    before = desk.run_again(pipeline(folder, LIST))
+    alpha = next(entry.id for entry in desk.case.documents() if entry.filename == "a.txt")
+    assert remove_documents(desk.case, [alpha]) == [alpha]
+    result = desk.run_again(pipeline(folder, LIST))
+    assert words(desk, result) == [("b.txt", "beta")]
+    (fate,) = [f.record for f in desk.case.fates(result.run_id, "records", "rejected")]
+    assert fate.reason == f"{WAS_REMOVED}: a.txt"
+    assert words(desk, before) == [("a.txt", "alpha"), ("b.txt", "beta")]
+    assert verify_case(desk.case.path).is_sound
+    assert put_back_documents(desk.case, [alpha]) == [alpha]
+    assert words(desk, desk.run_again(pipeline(folder, LIST))) == [("a.txt", "alpha"), ("b.txt", "beta")]
+    events = [entry.event for entry in desk.case.custody()]
+    assert [event for event in events if event in {"remove", "put_back"}] == ["remove", "put_back"]
