@@ -180,15 +180,21 @@ class ResultsLayout(QWidget):
         boxes = {
             "only_not_located": self._missing,
             "only_unreviewed": self._unreviewed,
+            "only_new": self._new,
             "least_agreed_first": self._doubtful,
         }
         return {key: True for key, box in boxes.items() if box.isChecked()}
 
     def clear_choices(self) -> None:
         """Take the choice of rows back, quietly."""
-        for box in (self._missing, self._unreviewed, self._doubtful):
+        for box in (self._missing, self._unreviewed, self._new, self._doubtful):
             with QSignalBlocker(box):
                 box.setChecked(False)
+
+    def show_new(self, count: int | None) -> None:
+        """Offer the rows that the last run of the question had not, where there was one and there are any."""
+        self._new.setText(f"Only new since the last run ({count or 0:,})")
+        self._new.setVisible(bool(count))
 
     def _refresh_tab(self) -> None:
         self.charts.refresh()
@@ -199,13 +205,15 @@ class ResultsLayout(QWidget):
     def _with_filters(self) -> QWidget:
         self._missing = CheckBox("Only with cells not located")
         self._unreviewed = CheckBox("Only not reviewed")
+        self._new = CheckBox("Only new since the last run")
+        self._new.hide()
         row = QHBoxLayout()
         row.setContentsMargins(6, 6, 6, 2)
         self._doubtful = CheckBox("Most doubtful first")
         self._doubtful.setToolTip(
             "Rows that may lack an entry, whose readings disagree, or whose values fail a check, before the others"
         )
-        for box in (self._missing, self._unreviewed, self._doubtful):
+        for box in (self._missing, self._unreviewed, self._new, self._doubtful):
             box.toggled.connect(lambda on: self.choice_changed.emit())
             row.addWidget(box)
         row.addStretch(1)

@@ -227,7 +227,8 @@ class ResultsModel(PagedModel):
     def _review(self, row: Mapping[str, Any], role: int) -> Any:
         match role:
             case Qt.ItemDataRole.DisplayRole | Qt.ItemDataRole.AccessibleTextRole:
-                return "; ".join(part for part in (row["verdict"], "note" if row["note"] else "") if part)
+                parts = ("new" if row["is_new"] else "", row["verdict"], "note" if row["note"] else "")
+                return "; ".join(part for part in parts if part)
             case Qt.ItemDataRole.DecorationRole if row["verdict"] or row["note"]:
                 return icon(_VERDICT_ICONS.get(row["verdict"], "note"))
             case Qt.ItemDataRole.BackgroundRole:

@@ -299,6 +299,7 @@ class ResultsPlace(Place):
         self.model.show_run(table["run"], columns)
         self.table.show_columns()
         self.parts.show_columns(table["run"], columns)
+        self.parts.show_new(table["new"])
         self.model.group_by(self.groups.chosen)
         self.review.changed()
         self._tell_shown()

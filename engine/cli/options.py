@@ -55,7 +55,13 @@ ReviewsOption = Annotated[
 ]
 DropRejectedOption = Annotated[bool, typer.Option("--drop-rejected", help="Leave out rows that were rejected.")]
 RowsOption = Annotated[
-    str, typer.Option("--rows", metavar="1,4-7", help="Rows to write, by number in the table; all if not given.")
+    str,
+    typer.Option(
+        "--rows",
+        metavar="1,4-7",
+        help="Rows to write, by number in the table, or new: those that the last run of the question had not. All if "
+        "not given.",
+    ),
 ]
 TimelineOption = Annotated[
     str | None,

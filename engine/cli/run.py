@@ -29,6 +29,7 @@ from engine.executor.run import run_pipeline
 from engine.executor.run_state import CallState
 from engine.executor.settings import RunSettings
 from engine.results.hidden import hidden_warning
+from engine.results.new_rows import new_rows
 from engine.worker.exit_codes import INTERRUPTED
 from engine.worker.exports import OutputOptions, Written
 from engine.worker.jobs import (
@@ -128,7 +129,11 @@ def carry_out(ready: ReadyRun, models: Models, case: Case, watch: Watch, *, sile
 def report(case: Case, run_id: str, table: ResultTable, calls: CallState) -> None:
     """Print the table, the ledger, the model calls and all that failed."""
     console = output()
-    console.print(styled((f"{counted(len(table.rows), 'result')}", "bold"), f" (run {run_id} of {case.path.name})"))
+    new = new_rows(case, run_id)
+    since = f", {len(new):,} of them new since the last run" if new else ", none of them new" if new is not None else ""
+    console.print(
+        styled((f"{counted(len(table.rows), 'result')}", "bold"), f" (run {run_id} of {case.path.name}){since}")
+    )
     console.print(results_view(table, console.width))
     console.print()
     console.print(ledger_view(case.ledger(run_id)))

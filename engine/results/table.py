@@ -15,6 +15,7 @@ from typing import Any
 from engine.errors import UsageError
 from engine.language.position import did_you_mean
 from engine.results.doubt import doubt_of
+from engine.results.new_rows import new_rows
 from engine.results.values import date_of, is_empty, items, leaves, number_of, shown, sort_key
 from engine.values.base import ORIGINAL
 from engine.values.cells import is_typed, parts
@@ -32,6 +33,7 @@ class Selection:
     """Which rows, in which order: all that fit every part that is given.
 
     `sort` empty: the order of the run, or with `least_agreed_first` by the doubt about them (engine.results.doubt).
+    `only_new`: rows that the last run of the question had not; all rows where there was none.
     """
 
     sort: str = ""
@@ -39,6 +41,7 @@ class Selection:
     filters: tuple[ColumnFilter, ...] = ()
     only_not_located: bool = False
     only_unreviewed: bool = False
+    only_new: bool = False
     least_agreed_first: bool = False
     document: str = ""
     without_rejected: bool = False
@@ -52,8 +55,16 @@ class Selection:
 class ResultView:
     """All rows of one run. Used by several threads at once, and it does not change: reviews make another one."""
 
-    def __init__(self, columns: Sequence[str], rows: Sequence[DeliveredRow], book: ReviewBook) -> None:
+    def __init__(
+        self,
+        columns: Sequence[str],
+        rows: Sequence[DeliveredRow],
+        book: ReviewBook,
+        new: frozenset[str] | None = None,
+    ) -> None:
+        """Take the rows in their order; `new` are the ids of those that the last run of the question had not."""
         self.columns = tuple(columns)
+        self.new = new
         self.rows = rows
         self._identities: Mapping[str, RowIdentity] | None = None
         self._numbers = {row.id: row.number for row in rows}
@@ -66,7 +77,7 @@ class ResultView:
 
     def with_reviews(self, book: ReviewBook) -> ResultView:
         """Return the same rows with other reviews."""
-        view = ResultView(self.columns, self.rows, ReviewBook(()))
+        view = ResultView(self.columns, self.rows, ReviewBook(()), self.new)
         view._identities = self._identities  # noqa: SLF001 - its own class
         return view._reviewed(book)  # noqa: SLF001
 
@@ -125,6 +136,8 @@ class ResultView:
             numbers = [n for n in numbers if wanted.document in self.rows[n].documents]
         if wanted.only_not_located:
             numbers = [n for n in numbers if self.rows[n].not_located]
+        if wanted.only_new and self.new is not None:
+            numbers = [n for n in numbers if self.rows[n].id in self.new]
         if wanted.without_rejected:
             numbers = [n for n in numbers if self.review(n).whole.verdict != "rejected"]
         if wanted.only_unreviewed:
@@ -207,7 +220,9 @@ def result_view(case: Case, run_id: str) -> ResultView:
         kept = _kept.get(key)
         if kept is None or kept.stamp != stamp:
             rows = list(case.delivered_rows(run_id))
-            kept = _Kept(stamp, reviews, ResultView(columns, rows, ReviewBook(case.review_edits())))
+            kept = _Kept(
+                stamp, reviews, ResultView(columns, rows, ReviewBook(case.review_edits()), new_rows(case, run_id))
+            )
         elif kept.reviews != reviews:
             kept = _Kept(stamp, reviews, kept.view.with_reviews(ReviewBook(case.review_edits())))
         _kept[key] = kept

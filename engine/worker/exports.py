@@ -14,6 +14,7 @@ from engine.documents.options import ParseOptions
 from engine.errors import UsageError
 from engine.results.network import NetworkChoice, NetworkRow, make_network
 from engine.results.network_files import network_format, write_network
+from engine.results.new_rows import new_rows
 from engine.results.timeline import choose_dates, timeline_table
 from engine.worker.report import REPORT_SUFFIX, write_report
 from storage.case import Case
@@ -160,7 +161,17 @@ def _write_network(case: Case, rows: Sequence[NetworkRow], out: Path, choice: Ne
 
 
 def row_ids(case: Case, run_id: str, numbers: str) -> frozenset[str]:
-    """Read numbers of rows as people write them, `1,4-7` as in the table; raises UsageError."""
+    """Read numbers of rows as people write them, `1,4-7` as in the table, or `new`; raises UsageError.
+
+    `new` are those that the last run of the question had not.
+    """
+    if numbers.strip() == "new":
+        new = new_rows(case, run_id)
+        if new is None:
+            raise UsageError(
+                "--rows new: the question was not run to its end before", advice="Leave --rows out: all rows are new."
+            )
+        return new
     total = case.count_results(run_id)
     wanted: set[int] = set()
     for part in numbers.split(","):

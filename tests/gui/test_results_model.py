@@ -32,6 +32,7 @@ def row(number: int, **said: Any) -> dict[str, Any]:
         "verdict": "",
         "note": "",
         "doubts": {},
+        "is_new": False,
         **said,
     }
 

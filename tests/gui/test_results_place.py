@@ -7,6 +7,7 @@ import json
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,6 +30,7 @@ from desktop.places.results import ResultsPlace
 from desktop.watchdog import Watchdog
 from desktop.window import MainWindow
 from storage import checksums
+from storage.case import Case
 
 Kind = TypeVar("Kind", bound=Place)
 
@@ -564,3 +566,33 @@ def test_every_control_of_both_places_has_a_name(qtbot: QtBot, results: ResultsP
     assert nameless == []
     assert window.minimumSizeHint().width() <= 1280
     assert window.minimumSizeHint().height() <= 720
+
+
+def test_rows_that_the_last_run_had_not_are_marked_and_shown_alone(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path
+) -> None:
+    path, first = make_results(tmp_path / "made")
+    with Case(path) as case:
+        columns, ids = case.result_columns(first), case.results(first).row_ids
+        rows = [case.row(first, id) for id in ids]
+        added = replace(rows[0], id="row9", values={**rows[0].values, "officer": "Petra Lind", "days": 7})
+        run = case.start_run(
+            pipeline_yaml=case.run(first).pipeline_yaml, pipeline_digest="p", model_name="scripted", model_digest=""
+        )
+        case.save_rows(run, "same_officer", [*rows, added])
+        case.save_results(run, columns, [*ids, "row9"])
+        case.finish_run(run, "finished")
+    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
+        window.workspace.open_case(str(path))
+    window.go_to("Results")
+    place = place_of(window, ResultsPlace)
+    qtbot.waitUntil(lambda: place.model.rowCount() == 7 and cell(place, 6, "officer") == "Petra Lind", timeout=WAIT)
+    assert (cell(place, 0, ""), cell(place, 6, "")) == ("", "new")
+    box = place.parts._new
+    assert (box.text(), box.isVisibleTo(place)) == ("Only new since the last run (1)", True)
+    box.setChecked(True)
+    qtbot.waitUntil(lambda: place.model.rowCount() == 1 and cell(place, 0, "officer") == "Petra Lind", timeout=WAIT)
+    place.parts.choose_run(first)
+    place.parts.runs.activated.emit(place.parts.runs.currentIndex())
+    qtbot.waitUntil(lambda: place.model.rowCount() == 6, timeout=WAIT)
+    assert not box.isVisibleTo(place)

@@ -16,6 +16,7 @@ from engine.results.answers import question_columns
 from engine.results.doubt import doubt_of
 from engine.results.hidden import hidden_warning
 from engine.results.names import resolved_columns
+from engine.results.new_rows import new_rows
 from engine.results.sections import UNGROUPED, Grouping, Heading, Sections
 from engine.results.table import Selection, result_view
 from engine.results.values import date_of, is_empty, number_of, shown
@@ -77,11 +78,12 @@ class ColumnInfo:
 
 @dataclass(frozen=True, slots=True)
 class TableInfo:
-    """What a table of results is made of."""
+    """What a table of results is made of. `new` rows were not there in the last run; None where there was none."""
 
     run: str
     columns: tuple[ColumnInfo, ...]
     rows: int
+    new: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,7 @@ class ShownRow:
     verdict: str
     note: str
     doubts: dict[str, str]
+    is_new: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +208,8 @@ def table(desk: Desk, *, case: str, run: str) -> TableInfo:
         )
         for column in opened.result_columns(run)
     )
-    return TableInfo(run, columns, opened.count_results(run))
+    new = new_rows(opened, run)
+    return TableInfo(run, columns, opened.count_results(run), None if new is None else len(new))
 
 
 @query("results.prepare", lane="slow")
@@ -235,19 +239,20 @@ def page(
     check_page(offset, limit)
     opened = desk.reading(case)
     columns = opened.result_columns(run)
+    new = new_rows(opened, run) or frozenset()
     if only.is_everything and not grouping.column:
         rows = list(opened.delivered_rows(run, offset=offset, limit=limit))
         identities = [row.identity(columns) for row in rows]
         book = ReviewBook(opened.review_edits_of(identities))
         reviewed = zip(rows, map(book.review, identities, (row.values for row in rows)), strict=True)
         total = opened.count_results(run)
-        return RowsPage(offset, total, total, tuple(_shown_row(row, columns, review) for row, review in reviewed))
+        return RowsPage(offset, total, total, tuple(_shown_row(row, columns, review, new) for row, review in reviewed))
     view = result_view(opened, run)
 
     def shown_line(line: Heading | int) -> ShownRow | ShownHeading:
         if isinstance(line, Heading):
             return ShownHeading(line.value, line.count, line.is_folded)
-        return _shown_row(view.rows[line], columns, view.review(line))
+        return _shown_row(view.rows[line], columns, view.review(line), new)
 
     if grouping.column:
         sections = Sections(view, only, grouping)
@@ -312,7 +317,7 @@ def kind_of(values: Iterable[Any]) -> Kind:
     return "date" if there and all(date_of(value) is not None for value in there) else "text"
 
 
-def _shown_row(row: DeliveredRow, columns: tuple[str, ...], review: RowReview) -> ShownRow:
+def _shown_row(row: DeliveredRow, columns: tuple[str, ...], review: RowReview, new: frozenset[str]) -> ShownRow:
     values = row.values if review is NO_REVIEW else review.values(row.values)
     texts = [shown(values.get(column)) for column in columns]
     cells = review.cells
@@ -327,6 +332,7 @@ def _shown_row(row: DeliveredRow, columns: tuple[str, ...], review: RowReview) -
         verdict=review.verdict,
         note=review.note,
         doubts=dict(doubt_of(values).cells),
+        is_new=row.id in new,
     )
 
 

@@ -1,0 +1,52 @@
+"""Which rows of a run were not there the last time that the same question was run to its end."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+
+from storage.case import Case
+
+KEPT = 4
+
+_kept: OrderedDict[tuple[str, str, str], frozenset[str] | None] = OrderedDict()
+_guard = threading.Lock()
+
+
+def new_rows(case: Case, run_id: str) -> frozenset[str] | None:
+    """Return the ids of the rows that are new; None where there was no earlier run of the question.
+
+    A row is not new where the earlier run has one of the same id, or with the same values from the same documents.
+    Raises as `result_columns` does.
+    """
+    run = case.run(run_id)
+    key = str(case.path), run_id, run.finished_at or ""
+    with _guard:
+        if key in _kept:
+            return _kept[key]
+    found = _compare(case, run_id)
+    if run.finished_at:
+        with _guard:
+            _kept[key] = found
+            while len(_kept) > KEPT:
+                _kept.popitem(last=False)
+    return found
+
+
+def _compare(case: Case, run_id: str) -> frozenset[str] | None:
+    before = case.run_before(run_id)
+    results = case.results(run_id)
+    earlier = case.results(before.id) if before is not None else None
+    if before is None or results is None or earlier is None:
+        return None
+    fresh = set(results.row_ids) - set(earlier.row_ids)
+    if not fresh:
+        return frozenset()
+    known = set(_digests(case, before.id).values())
+    return frozenset(id for id, digest in _digests(case, run_id).items() if id in fresh and digest not in known)
+
+
+def _digests(case: Case, run_id: str) -> Mapping[str, bytes]:
+    columns = case.result_columns(run_id)
+    return {row.id: row.identity(columns).digest for row in case.delivered_rows(run_id)}
