@@ -93,6 +93,11 @@ def ask_for_folder(parent: QWidget, workspace: Workspace) -> QFileDialog:
     return _open(dialog, QFileDialog.FileMode.Directory)
 
 
+def ask_for_watched_folder(parent: QWidget, watch: Callable[[str], object]) -> QFileDialog:
+    """Ask which folder is to be watched for new files."""
+    return _open(_dialog(parent, "Watch a folder for new files", watch), QFileDialog.FileMode.Directory)
+
+
 def ask_for_files(parent: QWidget, workspace: Workspace) -> QFileDialog:
     """Ask which files to read, one or several."""
     dialog = QFileDialog(parent, "Add files")

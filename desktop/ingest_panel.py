@@ -94,13 +94,17 @@ class IngestPanel(QFrame):
 
     def _show_estimates(self, estimates: list[dict[str, Any]]) -> None:
         """Show what reading all that is offered takes."""
-        files = sum(estimate["files"] for estimate in estimates)
+        files, known = (sum(estimate[key] for estimate in estimates) for key in ("files", "known"))
         names = [Path(estimate["folder"]).name for estimate in estimates]
         named = names[0] if len(names) == 1 else f"{counted(len(names), 'offer')} ({', '.join(names[:_NAMED])}"
         if len(names) > 1:
             named += f" and {len(names) - _NAMED} more)" if len(names) > _NAMED else ")"
         if not files:
             self._show(f"There are no files in {estimates[0]['folder']}.", bar=False, offer=True, job=False)
+            self.start.hide()
+            self._offers.clear()
+        elif files == known:
+            self._show(f"{named}: all {counted(files, 'file')} are in the case.", bar=False, offer=True, job=False)
             self.start.hide()
             self._offers.clear()
         else:
@@ -110,7 +114,7 @@ class IngestPanel(QFrame):
             shown = ", ".join(f"{count:,} {kind}" for kind, count in kinds.items())
             basis = "as measured in this case" if all(e["is_measured"] for e in estimates) else "a first guess"
             self._show(
-                f"{named}: {counted(files, 'file')} ({shown}), {size_text(sum(e['bytes'] for e in estimates))}, "
+                f"{named}: {_new_files(files, known)} ({shown}), {size_text(sum(e['bytes'] for e in estimates))}, "
                 f"about {counted(sum(e['pages'] for e in estimates), 'page')}. "
                 f"Reading takes about {duration_text(sum(e['seconds'] for e in estimates))} ({basis}).",
                 bar=False,
@@ -220,3 +224,8 @@ class IngestPanel(QFrame):
         self.pause.setVisible(job)
         self.cancel.setVisible(job)
         self.show()
+
+
+def _new_files(files: int, known: int) -> str:
+    """Say how many files there are to read, and how many are in the case already."""
+    return f"{counted(files - known, 'new file')} of {files:,}" if known else counted(files, "file")

@@ -215,6 +215,19 @@ class Documents(Topic):
         )
         return [DocumentPath(text_of(path), parent) for path, parent in self._whole("the path of a document", rows)]
 
+    def files_below(self, folder: str) -> dict[str, int]:
+        """Return the files below a folder, or the file, that were read into the case or failed: path -> bytes.
+
+        The bytes are those that were read; -1 for a file that could not be read.
+        """
+        rows = self._connection.query(
+            "SELECT p.path, d.size_bytes FROM paths p JOIN documents d ON d.key = p.document WHERE p.parent IS NULL"
+            " UNION SELECT path, -1 FROM failures"
+        )
+        below = f"{folder.rstrip('/')}/"
+        known = ((text_of(path), size) for path, size in rows)
+        return {path: size for path, size in known if path == folder or path.startswith(below)}
+
     def save_failure(self, path: str, sha256: str | None, reason: str, message: str, advice: str = "") -> None:
         """Record that the file at `path` could not be parsed; a later failure of the path replaces it."""
         with self._connection.transaction(relaxed=True):

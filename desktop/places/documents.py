@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QItemSelectionModel, Qt, QTimer
@@ -23,7 +25,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop.actions import Actions, offer_on_right_click
-from desktop.case_dialogs import ask_for_files, ask_for_folder
+from desktop.case_dialogs import ask_for_files, ask_for_folder, ask_for_watched_folder
 from desktop.documents_model import COLUMNS, DocumentsModel
 from desktop.facets import FacetsPanel
 from desktop.failures_view import FailuresView, outer_file
@@ -35,6 +37,7 @@ from desktop.plain_text import plain
 from desktop.question_box import YesOrNo, ask_yes_or_no
 from desktop.theme import icon
 from desktop.viewer import Viewer
+from desktop.watched_folders import WatchedFolders
 from desktop.words import counted
 from desktop.workspace import Workspace
 
@@ -67,6 +70,7 @@ class DocumentsPlace(Place):
         self.hits = HitsView(workspace)
         self.facets = FacetsPanel()
         self.ingest = IngestPanel(workspace)
+        self.watched = WatchedFolders(workspace, self)
         self.failures = FailuresView(workspace, self.ingest.read_again)
         self.viewer = Viewer(workspace)
         self.viewer.hide()
@@ -149,6 +153,24 @@ class DocumentsPlace(Place):
         tags = sorted({tag for row in self.selected() for tag in row["tags"]})
         self._ask_tag("Remove a tag", tags, on=False)
 
+    def ask_for_watched(self) -> None:
+        """Ask which folder is to be watched for new files."""
+        if not self.workspace.case:
+            self.workspace.said.emit("No case is open.", "Drop a folder on the window first.")
+            return
+        ask_for_watched_folder(self, self.watched.watch)
+
+    def _show_watched(self) -> None:
+        folders = self.watched.folders
+        self._unwatch.clear()
+        for folder in folders:
+            self._unwatch.addAction(plain(folder), partial(self.watched.watch, folder, on=False))
+        self._unwatch.setEnabled(bool(folders))
+        names = ", ".join(Path(folder).name for folder in folders)
+        self._watching.setText(f"Watched for new files: {names}. What comes is offered here to be read.")
+        self._watching.setToolTip(plain("\n".join(folders)))
+        self._watching.setVisible(bool(folders))
+
     def ask_removal(self) -> None:
         """Say what removing the selected documents means, and ask whether to."""
         chosen = [row["id"] for row in self.selected()]
@@ -204,7 +226,11 @@ class DocumentsPlace(Place):
         menu = QMenu(add)
         menu.addAction(icon("folder"), "A folder…", lambda: ask_for_folder(self, self.workspace))
         menu.addAction(icon("documents"), "Files…", lambda: ask_for_files(self, self.workspace))
+        menu.addAction("Watch a folder for new files…", self.ask_for_watched)
+        self._unwatch = menu.addMenu("Stop watching")
         add.setMenu(menu)
+        self._watching = QLabel(textFormat=Qt.TextFormat.PlainText, wordWrap=True)
+        self._watching.hide()
         top = QHBoxLayout()
         top.addWidget(self.words, 1)
         top.addWidget(self.names)
@@ -237,6 +263,7 @@ class DocumentsPlace(Place):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(12, 10, 12, 8)
         layout.addLayout(top)
+        layout.addWidget(self._watching)
         layout.addWidget(self.ingest)
         layout.addWidget(self._splitter, 1)
 
@@ -245,6 +272,8 @@ class DocumentsPlace(Place):
         space.case_opened.connect(self._case_opened)
         space.case_changed.connect(lambda query: self._refresh())
         space.folder_offered.connect(self.ingest.offer)
+        self.watched.found.connect(lambda folder, files: self.ingest.offer(folder))
+        self.watched.changed.connect(self._show_watched)
         space.document_wanted.connect(self.show_document)
         self.model.total_changed.connect(self._show_total)
         self.table.selectionModel().selectionChanged.connect(lambda now, before: self._keep_selection())

@@ -185,3 +185,27 @@ def test_closing_during_a_run_asks(
     leave.click()
     assert not window.isVisible()
     assert not window.workspace.client.process_id
+
+
+def test_new_files_of_a_watched_folder_are_offered(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
+    write(tmp_path / "letters", "a", "b")
+    place = documents(window)
+    drop(window, tmp_path / "letters")
+    start_reading(qtbot, place)
+    qtbot.waitUntil(lambda: "2 files looked at" in place.ingest.text, timeout=WAIT)
+    place.watched.watch(str(tmp_path / "letters"))
+    assert place._watching.isVisibleTo(place)
+    write(tmp_path / "letters" / "late", "c")  # in a folder that was not there
+    qtbot.waitUntil(lambda: "1 new file of 3" in place.ingest.text, timeout=WAIT)
+    start_reading(qtbot, place)
+    qtbot.waitUntil(lambda: place.model.rowCount() == 3, timeout=WAIT)
+    write(tmp_path / "letters", "d")
+    qtbot.waitUntil(lambda: "1 new file of 4" in place.ingest.text, timeout=WAIT)
+    place.watched.watch(str(tmp_path / "letters"), on=False)
+    assert place.watched.folders == []
+    assert not place._watching.isVisibleTo(place)
+    shutil.rmtree(tmp_path / "letters")
+    place.watched.watch(str(tmp_path / "letters"))
+    with qtbot.waitSignal(window.workspace.said, timeout=WAIT) as said:
+        place.watched.look()
+    assert "is not there" in said.args[0]

@@ -46,10 +46,14 @@ class KindEstimate:
 
 @dataclass(frozen=True, slots=True)
 class IngestEstimate:
-    """What is in a folder. `pages` and `seconds` are estimates, of files not in the case as if they were."""
+    """What is in a folder. All but `files`, `known` and `hidden` is of the files that are to be read.
+
+    `known` of the `files` are in the case already, or could not be read, and have not changed in size since.
+    """
 
     folder: str
     files: int
+    known: int
     bytes: int
     hidden: int
     pages: int
@@ -66,13 +70,20 @@ def estimate(desk: Desk, *, case: str, folder: str) -> IngestEstimate:
     if not path.exists():
         raise UsageError(f"there is nothing at {path}", advice="Choose an existing folder.")
     found = walk([path])
+    opened = desk.reading(case)
+    there = opened.files_below(str(path.resolve()))
     files, sizes = Counter[str](), Counter[str]()
+    known = 0
     for file in found.files:
+        size = file.stat().st_size
+        if there.get(str(file.resolve())) in (size, -1):
+            known += 1
+            continue
         kind = SUFFIXES.get(file.suffix.lower(), "other")
         files[kind] += 1
-        sizes[kind] += file.stat().st_size
+        sizes[kind] += size
     rates = remembered_readings()
-    for kind, *measured in desk.reading(case).reading_rates():
+    for kind, *measured in opened.reading_rates():
         if measured[0] >= LEAST_MEASURED or kind not in rates:
             rates[kind] = Reading(*measured)
     kinds = [_kind(kind, files[kind], sizes[kind], rates.get(kind)) for kind in sorted(files)]
@@ -80,6 +91,7 @@ def estimate(desk: Desk, *, case: str, folder: str) -> IngestEstimate:
     return IngestEstimate(
         folder=str(path),
         files=len(found.files),
+        known=known,
         bytes=sizes.total(),
         hidden=found.hidden,
         pages=sum(kind.pages for kind in kinds),

@@ -143,22 +143,27 @@ def test_words_are_found_with_their_places(case: Path) -> None:
     play(script)
 
 
-def test_failures_say_why_and_an_estimate_counts(case: Path, read_case: Path) -> None:
+def test_failures_say_why_and_an_estimate_counts(case: Path, read_case: Path, tmp_path: Path) -> None:
+    records = read_case.with_name("records")
+    unread = Path(shutil.copytree(records, tmp_path / "unread"))
+
     async def script(window: Window) -> None:
         failed = await window.ask("documents.failures", case=str(case))
         assert failed["total"] == 1
         assert failed["rows"][0]["path"].endswith("broken.pdf")
         assert failed["rows"][0]["advice"]
-        estimate = await window.ask("ingest.estimate", case=str(case), folder=str(read_case.with_name("records")))
-        assert estimate["files"] == 7
+        estimate = await window.ask("ingest.estimate", case=str(case), folder=str(unread))
+        assert (estimate["files"], estimate["known"]) == (7, 0)
         assert {kind["kind"]: kind["files"] for kind in estimate["kinds"]} == {
             "docx": 1,
             "mail": 1,
             "pdf": 2,
             "text": 3,
         }
-        assert estimate["bytes"] == sum(f.stat().st_size for f in read_case.with_name("records").iterdir())
+        assert estimate["bytes"] == sum(f.stat().st_size for f in unread.iterdir())
         assert estimate["seconds"] > 0
+        estimate = await window.ask("ingest.estimate", case=str(case), folder=str(records))
+        assert (estimate["files"], estimate["known"], estimate["kinds"], estimate["bytes"]) == (7, 7, [], 0)
         assert "there is nothing at" in await window.ask("ingest.estimate", case=str(case), folder="/nowhere/at/all")
 
     play(script)

@@ -1,0 +1,88 @@
+"""Folders that are watched for new files: what comes is offered to be read, and nothing is read or asked by itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QFileSystemWatcher, QObject, QTimer, Signal
+
+from desktop.workspace import Workspace
+
+SETTLE_MILLISECONDS = 3_000
+"""A folder is looked at when nothing in it has changed for so long: files that are being copied are not read half."""
+
+MOST_FOLDERS = 500
+"""Folders below a watched one that are watched, too: systems allow a limited number."""
+
+
+class WatchedFolders(QObject):
+    """The watched folders of the open case, kept in the settings by the case's path."""
+
+    found = Signal(str, int)
+    """A watched folder holds so many files that are not in the case."""
+    changed = Signal()
+    """Other folders are watched."""
+
+    def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._workspace = workspace
+        self._watcher = QFileSystemWatcher(self)
+        self._settle = QTimer(self, interval=SETTLE_MILLISECONDS, singleShot=True)
+        self._settle.timeout.connect(self.look)
+        self._watcher.directoryChanged.connect(lambda folder: self._settle.start())
+        workspace.case_opened.connect(lambda case: self._begin())
+
+    @property
+    def folders(self) -> list[str]:
+        """Return the watched folders of the open case."""
+        value = self._workspace.settings.value(self._key, [])
+        if isinstance(value, str):  # an INI file does not tell a list of one from a text
+            return [value] if value else []
+        return [str(folder) for folder in value] if isinstance(value, list) else []
+
+    def watch(self, folder: str, *, on: bool = True) -> None:
+        """Watch a folder and all below it from now on, or no longer."""
+        others = [other for other in self.folders if other != folder]
+        self._workspace.settings.setValue(self._key, [*others, folder] if on else others)
+        self._begin()
+
+    def look(self) -> None:
+        """Ask what of the watched folders is not in the case; `found` tells it."""
+        self._arm()
+        for folder in self.folders:
+            if Path(folder).is_dir():
+                self._workspace.ask("ingest.estimate", self._take, folder=folder)
+            else:
+                self._workspace.said.emit(
+                    f"The watched folder {folder} is not there.", "Connect its disk, or stop watching it."
+                )
+
+    def _begin(self) -> None:
+        self.changed.emit()
+        if self.folders:
+            self.look()
+        else:
+            self._arm()
+
+    def _arm(self) -> None:
+        """Watch the folders as they are now; new folders in them come along."""
+        if watched := self._watcher.directories():
+            self._watcher.removePaths(watched)
+        wanted = [below for folder in self.folders for below in _with_folders_below(Path(folder))]
+        if wanted:
+            self._watcher.addPaths(wanted[:MOST_FOLDERS])
+
+    def _take(self, estimate: dict[str, Any]) -> None:
+        if estimate["files"] > estimate["known"]:
+            self.found.emit(estimate["folder"], estimate["files"] - estimate["known"])
+
+    @property
+    def _key(self) -> str:
+        return f"watched/{self._workspace.case.replace('/', '|')}"
+
+
+def _with_folders_below(folder: Path) -> list[str]:
+    if not folder.is_dir():
+        return []
+    return [str(folder), *(str(path) for path in sorted(folder.rglob("*")) if path.is_dir() and not path.is_symlink())]
