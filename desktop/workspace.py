@@ -236,14 +236,17 @@ class Workspace(QObject):
                     self._refresh.start()
             case "CaseChanged" if event["query"] not in _SILENT and not event["query"].startswith("queue."):
                 self.case_changed.emit(event["query"])
+                if event["query"] == "documents.remove":
+                    self._count()
 
     def _tell_change(self) -> None:
-        if not self.case:
-            return
+        if self.case:
+            self.case_changed.emit(self.job.name or "job")
+            self._count()
 
+    def _count(self) -> None:
         def counted(summary: dict[str, Any]) -> None:
             self.summary = summary
             self.summary_changed.emit()
 
-        self.case_changed.emit(self.job.name or "job")
         self.ask("case.summary", counted)

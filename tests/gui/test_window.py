@@ -118,9 +118,10 @@ def test_a_document_is_removed_after_a_question_and_put_back(qtbot: QtBot, opene
     place.ask_removal()
     qtbot.waitUntil(lambda: bool(opened.findChildren(QMessageBox)), timeout=WAIT)
     box = opened.findChildren(QMessageBox)[-1]
-    assert "They can be put back" in box.informativeText()
+    assert "It can be put back" in box.informativeText()
     next(button for button in box.buttons() if button.text() == "Remove").click()
     qtbot.waitUntil(lambda: place.model.rowCount() == count - 1, timeout=WAIT)
+    qtbot.waitUntil(lambda: opened.workspace.summary["documents"] == count - 1, timeout=WAIT)
     removed = next(item for item in place.facets._boxes() if item.text(0) == "Removed from the case")
     removed.setCheckState(0, Qt.CheckState.Checked)
     qtbot.waitUntil(lambda: place.model.rowCount() == 1, timeout=WAIT)
