@@ -198,8 +198,8 @@ class DocumentsPlace(Place):
         rows = counted(removal["rows"], "row of results shows", "rows of results show")
         stays = f"{rows} them and will go on doing so. " if removal["rows"] else ""
         more = (
-            f"No list or search shows what is removed, and no later question reads it. {stays}Its text stays in the case "
-            "file, and the files themselves are not touched. It can be put back."
+            f"No list or search shows what is removed, and no later question reads it. {stays}Its text stays in the "
+            "case file, and the files themselves are not touched. It can be put back."
         )
         asked = YesOrNo("Remove from the case", f"Remove {count} from the case?", "Remove", more)
         ask_yes_or_no(self, asked, lambda: self.workspace.edit("documents.remove", documents=chosen))
