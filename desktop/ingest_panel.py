@@ -104,7 +104,8 @@ class IngestPanel(QFrame):
             self.start.hide()
             self._offers.clear()
         elif files == known:
-            self._show(f"{named}: all {counted(files, 'file')} are in the case.", bar=False, offer=True, job=False)
+            there = _what_is_there(files, sum(estimate["removed"] for estimate in estimates))
+            self._show(f"{named}: {there}", bar=False, offer=True, job=False)
             self.start.hide()
             self._offers.clear()
         else:
@@ -224,6 +225,14 @@ class IngestPanel(QFrame):
         self.pause.setVisible(job)
         self.cancel.setVisible(job)
         self.show()
+
+
+def _what_is_there(files: int, removed: int) -> str:
+    """Say that there is nothing to read, and where what was removed is found."""
+    there = "the file is in the case." if files == 1 else f"all {files:,} files are in the case."
+    if not removed:
+        return there
+    return f"{there} Removed from it: {removed:,}; tick Removed from the case to put that back."
 
 
 def _new_files(files: int, known: int) -> str:

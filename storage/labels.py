@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from storage.codec import text_of
 from storage.errors import BadRecord
 from storage.topic import Topic, now
 
@@ -109,6 +110,11 @@ class Labels(Topic):
         """Say whether a document was taken out; raises NotInCase."""
         key = self._document_key(document_id)
         return self._connection.first("SELECT 1 FROM removed_documents WHERE document = ?", [key]) is not None
+
+    def removed_paths(self) -> set[str]:
+        """Return the paths at which removed documents were found."""
+        rows = self._connection.query("SELECT p.path FROM paths p JOIN removed_documents r ON r.document = p.document")
+        return {text_of(path) for (path,) in rows}
 
     def tag(self, document_ids: Iterable[str], name: str) -> None:
         """Tag documents; letters' case does not make two tags of one. Raises NotInCase or BadRecord."""

@@ -72,7 +72,7 @@ def verify(
 
 DocumentsArgument = Annotated[
     list[str],
-    typer.Argument(metavar="DOCUMENT...", help="Names or paths of files, or beginnings of their SHA-256."),
+    typer.Argument(metavar="DOCUMENT", help="Names or paths of files, or beginnings of their SHA-256."),
 ]
 
 

@@ -21,6 +21,7 @@ from engine.executor.sources import Ingested
 from engine.executor.sources import ingest as ingest_folder
 from engine.worker.exit_codes import INTERRUPTED
 from storage.case import Case
+from storage.listing import DocumentFilter
 
 app = typer.Typer(**COMMAND_SETTINGS)
 
@@ -75,6 +76,9 @@ def _report(case: Case, found: Ingested, *, quiet: bool) -> None:
         entries = [entry for entry in case.documents() if entry.id in found.documents]
         pages, lines = sum(entry.page_count for entry in entries), sum(entry.line_count for entry in entries)
         output().print(f"{counted(pages, 'page')}, {counted(lines, 'line')} in {case.path.name}")
+        if removed := set(found.documents) & case.documents_that_fit(DocumentFilter(removed=True)):
+            told = f"{counted(len(removed), 'document')} of these stay removed: redwell case put-back"
+            output().print(styled(("Note ", "bold yellow"), told), soft_wrap=True)
         if unread := unread_view(case, found.documents):
             output().print(unread)
         output().print(styled("Search them: ", (f"redwell search {shell_word(case.path)} WORDS", "bold cyan")))

@@ -201,6 +201,10 @@ def test_new_files_of_a_watched_folder_are_offered(qtbot: QtBot, window: MainWin
     qtbot.waitUntil(lambda: place.model.rowCount() == 3, timeout=WAIT)
     write(tmp_path / "letters", "d")
     qtbot.waitUntil(lambda: "1 new file of 4" in place.ingest.text, timeout=WAIT)
+    start_reading(qtbot, place)
+    qtbot.waitUntil(lambda: place.model.rowCount() == 4, timeout=WAIT)
+    drop(window, tmp_path / "letters" / "a.txt")
+    qtbot.waitUntil(lambda: "the file is in the case." in place.ingest.text, timeout=WAIT)
     place.watched.watch(str(tmp_path / "letters"), on=False)
     assert place.watched.folders == []
     assert not place._watching.isVisibleTo(place)

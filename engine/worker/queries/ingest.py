@@ -48,12 +48,14 @@ class KindEstimate:
 class IngestEstimate:
     """What is in a folder. All but `files`, `known` and `hidden` is of the files that are to be read.
 
-    `known` of the `files` are in the case already, or could not be read, and have not changed in size since.
+    `known` of the `files` are in the case already, or could not be read, and have not changed in size since;
+    `removed` of these were taken out of the case.
     """
 
     folder: str
     files: int
     known: int
+    removed: int
     bytes: int
     hidden: int
     pages: int
@@ -73,11 +75,13 @@ def estimate(desk: Desk, *, case: str, folder: str) -> IngestEstimate:
     opened = desk.reading(case)
     there = opened.files_below(str(path.resolve()))
     files, sizes = Counter[str](), Counter[str]()
-    known = 0
+    taken_out = opened.removed_paths()
+    known = removed = 0
     for file in found.files:
         size = file.stat().st_size
         if there.get(str(file.resolve())) in (size, -1):
             known += 1
+            removed += str(file.resolve()) in taken_out
             continue
         kind = SUFFIXES.get(file.suffix.lower(), "other")
         files[kind] += 1
@@ -92,6 +96,7 @@ def estimate(desk: Desk, *, case: str, folder: str) -> IngestEstimate:
         folder=str(path),
         files=len(found.files),
         known=known,
+        removed=removed,
         bytes=sizes.total(),
         hidden=found.hidden,
         pages=sum(kind.pages for kind in kinds),

@@ -139,6 +139,8 @@ def test_documents_are_removed_and_put_back_by_name(redwell: Any, case: str) -> 
     with Case(Path(case), read_only=True) as opened:
         (alpha,) = opened.documents_that_fit(DocumentFilter(removed=True))
         names = {entry.filename for entry in opened.documents() if entry.id != alpha}
+    result = redwell("ingest", "records", "--case", case)
+    assert "1 document of these stay removed" in result.stdout
     result = redwell("case", "remove", case, "alpha.txt")
     assert result.exit_code == 2
     assert "the case has no document 'alpha.txt'" in result.stderr
