@@ -200,7 +200,7 @@ class DocumentsPlace(Place):
         if removal["reviewed"]:
             stays += f"Reviews were made in {removal['reviewed']:,} of these, and stay. "
         more = (
-            f"No list or search shows what is removed, and no later question reads it. {stays}Its text stays in the "
+            f"No list or search shows what is removed, and no later question reads it. {stays}The text stays in the "
             "case file, and the files themselves are not touched. It can be put back."
         )
         asked = YesOrNo("Remove from the case", f"Remove {count} from the case?", "Remove", more)
