@@ -10,7 +10,8 @@ from PySide6.QtCore import QFileSystemWatcher, QObject, QTimer, Signal
 from desktop.workspace import Workspace
 
 SETTLE_MILLISECONDS = 3_000
-"""A folder is looked at when nothing in it has changed for so long: files that are being copied are not read half."""
+"""Between two looks at a folder. What is new is offered when both found the same files of the same size: files that are
+being copied are not read half. The system says when a file comes, and not when it grows."""
 
 MOST_FOLDERS = 500
 """Folders below a watched one that are watched, too: systems allow a limited number."""
@@ -27,6 +28,7 @@ class WatchedFolders(QObject):
     def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._workspace = workspace
+        self._seen: dict[str, tuple[int, int]] = {}  # folder -> new files and their bytes at the last look
         self._watcher = QFileSystemWatcher(self)
         self._settle = QTimer(self, interval=SETTLE_MILLISECONDS, singleShot=True)
         self._settle.timeout.connect(self.look)
@@ -48,7 +50,7 @@ class WatchedFolders(QObject):
         self._begin()
 
     def look(self) -> None:
-        """Ask what of the watched folders is not in the case; `found` tells it."""
+        """Ask what of the watched folders is not in the case; `found` tells it when two looks found the same."""
         self._arm()
         for folder in self.folders:
             if Path(folder).is_dir():
@@ -59,6 +61,7 @@ class WatchedFolders(QObject):
                 )
 
     def _begin(self) -> None:
+        self._seen.clear()
         self.changed.emit()
         if self.folders:
             self.look()
@@ -74,8 +77,13 @@ class WatchedFolders(QObject):
             self._watcher.addPaths(wanted[:MOST_FOLDERS])
 
     def _take(self, estimate: dict[str, Any]) -> None:
-        if estimate["files"] > estimate["known"]:
-            self.found.emit(estimate["folder"], estimate["files"] - estimate["known"])
+        folder, new = estimate["folder"], estimate["files"] - estimate["known"]
+        before = self._seen.get(folder)
+        self._seen[folder] = (new, estimate["bytes"])
+        if new and before == self._seen[folder]:
+            self.found.emit(folder, new)
+        elif new:
+            self._settle.start()
 
     @property
     def _key(self) -> str:

@@ -98,12 +98,19 @@ class Labels(Topic):
         marks = ", ".join(map(str, sorted(chosen)))
         return {id for (id,) in self._connection.query(f"SELECT id FROM documents WHERE key IN ({marks})")}
 
-    def count_result_rows_of(self, document_ids: Iterable[str]) -> int:
-        """Count the rows of results, over all runs, with evidence in some documents; raises NotInCase."""
+    def count_result_rows_of(self, document_ids: Iterable[str], *, reviewed: bool = False) -> int:
+        """Count the rows of results, over all runs, with evidence in some documents; raises NotInCase.
+
+        `reviewed`: only those in which a person made an edit that was not undone.
+        """
         marks = ", ".join(map(str, sorted(self._document_keys(set(document_ids)).values())))
+        edited = (
+            " AND EXISTS (SELECT 1 FROM review_edits r JOIN row_ids i ON i.id = r.row WHERE i.key = x.row"
+            " AND r.run = x.run AND r.is_undone = 0)"
+        )
         return self._connection.count(
             "SELECT count(*) FROM (SELECT DISTINCT x.run, x.row FROM results x JOIN evidence e ON e.row = x.row"
-            f" WHERE e.document IN ({marks or 'NULL'}))"
+            f" WHERE e.document IN ({marks or 'NULL'}){edited if reviewed else ''})"
         )
 
     def is_removed(self, document_id: str) -> bool:

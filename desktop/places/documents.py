@@ -197,8 +197,10 @@ class DocumentsPlace(Place):
         count = counted(removal["documents"], "document")
         rows = counted(removal["rows"], "row of results shows", "rows of results show")
         stays = f"{rows} them and will go on doing so. " if removal["rows"] else ""
+        if removal["reviewed"]:
+            stays += f"Reviews were made in {removal['reviewed']:,} of these, and stay. "
         more = (
-            f"No list or search shows what is removed, and no later question reads it. {stays}Its text stays in the "
+            f"No list or search shows what is removed, and no later question reads it. {stays}The text stays in the "
             "case file, and the files themselves are not touched. It can be put back."
         )
         asked = YesOrNo("Remove from the case", f"Remove {count} from the case?", "Remove", more)

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from gui_dropping import drop
@@ -213,3 +214,26 @@ def test_new_files_of_a_watched_folder_are_offered(qtbot: QtBot, window: MainWin
     with qtbot.waitSignal(window.workspace.said, timeout=WAIT) as said:
         place.watched.look()
     assert "is not there" in said.args[0]
+
+
+def test_a_file_that_still_grows_is_not_offered(
+    qtbot: QtBot, opened: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (growing,) = write(tmp_path / "letters", "long")
+    watched, ask = documents(opened).watched, opened.workspace.ask
+    watched._settle.setInterval(50)
+    asked: list[str] = []
+
+    def ask_while_it_grows(name: str, *args: Any, **given: Any) -> None:
+        if watched._take in args:  # the panel asks, too, when something is offered
+            asked.append(name)
+            if len(asked) <= 3:
+                with growing.open("a", encoding="utf-8") as file:
+                    file.write("One more line.\n")
+        ask(name, *args, **given)
+
+    monkeypatch.setattr(opened.workspace, "ask", ask_while_it_grows)
+    with qtbot.waitSignal(watched.found, timeout=WAIT) as found:
+        watched.watch(str(growing.parent))
+    assert found.args == [str(growing.parent), 1]
+    assert len(asked) == 4  # three sizes, and the last one again

@@ -132,6 +132,16 @@ def test_a_document_is_removed_after_a_question_and_put_back(qtbot: QtBot, opene
     qtbot.waitUntil(lambda: place.model.rowCount() == count, timeout=WAIT)
 
 
+def test_the_question_before_a_removal_counts_rows_and_reviews(opened: MainWindow) -> None:
+    place = documents(opened)
+    for reviewed in (0, 2):
+        place._ask_removal(["a"], {"documents": 1, "rows": 3, "reviewed": reviewed})
+        box = opened.findChildren(QMessageBox)[-1]
+        assert "3 rows of results show them and will go on doing so." in box.informativeText()
+        assert ("Reviews were made in 2 of these, and stay." in box.informativeText()) == bool(reviewed)
+        box.reject()
+
+
 def test_the_viewer_turns_pages_zooms_finds_and_copies(qtbot: QtBot, opened: MainWindow, watchdog: Watchdog) -> None:
     place, viewer = documents(opened), documents(opened).viewer
     qtbot.waitUntil(lambda: place.model.row(0) is not None, timeout=WAIT)

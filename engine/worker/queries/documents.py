@@ -141,10 +141,14 @@ def remove(desk: Desk, *, case: str, documents: tuple[str, ...], on: bool = True
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """What would go: documents with their attachments, and rows of results that were made from them, which stay."""
+    """What would go: documents with their attachments, and rows of results that were made from them, which stay.
+
+    `reviewed` of the rows hold edits of a reviewer.
+    """
 
     documents: int
     rows: int
+    reviewed: int
 
 
 @query("documents.removal")
@@ -152,7 +156,8 @@ def removal(desk: Desk, *, case: str, documents: tuple[str, ...]) -> Removal:
     """Count what goes with some documents, and which rows of results will go on showing them."""
     opened = desk.reading(case)
     whole = opened.with_contents(documents)
-    return Removal(len(whole), opened.count_result_rows_of(whole))
+    rows, reviewed = opened.count_result_rows_of(whole), opened.count_result_rows_of(whole, reviewed=True)
+    return Removal(len(whole), rows, reviewed)
 
 
 @query("documents.tag", lane="edit")

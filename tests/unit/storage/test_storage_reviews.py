@@ -199,3 +199,17 @@ def test_the_long_form_has_a_row_for_each_place(case: Case, letter: str) -> None
         [2, "days", 5, None, None, ""],
     ]
     assert csv_text(table).splitlines()[0].endswith("quote,method,score")
+
+
+def test_rows_of_a_document_and_those_of_them_that_were_reviewed_are_counted(case: Case, letter: str) -> None:
+    first, second = make_run(case, letter), make_run(case, letter)  # each has one row with evidence, r0
+    assert (case.count_result_rows_of([letter]), case.count_result_rows_of([letter], reviewed=True)) == (2, 0)
+    correct(case, first, 0, "Daniel Harmon")
+    correct(case, first, 1, "Ruiz Soto")  # without evidence in the letter
+    assert case.count_result_rows_of([letter], reviewed=True) == 1
+    correct(case, second, 0, "D. Harmon")
+    assert (case.count_result_rows_of([letter]), case.count_result_rows_of([letter], reviewed=True)) == (2, 2)
+    case.undo_review()
+    assert case.count_result_rows_of([letter], reviewed=True) == 1
+    case.remove_documents([letter])
+    assert (review(case, first, 0).verdict, case.count_result_rows_of([letter], reviewed=True)) == ("corrected", 1)
