@@ -6,9 +6,10 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar, get_args
 
 from engine.directives.prompt_checks import ProposedPrompt, complaints, lost_definitions
+from engine.directives.proposals import out_of_range
 from engine.errors import PipelineError
 from engine.language.binding import bind
 from engine.language.position import Where
@@ -16,6 +17,8 @@ from engine.language.templates import Template
 from engine.plan.frozen import FrozenMap, thaw
 from engine.plan.node import Node
 from engine.plan.plan import Plan, Step
+
+N = TypeVar("N", bound=Node)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +38,9 @@ class Match:
     stop: int
 
     @classmethod
-    def at(cls, place: Place, *, since: int | None = None) -> Match:
-        """Match the operator at a place, or the run from index `since` to it, both inclusive."""
-        return cls(place.step, place.index if since is None else since, place.index + 1)
+    def at(cls, place: Place) -> Match:
+        """Match the operator at a place."""
+        return cls(place.step, place.index, place.index + 1)
 
     @property
     def place(self) -> Place:
@@ -48,6 +51,12 @@ class Match:
         """Return the operators of the run."""
         names = step_of(plan, self.step).operators[self.first : self.stop]
         return tuple(plan.operator(name) for name in names)
+
+    def node(self, plan: Plan, kind: type[N]) -> N:
+        """Return the last operator of the run, of a kind that the directive's `needs` have made sure of."""
+        node = self.nodes(plan)[-1]
+        assert isinstance(node, kind)
+        return node
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,19 +127,25 @@ class Directive(ABC, Generic[P]):
     """Its parameters follow from the plan and the answers seen: no model is asked for them."""
     params_type: type[P]
 
+    def __init_subclass__(cls) -> None:
+        """Take `params_type` from the type that a class is written with: `Directive[SwitchParams]`."""
+        for base in getattr(cls, "__orig_bases__", ()):
+            if arguments := get_args(base):
+                cls.params_type = arguments[0]
+
     def matches(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
         """Find the run that ends at a place, or say why there is none."""
         node = node_at(plan, place)
         if node.kind not in self.needs:
             return Blocked(f"{node.name} is {node.kind}, and this rewrites {' and '.join(sorted(self.needs))}")
-        found = self._match(plan, place, facts)
+        found = self._match(plan, Match.at(place), facts)
         if isinstance(found, Match) and (reason := _shared_reason(plan, found)):
             return Blocked(reason)
         return found
 
     @abstractmethod
-    def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
-        """As `matches`, of an operator of a kind in `needs`."""
+    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
+        """As `matches`, of the run of one operator of a kind in `needs`."""
 
     @abstractmethod
     def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
@@ -179,6 +194,8 @@ class Directive(ABC, Generic[P]):
         return found
 
     def _found_wrong(self, match: Match, plan: Plan, params: P, facts: Facts) -> list[str]:
+        if wrong := list(out_of_range(params.to_json(), self.params_schema(match, plan, facts))):
+            return wrong
         proposed = self.prompts(match, plan, params, facts)
         found = [line for prompt in proposed for line in complaints(prompt)]
         if (user := self.definitions(match, plan)) and proposed:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
+from engine.directives.base import Blocked, Directive, Facts, Match, Params
 from engine.directives.heuristics import batch_sizes, most_rows
 from engine.directives.proposals import a_number, an_object
 from engine.directives.splicing import spliced
@@ -42,11 +42,9 @@ class BatchedFolding(Directive[FoldingParams]):
     needs: ClassVar[frozenset[str]] = frozenset({"reduce"})
     is_settled: ClassVar[bool] = True
     compares_variants: ClassVar[bool] = True
-    params_type = FoldingParams
 
-    def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
-        match = Match.at(place)
-        node = _reduce(plan, match)
+    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
+        node = match.node(plan, Reduce)
         if node.prompt is None:
             return Blocked(f"{node.name} asks no model")
         if node.fold_batch_size is not None or node.merges:
@@ -57,29 +55,21 @@ class BatchedFolding(Directive[FoldingParams]):
 
     def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
-        return an_object(fold_batch_size=a_number(1, _sizes(_reduce(plan, match), facts)[-1]))
+        return an_object(fold_batch_size=a_number(1, _sizes(match.node(plan, Reduce), facts)[-1]))
 
     def default_params(self, match: Match, plan: Plan, facts: Facts) -> FoldingParams:
         """Show the fewest rows at once."""
-        return FoldingParams(fold_batch_size=_sizes(_reduce(plan, match), facts)[0])
+        return FoldingParams(fold_batch_size=_sizes(match.node(plan, Reduce), facts)[0])
 
     def variants(self, match: Match, plan: Plan, facts: Facts) -> Sequence[FoldingParams]:
         """Try the smallest size and a middle one; as many as fit are shown at once without this."""
-        sizes = _sizes(_reduce(plan, match), facts)
+        sizes = _sizes(match.node(plan, Reduce), facts)
         chosen = dict.fromkeys((sizes[0], sizes[len(sizes) // 2]))
         return tuple(FoldingParams(fold_batch_size=size) for size in chosen)
 
-    def complaints(self, match: Match, plan: Plan, params: FoldingParams, facts: Facts) -> Sequence[str]:
-        """Refuse a size that is none."""
-        return [] if params.fold_batch_size >= 1 else ["fold_batch_size: at least 1."]
-
     def apply(self, plan: Plan, match: Match, params: FoldingParams) -> Plan:
         """Return the plan that folds."""
-        return spliced(plan, match, [replace(_reduce(plan, match), fold_batch_size=params.fold_batch_size)])
-
-
-def _reduce(plan: Plan, match: Match) -> Reduce:
-    return cast("Reduce", match.nodes(plan)[-1])
+        return spliced(plan, match, [replace(match.node(plan, Reduce), fold_batch_size=params.fold_batch_size)])
 
 
 def _sizes(node: Reduce, facts: Facts) -> tuple[int, ...]:

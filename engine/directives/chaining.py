@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
+from engine.directives.base import Blocked, Directive, Facts, Match, Params
 from engine.directives.division import divided_examples, even_parts, only_fields
 from engine.directives.fields import fields_before
 from engine.directives.fitting import NOT_DIVISIBLE, has_key, row_node, unreadable_prompt
@@ -55,10 +55,8 @@ class Chaining(Directive[ChainingParams]):
     equation: ClassVar[str] = "10"
     purpose: ClassVar[str] = "answers one thing after another, each with what was answered before"
     needs: ClassVar[frozenset[str]] = frozenset({"map", "filter"})
-    params_type = ChainingParams
 
-    def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
-        match = Match.at(place)
+    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
         node = row_node(plan, match)
         reason = unreadable_prompt(node) or has_key(node, NOT_DIVISIBLE)
         return Blocked(reason) if reason else match
@@ -108,7 +106,6 @@ class Chaining(Directive[ChainingParams]):
         node, names, notes = row_node(plan, match), _answer(plan, match).names, _notes(plan, match)
         given = [name for link in params.links for name in link.fields]
         found = [f"links: {name!r} must be answered by one link." for name in names if given.count(name) != 1]
-        found += [f"links: {name!r} is no field of the answer." for name in given if name not in (*names, notes)]
         found += ["links: two or more are a chain."] if len(params.links) < 2 else []
         last = params.links[-1].fields if params.links else ()
         if isinstance(node, Filter) and _decision(node) not in last:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
+from engine.directives.base import Blocked, Directive, Facts, Match, Params
 from engine.directives.fields import fields_before
 from engine.directives.neighbours import Reader, reader_of, split_of
 from engine.directives.prompt_checks import ProposedPrompt
@@ -43,11 +43,9 @@ class ChunkFiltering(Directive[FilteringParams]):
     equation: ClassVar[str] = "4"
     purpose: ClassVar[str] = "leaves out chunks that say nothing for the task; the first of each document always stays"
     needs: ClassVar[frozenset[str]] = frozenset({"gather"})
-    params_type = FilteringParams
 
-    def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
-        match = Match.at(place)
-        gather = _gather(plan, match)
+    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
+        gather = match.node(plan, Gather)
         found = split_of(plan, match, gather)
         if found is None or found[1].number_key != gather.order_key:
             return Blocked(f"no split before {gather.name} in its step numbered its chunks")
@@ -66,12 +64,12 @@ class ChunkFiltering(Directive[FilteringParams]):
         """Ask by the task of the operator that reads the chunks."""
         reader = _reader(plan, match)
         assert reader is not None and reader.node.prompt is not None  # _match
-        place = field_place(_gather(plan, match).rendered_key)
+        place = field_place(match.node(plan, Gather).rendered_key)
         return FilteringParams(prompt=worded("chunk_relevance", place=place, task=task_of(reader.node.prompt)))
 
     def prompts(self, match: Match, plan: Plan, params: FilteringParams, facts: Facts) -> Sequence[ProposedPrompt]:
         """Return the prompt about a chunk."""
-        key = _gather(plan, match).rendered_key
+        key = match.node(plan, Gather).rendered_key
         fields = fields_before(plan, match.place, facts).with_names(key).closed
         return [ProposedPrompt(name="prompt", text=params.prompt, fields=fields, shows=frozenset({key}), partial=True)]
 
@@ -82,7 +80,7 @@ class ChunkFiltering(Directive[FilteringParams]):
 
     def apply(self, plan: Plan, match: Match, params: FilteringParams) -> Plan:
         """Return the plan with fewer chunks."""
-        gather, reader = _gather(plan, match), _reader(plan, match)
+        gather, reader = match.node(plan, Gather), _reader(plan, match)
         needed = free_field(plan, f"{gather.name}_is_needed")
         asking = Map(
             name=free_name(plan, f"{gather.name}_needed"),
@@ -98,9 +96,5 @@ class ChunkFiltering(Directive[FilteringParams]):
         return spliced(plan, match, [gather, asking, keeping])
 
 
-def _gather(plan: Plan, match: Match) -> Gather:
-    return cast("Gather", match.nodes(plan)[-1])
-
-
 def _reader(plan: Plan, match: Match) -> Reader | None:
-    return reader_of(plan, match, {_gather(plan, match).rendered_key})
+    return reader_of(plan, match, {match.node(plan, Gather).rendered_key})

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
+from engine.directives.base import Blocked, Directive, Facts, Match, Params
 from engine.directives.fields import fields_before
 from engine.directives.prompt_checks import ProposedPrompt
 from engine.directives.proposals import a_prompt, an_object
@@ -36,10 +36,8 @@ class ClarifyInstructions(Directive[ClarifyParams]):
     name: ClassVar[str] = "clarify_instructions"
     purpose: ClassVar[str] = "says more exactly what is asked"
     needs: ClassVar[frozenset[str]] = frozenset({"map", "filter", "reduce"})
-    params_type = ClarifyParams
 
-    def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
-        match = Match.at(place)
+    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
         node = _node(plan, match)
         if node.prompt is None or node.schema is None:
             return Blocked(f"{node.name} asks no model")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
+from engine.directives.base import Blocked, Directive, Facts, Match, Params
 from engine.directives.fitting import row_node
 from engine.directives.keywords import KEYWORD, MOST_KEYWORDS, keyword_complaints, keyword_condition, keywords_of
 from engine.directives.passages import PASSAGE_TOKENS, Passages, match_by_words, settings_schema, showing, texts
@@ -37,10 +37,9 @@ class DeterministicCompression(Directive[CompressionParams]):
     name: ClassVar[str] = "deterministic_compression"
     purpose: ClassVar[str] = "shows only passages that hold words of the question; code chooses them"
     needs: ClassVar[frozenset[str]] = frozenset({"map", "filter"})
-    params_type = CompressionParams
 
-    def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
-        return match_by_words(plan, place, facts)
+    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
+        return match_by_words(plan, match, facts)
 
     def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
+from engine.directives.base import Blocked, Directive, Facts, Match, Params
 from engine.directives.fitting import computed_next, row_node
 from engine.directives.proposals import a_list, an_object, one_of
 from engine.directives.splicing import free_name, spliced
@@ -39,14 +38,12 @@ class DistinctItems(Directive[DistinctParams]):
     purpose: ClassVar[str] = "leaves out items that a list says again, by code"
     needs: ClassVar[frozenset[str]] = frozenset({"map"})
     is_settled: ClassVar[bool] = True
-    params_type = DistinctParams
 
-    def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
-        match = Match.at(place)
+    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
         node, lists = row_node(plan, match), _lists(plan, match)
         if not lists:
             return Blocked(f"{node.name} writes no list of texts or of records")
-        if reason := computed_next(plan, place, lists):
+        if reason := computed_next(plan, match.place, lists):
             return Blocked(reason)
         if not _repeating(plan, match, facts):
             return Blocked(f"no list of {node.name} says an item twice")
@@ -60,11 +57,6 @@ class DistinctItems(Directive[DistinctParams]):
     def default_params(self, match: Match, plan: Plan, facts: Facts) -> DistinctParams:
         """Take the lists in which items were seen twice, and those that were not seen."""
         return DistinctParams(fields=tuple(_repeating(plan, match, facts)))
-
-    def complaints(self, match: Match, plan: Plan, params: DistinctParams, facts: Facts) -> Sequence[str]:
-        """Refuse fields that are no lists of the operator."""
-        lists = _lists(plan, match)
-        return [f"fields: {name!r} is none of {', '.join(lists)}." for name in params.fields if name not in lists]
 
     def apply(self, plan: Plan, match: Match, params: DistinctParams) -> Plan:
         """Return the plan that leaves repeated items out."""

@@ -79,17 +79,16 @@ class DocumentChunking(Directive[ChunkingParams]):
     purpose: ClassVar[str] = "reads the document in chunks, each among its neighbours, and puts the answers together"
     needs: ClassVar[frozenset[str]] = frozenset({"map", "filter"})
     explores_sizes: ClassVar[bool] = True
-    params_type = ChunkingParams
 
-    def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
-        node = row_node(plan, Match.at(place))
+    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
+        node = row_node(plan, match)
         if reason := undividable(node):
             return Blocked(reason)
-        if not _texts(plan, place, facts):
+        if not _texts(plan, match.place, facts):
             return Blocked(f"the prompt of {node.name} shows no text that could be cut, or only a chunk")
         if isinstance(node, Map) and not set(_answered(node)):
             return Blocked(f"{node.name} keeps no field of its answer")
-        return Match.at(place)
+        return match
 
     def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, Literal
 
-from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place, step_of
+from engine.directives.base import Blocked, Directive, Facts, Match, Params, step_of
 from engine.directives.fields import fields_before, type_of_field
 from engine.directives.person_fields import holds_persons
 from engine.directives.prompt_checks import ProposedPrompt
@@ -65,11 +65,9 @@ class DuplicateKeyResolution(Directive[ResolutionParams]):
     purpose: ClassVar[str] = "finds keys that mean the same and writes one of them everywhere, before rows are grouped"
     needs: ClassVar[frozenset[str]] = frozenset({"reduce"})
     compares_variants: ClassVar[bool] = True
-    params_type = ResolutionParams
 
-    def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
-        match = Match.at(place)
-        node = _reduce(plan, match)
+    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
+        node = match.node(plan, Reduce)
         if not node.keys:
             return Blocked(f"{node.name} makes one group of all rows")
         if not node.synthesize_resolve:
@@ -92,7 +90,7 @@ class DuplicateKeyResolution(Directive[ResolutionParams]):
 
     def default_params(self, match: Match, plan: Plan, facts: Facts) -> ResolutionParams:
         """Resolve every key that may be, names of persons by the rule for them."""
-        node = _reduce(plan, match)
+        node = match.node(plan, Reduce)
         return ResolutionParams(keys=tuple(_default(node, key) for key in _keys(plan, match, facts)))
 
     def variants(self, match: Match, plan: Plan, facts: Facts) -> Sequence[ResolutionParams]:
@@ -131,9 +129,8 @@ class DuplicateKeyResolution(Directive[ResolutionParams]):
 
     def complaints(self, match: Match, plan: Plan, params: ResolutionParams, facts: Facts) -> Sequence[str]:
         """Refuse a key that is no key, or named twice, and a question that shows one side only."""
-        named, valid = [one.key for one in params.keys], _keys(plan, match, facts)
-        found = [f"keys: {key!r} is none of {', '.join(valid)}." for key in named if key not in valid]
-        found += ["keys: name each key once."] if len(set(named)) < len(named) else []
+        named = [one.key for one in params.keys]
+        found = ["keys: name each key once."] if len(set(named)) < len(named) else []
         found += [] if named else ["keys: name at least one."]
         for one in params.keys:
             if one.similarity != "none":
@@ -145,13 +142,9 @@ class DuplicateKeyResolution(Directive[ResolutionParams]):
 
     def apply(self, plan: Plan, match: Match, params: ResolutionParams) -> Plan:
         """Return the plan with a resolve for each key; they follow each other, for each changes its own key alone."""
-        node = _reduce(plan, match)
+        node = match.node(plan, Reduce)
         resolves = [_resolving(plan, node, one) for one in params.keys]
         return spliced(plan, match, [*resolves, node])
-
-
-def _reduce(plan: Plan, match: Match) -> Reduce:
-    return cast("Reduce", match.nodes(plan)[-1])
 
 
 def _default(node: Reduce, key: str) -> KeyResolution:
@@ -200,7 +193,7 @@ def _shown(node: Reduce) -> frozenset[str]:
 
 def _keys(plan: Plan, match: Match, facts: Facts) -> list[str]:
     """Return the keys that hold words which may be written in several ways."""
-    node = _reduce(plan, match)
+    node = match.node(plan, Reduce)
     index = match.stop - 1
     earlier = [plan.operator(name) for name in step_of(plan, match.step).operators[:index]]
     settled = {"filename", "path", *facts.identifiers}

@@ -41,20 +41,18 @@ class Flattening(Directive[FlatteningParams]):
     equation: ClassVar[str] = "5"
     purpose: ClassVar[str] = "makes a row of each thing found in a chunk before they are put together"
     needs: ClassVar[frozenset[str]] = frozenset({"map"})
-    params_type = FlatteningParams
 
-    def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
-        match = Match.at(place)
+    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
         node = row_node(plan, match)
         gathered = next((index for index, other in before(plan, match) if isinstance(other, Gather)), None)
         if gathered is None:
             return Blocked(f"no gather before {node.name} in its step")
-        reduce = _reduce(plan, place)
+        reduce = _reduce(plan, match.place)
         if reduce is None:
             return Blocked(f"no reduce follows {node.name}: what it writes would be other rows")
         if not _lists(plan, match):
             return Blocked(f"{node.name} writes no list that {reduce.name} takes item by item")
-        return Match.at(place, since=place.index)
+        return match
 
     def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""

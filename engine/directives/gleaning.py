@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
+from engine.directives.base import Blocked, Directive, Facts, Match, Params
 from engine.directives.fields import fields_before
 from engine.directives.prompt_checks import ProposedPrompt
 from engine.directives.proposals import a_number, a_prompt, an_object
@@ -30,12 +30,10 @@ class GleaningParams(Params):
 class GleaningDirective(Directive[GleaningParams]):
     """Give an operator a judge. `judged` are the variables that the judge's prompt may use."""
 
-    params_type = GleaningParams
     judged: ClassVar[tuple[str, ...]] = ("output",)
 
-    def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
-        match = Match.at(place)
-        node = _node(plan, match)
+    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
+        node = match.node(plan, ModelNode)
         if not node.answered_fields or not node.traits().calls_model:
             return Blocked(f"{node.name} asks no model for fields")
         if node.gleaning is not None:
@@ -48,26 +46,17 @@ class GleaningDirective(Directive[GleaningParams]):
 
     def default_params(self, match: Match, plan: Plan, facts: Facts) -> GleaningParams:
         """Ask once, field by field, for what is missing or invented."""
-        prompt = worded("judge", fields=_node(plan, match).answered_fields)
+        prompt = worded("judge", fields=match.node(plan, ModelNode).answered_fields)
         return GleaningParams(num_rounds=1, validation_prompt=prompt)
 
     def prompts(self, match: Match, plan: Plan, params: GleaningParams, facts: Facts) -> Sequence[ProposedPrompt]:
         """Return what the judge is asked; the judge sees the whole chat, so it must show nothing."""
-        fields = fields_before(plan, match.place, facts).with_names(*_node(plan, match).answered_fields)
+        fields = fields_before(plan, match.place, facts).with_names(*match.node(plan, ModelNode).answered_fields)
         text = params.validation_prompt
         return [ProposedPrompt(name="validation_prompt", text=text, variables=self.judged, fields=fields.closed)]
-
-    def complaints(self, match: Match, plan: Plan, params: GleaningParams, facts: Facts) -> Sequence[str]:
-        """Refuse rounds out of range."""
-        wrong = not 1 <= params.num_rounds <= MOST_ROUNDS
-        return [f"num_rounds must be 1 to {MOST_ROUNDS}, not {params.num_rounds}."] if wrong else []
 
     def apply(self, plan: Plan, match: Match, params: GleaningParams) -> Plan:
         """Return the plan with a judge."""
         judge = Template(params.validation_prompt, frozenset({"output", "input"}))
         gleaning = Gleaning(validation_prompt=judge, num_rounds=params.num_rounds)
-        return spliced(plan, match, [replace(_node(plan, match), gleaning=gleaning)])
-
-
-def _node(plan: Plan, match: Match) -> ModelNode:
-    return cast("ModelNode", match.nodes(plan)[-1])
+        return spliced(plan, match, [replace(match.node(plan, ModelNode), gleaning=gleaning)])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
+from engine.directives.base import Blocked, Directive, Facts, Match, Params
 from engine.directives.fields import fields_before
 from engine.directives.neighbours import reader_of, split_of
 from engine.directives.prompt_checks import ProposedPrompt
@@ -49,11 +49,9 @@ class HeaderLineage(Directive[LineageParams]):
     equation: ClassVar[str] = "3"
     purpose: ClassVar[str] = "shows each chunk the headings above it and a summary of what stands before"
     needs: ClassVar[frozenset[str]] = frozenset({"gather"})
-    params_type = LineageParams
 
-    def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
-        match = Match.at(place)
-        gather = _gather(plan, match)
+    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
+        gather = match.node(plan, Gather)
         if split_of(plan, match, gather) is None:
             return Blocked(f"no split before {gather.name} in its step made its chunks")
         if gather.doc_header_key and _shows_summaries(gather):
@@ -67,7 +65,7 @@ class HeaderLineage(Directive[LineageParams]):
 
     def default_params(self, match: Match, plan: Plan, facts: Facts) -> LineageParams:
         """Want both, as far as the gather lacks them."""
-        gather, split = _gather(plan, match), _split(plan, match)
+        gather, split = match.node(plan, Gather), _split(plan, match)
         headers, summaries = not gather.doc_header_key, not _shows_summaries(gather)
         asks = headers and split.method != "section"
         place = field_place(gather.content_key)
@@ -83,7 +81,7 @@ class HeaderLineage(Directive[LineageParams]):
     def prompts(self, match: Match, plan: Plan, params: LineageParams, facts: Facts) -> Sequence[ProposedPrompt]:
         """Return the prompts that are used."""
         fields = fields_before(plan, match.place, facts).closed
-        shows = frozenset({_gather(plan, match).content_key})
+        shows = frozenset({match.node(plan, Gather).content_key})
         return [
             ProposedPrompt(name=name, text=text, fields=fields, shows=shows, partial=True)
             for name, text, _ in _parts(plan, match, params)
@@ -91,7 +89,7 @@ class HeaderLineage(Directive[LineageParams]):
 
     def complaints(self, match: Match, plan: Plan, params: LineageParams, facts: Facts) -> Sequence[str]:
         """Refuse a proposal that changes nothing or wants what there is."""
-        gather = _gather(plan, match)
+        gather = match.node(plan, Gather)
         found = [] if params.headers or params.summaries else ["headers or summaries must be true."]
         found += ["headers: the gather shows headings already."] if params.headers and gather.doc_header_key else []
         found += ["summaries: the gather shows all chunks."] if params.summaries and _shows_summaries(gather) else []
@@ -99,7 +97,7 @@ class HeaderLineage(Directive[LineageParams]):
 
     def apply(self, plan: Plan, match: Match, params: LineageParams) -> Plan:
         """Return the plan that notes headings and summaries before it gathers."""
-        gather, split = _gather(plan, match), _split(plan, match)
+        gather, split = match.node(plan, Gather), _split(plan, match)
         parts = _parts(plan, match, params)
         changed = gather
         if params.headers:
@@ -120,19 +118,15 @@ class HeaderLineage(Directive[LineageParams]):
         return spliced(plan, match, [noting, changed, *tidy])
 
 
-def _gather(plan: Plan, match: Match) -> Gather:
-    return cast("Gather", match.nodes(plan)[-1])
-
-
 def _split(plan: Plan, match: Match) -> Split:
-    found = split_of(plan, match, _gather(plan, match))
+    found = split_of(plan, match, match.node(plan, Gather))
     assert found is not None  # _match
     return found[1]
 
 
 def _parts(plan: Plan, match: Match, params: LineageParams) -> list[tuple[str, str, Field]]:
     """Return what a model is asked: the parameter, the prompt, and the field it answers."""
-    gather = _gather(plan, match)
+    gather = match.node(plan, Gather)
     parts = []
     if params.headers and _split(plan, match).method != "section":
         parts.append(("header_prompt", params.header_prompt, Field(_field(plan, gather, "headers"), _HEADERS)))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 from engine.directives.answer_paths import AnswerPath, answer_paths, is_copied, is_kind, with_type
-from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
+from engine.directives.base import Blocked, Directive, Facts, Match, Params
 from engine.directives.division import LONGEST_KIND, named_kinds
 from engine.directives.fitting import has_key, long_texts, quoted_field, row_node, unreadable_prompt
 from engine.directives.proposals import a_list, an_object, one_of
@@ -49,10 +49,8 @@ class HeldTypes(Directive[HeldParams]):
     purpose: ClassVar[str] = "holds answers to the kinds that the prompt lists and to sentences that the text has"
     needs: ClassVar[frozenset[str]] = frozenset({"map"})
     is_settled: ClassVar[bool] = True
-    params_type = HeldParams
 
-    def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
-        match = Match.at(place)
+    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
         node = row_node(plan, match)
         if reason := unreadable_prompt(node) or has_key(node, _WRITTEN_OUT):
             return Blocked(reason)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
+from engine.directives.base import Blocked, Directive, Facts, Match, Params
 from engine.directives.division import (
     answered_together,
     choices_of_items,
@@ -21,7 +21,7 @@ from engine.directives.division import (
     without_kinds,
 )
 from engine.directives.fields import fields_before
-from engine.directives.fitting import row_node, undividable
+from engine.directives.fitting import undividable
 from engine.directives.prompt_checks import ProposedPrompt
 from engine.directives.proposals import a_list, a_prompt, an_object, one_of
 from engine.directives.rereading import keys_of_asking
@@ -77,11 +77,9 @@ class Isolating(Directive[IsolatingParams]):
     equation: ClassVar[str] = "11"
     purpose: ClassVar[str] = "asks for independent things separately, side by side, and joins the answers"
     needs: ClassVar[frozenset[str]] = frozenset({"map"})
-    params_type = IsolatingParams
 
-    def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
-        match = Match.at(place)
-        node = _map(plan, match)
+    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
+        node = match.node(plan, Map)
         if reason := undividable(node, {"gleaning": "judges the whole answer"}):
             return Blocked(reason)
         if len(answered_together(_answer(node))) == 1 and not _kinds(node)[1]:
@@ -92,8 +90,8 @@ class Isolating(Directive[IsolatingParams]):
 
     def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
-        names = _answer(_map(plan, match)).names
-        choices = _choices(_map(plan, match))
+        names = _answer(match.node(plan, Map)).names
+        choices = _choices(match.node(plan, Map))
         kinds = a_list(one_of(choices), 1, len(choices)) if choices else a_list({"type": "string"}, 0, 0)
         part = an_object(fields=a_list(one_of(names), 1, len(names)), prompt=a_prompt(), kinds=kinds)
         return an_object(parts=a_list(part, 2, MOST_PARTS))
@@ -109,7 +107,7 @@ class Isolating(Directive[IsolatingParams]):
         return (default,) if len(finer.parts) == len(default.parts) else (default, finer)
 
     def _params(self, match: Match, plan: Plan, most: int) -> IsolatingParams:
-        node = _map(plan, match)
+        node = match.node(plan, Map)
         assert node.prompt is not None  # undividable
         answer, prompt = _answer(node), node.prompt.text.rstrip()
         if len(runs := answered_together(answer)) > 1:
@@ -130,7 +128,7 @@ class Isolating(Directive[IsolatingParams]):
 
     def prompts(self, match: Match, plan: Plan, params: IsolatingParams, facts: Facts) -> Sequence[ProposedPrompt]:
         """Return the prompts."""
-        fields, user = fields_before(plan, match.place, facts).closed, _map(plan, match).prompt
+        fields, user = fields_before(plan, match.place, facts).closed, match.node(plan, Map).prompt
         shown = user.mentions() if user else frozenset()
         return [
             ProposedPrompt(name=f"prompt {number}", text=part.prompt, fields=fields, shows_one=shown)
@@ -139,19 +137,19 @@ class Isolating(Directive[IsolatingParams]):
 
     def definitions(self, match: Match, plan: Plan) -> Template | None:
         """Return the prompt whose definitions must be kept."""
-        return _map(plan, match).prompt
+        return match.node(plan, Map).prompt
 
     def complaints(self, match: Match, plan: Plan, params: IsolatingParams, facts: Facts) -> Sequence[str]:
         """Refuse parts that do not give every field, or give one twice that is no list."""
-        answer = _answer(_map(plan, match))
+        answer = _answer(match.node(plan, Map))
         given = Counter(name for part in params.parts for name in set(part.fields))
-        found = [f"parts: {name!r} is no field of the answer." for name in given if name not in answer.names]
+        found: list[str] = []
         for field in answer.fields:
             if not given[field.name]:
                 found.append(f"parts: no part gives {field.name!r}.")
             if given[field.name] > 1 and not isinstance(field.type, ListOf):
                 found.append(f"parts: only a list may be given by several parts, and {field.name!r} is none.")
-        choices = _choices(_map(plan, match))
+        choices = _choices(match.node(plan, Map))
         left = [kind for kind in choices if not any(not p.kinds or kind in p.kinds for p in params.parts)]
         found += [f"parts: no part gives the kind {kind!r}." for kind in left]
         found += ["parts: two or more are needed."] if len(params.parts) < 2 else []
@@ -160,7 +158,7 @@ class Isolating(Directive[IsolatingParams]):
 
     def apply(self, plan: Plan, match: Match, params: IsolatingParams) -> Plan:
         """Return the plan that asks side by side."""
-        node = _map(plan, match)
+        node = match.node(plan, Map)
         shared = _shared(plan, node, params)
         fields: list[Field] = []
         prompts = []
@@ -247,12 +245,6 @@ def _kinds(node: Map) -> tuple[str, Sequence[str]]:
         return "", ()
     named, choices = choices_of_items(field.type)
     return (named, choices) if choices else ("", listed_kinds(node.prompt.text))
-
-
-def _map(plan: Plan, match: Match) -> Map:
-    node = row_node(plan, match)
-    assert isinstance(node, Map)  # needs
-    return node
 
 
 def _answer(node: Map) -> Schema:

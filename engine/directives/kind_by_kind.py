@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from engine.directives.answer_paths import AnswerPath, answer_paths, is_copied, is_kind, with_type
-from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
+from engine.directives.base import Blocked, Directive, Facts, Match, Params
 from engine.directives.division import named_kinds, renamed_field, without_kinds
 from engine.directives.fitting import long_texts, quoted_field, row_node, undividable
 from engine.directives.item_by_item import ItemNames, item_by_item
@@ -72,10 +72,8 @@ class KindByKind(Directive[KindParams]):
     purpose: ClassVar[str] = "asks for each listed kind by itself, and looks at each find once more"
     needs: ClassVar[frozenset[str]] = frozenset({"map"})
     is_settled: ClassVar[bool] = True
-    params_type = KindParams
 
-    def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
-        match = Match.at(place)
+    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
         node = row_node(plan, match)
         if reason := undividable(node, _WHOLE):
             return Blocked(reason)
@@ -85,14 +83,14 @@ class KindByKind(Directive[KindParams]):
             return Blocked(f"the prompt of {node.name} does not list between 4 and {MOST_KINDS} kinds by their names")
         if len(node.schema.fields) != 1 or _kind_path(node) is None or node.schema.names[0] in node.drop_keys:
             return Blocked(f"{node.name} does not write one list, of texts with their kind")
-        if not long_texts(plan, place, node, facts):
+        if not long_texts(plan, match.place, node, facts):
             return Blocked(f"the prompt of {node.name} shows no text")
         return match
 
     def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
         found = self.default_params(match, plan, facts)
-        texts = [path.key for path in _texts(_map(plan, match))]
+        texts = [path.key for path in _texts(match.node(plan, Map))]
         return an_object(
             field=one_of([found.field]),
             kind=one_of([found.kind]),
@@ -102,7 +100,7 @@ class KindByKind(Directive[KindParams]):
 
     def default_params(self, match: Match, plan: Plan, facts: Facts) -> KindParams:
         """Hold what is copied to sentences, and look again."""
-        node = _map(plan, match)
+        node = match.node(plan, Map)
         kind = _kind_path(node)
         assert kind is not None  # _match
         copied = tuple(path.key for path in _texts(node) if is_copied(path, facts))
@@ -113,21 +111,9 @@ class KindByKind(Directive[KindParams]):
         default = self.default_params(match, plan, facts)
         return (default, replace(default, looks_again=False))
 
-    def complaints(self, match: Match, plan: Plan, params: KindParams, facts: Facts) -> Sequence[str]:
-        """Refuse other fields than those of the list."""
-        node = _map(plan, match)
-        kind, texts = _kind_path(node), [path.key for path in _texts(node)]
-        assert kind is not None  # _match
-        wrong = (params.field, params.kind) != (kind.field, kind.key)
-        found = [f"field and kind must be {kind.field!r} and {kind.key!r}."] if wrong else []
-        return [
-            *found,
-            *(f"sentences: {key!r} is none of {', '.join(texts)}." for key in params.sentences if key not in texts),
-        ]
-
     def apply(self, plan: Plan, match: Match, params: KindParams) -> Plan:
         """Return the plan that asks for one kind at a time."""
-        node = _map(plan, match)
+        node = match.node(plan, Map)
         names = ItemNames.of(plan, match, params.field)
         into = names.candidate if params.looks_again else params.field
         asking, parts = _asking(plan, match, params)
@@ -153,7 +139,7 @@ class KindByKind(Directive[KindParams]):
 
 def _asking(plan: Plan, match: Match, params: KindParams) -> tuple[ParallelMap, list[str]]:
     """Return the operator that asks a question for each kind, and the field of each answer."""
-    node = _map(plan, match)
+    node = match.node(plan, Map)
     assert node.prompt is not None and node.schema is not None  # _match
     kinds = named_kinds(node.prompt.text)
     schema = node.schema
@@ -180,7 +166,7 @@ def _asking(plan: Plan, match: Match, params: KindParams) -> tuple[ParallelMap, 
 
 def _text_first(plan: Plan, match: Match, entries: Sequence[str]) -> dict[str, str]:
     """Let the text stand first where the prompt shows it behind the list: else it would be read for every kind."""
-    node = _map(plan, match)
+    node = match.node(plan, Map)
     assert node.prompt is not None  # _match
     text = long_texts(plan, match.place, node, Facts())[0]
     before_list = node.prompt.text.split(entries[0])[0]
@@ -196,7 +182,7 @@ def _short(field: Field, kinds: int) -> Field:
 
 
 def _source(plan: Plan, match: Match) -> str:
-    return quoted_field(plan, long_texts(plan, match.place, _map(plan, match), Facts())[0])
+    return quoted_field(plan, long_texts(plan, match.place, match.node(plan, Map), Facts())[0])
 
 
 def _again(node: Map, names: ItemNames, params: KindParams, source: str) -> str:
@@ -215,12 +201,6 @@ def _again(node: Map, names: ItemNames, params: KindParams, source: str) -> str:
         place="\n".join(f"{{{{ {item}[{path.key!r}] }}}}" for path in _texts(node)),
         entry=f"{{{{ {{\n{said}\n}}[{item}[{params.kind!r}]] }}}}",
     )
-
-
-def _map(plan: Plan, match: Match) -> Map:
-    node = row_node(plan, match)
-    assert isinstance(node, Map)  # needs
-    return node
 
 
 def _kind_path(node: Map) -> AnswerPath | None:

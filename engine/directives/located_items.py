@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from engine.directives.answer_paths import AnswerPath, answer_paths, is_kind, verbatim
-from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
+from engine.directives.base import Blocked, Directive, Facts, Match, Params
 from engine.directives.fitting import computed_next, long_texts, row_node, unreadable_prompt
 from engine.directives.proposals import a_list, an_object, one_of
 from engine.directives.splicing import free_name, spliced
@@ -43,18 +43,16 @@ class LocatedItems(Directive[LocatedParams]):
     purpose: ClassVar[str] = "leaves out items whose copied field stands nowhere in the text, by code"
     needs: ClassVar[frozenset[str]] = frozenset({"map"})
     is_settled: ClassVar[bool] = True
-    params_type = LocatedParams
 
-    def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
-        match = Match.at(place)
+    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
         node = row_node(plan, match)
         if reason := unreadable_prompt(node):
             return Blocked(reason)
-        if not long_texts(plan, place, node, facts):
+        if not long_texts(plan, match.place, node, facts):
             return Blocked(f"the prompt of {node.name} shows no text to look items up in")
         if not _paths(plan, match):
             return Blocked(f"{node.name} writes no list of texts, or of records with texts")
-        if reason := computed_next(plan, place, [path.field for path in _paths(plan, match)]):
+        if reason := computed_next(plan, match.place, [path.field for path in _paths(plan, match)]):
             return Blocked(reason)
         if facts.answers and not _copied(plan, match, facts):
             return Blocked(f"no field of the lists of {node.name} is copied from the text, or all are found there")
@@ -76,11 +74,6 @@ class LocatedItems(Directive[LocatedParams]):
         first = {path.field: path for path in reversed(_paths(plan, match))}.values()
         paths = _copied(plan, match, facts) or tuple(first)
         return LocatedParams(source=source, paths=tuple(str(path) for path in paths))
-
-    def complaints(self, match: Match, plan: Plan, params: LocatedParams, facts: Facts) -> Sequence[str]:
-        """Refuse fields that are none of the lists'."""
-        valid = self.paths(plan, match)
-        return [f"paths: {path!r} is none of {', '.join(valid)}." for path in params.paths if path not in valid]
 
     def apply(self, plan: Plan, match: Match, params: LocatedParams) -> Plan:
         """Return the plan that looks items up."""

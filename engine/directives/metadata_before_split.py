@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
+from engine.directives.base import Blocked, Directive, Facts, Match, Params
 from engine.directives.fields import fields_before
 from engine.directives.neighbours import Reader, reader_of
 from engine.directives.prompt_checks import ProposedPrompt
@@ -42,11 +42,9 @@ class MetadataBeforeSplit(Directive[MetadataParams]):
     equation: ClassVar[str] = "2"
     purpose: ClassVar[str] = "notes what a document is about before it is cut, and shows that with every chunk"
     needs: ClassVar[frozenset[str]] = frozenset({"split"})
-    params_type = MetadataParams
 
-    def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
-        match = Match.at(place)
-        split = _split(plan, match)
+    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
+        split = match.node(plan, Split)
         reader = _reader(plan, match)
         if reader is None:
             return Blocked(f"no map or filter behind {split.name} reads its chunks")
@@ -60,7 +58,7 @@ class MetadataBeforeSplit(Directive[MetadataParams]):
 
     def default_params(self, match: Match, plan: Plan, facts: Facts) -> MetadataParams:
         """Ask for three sentences about the document."""
-        split, reader = _split(plan, match), _reader(plan, match)
+        split, reader = match.node(plan, Split), _reader(plan, match)
         assert reader is not None and reader.node.prompt is not None  # _match
         field = free_field(plan, f"{split.name}_about")
         task = task_of(reader.node.prompt)
@@ -69,19 +67,19 @@ class MetadataBeforeSplit(Directive[MetadataParams]):
     def prompts(self, match: Match, plan: Plan, params: MetadataParams, facts: Facts) -> Sequence[ProposedPrompt]:
         """Return the prompt about the document."""
         fields = fields_before(plan, match.place, facts).closed
-        shows = frozenset({_split(plan, match).split_key})
+        shows = frozenset({match.node(plan, Split).split_key})
         return [ProposedPrompt(name="prompt", text=params.prompt, fields=fields, shows=shows)]
 
     def complaints(self, match: Match, plan: Plan, params: MetadataParams, facts: Facts) -> Sequence[str]:
         """Refuse fields that rows have already."""
-        there = fields_before(plan, match.place, facts).names | _split(plan, match).traits().writes
+        there = fields_before(plan, match.place, facts).names | match.node(plan, Split).traits().writes
         taken = [f"fields: there is a field {name!r} already; name it otherwise." for name in params.fields]
         twice = ["fields: each must have a name of its own."] if len(set(params.fields)) < len(params.fields) else []
         return [line for name, line in zip(params.fields, taken, strict=True) if name in there] + twice
 
     def apply(self, plan: Plan, match: Match, params: MetadataParams) -> Plan:
         """Return the plan that reads the beginning of the document first."""
-        split, reader = _split(plan, match), _reader(plan, match)
+        split, reader = match.node(plan, Split), _reader(plan, match)
         assert reader is not None and reader.node.prompt is not None  # _match
         asking = Map(
             name=free_name(plan, f"{split.name}_document"),
@@ -97,10 +95,6 @@ class MetadataBeforeSplit(Directive[MetadataParams]):
         return spliced(plan, match, [asking, split], others=[changed])
 
 
-def _split(plan: Plan, match: Match) -> Split:
-    return cast("Split", match.nodes(plan)[-1])
-
-
 def _reader(plan: Plan, match: Match) -> Reader | None:
-    chunk = _split(plan, match).chunk_key
+    chunk = match.node(plan, Split).chunk_key
     return reader_of(plan, match, {chunk, f"{chunk}_rendered"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
 from engine.directives.chunking import REDUCE_VARIABLES
@@ -92,11 +92,9 @@ class MultiLevelAggregation(Directive[AggregationParams]):
     purpose: ClassVar[str] = "aggregates smaller groups first, and then their results"
     needs: ClassVar[frozenset[str]] = frozenset({"reduce"})
     compares_variants: ClassVar[bool] = True
-    params_type = AggregationParams
 
-    def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
-        match = Match.at(place)
-        node = _reduce(plan, match)
+    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
+        node = match.node(plan, Reduce)
         if node.prompt is None or node.schema is None:
             return Blocked(f"{node.name} asks no model")
         if reason := has_key(node, _ABOUT_ROWS):
@@ -105,7 +103,7 @@ class MultiLevelAggregation(Directive[AggregationParams]):
             return Blocked(f"{node.name} quotes from its rows, which the results of parts do not hold")
         if odd := [a.function for a in node.aggregates if a.function not in _ROLLED_UP]:
             return Blocked(f"{odd[0]} of a group does not follow from that of its parts")
-        if not _candidates(plan, place, facts):
+        if not _candidates(plan, match.place, facts):
             return Blocked(f"no field is known by which the groups of {node.name} could be made smaller")
         return match
 
@@ -116,7 +114,7 @@ class MultiLevelAggregation(Directive[AggregationParams]):
 
     def default_params(self, match: Match, plan: Plan, facts: Facts) -> AggregationParams:
         """Aggregate each document first, or else by the first field that there is, with the user's own prompt."""
-        node = _reduce(plan, match)
+        node = match.node(plan, Reduce)
         assert node.prompt is not None and node.schema is not None  # _match
         extra = _candidates(plan, match.place, facts)[0]
         prompt = worded(
@@ -132,12 +130,12 @@ class MultiLevelAggregation(Directive[AggregationParams]):
     def variants(self, match: Match, plan: Plan, facts: Facts) -> Sequence[AggregationParams]:
         """Put the lists of parts together by code first, where the answer is lists of all there is (decision 0034)."""
         default = self.default_params(match, plan, facts)
-        by_code = [replace(default, by_code=True)] if _lists_all(_reduce(plan, match)) else []
+        by_code = [replace(default, by_code=True)] if _lists_all(match.node(plan, Reduce)) else []
         return (*by_code, default)
 
     def prompts(self, match: Match, plan: Plan, params: AggregationParams, facts: Facts) -> Sequence[ProposedPrompt]:
         """Return both prompts."""
-        node = _reduce(plan, match)
+        node = match.node(plan, Reduce)
         assert node.schema is not None  # _match
         fields = fields_before(plan, match.place, facts)
         parts = frozenset({*node.keys, *params.extra_keys, *node.schema.names, *node.aggregate})
@@ -165,20 +163,17 @@ class MultiLevelAggregation(Directive[AggregationParams]):
 
     def definitions(self, match: Match, plan: Plan) -> Template | None:
         """Return the prompt whose definitions must be kept."""
-        return _reduce(plan, match).prompt
+        return match.node(plan, Reduce).prompt
 
     def complaints(self, match: Match, plan: Plan, params: AggregationParams, facts: Facts) -> Sequence[str]:
-        """Refuse keys that make no smaller groups."""
-        node = _reduce(plan, match)
-        used = sorted(set(params.extra_keys) & set(node.keys))
-        found = [f"extra_keys: {name!r} is a key already; name others." for name in used]
-        if params.by_code and not _lists_all(node):
-            found.append(f"by_code: the answer of {node.name} is not only lists of all there is.")
-        return found
+        """Refuse to join by code what code cannot join."""
+        node = match.node(plan, Reduce)
+        wrong = params.by_code and not _lists_all(node)
+        return [f"by_code: the answer of {node.name} is not only lists of all there is."] if wrong else []
 
     def apply(self, plan: Plan, match: Match, params: AggregationParams) -> Plan:
         """Return the plan with two reduces."""
-        node = _reduce(plan, match)
+        node = match.node(plan, Reduce)
         part = replace(
             node,
             name=free_name(plan, f"{node.name}_parts"),
@@ -197,10 +192,6 @@ class MultiLevelAggregation(Directive[AggregationParams]):
         return spliced(plan, match, [part, whole, *without_fields(free_name(plan, f"{node.name}_tidy"), passed)])
 
 
-def _reduce(plan: Plan, match: Match) -> Reduce:
-    return cast("Reduce", match.nodes(plan)[-1])
-
-
 def _lists_all(node: Reduce) -> bool:
     """Say whether the answer is nothing but lists, and the prompt asks for no choice or order of what belongs there."""
     if node.prompt is None or node.schema is None or not all(isinstance(f.type, ListOf) for f in node.schema.fields):
@@ -215,7 +206,7 @@ def _rolled_up(node: Reduce) -> Mapping[str, Any]:
 
 def _candidates(plan: Plan, place: Place, facts: Facts) -> list[str]:
     """Return fields by which groups may be divided: of the document first, then those the prompt does not read."""
-    node = _reduce(plan, Match.at(place))
+    node = Match.at(place).node(plan, Reduce)
     there = fields_before(plan, place, facts).names - set(node.keys)
     held = {*(node.schema.names if node.schema else ()), *node.aggregate, *node.extra_fields}
     seen = node.prompt.mentions("inputs") if node.prompt else frozenset[str]()

@@ -56,16 +56,16 @@ class Passages:
         return cls(cut, names[1], names[2], free_field(plan, f"{key}_passages"))
 
 
-def match_by_words(plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
+def match_by_words(plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
     """Match an operator of which passages that have to do with its prompt's words can be shown in place of a text."""
-    node = row_node(plan, Match.at(place))
+    node = row_node(plan, match)
     if reason := unreadable_prompt(node) or has_key(node, _SHOWN_OTHERWISE):
         return Blocked(reason)
-    if not texts(plan, place, facts):
+    if not texts(plan, match.place, facts):
         return Blocked(f"the prompt of {node.name} shows no text of which passages could be chosen")
     if not keywords_of(node):
         return Blocked(f"the prompt of {node.name} has no words to look for")
-    return Match.at(place)
+    return match
 
 
 def texts(plan: Plan, place: Place, facts: Facts) -> list[str]:

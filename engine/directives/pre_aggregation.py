@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
 from engine.directives.chunking import REDUCE_VARIABLES
@@ -49,18 +49,16 @@ class PreAggregation(Directive[ProjectionParams]):
     equation: ClassVar[str] = "12"
     purpose: ClassVar[str] = "shrinks each row to what the aggregation needs of it"
     needs: ClassVar[frozenset[str]] = frozenset({"reduce"})
-    params_type = ProjectionParams
 
-    def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
-        match = Match.at(place)
-        node = _reduce(plan, match)
+    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
+        node = match.node(plan, Reduce)
         if node.prompt is None or node.schema is None:
             return Blocked(f"{node.name} asks no model")
         if reason := has_key(node, _SEEN_AS_THEY_ARE):
             return Blocked(reason)
         if node.schema.has_quotes:
             return Blocked(f"{node.name} quotes from its rows, which must stay as they are")
-        if not _candidates(plan, place, facts):
+        if not _candidates(plan, match.place, facts):
             return Blocked(f"the prompt of {node.name} reads no text by name that could be shrunk")
         return match
 
@@ -71,7 +69,7 @@ class PreAggregation(Directive[ProjectionParams]):
 
     def default_params(self, match: Match, plan: Plan, facts: Facts) -> ProjectionParams:
         """Shrink the longest text; the reduce's prompt stays but for the field."""
-        node = _reduce(plan, match)
+        node = match.node(plan, Reduce)
         assert node.prompt is not None  # _match
         field = _candidates(plan, match.place, facts)[0]
         return ProjectionParams(
@@ -82,7 +80,7 @@ class PreAggregation(Directive[ProjectionParams]):
 
     def prompts(self, match: Match, plan: Plan, params: ProjectionParams, facts: Facts) -> Sequence[ProposedPrompt]:
         """Return both prompts."""
-        node = _reduce(plan, match)
+        node = match.node(plan, Reduce)
         fields, new = fields_before(plan, match.place, facts), _projected(plan, node, params.field)
         return [
             ProposedPrompt(
@@ -99,11 +97,11 @@ class PreAggregation(Directive[ProjectionParams]):
 
     def definitions(self, match: Match, plan: Plan) -> Template | None:
         """Return the prompt whose definitions must be kept."""
-        return _reduce(plan, match).prompt
+        return match.node(plan, Reduce).prompt
 
     def apply(self, plan: Plan, match: Match, params: ProjectionParams) -> Plan:
         """Return the plan with a map before the reduce."""
-        node = _reduce(plan, match)
+        node = match.node(plan, Reduce)
         new = _projected(plan, node, params.field)
         asking = Map(
             name=free_name(plan, f"{node.name}_relevant"),
@@ -122,17 +120,13 @@ class PreAggregation(Directive[ProjectionParams]):
         return spliced(plan, match, [asking, changed, *without_fields(free_name(plan, f"{node.name}_tidy"), passed)])
 
 
-def _reduce(plan: Plan, match: Match) -> Reduce:
-    return cast("Reduce", match.nodes(plan)[-1])
-
-
 def _projected(plan: Plan, node: Reduce, field: str) -> str:
     return free_field(plan, f"{field}_for_{node.name}")
 
 
 def _candidates(plan: Plan, place: Place, facts: Facts) -> list[str]:
     """Return the texts that the prompt reads through its rows, the longest first as far as it is known."""
-    node = _reduce(plan, Match.at(place))
+    node = Match.at(place).node(plan, Reduce)
     named = node.prompt.mentions("inputs") - set(node.keys) if node.prompt else frozenset[str]()
     kinds = {name: type_of_field(plan, place, name) for name in named}
     texts = [n for n, kind in kinds.items() if kind in (None, Scalar("string")) or isinstance(kind, Text)]

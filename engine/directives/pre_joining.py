@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place, step_of
+from engine.directives.base import Blocked, Directive, Facts, Match, Params, step_of
 from engine.directives.fields import fields_of_input
 from engine.directives.fitting import has_key
 from engine.directives.prompt_checks import ProposedPrompt
@@ -51,11 +51,9 @@ class PreJoining(Directive[JoinProjectionParams]):
     equation: ClassVar[str] = "13"
     purpose: ClassVar[str] = "shrinks the rows of both sides to what decides whether they belong together"
     needs: ClassVar[frozenset[str]] = frozenset({"equijoin"})
-    params_type = JoinProjectionParams
 
-    def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
-        match = Match.at(place)
-        node = _join(plan, match)
+    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
+        node = match.node(plan, Equijoin)
         keys = {"examples": "shows rows as they are", "reviewed": "shows rows as they are"}
         if reason := has_key(node, keys):
             return Blocked(reason)
@@ -79,7 +77,7 @@ class PreJoining(Directive[JoinProjectionParams]):
 
     def default_params(self, match: Match, plan: Plan, facts: Facts) -> JoinProjectionParams:
         """Shrink the longest field of each side; the comparison stays but for these fields."""
-        node = _join(plan, match)
+        node = match.node(plan, Equijoin)
         left, right = (_candidates(plan, match, side, facts)[0] for side in SIDES)
         prompt = node.comparison_prompt
         for side, field in zip(SIDES, (left, right), strict=True):
@@ -95,7 +93,7 @@ class PreJoining(Directive[JoinProjectionParams]):
 
     def prompts(self, match: Match, plan: Plan, params: JoinProjectionParams, facts: Facts) -> Sequence[ProposedPrompt]:
         """Return the prompts of both sides and the comparison."""
-        node, step = _join(plan, match), step_of(plan, match.step)
+        node, step = match.node(plan, Equijoin), step_of(plan, match.step)
         new = frozenset(_projected(plan, node, side) for side in SIDES)
         left, right = (fields_of_input(plan, match.step, name, facts) for name in step.inputs)
         both = None if left.is_open or right.is_open else left.names | right.names | new
@@ -116,11 +114,11 @@ class PreJoining(Directive[JoinProjectionParams]):
 
     def definitions(self, match: Match, plan: Plan) -> Template | None:
         """Return the prompt whose definitions must be kept."""
-        return _join(plan, match).comparison_prompt
+        return match.node(plan, Equijoin).comparison_prompt
 
     def apply(self, plan: Plan, match: Match, params: JoinProjectionParams) -> Plan:
         """Return the plan with a step before the join for each side."""
-        node, step = _join(plan, match), step_of(plan, match.step)
+        node, step = match.node(plan, Equijoin), step_of(plan, match.step)
         asked = zip(SIDES, step.inputs, (params.left_prompt, params.right_prompt), strict=True)
         maps: list[Map] = []
         steps: list[Step] = []
@@ -139,17 +137,13 @@ class PreJoining(Directive[JoinProjectionParams]):
         return with_steps(plan, match, [*maps, joining, *tidy], [*steps, joined])
 
 
-def _join(plan: Plan, match: Match) -> Equijoin:
-    return cast("Equijoin", match.nodes(plan)[-1])
-
-
 def _projected(plan: Plan, node: Equijoin, side: str) -> str:
     return free_field(plan, f"{node.name}_{side}_gist")
 
 
 def _candidates(plan: Plan, match: Match, side: str, facts: Facts) -> list[str]:
     """Return the fields of a side that the comparison reads, the longest first as far as it is known."""
-    node = _join(plan, match)
+    node = match.node(plan, Equijoin)
     found = [name for name in node.comparison_prompt.mentions(side) if _renames(node, side, name)]
     return sorted(found, key=lambda name: (-facts.field_tokens.get(name, 0), name))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 SHORTEST_PROMPT, LONGEST_PROMPT = 20, 4000
@@ -55,3 +55,17 @@ def a_prompt(*, may_be_empty: bool = False) -> dict[str, Any]:
 def a_flag() -> dict[str, Any]:
     """Ask for true or false."""
     return {"type": "boolean"}
+
+
+def out_of_range(value: Any, schema: Mapping[str, Any], name: str = "") -> Iterator[str]:
+    """Say which choices and numbers of a JSON value its schema does not allow; `name` is the parameter they are in."""
+    if isinstance(value, dict):
+        for key, inner in schema.get("properties", {}).items():
+            yield from out_of_range(value[key], inner, name or key)
+    elif isinstance(value, list):
+        for item in value:
+            yield from out_of_range(item, schema.get("items", {}), name)
+    elif value not in schema.get("enum", [value]):
+        yield f"{name}: {value!r} is none of {', '.join(schema['enum'])}."
+    elif "minimum" in schema and not schema["minimum"] <= value <= schema["maximum"]:
+        yield f"{name} must be {schema['minimum']} to {schema['maximum']}, not {value}."

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
+from engine.directives.base import Blocked, Directive, Facts, Match, Params
 from engine.directives.division import renamed_field
 from engine.directives.fields import fields_before
 from engine.directives.fitting import long_texts, quoted_field, row_node
@@ -57,12 +57,12 @@ class SecondReading(Directive[SecondReadingParams]):
     name: ClassVar[str] = "second_reading"
     purpose: ClassVar[str] = "lists candidates generously, then quotes and decides about each, and joins what holds"
     needs: ClassVar[frozenset[str]] = frozenset({"map"})
-    params_type = SecondReadingParams
 
-    def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
-        match = Match.at(place)
+    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
         node = row_node(plan, match)
-        if reason := not_by_item(plan, place, node, facts, _lists(plan, match), "whose items could be read again"):
+        if reason := not_by_item(
+            plan, match.place, node, facts, _lists(plan, match), "whose items could be read again"
+        ):
             return Blocked(reason)
         return match
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
+from engine.directives.base import Blocked, Directive, Facts, Match, Params
 from engine.directives.person_fields import holds_persons
 from engine.directives.proposals import a_flag, an_object
 from engine.directives.splicing import spliced
@@ -39,11 +39,9 @@ class SharperComparisons(Directive[SharperParams]):
     purpose: ClassVar[str] = "lets rules for names decide which values are the same, or asks only about those alike"
     needs: ClassVar[frozenset[str]] = frozenset({"resolve"})
     is_settled: ClassVar[bool] = True
-    params_type = SharperParams
 
-    def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
-        match = Match.at(place)
-        node = _resolve(plan, match)
+    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
+        node = match.node(plan, Resolve)
         if node.comparison_prompt is None:
             return Blocked(f"{node.name} asks no model about pairs")
         if node.rules:
@@ -58,26 +56,22 @@ class SharperComparisons(Directive[SharperParams]):
 
     def default_params(self, match: Match, plan: Plan, facts: Facts) -> SharperParams:
         """Let rules decide about names of persons; of other values ask about those that are alike."""
-        return SharperParams(persons=_are_persons(_resolve(plan, match)))
+        return SharperParams(persons=_are_persons(match.node(plan, Resolve)))
 
     def complaints(self, match: Match, plan: Plan, params: SharperParams, facts: Facts) -> Sequence[str]:
         """Refuse a threshold where the plan says which pairs are compared."""
-        node = _resolve(plan, match)
+        node = match.node(plan, Resolve)
         told = f"persons: {node.name} says itself which pairs are compared; only rules are left."
         return [] if params.persons or _seeks_threshold(node) else [told]
 
     def apply(self, plan: Plan, match: Match, params: SharperParams) -> Plan:
         """Return the plan that decides with more care."""
-        node = _resolve(plan, match)
+        node = match.node(plan, Resolve)
         if params.persons:
             node = replace(node, rules=("person_name",), canonical="longest", resolution_prompt=None)
         else:
             node = replace(node, blocking_threshold=ALIKE)
         return spliced(plan, match, [node])
-
-
-def _resolve(plan: Plan, match: Match) -> Resolve:
-    return cast("Resolve", match.nodes(plan)[-1])
 
 
 def _are_persons(node: Resolve) -> bool:

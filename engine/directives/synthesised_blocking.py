@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, cast
 
-from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
+from engine.directives.base import Blocked, Directive, Facts, Match, Params
 from engine.directives.heuristics import TARGET_RECALL
 from engine.directives.proposals import a_list, an_object, one_of
 from engine.directives.splicing import spliced
@@ -59,11 +59,9 @@ class SynthesisedBlocking(Directive[BlockingParams]):
     name: ClassVar[str] = "synthesised_blocking"
     purpose: ClassVar[str] = "asks only about pairs whose words have to do with each other"
     needs: ClassVar[frozenset[str]] = frozenset({"equijoin"})
-    params_type = BlockingParams
 
-    def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
-        match = Match.at(place)
-        node = _join(plan, match)
+    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
+        node = match.node(plan, Equijoin)
         if node.blocking_conditions or node.blocking_threshold is not None:
             return Blocked(f"{node.name} says itself which pairs are compared")
         if node.comparison_prompt.reads_unknown:
@@ -74,7 +72,7 @@ class SynthesisedBlocking(Directive[BlockingParams]):
 
     def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
-        node = _join(plan, match)
+        node = match.node(plan, Equijoin)
         return an_object(
             left_field=one_of(_fields(node, "left", facts)),
             right_field=one_of(_fields(node, "right", facts)),
@@ -87,7 +85,7 @@ class SynthesisedBlocking(Directive[BlockingParams]):
 
     def variants(self, match: Match, plan: Plan, facts: Facts) -> Sequence[BlockingParams]:
         """Try what was learned, the usual (all words of the shorter; of short ones spelling, initials), and both."""
-        node = _join(plan, match)
+        node = match.node(plan, Equijoin)
         left, right = _fields(node, "left", facts), _fields(node, "right", facts)
         tokens = [facts.field_tokens.get(names[0], 0) for names in (left, right)]
         # Of the longer side the longest field, of the other the shortest: a term rather than what is told of it.
@@ -103,27 +101,18 @@ class SynthesisedBlocking(Directive[BlockingParams]):
         return tuple(dict.fromkeys(found))
 
     def complaints(self, match: Match, plan: Plan, params: BlockingParams, facts: Facts) -> Sequence[str]:
-        """Refuse rules that propose nothing, and fields that the prompt does not read."""
-        node = _join(plan, match)
-        if unknown := [name for name in params.rules if name not in BY_NAME]:
-            return [f"rules: there is no {unknown[0]!r}. There are: {', '.join(BY_NAME)}."]
-        found = []
+        """Refuse rules that propose nothing."""
         if all(BY_NAME[name].forbids for name in params.rules):
-            found.append("rules: one must propose pairs; numbers_differ only refuses some that others propose.")
-        for side, name in (("left", params.left_field), ("right", params.right_field)):
-            if name not in (there := _fields(node, side, facts)):
-                found.append(f"{side}_field: the prompt reads {', '.join(there)} of the {side} rows, not {name!r}.")
-        return found
+            return ["rules: one must propose pairs; numbers_differ only refuses some that others propose."]
+        return []
 
     def apply(self, plan: Plan, match: Match, params: BlockingParams) -> Plan:
         """Return the plan whose join asks about pairs that rules propose."""
         rules = [BY_NAME[name] for name in dict.fromkeys(params.rules)]
         new = conditions(rules, params.left_field, params.right_field)
-        return spliced(plan, match, [replace(_join(plan, match), blocking_conditions=tuple(map(condition, new)))])
-
-
-def _join(plan: Plan, match: Match) -> Equijoin:
-    return cast("Equijoin", match.nodes(plan)[-1])
+        return spliced(
+            plan, match, [replace(match.node(plan, Equijoin), blocking_conditions=tuple(map(condition, new)))]
+        )
 
 
 def _fields(node: Equijoin, side: str, facts: Facts) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
+from engine.directives.base import Blocked, Directive, Facts, Match, Params
 from engine.directives.fitting import row_node
 from engine.directives.keywords import keywords_of
 from engine.directives.passages import PASSAGE_TOKENS, Passages, match_by_words, settings_schema, showing, texts
@@ -46,10 +46,9 @@ class TopKChunks(Directive[TopKParams]):
     name: ClassVar[str] = "top_k_chunks"
     purpose: ClassVar[str] = "shows only the passages that a search for the question finds best"
     needs: ClassVar[frozenset[str]] = frozenset({"map", "filter"})
-    params_type = TopKParams
 
-    def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
-        return match_by_words(plan, place, facts)
+    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
+        return match_by_words(plan, match, facts)
 
     def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
@@ -77,8 +76,7 @@ class TopKChunks(Directive[TopKParams]):
     def complaints(self, match: Match, plan: Plan, params: TopKParams, facts: Facts) -> Sequence[str]:
         """Refuse a query that is empty, or a template: it is one text for all."""
         wrong = not params.query.strip() or "{{" in params.query or "{%" in params.query
-        found = ["query must be plain words, without braces."] if wrong else []
-        return [*found, *(["passages must be at least 1."] if params.passages < 1 else [])]
+        return ["query must be plain words, without braces."] if wrong else []
 
     def apply(self, plan: Plan, match: Match, params: TopKParams) -> Plan:
         """Return the plan that searches first."""

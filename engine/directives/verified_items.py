@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
+from engine.directives.base import Blocked, Directive, Facts, Match, Params
 from engine.directives.division import renamed_field
 from engine.directives.fitting import row_node
 from engine.directives.item_by_item import LEANS, ItemNames, belonging, item_by_item, not_by_item
@@ -59,13 +59,11 @@ class VerifiedItems(Directive[VerifiedParams]):
     purpose: ClassVar[str] = "asks of each item whether it belongs there, and keeps those the model is surer of"
     needs: ClassVar[frozenset[str]] = frozenset({"map"})
     is_settled: ClassVar[bool] = True
-    params_type = VerifiedParams
 
-    def _match(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
-        match = Match.at(place)
+    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
         node = row_node(plan, match)
         if reason := not_by_item(
-            plan, place, node, facts, _lists(plan, match), "of texts that could be asked about one by one"
+            plan, match.place, node, facts, _lists(plan, match), "of texts that could be asked about one by one"
         ):
             return Blocked(reason)
         return match
@@ -86,12 +84,10 @@ class VerifiedItems(Directive[VerifiedParams]):
         return tuple(dict.fromkeys([default, *narrow]))
 
     def complaints(self, match: Match, plan: Plan, params: VerifiedParams, facts: Facts) -> Sequence[str]:
-        """Refuse a field that is no list of the operator."""
-        lists = _lists(plan, match)
-        found = [] if params.field in lists else [f"field: {params.field!r} is none of {', '.join(lists)}."]
-        if params.broad and _broad_prompt(plan, match) is None:
-            found.append("broad: the question sets no condition to leave out, or asks for more than a list.")
-        return found
+        """Refuse a broad question where none can be made."""
+        if not params.broad or _broad_prompt(plan, match) is not None:
+            return []
+        return ["broad: the question sets no condition to leave out, or asks for more than a list."]
 
     def apply(self, plan: Plan, match: Match, params: VerifiedParams) -> Plan:
         """Return the plan that asks about each item."""

@@ -29,7 +29,7 @@ def said_of(name, **changes):
         ("metadata_before_split", {"fields": ["about", "about"]}, "each must have a name of its own"),
         ("header_lineage", {"headers": False, "header_prompt": ""}, "headers or summaries must be true"),
         ("chunk_filtering", {"prompt": '{{ input.text_chunk_rendered }} Is "force" used?'}, "must say so"),
-        ("multi_level_aggregation", {"extra_keys": ["officer"]}, "'officer' is a key already"),
+        ("multi_level_aggregation", {"extra_keys": ["officer"]}, "'officer' is none of filename, precinct, act"),
         ("gleaning_map", {"num_rounds": 9}, "num_rounds must be 1 to 3"),
         ("gleaning_map", {"validation_prompt": "Is {{ output.who }} right?"}, "reads the field 'who'"),
         ("duplicate_key_resolution", {"keys": []}, "name at least one"),
@@ -38,7 +38,7 @@ def said_of(name, **changes):
         (
             "isolating",
             {"parts": [{"fields": ["dates"], "prompt": TEXT, "kinds": []}] * 2},
-            "'dates' is no field of the answer",
+            "'dates' is none of clauses",
         ),
         ("pre_aggregation", {"map_prompt": "What matters?"}, "map_prompt must show the field"),
         ("pre_joining", {"comparison_prompt": "Do they fit?"}, "comparison_prompt must show the field"),
@@ -78,6 +78,6 @@ def test_a_bad_proposal_is_told_what_to_do_better(name, changes, said):
     assert any(said in line for line in found), found
 
 
-def test_a_proposal_that_makes_no_plan_is_told_why():
+def test_a_number_out_of_range_is_told_the_range():
     [found] = said_of("document_chunking", chunk_tokens=0)
-    assert "num_tokens of at least 1" in found
+    assert found == "chunk_tokens must be 1638 to 6554, not 0."

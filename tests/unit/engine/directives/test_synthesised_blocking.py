@@ -93,8 +93,8 @@ def test_rules_that_propose_nothing_are_refused():
 
     assert complaints() == []
     assert "one must propose pairs" in complaints(rules=("numbers_differ",))[0]
-    assert "reads text of the left rows, not 'name'" in complaints(left_field="name")[0]
-    assert "there is no 'alike'" in complaints(rules=("alike",))[0]
+    assert complaints(left_field="name")[0] == "left_field: 'name' is none of text."
+    assert "rules: 'alike' is none of contains" in complaints(rules=("alike",))[0]
 
 
 def test_terms_are_too_short_to_be_shrunk_before_a_join():
