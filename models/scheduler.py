@@ -69,6 +69,7 @@ class Scheduler:
         self._running: list[Job] = []
         self._full = False  # the best waiting job did not fit, and nothing was released since
         self._has_answered = False  # since there was last nothing to do
+        self._is_first = False  # a long queue waits, and nothing of it has been answered
         self.counters = Counters()
 
     @property
@@ -152,14 +153,16 @@ class Scheduler:
 
         To start it would not read it sooner. It would take a slot from prefixes that are still wanted, and choose
         before the jobs are known that will follow on what is being read (the questions about a document just listed).
-        Of a long queue the shortest few are answered first, so that a user sees rows soon.
+        Of a long queue the shortest few are answered first, so that a user sees rows soon: beside one that came alone
+        and is long, too.
         """
         while self._line.jobs and not self._full:
-            is_first = not self._has_answered and self._queue_is_long()
-            most = min(FIRST_RUNNING, self._most_running) if is_first else self._most_running
-            if len(self._running) >= most or self._unread_tokens() >= self._batch_tokens:
+            self._is_first = not self._has_answered and self._queue_is_long()
+            most = min(FIRST_RUNNING, self._most_running) if self._is_first else self._most_running
+            has_enough = self._unread_tokens() >= self._batch_tokens and not self._is_first
+            if len(self._running) >= most or has_enough:
                 return
-            choice = self._line.choose(self._table, shortest=is_first)
+            choice = self._line.choose(self._table, shortest=self._is_first)
             if choice is None:
                 return
             job, source, length = choice
@@ -258,6 +261,8 @@ class Scheduler:
         jobs = [(j, j.slot) for j in self._running if j.slot is not None]
         replying = [(j, s) for j, s in jobs if s.evaluated >= j.prompt.size]
         reading = [(j, s) for j, s in jobs if s.evaluated < j.prompt.size]
+        if self._is_first:  # a step beside a full batch takes a hundred times as long as one alone
+            reading = [] if replying else sorted(reading, key=lambda pair: pair[1].tokens.size - pair[1].evaluated)
         plan: list[tuple[Job, Slot, int]] = []
         room = self._batch_tokens
         for job, slot in replying:

@@ -586,6 +586,19 @@ def test_of_a_long_queue_the_shortest_few_are_answered_before_the_others_begin(c
     assert all(o.job.reply == expected_reply(o.job.prompt.tolist(), 30) for o in bench.outcomes)
 
 
+def test_a_long_request_that_came_first_does_not_keep_the_first_answer_back() -> None:
+    bench = Bench(batch_tokens=64, cells=8192)
+    long = bench.submit(bench.job([3] * 2000, 30))[0]
+    bench.scheduler.step()
+    bench.submit(*(bench.job([2 + i % 15, 2 + i // 15, *[5] * 70], 30) for i in range(LONG_QUEUE_BATCHES + 2)))
+    while not bench.outcomes:
+        bench.scheduler.step()
+    assert bench.outcomes[0].job is not long
+    assert long.slot is not None and long.slot.evaluated < 1000
+    bench.run()
+    assert all(o.job.reply == expected_reply(o.job.prompt.tolist(), 30) for o in bench.outcomes)
+
+
 def a_text(size: int = 120) -> list[int]:
     """A text in which three tokens in a row stand once only: what follows them is certain."""
     return [2 + (i * i // 7 + 3 * i) % 14 for i in range(size)]
