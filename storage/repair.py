@@ -198,8 +198,9 @@ class _Repair:
                     start = rowid + 1
                     yield tuple(row)
             except StorageError:
-                following = self._next_readable(table, start)
-                if following is None:
+                unreadable = self._first_rowid(table, start)  # found, and what it holds cannot be read
+                following = self._next_readable(table, start) if unreadable is None else unreadable + 1
+                if following is None or following > _LARGEST_ROWID:
                     if table != "lines":
                         self._lose(PARTS.get(table, table), f"numbers {start} and later, if there were any")
                     return
@@ -224,12 +225,22 @@ class _Repair:
 
     def _can_seek(self, table: str, rowid: int) -> bool:
         try:
-            self._source.query(
-                f"SELECT rowid FROM {table} NOT INDEXED WHERE rowid >= ? ORDER BY rowid LIMIT 1", [rowid]
-            )
+            self._seek(table, rowid)
         except StorageError:
             return False
         return True
+
+    def _first_rowid(self, table: str, start: int) -> int | None:
+        """Return the first rowid from `start` on, which is far away if it is damaged; None where it cannot be told."""
+        try:
+            rows = self._seek(table, start)
+        except StorageError:
+            return None
+        return int(rows[0][0]) if rows else None
+
+    def _seek(self, table: str, rowid: int) -> list[tuple[Any, ...]]:
+        sql = f"SELECT rowid FROM {table} NOT INDEXED WHERE rowid >= ? ORDER BY rowid LIMIT 1"
+        return list(self._source.query(sql, [rowid]))
 
     def _copy_vectors(self) -> None:
         """Copy vectors as they are; what is damaged is not given out, and computed again (storage.vectors)."""

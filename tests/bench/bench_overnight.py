@@ -39,7 +39,7 @@ def test_overnight() -> None:
         make_corpus(corpus, pages)
     case = _fresh_folder(chosen) / "case.redwell"
     pipeline = case.with_name("overnight.yaml")
-    shutil.copy(HERE / "pipelines" / "overnight.yaml", pipeline)
+    shutil.copy(HERE / "overnight.yaml", pipeline)
     before = measure_rates(gguf, RATES_AT, seconds=chosen.seconds)
     took = overnight.run_through(
         overnight.Order(

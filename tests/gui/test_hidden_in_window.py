@@ -15,7 +15,15 @@ from desktop.page_view import PageView, ViewLine, lay_out
 from desktop.places.export import ExportPlace
 from desktop.workspace import Workspace
 
-NO_FACETS: dict[str, Any] = {"kinds": [], "tags": [], "years": [], "starred": 0, "hidden": [], "warned": 0}
+NO_FACETS: dict[str, Any] = {
+    "kinds": [],
+    "tags": [],
+    "years": [],
+    "starred": 0,
+    "hidden": [],
+    "warned": 0,
+    "removed": 0,
+}
 
 
 def test_a_dashed_box_stands_around_hidden_lines_and_says_how_they_are_hidden(qtbot: QtBot) -> None:

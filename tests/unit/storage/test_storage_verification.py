@@ -43,6 +43,7 @@ def filled(path: Path) -> Path:
             case.add_path(document, f"records/{name}")
             case.save_facts(document, DocumentFacts(1, "en", 2019, 0.5))
         case.star([LETTER])
+        case.remove_documents([MEMO])
         case.tag([MEMO], "to read")
         case.save_failure("records/x.pdf", None, "corrupt", "no PDF", "look at it")
         rows = [RowRecord(f"r{n}", {"name": f"Officer {n}", "note": "x" * (900 + n)}, (LETTER,)) for n in range(9)]
