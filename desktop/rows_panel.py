@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLabel, QScrollArea, QWidget
 
+from desktop.abstract import QtABCMeta
 from desktop.results_model import ResultColumn
 from desktop.words import counted
 from desktop.workspace import Workspace
 
 
-class RowsPanel(QWidget):
+class RowsPanel(QWidget, metaclass=QtABCMeta):
     """Asks the worker about the rows of a run that the table shows. `selection` returns which rows these are."""
 
     what: ClassVar[str]
@@ -37,9 +39,9 @@ class RowsPanel(QWidget):
         """Give up what is on its way."""
         self._workspace.client.forget(self._question)
 
+    @abstractmethod
     def save(self, path: str) -> None:
         """Write what is shown to a file of one of `formats`."""
-        raise NotImplementedError
 
     def ask_to_save(self) -> QFileDialog:
         """Ask where it is to be kept, and as what."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QFileSystemWatcher, QObject, QTimer, Signal
@@ -12,9 +12,6 @@ from desktop.workspace import Workspace
 SETTLE_MILLISECONDS = 3_000
 """Between two looks at a folder. What is new is offered when both found the same files of the same size: files that are
 being copied are not read half. The system says when a file comes, and not when it grows."""
-
-MOST_FOLDERS = 500
-"""Folders below a watched one that are watched, too: systems allow a limited number."""
 
 
 class WatchedFolders(QObject):
@@ -29,6 +26,7 @@ class WatchedFolders(QObject):
         super().__init__(parent)
         self._workspace = workspace
         self._seen: dict[str, tuple[int, int]] = {}  # folder -> new files and their bytes at the last look
+        self._missing: set[str] = set()
         self._watcher = QFileSystemWatcher(self)
         self._settle = QTimer(self, interval=SETTLE_MILLISECONDS, singleShot=True)
         self._settle.timeout.connect(self.look)
@@ -51,30 +49,30 @@ class WatchedFolders(QObject):
 
     def look(self) -> None:
         """Ask what of the watched folders is not in the case; `found` tells it when two looks found the same."""
-        self._arm()
         for folder in self.folders:
-            if Path(folder).is_dir():
-                self._workspace.ask("ingest.estimate", self._take, folder=folder)
-            else:
-                self._workspace.said.emit(
-                    f"The watched folder {folder} is not there.", "Connect its disk, or stop watching it."
-                )
+            then, failed = partial(self._arm, folder), partial(self._not_there, folder)
+            self._workspace.client.ask("ingest.folders", then, failed, folder=folder)
 
     def _begin(self) -> None:
         self._seen.clear()
-        self.changed.emit()
-        if self.folders:
-            self.look()
-        else:
-            self._arm()
-
-    def _arm(self) -> None:
-        """Watch the folders as they are now; new folders in them come along."""
+        self._missing.clear()
         if watched := self._watcher.directories():
             self._watcher.removePaths(watched)
-        wanted = [below for folder in self.folders for below in _with_folders_below(Path(folder))]
-        if wanted:
-            self._watcher.addPaths(wanted[:MOST_FOLDERS])
+        self.changed.emit()
+        self.look()
+
+    def _arm(self, folder: str, below: list[str]) -> None:
+        """Watch a folder and those below it, as they are now, and look for new files there."""
+        self._missing.discard(folder)
+        if new := sorted(set(below) - set(self._watcher.directories())):
+            self._watcher.addPaths(new)
+        self._workspace.ask("ingest.estimate", self._take, folder=folder)
+
+    def _not_there(self, folder: str, message: str, advice: str) -> None:
+        """Say once that a folder cannot be looked at."""
+        if folder not in self._missing:
+            self._missing.add(folder)
+            self._workspace.said.emit(f"A watched folder cannot be looked at: {message}.", advice)
 
     def _take(self, estimate: dict[str, Any]) -> None:
         folder, new = estimate["folder"], estimate["files"] - estimate["known"]
@@ -88,9 +86,3 @@ class WatchedFolders(QObject):
     @property
     def _key(self) -> str:
         return f"watched/{self._workspace.case.replace('/', '|')}"
-
-
-def _with_folders_below(folder: Path) -> list[str]:
-    if not folder.is_dir():
-        return []
-    return [str(folder), *(str(path) for path in sorted(folder.rglob("*")) if path.is_dir() and not path.is_symlink())]

@@ -261,7 +261,7 @@ class Scheduler:
         jobs = [(j, j.slot) for j in self._running if j.slot is not None]
         replying = [(j, s) for j, s in jobs if s.evaluated >= j.prompt.size]
         reading = [(j, s) for j, s in jobs if s.evaluated < j.prompt.size]
-        if self._is_first:  # a step beside a full batch takes a hundred times as long as one alone
+        if self._is_first:  # a step beside a full batch takes some twenty times as long as one alone
             reading = [] if replying else sorted(reading, key=lambda pair: pair[1].tokens.size - pair[1].evaluated)
         plan: list[tuple[Job, Slot, int]] = []
         room = self._batch_tokens

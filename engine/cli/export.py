@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import typer
 
@@ -97,17 +98,23 @@ def export(  # noqa: PLR0913, PLR0917 - one parameter per option
         signer=signing_key(sign, sign_passphrase_file) if sign else None,
     )
     with Case(case, read_only=True) as opened:
-        run_id = find_run(opened, run).id
-        _check_columns(opened, run_id, layout.columns)
-        if rows:
-            layout = replace(layout, rows=row_ids(opened, run_id, rows))
-        if warning := hidden_warning(opened, run_id, rows=layout.rows):
-            messages().print(styled(("Note ", "bold yellow"), warning), soft_wrap=True)
-        with recorded(opened, with_manifests(outs), overwrite=overwrite):
-            table, written = write_outs(opened, run_id, outs, layout)
+        _write(opened, find_run(opened, run).id, outs, layout, rows, overwrite=overwrite)
+
+
+def _write(
+    case: Case, run_id: str, outs: tuple[Path, ...], layout: OutputOptions, rows: str, *, overwrite: bool
+) -> None:
+    _check_columns(case, run_id, layout.columns)
+    if rows:
+        layout = replace(layout, rows=row_ids(case, run_id, rows))
+    if warning := hidden_warning(case, run_id, rows=layout.rows):
+        messages().print(styled(("Note ", "bold yellow"), warning), soft_wrap=True)
+    with recorded(case, with_manifests(outs), overwrite=overwrite):
+        table, written = write_outs(case, run_id, outs, layout)
     _show_written(written)
     if table.ledger is not None and table.ledger.failed:
-        output().print(f"{counted(table.ledger.failed, 'item')} of that run failed: `redwell ledger {case} --failed`")
+        failed = counted(table.ledger.failed, "item")
+        output().print(f"{failed} of that run failed: `redwell ledger {case.path} --failed`", soft_wrap=True)
 
 
 def _show_written(written: Sequence[Written]) -> None:

@@ -14,14 +14,14 @@ import random
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import invented as words
 import pymupdf
-from inputs_sets import CHARGES, CLEARED
+from inputs_sets import CHARGES, CLEARED, allegation, full_name, short_name, some_day
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples" / "police"))
 
@@ -177,12 +177,12 @@ def _letter(
     for place, officer in enumerate(accused, 1):
         charge, act = draw.choice(CHARGES)
         finding = "SUSTAINED" if officer in found else draw.choice(CLEARED)
-        table.append(f"| {place} | {_full(officer)} | {charge} | {finding} |")
-        reasons.append(f"{place}. It was alleged that {_short(officer)} {act.format(civilian=civilian)}.")
+        table.append(f"| {place} | {full_name(officer)} | {charge} | {finding} |")
+        reasons.append(f"{place}. It was alleged that {short_name(officer)} {act.format(civilian=civilian)}.")
     return "\n\n".join(
         [
             f"# Findings in case {number}-{draw.randint(10, 99)}",
-            f"Date of incident: {_day(draw)}. Complainant: {civilian}. Place: {draw.choice(words.STREETS)}.",
+            f"Date of incident: {some_day(draw)}. Complainant: {civilian}. Place: {draw.choice(words.STREETS)}.",
             "\n".join(table),
             *reasons,
             _log(draw, officers, PAGE_CHARACTERS // 2),
@@ -197,35 +197,23 @@ def _account(
     civilian = draw.choice(words.CIVILIANS)
     parts = [
         f"# Memorandum {number}",
-        f"I looked into the complaint of {civilian} about {_day(draw)} near {draw.choice(words.STREETS)}.",
+        f"I looked into the complaint of {civilian} about {some_day(draw)} near {draw.choice(words.STREETS)}.",
     ]
-    for officer in accused:
-        _, act = draw.choice(CHARGES)
-        who = _short(officer)
-        cleared = (
-            f"The video shows that this did not happen; the allegation against {who} is unfounded.",
-            f"There is no proof either way, and the allegation against {who} is not sustained.",
-            f"This was within policy, and {who} is exonerated.",
-        )
-        end = f"The video shows it and the officer admits it. I sustain the allegation against {who}."
-        parts.append(
-            f"It is alleged that {officer['rank'][0]} {officer['name']} (badge {officer['badge']}) "
-            f"{act.format(civilian=civilian)}. {end if officer in found else draw.choice(cleared)}"
-        )
+    parts += [allegation(draw, officer, civilian, is_guilty=officer in found) for officer in accused]
     return "\n\n".join([*parts, _log(draw, officers, PAGE_CHARACTERS // 2)])
 
 
 def _routine(draw: random.Random, officers: list[Officer]) -> str:
     """Write a page of a shift's log: calls that were answered, nothing that anybody did wrong."""
-    return f"# Log of {draw.choice(words.DIVISIONS)}, {_day(draw)}\n\n{_log(draw, officers, PAGE_CHARACTERS)}"
+    return f"# Log of {draw.choice(words.DIVISIONS)}, {some_day(draw)}\n\n{_log(draw, officers, PAGE_CHARACTERS)}"
 
 
 def _log(draw: random.Random, officers: list[Officer], characters: int) -> str:
     entries: list[str] = []
     while sum(map(len, entries)) < characters:
         entries.append(
-            f"{draw.randint(0, 23):02}:{draw.randint(0, 59):02} {_short(draw.choice(officers))} answered a call from "
-            f"{draw.choice(words.STREETS)}: {draw.choice(words.CIVILIANS)} reported {draw.choice(_CALLS)}. "
+            f"{draw.randint(0, 23):02}:{draw.randint(0, 59):02} {short_name(draw.choice(officers))} answered a call "
+            f"from {draw.choice(words.STREETS)}: {draw.choice(words.CIVILIANS)} reported {draw.choice(_CALLS)}. "
             f"{draw.choice(_ENDS)}"
         )
     return "\n\n".join(entries)
@@ -248,18 +236,6 @@ _ENDS = (
     "Handed over to the next shift.",
     "Report taken at the desk, no further action.",
 )
-
-
-def _full(officer: Mapping[str, Any]) -> str:
-    return f"{officer['rank'][1]} {officer['name']} #{officer['badge']}"
-
-
-def _short(officer: Mapping[str, Any]) -> str:
-    return f"{officer['rank'][1]} {officer['name'].split()[-1]}"
-
-
-def _day(draw: random.Random) -> str:
-    return f"{draw.randint(2016, 2023)}-{draw.randint(1, 12):02}-{draw.randint(1, 28):02}"
 
 
 # -- how they are written ------------------------------------------------------------------------------------------

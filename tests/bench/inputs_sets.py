@@ -94,18 +94,18 @@ def _officer(number: int, surname: str, draw: random.Random) -> dict[str, Any]:
 def _letter(draw: random.Random, number: int, accused: Any, guilty: Any, others: Any) -> str:
     """Write a findings letter: who complained, the charges in a table with what was found of each, who was heard."""
     witness, investigator = others
-    day, civilian = _day(draw), draw.choice(words.CIVILIANS)
+    day, civilian = some_day(draw), draw.choice(words.CIVILIANS)
     lines = [
         f"OFFICE OF PROFESSIONAL STANDARDS\nCase {2100 + number}    Date of incident: {day}\n",
         f"Complainant: {civilian}",
-        f"Investigator: {_full(investigator)}",
-        f"Heard as a witness: {_full(witness)}\n",
+        f"Investigator: {full_name(investigator)}",
+        f"Heard as a witness: {full_name(witness)}\n",
         "No.  Officer                          Allegation                              Finding",
     ]
     for place, officer in enumerate(accused, 1):
         charge, act = draw.choice(CHARGES)
         finding = "SUSTAINED" if officer in guilty else draw.choice(CLEARED)
-        lines.append(f"{place}.   {_full(officer):32} {charge:39} {finding}")
+        lines.append(f"{place}.   {full_name(officer):32} {charge:39} {finding}")
         lines.append(f"     It was alleged that the officer {act.format(civilian=civilian)}.")
     return "\n".join([*lines, "\nThe complainant may ask for a review of these findings within thirty days."])
 
@@ -115,38 +115,43 @@ def _account(draw: random.Random, number: int, accused: Any, guilty: Any, others
     witness, investigator = others
     civilian = draw.choice(words.CIVILIANS)
     said = [
-        f"MEMORANDUM {number + 1}\nFrom: {_full(investigator)}\nTo: Chief of Police\n",
-        f"I looked into the complaint of {civilian} about what happened on {_day(draw)} "
+        f"MEMORANDUM {number + 1}\nFrom: {full_name(investigator)}\nTo: Chief of Police\n",
+        f"I looked into the complaint of {civilian} about what happened on {some_day(draw)} "
         f"near {draw.choice(words.STREETS)}.",
     ]
-    for officer in accused:
-        _, act = draw.choice(CHARGES)
-        act = act.format(civilian=civilian)
-        long = f"{officer['rank'][0]} {officer['name']} (badge {officer['badge']})"
-        if officer in guilty:
-            after = f"The video shows it and the officer admits it. I sustain the allegation against {_short(officer)}."
-        else:
-            after = draw.choice(
-                (
-                    f"The video shows that this did not happen; the allegation against {_short(officer)} is unfounded.",
-                    f"There is no proof either way, and the allegation against {_short(officer)} is not sustained.",
-                    f"This was within policy, and {_short(officer)} is exonerated.",
-                )
-            )
-        said.append(f"It is alleged that {long} {act}. {after}")
-    said.append(f"{_full(witness)}, who came later, was heard as a witness and saw none of it.")
+    said += [allegation(draw, officer, civilian, is_guilty=officer in guilty) for officer in accused]
+    said.append(f"{full_name(witness)}, who came later, was heard as a witness and saw none of it.")
     return "\n".join([said[0], " ".join(said[1:])])
 
 
-def _full(officer: Mapping[str, Any]) -> str:
+def allegation(draw: random.Random, officer: Mapping[str, Any], civilian: str, *, is_guilty: bool) -> str:
+    """Say what an officer is alleged to have done, and what was found of it."""
+    _, act = draw.choice(CHARGES)
+    who = short_name(officer)
+    end = f"The video shows it and the officer admits it. I sustain the allegation against {who}."
+    cleared = (
+        f"The video shows that this did not happen; the allegation against {who} is unfounded.",
+        f"There is no proof either way, and the allegation against {who} is not sustained.",
+        f"This was within policy, and {who} is exonerated.",
+    )
+    return (
+        f"It is alleged that {officer['rank'][0]} {officer['name']} (badge {officer['badge']}) "
+        f"{act.format(civilian=civilian)}. {end if is_guilty else draw.choice(cleared)}"
+    )
+
+
+def full_name(officer: Mapping[str, Any]) -> str:
+    """Write rank, name and badge, as in a table."""
     return f"{officer['rank'][1]} {officer['name']} #{officer['badge']}"
 
 
-def _short(officer: Mapping[str, Any]) -> str:
+def short_name(officer: Mapping[str, Any]) -> str:
+    """Write rank and surname."""
     return f"{officer['rank'][1]} {officer['name'].split()[-1]}"
 
 
-def _day(draw: random.Random) -> str:
+def some_day(draw: random.Random) -> str:
+    """Draw a day of 2016 to 2023."""
     return f"{draw.randint(2016, 2023)}-{draw.randint(1, 12):02}-{draw.randint(1, 28):02}"
 
 

@@ -210,10 +210,14 @@ def test_new_files_of_a_watched_folder_are_offered(qtbot: QtBot, window: MainWin
     assert place.watched.folders == []
     assert not place._watching.isVisibleTo(place)
     shutil.rmtree(tmp_path / "letters")
+    said: list[str] = []
+    window.workspace.said.connect(lambda message, advice: said.append(message))
     place.watched.watch(str(tmp_path / "letters"))
-    with qtbot.waitSignal(window.workspace.said, timeout=WAIT) as said:
-        place.watched.look()
-    assert "is not there" in said.args[0]
+    qtbot.waitUntil(lambda: len(said) == 1, timeout=WAIT)
+    assert f"there is no folder {tmp_path / 'letters'}" in said[0]
+    place.watched.look()
+    qtbot.waitUntil(lambda: not window.workspace.client.waiting, timeout=WAIT)
+    assert len(said) == 1
 
 
 def test_a_file_that_still_grows_is_not_offered(

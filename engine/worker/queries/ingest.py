@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from engine.documents.kinds import SUFFIXES
@@ -63,6 +64,16 @@ class IngestEstimate:
     workers: int
     is_measured: bool
     kinds: tuple[KindEstimate, ...]
+
+
+@query("ingest.folders", lane="slow")
+def folders(desk: Desk, *, folder: str, most: int = 500) -> list[str]:
+    """List a folder and those below it, at most so many, without what links lead to."""
+    path = Path(folder).expanduser()
+    if not path.is_dir():
+        raise UsageError(f"there is no folder {path}", advice="Connect its disk, or choose another.")
+    below = (str(Path(parent)) for parent, _, _ in os.walk(path))
+    return list(islice(below, most))
 
 
 @query("ingest.estimate", lane="slow")
