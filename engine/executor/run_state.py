@@ -34,6 +34,9 @@ LEAST_PACE_SECONDS = 3.0
 CHAIN_PACE_SECONDS, LEAST_ROWS = 120.0, 10
 """The pace of whole rows is that of the last so many seconds, or of so many rows where these took longer."""
 
+LEAST_SHARE = 0.1
+"""Before so much is done nothing is said of the time left: many rows are being read, and few have come out."""
+
 
 @dataclass
 class FileState:
@@ -92,12 +95,14 @@ class ChainState:
         self.paces.append((now, event.size_done))
 
     def seconds_left(self, now: float) -> float | None:
-        """Estimate the time until all rows have passed; None at the end and while no row has."""
+        """Estimate the time until all rows have passed; None at the end and before a tenth of the work is done."""
         while len(self.paces) > LEAST_ROWS and self.paces[1][0] < now - CHAIN_PACE_SECONDS:
             self.paces.popleft()
         then, done_then = self.paces[0]
         done = self.size_done - done_then
         if self.size_done == self.size_total or not done or now - then < LEAST_PACE_SECONDS:
+            return None
+        if self.size_done < LEAST_SHARE * self.size_total:
             return None
         return (self.size_total - self.size_done) * (now - then) / done
 

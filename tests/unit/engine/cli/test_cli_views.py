@@ -168,8 +168,12 @@ def test_time_left_of_a_chain_follows_the_size_of_its_rows() -> None:
     clock = Clock()
     state = state_after(*START, OperatorStarted("find", "map"), ChainProgress(CHAIN, 0, 10, 0, 40_000), clock=clock)
     assert (state.seconds_left(), state.share_done()) == (None, 0.0)
-    clock.now += 10
-    state.take(ChainProgress(CHAIN, 1, 10, 8_000, 40_000))
+    clock.now += 2
+    state.take(ChainProgress(CHAIN, 1, 10, 3_000, 40_000))
+    clock.now += 3
+    assert state.seconds_left() is None  # less than a tenth is done
+    clock.now += 5
+    state.take(ChainProgress(CHAIN, 2, 10, 8_000, 40_000))
     assert state.seconds_left() == pytest.approx(40)  # 800 characters a second, 32,000 to go; by rows it were 90
     assert state.share_done() == pytest.approx(0.2)
     state.take(OperatorFinished("find", 10, 10, 0, 0))
