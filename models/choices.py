@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.layouts import FENCE
+from models.protocol import pointer_to
 
 MOST_ALTERNATIVES = 16
 """Enums of more values (the sentences a quote may be) have no alternatives told."""
@@ -333,8 +334,7 @@ class _Walker:
     def _member(self, schema: Mapping[str, Any], pointer: str) -> Iterator[_Place]:
         self._skip()
         key, self._at = self._decoder.raw_decode(self._text, self._at)
-        escaped = key.replace("~", "~0").replace("/", "~1")
-        yield from self.walk(schema.get("properties", {}).get(key, {}), f"{pointer}/{escaped}")
+        yield from self.walk(schema.get("properties", {}).get(key, {}), pointer + pointer_to(key))
 
     def _skip(self) -> None:
         while self._text[self._at] in " \t\r\n,:":

@@ -131,6 +131,11 @@ class Reply:
     alternatives: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
+def pointer_to(field: str) -> str:
+    """Write the JSON pointer of a field of an object (RFC 6901)."""
+    return "/" + field.replace("~", "~0").replace("/", "~1")
+
+
 @runtime_checkable
 class ModelBackend(Protocol):
     """A model on this machine. Safe to call `ask` hundreds of times at once from one event loop."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from engine.errors import ItemError
 from engine.operators.vote import FEWEST
-from models.protocol import Reply
+from models.protocol import Reply, pointer_to
 
 FARTHEST = 20.0
 """Log-odds are kept between this and its negative: beyond lies rounding."""
@@ -83,7 +83,7 @@ def log_odds_of(reply: Reply, field: str, sides: tuple[str, str] = ("true", "fal
 
 def _sides(reply: Reply, field: str, yes: str, no: str) -> tuple[float, float]:
     """Return the probabilities of yes and no: of both as the model says, else by that of the one it chose."""
-    pointer = "/" + field.replace("~", "~0").replace("/", "~1")
+    pointer = pointer_to(field)
     if (told := reply.alternatives.get(pointer)) is not None:
         return told.get(yes, math.nan), told.get(no, math.nan)
     chosen = reply.probabilities.get(pointer, math.nan)

@@ -9,7 +9,7 @@ from typing import Any
 from engine.operators.base import Tools
 from engine.operators.model_node import ModelNode
 from engine.operators.question import Question, answer_fields
-from models.protocol import Reply
+from models.protocol import Reply, pointer_to
 
 EMPTINESS = "_empty"
 """The field that keeps it, for each list that operators wrote; no prompt shows it unless it is named."""
@@ -26,7 +26,7 @@ def note_emptiness(node: ModelNode, question: Question, reply: Reply, tools: Too
     The probability is among what the schema allows there: an entry, or none (models.choices).
     """
     for name in _lists(node, question):
-        chosen = reply.probabilities.get(f"/{name.replace('~', '~0').replace('/', '~1')}")
+        chosen = reply.probabilities.get(pointer_to(name))
         if chosen is not None and isinstance(reply.value, Mapping):
             probability = 1 - chosen if reply.value.get(name) else chosen
             tools.record.emptiness.setdefault(question.row_id, {})[name] = round(probability, 4)

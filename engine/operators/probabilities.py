@@ -8,7 +8,7 @@ from typing import Any
 from engine.language.schema import Enum, Nullable, Scalar, Schema, Type
 from engine.operators.accounting import require
 from engine.plan.node import Node
-from models.protocol import Reply
+from models.protocol import Reply, pointer_to
 
 
 def check_probabilities(node: Node, wanted: Mapping[str, str], schema: Schema | None) -> None:
@@ -50,7 +50,7 @@ def probabilities_of(
     """
     types = {f.name: f.type for f in schema.fields}
     return {
-        name: _of(types[field], values[field], reply.probabilities.get(f"/{_escaped(field)}"))
+        name: _of(types[field], values[field], reply.probabilities.get(pointer_to(field)))
         for name, field in wanted.items()
     }
 
@@ -66,7 +66,3 @@ def _of(kind: Type, value: Any, chosen: float | None) -> float | None:
         case _:
             first = bool(value)
     return chosen if first else 1 - chosen
-
-
-def _escaped(name: str) -> str:
-    return name.replace("~", "~0").replace("/", "~1")

@@ -12,7 +12,7 @@ from engine.language.templates import Template, prompt_template
 from engine.operators.base import Tools
 from engine.operators.model_node import ModelNode
 from engine.plan.frozen import FrozenMap, thaw
-from models.protocol import Purpose, Reply, Request, Segment, canonical_json
+from models.protocol import Purpose, Reply, Request, Segment, canonical_json, pointer_to
 from models.replies import LEAST_REPLY_TOKENS
 
 CHAT_TOKENS = 64
@@ -83,7 +83,7 @@ class Question:
         """Put the object of the schema around a reply that is its one value alone; others stay as they are."""
         if not self.bare:
             return reply
-        pointer = "/" + self.bare.replace("~", "~0").replace("/", "~1")
+        pointer = pointer_to(self.bare)
         return replace(
             reply,
             value={self.bare: reply.value},

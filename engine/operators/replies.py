@@ -11,6 +11,7 @@ from pydantic_core import from_json
 
 from engine.errors import ItemError
 from engine.operators.base import Tools
+from engine.operators.blanks import without_fillers
 from engine.operators.model_node import ModelNode
 from engine.operators.question import Question, request_for
 from models.errors import OutOfTokens
@@ -29,6 +30,7 @@ class Asked:
 async def ask_once(node: ModelNode, question: Question, tools: Tools, *, model: str | None = None) -> Reply:
     """Ask the question's model, or another; raises models.errors.ModelError, or ItemError with the raw reply.
 
+    Of the reply, texts that only fill in for nothing are null (blanks.without_fillers).
     Of a reply about one row that was cut in the middle of a list, the complete entries stand, and the ledger says so.
     """
     request = request_for(node, question, tools)
@@ -45,7 +47,7 @@ async def ask_once(node: ModelNode, question: Question, tools: Tools, *, model: 
         tools.record.note(question.row_id, "incomplete", "max_tokens", detail)
         reply = Reply(kept, json.dumps(kept, ensure_ascii=False))
     check_fit(question, reply)
-    return reply
+    return without_fillers(question, reply)
 
 
 def complete_entries(partial: str, schema: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -120,13 +120,13 @@ async def measure(name: str, questions: Sequence[dict[str, Any]], *, show: bool 
 
 
 def questions(name: str) -> list[dict[str, Any]]:
-    """Read a set: `questions`, `second` or `dev`."""
+    """Read a set: `questions`, `second`, `third` or `dev`."""
     lines = (_HERE / f"ask_{name}.jsonl").read_text(encoding="utf-8").splitlines()
     return [json.loads(line) for line in lines if line.strip()]
 
 
 @pytest.mark.parametrize("model", ["", *os.environ.get("REDWELL_BENCH_MODEL", " ".join(MODELS)).split()])
-@pytest.mark.parametrize("name", os.environ.get("REDWELL_BENCH_SETS", "questions second").split())
+@pytest.mark.parametrize("name", os.environ.get("REDWELL_BENCH_SETS", "questions second third").split())
 def test_drafts(name: str, model: str) -> None:
     """Print the shares of one set and model, and the drafts that are not right."""
     print(f"\n{name}:")

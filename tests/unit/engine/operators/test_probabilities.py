@@ -42,7 +42,7 @@ ALL = {"p_act": "act", "p_guilty": "guilty", "p_verdict": "verdict", "p_note": "
             {"act": "lied", "p_act": 0.9, "p_guilty": 0.8, "p_verdict": 0.7, "p_note": 0.4},
         ),
         (
-            {"act": "Nothing", "guilty": False, "verdict": "No", "note": "Nothing"},
+            {"act": "Nothing", "guilty": False, "verdict": "No", "note": "calm"},
             {"act": None, "p_act": 0.1, "p_guilty": 0.2, "p_verdict": 0.3, "p_note": 0.6},
         ),
     ],
