@@ -12,17 +12,18 @@ from engine.ask.proposal import LONGEST_NAME, MOST_COLUMNS, Column, Proposal, as
 from engine.ask.wording import draft_from_words, settle
 from engine.errors import UsageError
 from engine.language.templates import prompt_template
-from models.errors import ModelError
+from engine.operators.replies import complete_entries
+from models.errors import ModelError, OutOfTokens
 from models.protocol import ModelBackend, Purpose, Request, Sampling, Segment, canonical_json
 
 _SAFE: Final = r'[^":\\\n]'
 _COLUMN: Final = (
-    rf"[^\s\":\\]{_SAFE}{{0,40}}: (text|date|amount|number|person|yes/no|quotation|one of [^\s\":\\]{_SAFE}{{3,100}})"
+    rf"^[^\s\":\\]{_SAFE}{{0,40}}: (text|date|amount|number|person|yes/no|quotation|one of [^\s\":\\]{_SAFE}{{3,100}})$"
 )
 _SCHEMA: Final[dict[str, Any]] = {
     "type": "object",
     "properties": {
-        "row": {"type": "string", "pattern": rf"[^\s\":\\]{_SAFE}{{0,40}}"},
+        "row": {"type": "string", "pattern": rf"^[^\s\":\\]{_SAFE}{{0,40}}$"},
         "columns": {
             "type": "array",
             "minItems": 1,
@@ -153,7 +154,13 @@ async def _ask(model: ModelBackend, prompt: str) -> dict[str, Any]:
         Sampling(0.0, _MOST_TOKENS),
         purpose=Purpose(operator="ask"),
     )
-    reply = await model.ask(request)
+    try:
+        reply = await model.ask(request)
+    except OutOfTokens as error:
+        # It goes round in circles: the columns that it wrote before are a draft.
+        if kept := complete_entries(error.partial, _SCHEMA):
+            return kept
+        raise
     value: dict[str, Any] = reply.value
     return value
 

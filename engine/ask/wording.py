@@ -29,7 +29,8 @@ _DOCUMENTS: Final = words(
 )
 """Nouns of which each document is one: a row per contract is a row per document."""
 _SOMETIMES_DOCUMENTS: Final = words(
-    "record case complaint message note statement order decision opinion interview chart agreement game product"
+    "record case complaint message note statement order decision opinion interview chart agreement game product permit "
+    "filing"
 )
 """Nouns of which a document is one only where the question says so: `for each complaint`, `this record`."""
 _ELSEWHERE: Final = r"(?:mentioned|cited|named|listed|referred to|referenced|attached|quoted)"
@@ -41,6 +42,11 @@ _EVENTS: Final = words(
     "payment call transaction purchase transfer donation meeting hearing visit prescription stop message"
 )
 """Nouns that have no name of their own: who, when and how much say which one it is."""
+_DATED_EVENTS: Final = re.compile(
+    r"\w*(?:tion|sion|ment|ing|ure)|accident|arrest|attack|bite|crash|death|delay|escape|fall|fight|fire|incident|leak"
+    r"|outage|raid|recall|repair|rollover|search|spill|strike|theft|trip|use of force"
+)
+"""Nouns of what happened: with a date and more, they need no name either."""
 _PERSON_ENDINGS: Final = ("er", "or", "ee", "ist", "ian", "ant", "man", "woman", "person")
 _IDENTIFIERS: Final = re.compile(
     r"\b(?:(?:serial|badge|plate|licen[sc]e|phone|telephone|account|case|item|invoice|id|file|docket|report|vin|policy|"
@@ -63,6 +69,9 @@ _KINDS: Final[tuple[tuple[re.Pattern[str], Kind], ...]] = (
     (re.compile(r"\b(?:quote|quotation|exact words|own words|sentence|passage)\b"), "quotation"),
     (re.compile(r"\b(?:who|whom|person|officer|judge|witness|author|sender|name of the)\b"), "person"),
 )
+_LISTED: Final = re.compile(r"(?P<name>\w[\w' -]*?)\s*\((?P<choices>[\w' -]+(?:\s*[,/]\s*(?:or\s+)?[\w' -]+){1,9})\)")
+"""`classification (secret, confidential, unclassified)`."""
+_YES_OR_NO: Final = re.compile(r"[\s,(]*\b(?:y/n|yes/no|yes or no)\)?$", re.IGNORECASE)
 _ALTERNATIVES: Final = re.compile(r"(?P<before>(?:[\w' -]+,\s*)*[\w' -]+?),?\s+or\s+(?P<last>[\w' -]+)", re.IGNORECASE)
 _ARTICLES: Final = re.compile(r"^(?:(?:the|a|an|its|their|his|her|any|each|every|all)\s+)+", re.IGNORECASE)
 _DANGLING: Final = re.compile(r"\s+(?:of|for|with|about|by|in|on|to|from) (?:it|them|this|that|these|those)$|\s+each$")
@@ -81,9 +90,16 @@ _ROW_IS: Final = (
     ),
     re.compile(r"\bfor (?:every|each) (?P<noun>[a-z]+)\s*:", re.IGNORECASE),
 )
+_FOR_EACH: Final = re.compile(
+    r"(?:\b(?:each|every)|(?:[,;:(]|^)\s*per)\s+(?P<noun>\w+)"
+    r"(?=\s*(?:[;:,.?!)]|$)|\s+(?:and|by|did|does|for|from|had|has|have|in|is|on|or|please|pls|that|to|was|were|where|which"
+    r"|who|with)\b)",
+    re.IGNORECASE,
+)
+_NO_THINGS: Final = words("one other time day case thing item line row entry single")
 _LEADS: Final = re.compile(
     r"^(?:(?:please|kindly|hi|hello|can you|could you|would you|i want to know|i need|i would like|give me|show me|"
-    r"tell me|list|find|extract|which|what|all|every|each|any|the|of|a|an|names? of)\b[\s,:]*)+",
+    r"tell me|about|list|find|extract|which|what|all|every|each|any|the|of|a|an|names? of)\b[\s,:]*)+",
     re.IGNORECASE,
 )
 _NOUN_ENDS: Final = re.compile(
@@ -91,6 +107,12 @@ _NOUN_ENDS: Final = re.compile(
     r"have|had|did|do|does|mentioned|named|listed|described)\b",
     re.IGNORECASE,
 )
+_LIST_ENDS: Final = re.compile(
+    rf"{_NOUN_ENDS.pattern}|\s[-–—]\s|\s(?:about|after|against|before|between|he|i|of|over|she|since|they|under|w|we|whose"
+    r"|without|you)\b|\s\d",
+    re.IGNORECASE,
+)
+_NO_NOUN: Final = re.compile(r"(?:about|at|by|for|from|how|in|is|of|on|to|when|where|who|with)\b", re.IGNORECASE)
 _COLUMNS_BEGIN: Final = re.compile(r":\s+|\b(?:with|including|along with)\s+|,\s+(?:and\s+)?(?:their|its|the)\s+", re.I)
 
 
@@ -141,6 +163,29 @@ def _said_row(question: str) -> str | None:
     return None
 
 
+def _asked_rows(question: str) -> str:
+    """Return what a question lists in its first words, "" where that is no plural or a document may be one of it.
+
+    `inspections from 2020 on: address, date` asks for a row per inspection, however the model reads it.
+    """
+    text = re.sub(r"\s+", " ", question).strip()
+    asked = _LEADS.sub("", text)
+    end = _LIST_ENDS.search(asked)
+    noun = asked[: end.start()].strip() if end else ""
+    stands_alone = end is not None and end.group().strip().lower() not in {",", ".", "?", "and", "or"}
+    if not stands_alone or not 1 <= len(noun.split()) <= 3 or _NO_NOUN.match(noun) or singular(noun) == noun:
+        return ""
+    row = row_noun(noun, text)
+    return "" if not row or row.lower().split(" ")[-1] in _DOCUMENTS | _SOMETIMES_DOCUMENTS else row
+
+
+def _also_each(question: str, row: str, columns: Iterable[Column]) -> list[Column]:
+    """Return columns for what the question names as `each NOUN` or `, per NOUN` and neither row nor columns say."""
+    said = {singular(word) for text in (row, *(c.name for c in columns)) for word in re.findall(r"\w+", text.lower())}
+    nouns = dict.fromkeys(singular(match["noun"].lower()) for match in _FOR_EACH.finditer(question))
+    return [Column(noun) for noun in nouns if noun not in said | _DOCUMENTS | _SOMETIMES_DOCUMENTS | _NO_THINGS]
+
+
 def settle(proposal: Proposal, before: Proposal | None = None) -> Proposal:
     """Correct a draft by its question: the row, kinds that a name settles, choices, a column that names the row.
 
@@ -151,8 +196,12 @@ def settle(proposal: Proposal, before: Proposal | None = None) -> Proposal:
     question = " ".join((proposal.question, *proposal.notes, *known))
     said = _said_row(question)
     row = row_noun(proposal.row, question) if said is None else said
+    if not row and said is None and before is None:
+        row = _asked_rows(proposal.question)
     columns = [_settled(column, question) for column in proposal.columns]
-    columns = _joined(columns, alternatives(proposal.question))
+    columns = _joined(columns, proposal.question)
+    if row and before is None:
+        columns += _also_each(proposal.question, row, columns)
     settled = replace(proposal, row=row, columns=distinct(columns))
     if before is None:
         return checked(with_identity(_without_restating(settled)))
@@ -165,16 +214,19 @@ def with_identity(proposal: Proposal) -> Proposal:
     """Put a column first that names the row, where no column does."""
     row, columns = proposal.row, proposal.columns
     head = row.lower().split(" ")[-1] if row else ""
-    is_person = head in _PERSONS or head.endswith(_PERSON_ENDINGS)
+    is_event = _DATED_EVENTS.fullmatch(head) is not None
+    is_person = head in _PERSONS or (head.endswith(_PERSON_ENDINGS) and not is_event)
+    is_each = head in {singular(match["noun"].lower()) for match in _FOR_EACH.finditer(proposal.question)}
     is_named = any(
         head in (name := column.name.lower())
         or name in row.lower()
-        or column.kind == "quotation"
+        or (column.kind == "quotation" and not is_each)
         or ("name" in name and not words(name).isdisjoint(row.lower().split()))
         for column in columns
     )
     # A thing that takes two words ("phone record", "evidence log") is described by its columns, as an event is.
-    is_described = (" " in row or head in _EVENTS) and len(columns) > 1 and not is_person
+    happened = is_event and any(column.kind == "date" for column in columns)
+    is_described = (" " in row or head in _EVENTS or happened) and len(columns) > 1 and not is_person
     if not row or is_named or is_described or (is_person and any(column.kind == "person" for column in columns)):
         return proposal
     first = Column(row[:LONGEST_NAME], "person" if is_person else "text")
@@ -233,7 +285,13 @@ def _clean(name: str) -> str:
 
 
 def _settled(column: Column, question: str) -> Column:
-    name, kind = _clean(column.name), column.kind
+    name, kind = _clean(_YES_OR_NO.sub("", column.name)), column.kind
+    if name != _clean(column.name):
+        return Column(name, "yes/no")
+    listed = {_clean(match["name"]).lower(): match["choices"] for match in _LISTED.finditer(question)}
+    if kind == "text" and (choices := next((listed[n] for n in listed if n.endswith(name.lower())), "")):
+        written = (choice.strip() for choice in re.split(r"\s*[,/]\s*(?:or\s+)?|\s+or\s+", choices))
+        return Column(name, "one of", tuple(choice for choice in written if choice)[:MOST_CHOICES])
     if _IDENTIFIERS.search(name.lower()) or (kind == "date" and re.search(r"\btimes?\b", name.lower())):
         kind = "text"
     choices = tuple(_in_question(column.choices, question))
@@ -268,13 +326,15 @@ def _without(name: str, choices: Iterable[str]) -> str:
     return _clean(re.sub(r"\s+(?:in|as|a|an|the|,)$", "", short))
 
 
-def _joined(columns: list[Column], groups: list[tuple[str, ...]]) -> list[Column]:
-    for group in groups:
+def _joined(columns: list[Column], question: str) -> list[Column]:
+    """Make one column of those that are choices of one thing."""
+    for group in alternatives(question):
         apart = [c for c in columns if c.kind in ("yes/no", "text") and c.name.lower() in {g.lower() for g in group}]
         if len(apart) < 2:
             continue
         place = columns.index(apart[0])
         rest = [c for c in columns if c not in apart]
-        rest.insert(place, Column(" or ".join((group[0], group[-1])), "one of", group))
+        decided = re.search(rf"\b(?:was|were|been|got|get)\s+(?:\w+\s+){{0,2}}{re.escape(group[0])}\b", question, re.I)
+        rest.insert(place, Column("outcome" if decided else "type", "one of", group))
         columns = rest
     return columns

@@ -29,8 +29,15 @@ from models.protocol import Reply, canonical_json
 
 Answer = Callable[[ModelNode, Question, Tools], Coroutine[Any, Any, Reply]]
 
-CONTEXT_SHARE = 0.45
-"""Of the tokens a part may have, how many are its own: as many are the part before it, shown as context."""
+PART_TOKENS = 4_000
+"""Parts are not made larger, whatever the model's context: reading a token among 30,000 others
+costs several times as much as among 4,000 (docs/decisions/0057)."""
+
+OWN_SHARE = 0.8
+"""Of the tokens that a part and its context may have, how many are its own."""
+
+CONTEXT_TOKENS = 500
+"""Of the part before, at most so many tokens of its end are shown as context, and at most a quarter of its own."""
 
 FEWEST_TOKENS = 16
 """Parts are not made smaller: then the rest of the prompt is what is too long."""
@@ -61,11 +68,11 @@ async def answer_in_parts(node: ModelNode, question: Question, tools: Tools, ans
 
 
 def _parts(node: ModelNode, question: Question, field: str, text: str, tools: Tools) -> list[Question]:
-    """Cut the text into parts that fit with their context, as few as possible."""
+    """Cut the text into parts of at most PART_TOKENS that fit with their context, as few as possible."""
     spare = spare_tokens(node, question, {field: text}, tools)
-    limit = int(spare * CONTEXT_SHARE) // question.prompt.count(text)
+    limit = min(int(spare * OWN_SHARE) // question.prompt.count(text), PART_TOKENS)
     while limit >= FEWEST_TOKENS:
-        shown = _gathered(field, by_tokens(text, limit, tools.count_tokens))
+        shown = _gathered(field, by_tokens(text, limit, tools.count_tokens), limit, tools)
         parts = [part for one in shown if (part := asked_about(node, question, {field: one})) is not None]
         if len(parts) == len(shown) and all(fits(node, part, tools) for part in parts):
             return [
@@ -79,15 +86,19 @@ def _parts(node: ModelNode, question: Question, field: str, text: str, tools: To
     )
 
 
-def _gathered(field: str, chunks: Sequence[str]) -> list[str]:
-    """Show each chunk with the one before it, as gather does."""
+def _gathered(field: str, chunks: Sequence[str], limit: int, tools: Tools) -> list[str]:
+    """Show each chunk with the end of the one before it, as gather does."""
     node = Gather(name="parts", content_key=field, doc_id_key="id", order_key="number", peripheral_chunks=_AROUND)
-    made = [
-        Chunk(Row(RowId(str(number)), {field: chunk, "id": "", "number": number}), number, chunk, ())
-        for number, chunk in enumerate(chunks, 1)
-    ]
-    document = ChunkedDocument(made)
-    return [render(node, document, index) for index in range(len(made))]
+    half = max(min(limit // 4, CONTEXT_TOKENS) // 2, 1)
+    shown = []
+    for number, chunk in enumerate(chunks, 1):
+        before = "".join(by_tokens(chunks[number - 2], half, tools.count_tokens)[-2:]) if number > 1 else ""
+        pieces = [(number - 1, before), (number, chunk)] if before else [(number, chunk)]
+        made = [
+            Chunk(Row(RowId(str(at)), {field: piece, "id": "", "number": at}), at, piece, ()) for at, piece in pieces
+        ]
+        shown.append(render(node, ChunkedDocument(made), len(made) - 1))
+    return shown
 
 
 async def _merged(node: ModelNode, question: Question, replies: Sequence[Reply], tools: Tools) -> Reply:

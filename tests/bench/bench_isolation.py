@@ -40,7 +40,7 @@ def isolated(found: InstalledModel) -> IsolatedBackend:
     return IsolatedBackend(ModelSpec("llama", MODEL, str(found.path), found.sha256, {"context_tokens": CONTEXT}))
 
 
-def request(text: str, schema: str = SCHEMA, max_tokens: int = 24) -> Request:
+def request(text: str, schema: str = SCHEMA, max_tokens: int = 64) -> Request:
     return Request((Segment("user", text),), schema, Sampling(0.0, max_tokens))
 
 
@@ -65,7 +65,7 @@ async def measure(backend: ModelBackend) -> tuple[float, float, float]:
     return idle, busy, time.perf_counter() - began
 
 
-async def test_counting_and_asking(found: InstalledModel) -> None:
+async def test_counts_and_calls(found: InstalledModel) -> None:
     settings = LlamaSettings.from_environment(context_tokens=CONTEXT)
     made = (LlamaBackend(found.path, digest="0", name=MODEL, settings=settings), "in this process")
     for backend, where in (made, (isolated(found), "in its own")):

@@ -12,6 +12,7 @@ from engine.ask.drafting import changes, draft, revise
 from engine.ask.proposal import Column, Proposal
 from engine.errors import UsageError
 from models.errors import OutOfTokens
+from models.fits import find_misfits
 from models.protocol import Request
 
 
@@ -45,6 +46,27 @@ def test_without_a_usable_reply_the_words_alone_are_the_draft() -> None:
     assert [c.kind for c in made.proposal.columns] == ["yes/no", "quotation"]
     assert "repeats itself" in made.problem
     assert asyncio.run(draft("Is a weapon mentioned?", None)).problem == "no model is installed"
+
+
+def test_of_a_reply_that_goes_round_in_circles_the_columns_before_are_the_draft() -> None:
+    def circle(request: Request) -> Any:
+        partial = '{"row": "car", "columns": ["plate: text", "colour: text", "colour: text", "colo'
+        raise OutOfTokens("the reply repeats itself after 320 tokens", partial=partial)
+
+    made = asyncio.run(draft("Which cars are there? Give plate and colour", ScriptedBackend(circle)))
+    assert ([c.name for c in made.proposal.columns], made.problem) == (["car", "plate", "colour"], "")
+
+
+@pytest.mark.parametrize("column", ["hours: number of hours", "a: text, b: text", ": text"])
+def test_a_column_of_no_kind_does_not_fit_the_mask(column: str) -> None:
+    request = asyncio.run(asked_of("How long?"))
+    assert find_misfits({"row": "car", "columns": [column]}, json.loads(request.schema_json))
+
+
+async def asked_of(question: str) -> Request:
+    backend = model({"row": "car", "columns": ["car: text"]})
+    await draft(question, backend)
+    return backend.requests[0]
 
 
 def test_a_note_changes_columns_or_is_told_to_the_model() -> None:

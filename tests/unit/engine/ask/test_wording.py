@@ -66,7 +66,7 @@ def test_columns_for_each_choice_become_one_column() -> None:
     assert settled.row == ""
     assert settled.columns == (
         Column("language"),
-        Column("handwritten or both", "one of", ("handwritten", "typed", "both")),
+        Column("type", "one of", ("handwritten", "typed", "both")),
     )
 
 
@@ -78,6 +78,48 @@ def test_a_row_that_no_column_names_gets_one() -> None:
         Proposal("dog bites: name of the dog, date", "dog bite", (Column("name of the dog"), Column("date", "date")))
     )
     assert len(named.columns) == 2
+
+
+def test_what_a_question_lists_first_is_the_row() -> None:
+    columns = (Column("address"), Column("date", "date"), Column("inspector", "person"))
+    asked = "inspections from 2020 on where mold was found. address, date, inspector"
+    assert settle(Proposal(asked, "document", columns)) == Proposal(asked, "inspection", columns)
+    for asked in (
+        "parties, effective date, governing law",
+        "Contracts signed after 2015: parties, value",
+        "How many shots were fired?",
+        "In two sentences, what is it about?",
+        "planning permits: applicant, address",
+    ):
+        assert settle(Proposal(asked, "document", columns)).row == ""
+
+
+def test_what_is_asked_for_each_has_a_column() -> None:
+    columns = (Column("bidder", "person"), Column("amount offered", "amount"))
+    settled = settle(Proposal("who bid on each tender, and how much", "bid", columns))
+    assert [c.name for c in settled.columns] == ["bidder", "amount offered", "tender"]
+    yearly = settle(Proposal("how often did each vendor win, per year please", "vendor", (Column("vendor"),)))
+    assert [c.name for c in yearly.columns] == ["vendor", "year"]
+    same = settle(Proposal("each council member with a vote, per file", "council member", (Column("council member"),)))
+    assert [c.name for c in same.columns] == ["council member"]
+    said = (Column("statement", "quotation"), Column("contradicts", "yes/no"))
+    flat = settle(Proposal("what is said about heat, for each apartment: quote", "apartment", said))
+    assert flat.columns[0] == Column("apartment")
+
+
+def test_an_event_with_a_date_and_more_needs_no_name() -> None:
+    columns = (Column("unit"), Column("date", "date"), Column("killed", "number"))
+    assert settle(Proposal("rollovers: unit, date, killed", "rollover", columns)).columns == columns
+    assert settle(Proposal("dams: unit, date, killed", "dam", columns)).columns[0] == Column("dam")
+
+
+def test_choices_in_brackets_and_yes_or_no() -> None:
+    asked = "memos: classification (secret, confidential, unclassified), sent back y/n"
+    settled = settle(Proposal(asked, "memo", (Column("classification"), Column("sent back y/n", "yes/no"))))
+    assert settled.columns == (
+        Column("classification", "one of", ("secret", "confidential", "unclassified")),
+        Column("sent back", "yes/no"),
+    )
 
 
 def test_names_tell_kinds() -> None:

@@ -158,6 +158,17 @@ async def test_split_reads_all_of_it_in_parts_and_joins_the_lists():
     assert note.detail == f"text was read in {len(parts)} parts"
 
 
+async def test_parts_are_small_however_large_the_context_is():
+    text = "\n".join(f"Sentence {n} says something here." for n in range(1, 4001))  # 20,000 tokens
+    tools = tools_with(lambda request: {"numbers": []}, context=16_000)
+    await run(asking("split", schema=Schema.parse({"numbers": "list[integer]"})), rows_of({"text": text}), tools)
+    assert len(tools.requests) == 5  # of 4,000 tokens, 800 sentences, each
+    parts = [shown(request) for request in tools.requests]
+    assert [max(part) for part in parts] == [800, 1600, 2400, 3200, 4000]
+    # 500 tokens of context at most are 100 sentences.
+    assert all(50 <= 800 * at + 1 - min(part) <= 100 for at, part in enumerate(parts[1:], 1))
+
+
 async def test_other_fields_are_put_together_by_the_model():
     def reply(request):
         if "The answers, in the order of the parts" in prompt_of(request):
