@@ -36,7 +36,9 @@ _SOMETIMES_DOCUMENTS: Final = words(
 _ELSEWHERE: Final = r"(?:mentioned|cited|named|listed|referred to|referenced|attached|quoted)"
 _PERSONS: Final = words(
     "person people officer witness victim suspect defendant plaintiff judge lawyer attorney patient doctor physician "
-    "nurse donor author sender signer signatory man woman child relative guest attendee participant tenant landlord"
+    "nurse donor author sender signer signatory man woman child relative guest attendee participant tenant landlord "
+    "accountant applicant assistant claimant complainant immigrant informant inhabitant lieutenant merchant occupant "
+    "participant sergeant"
 )
 _EVENTS: Final = words(
     "payment call transaction purchase transfer donation meeting hearing visit prescription stop message"
@@ -47,7 +49,21 @@ _DATED_EVENTS: Final = re.compile(
     r"|outage|raid|recall|repair|rollover|search|spill|strike|theft|trip|use of force"
 )
 """Nouns of what happened: with a date and more, they need no name either."""
-_PERSON_ENDINGS: Final = ("er", "or", "ee", "ist", "ian", "ant", "man", "woman", "person")
+_PERSON_ENDINGS: Final = ("er", "or", "ee", "ist", "ian", "man", "woman", "person")
+_NO_PERSONS: Final = words(
+    "answer banner barrier boiler border cancer center chapter cluster committee computer container copier corner "
+    "corridor counter cover decree degree detector disorder door elevator error factor fee fever filter finger "
+    "floor folder generator header heater indicator letter list locker matter meter monitor motor murder number offer "
+    "ladder order paper parameter pointer poster power printer reactor refrigerator register river router "
+    "scanner sector sensor server shelter shower sticker tender theater tower trailer transformer transistor "
+    "tree trigger tumor vector water weather"
+)
+"""Nouns that end as those of persons do."""
+_NAMED_PLACES: Final = words(
+    "agency area building camp center city company county department district facility firm home hospital house jail "
+    "office place plant prison road room school shop site station store street town village"
+)
+"""The last words of things with a name of their own, although they take two words: `polling place`."""
 _IDENTIFIERS: Final = re.compile(
     r"\b(?:(?:serial|badge|plate|licen[sc]e|phone|telephone|account|case|item|invoice|id|file|docket|report|vin|policy|"
     r"passport|exhibit|tail|flight|registration|tax|room|permit|contract|warrant|clause|section|page) "
@@ -215,19 +231,23 @@ def with_identity(proposal: Proposal) -> Proposal:
     row, columns = proposal.row, proposal.columns
     head = row.lower().split(" ")[-1] if row else ""
     is_event = _DATED_EVENTS.fullmatch(head) is not None
-    is_person = head in _PERSONS or (head.endswith(_PERSON_ENDINGS) and not is_event)
+    is_person = head in _PERSONS or (head.endswith(_PERSON_ENDINGS) and not is_event and head not in _NO_PERSONS)
     is_each = head in {singular(match["noun"].lower()) for match in _FOR_EACH.finditer(proposal.question)}
     is_named = any(
-        head in (name := column.name.lower())
-        or name in row.lower()
+        (name := column.name.lower()) in (*row.lower().split(), row.lower(), "name", "full name")
+        or head in name
         or (column.kind == "quotation" and not is_each)
         or ("name" in name and not words(name).isdisjoint(row.lower().split()))
         for column in columns
     )
     # A thing that takes two words ("phone record", "evidence log") is described by its columns, as an event is.
     happened = is_event and any(column.kind == "date" for column in columns)
-    is_described = (" " in row or head in _EVENTS or happened) and len(columns) > 1 and not is_person
-    if not row or is_named or is_described or (is_person and any(column.kind == "person" for column in columns)):
+    is_described = " " in row and head not in _NAMED_PLACES or head in _EVENTS or happened
+    if is_person:
+        is_described = any(column.kind == "person" for column in columns)
+    elif len(columns) <= 1:
+        is_described = False
+    if not row or is_named or is_described:
         return proposal
     first = Column(row[:LONGEST_NAME], "person" if is_person else "text")
     return replace(proposal, columns=distinct((first, *columns)))
@@ -243,7 +263,7 @@ def _without_restating(proposal: Proposal) -> Proposal:
         kept = [c for c in columns if c.kind != "yes/no"]
     if row and kept and kept[0].name.lower() == row.lower():
         kept = [c for c in kept if c.name.lower() != "name"]
-    return replace(proposal, columns=tuple(kept or columns))
+    return replace(proposal, columns=tuple(kept if row else kept or columns))
 
 
 def kind_of(name: str) -> Kind:
