@@ -149,3 +149,13 @@ def test_documents_are_removed_and_put_back_by_name(redwell: Any, case: str) -> 
     assert (result.exit_code, result.stdout.strip()) == (0, f"1 document put back into {case}")
     assert redwell("case", "put-back", case, alpha[:8]).exit_code == 2
     assert redwell("case", "verify", case).exit_code == 0
+
+
+def test_ingest_says_which_files_are_gone(redwell: Any, case: str) -> None:
+    assert "not there any more" not in redwell("ingest", "records", "--case", case).stdout
+    (Path("records") / "alpha.txt").unlink()
+    result = redwell("ingest", "records", "--case", case)
+    gone = "Note 1 file that was read is not there any more (alpha.txt); the text and the results stay in the case."
+    assert gone in result.stdout
+    with Case(Path(case), read_only=True) as opened:
+        assert any(entry.filename == "alpha.txt" for entry in opened.documents())
