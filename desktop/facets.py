@@ -14,7 +14,12 @@ from desktop.words import counted
 
 _KEY = Qt.ItemDataRole.UserRole
 _GROUPS = (("kinds", "Type"), ("tags", "Tag"), ("years", "Year"), ("hidden", "Not shown by pages"))
-_FLAGS = (("starred", "★ Starred"), ("warned", "Not all was read"), ("removed", "Removed from the case"))
+_FLAGS = (
+    ("starred", "★ Starred"),
+    ("warned", "Not all was read"),
+    ("removed", "Removed from the case"),
+    ("new", "New since the last run"),
+)
 
 
 class FacetsPanel(QTreeWidget):

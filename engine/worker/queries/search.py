@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from engine.errors import UsageError
 from engine.executor.case_documents import load_document
@@ -53,7 +53,7 @@ def lines(  # noqa: PLR0913 - what a search box and its filters say
     """Find lines that hold all words (storage.search says how they are written); `prefix`: the last may go on."""
     check_page(offset, limit)
     opened = desk.reading(case)
-    within = None if only == DocumentFilter() else only
+    within = None if replace(only, asked_in=()) == DocumentFilter() else only
     hits = opened.search(words, limit + 1, prefix=prefix, offset=offset, within=within)
     is_fuzzy = not hits and not opened.search(words, 1, prefix=prefix, within=within)
     if is_fuzzy:
