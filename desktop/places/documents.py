@@ -36,6 +36,7 @@ from desktop.place import Place
 from desktop.plain_text import plain
 from desktop.question_box import YesOrNo, ask_yes_or_no
 from desktop.run_queue import these_documents
+from desktop.terms_dialog import TermsDialog
 from desktop.theme import icon
 from desktop.viewer import Viewer
 from desktop.watched_folders import WatchedFolders
@@ -103,6 +104,7 @@ class DocumentsPlace(Place):
         """Add what can be done with documents, and with a page."""
         add = actions.add
         add("&Search the records…", self._focus_search, menu="Documents", shortcut="Ctrl+F", icon_name="search")
+        add("&Count a list of terms…", self.count_terms, menu="Documents", shortcut="Ctrl+Alt+Shift+F")
         add("Filter by &name…", self.names.setFocus, menu="Documents", shortcut="Ctrl+L")
         of_rows = [
             add(
@@ -245,6 +247,22 @@ class DocumentsPlace(Place):
         if row is not None:
             self.ingest.read_again(outer_file(row["path"]), ocr="always")
 
+    def count_terms(self) -> TermsDialog | None:
+        """Open the dialog that counts a list of terms, in the documents that fit the filters now."""
+        if not self.workspace.case:
+            self.workspace.said.emit("No case is open.", "Drop a folder on the window first.")
+            return None
+        dialog = TermsDialog(self.workspace, self._listed(), self)
+        self.workspace.case_opened.connect(dialog.close)
+        dialog.chosen.connect(self._show_term)
+        dialog.show()
+        return dialog
+
+    def _show_term(self, name: str, words: str) -> None:
+        """Show the lines of one document that hold a term."""
+        self.names.setText(name)
+        self.words.setText(words)
+
     def clear_filters(self) -> None:
         """Show all documents again."""
         self.names.clear()
@@ -268,6 +286,7 @@ class DocumentsPlace(Place):
         self._watching.hide()
         top = QHBoxLayout()
         top.addWidget(self.words, 1)
+        top.addWidget(self._make_searches())
         top.addWidget(self.names)
         top.addWidget(add)
         self._empty = QLabel(
@@ -301,6 +320,13 @@ class DocumentsPlace(Place):
         layout.addWidget(self._watching)
         layout.addWidget(self.ingest)
         layout.addWidget(self._splitter, 1)
+
+    def _make_searches(self) -> QPushButton:
+        button = QPushButton(icon("search"), "Searches")
+        menu = QMenu(button)
+        menu.addAction("Count a list of terms…", self.count_terms)
+        button.setMenu(menu)
+        return button
 
     def _connect(self) -> None:
         space = self.workspace

@@ -4,32 +4,59 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.text import Text
 
-from engine.cli.console import counted, output, styled, visible
-from engine.cli.options import CaseArgument
+from engine.cli.console import counted, one_line, output, styled, visible
+from engine.cli.options import CaseArgument, OverwriteOption
 from engine.cli.settings import COMMAND_SETTINGS
+from engine.errors import UsageError
 from engine.results.hidden import HIDDEN_WORDS
+from engine.results.term_counts import CountedDocument, TermCounts, count_terms, term_table
 from storage.case import Case
 from storage.export.assemble import file_names
+from storage.export.files import write_table
 from storage.search import HIT_END, HIT_START, Hit
 
 app = typer.Typer(**COMMAND_SETTINGS)
 
 
 @app.command()
-def search(
+def search(  # noqa: PLR0913, PLR0917 - one parameter per option
     case: CaseArgument,
     text: Annotated[
-        list[str], typer.Argument(metavar="TEXT...", help='Words; "two words" for a phrase, offic* for a beginning.')
-    ],
+        list[str] | None,
+        typer.Argument(metavar="TEXT...", help='Words; "two words" for a phrase, offic* for a beginning.'),
+    ] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="Lines to show.")] = 50,
+    terms: Annotated[
+        Path | None,
+        typer.Option("--terms", metavar="FILE", help="Count the terms of a file, one per line, in each document."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="With --terms: write the counts as .csv, .xlsx or .jsonl."),
+    ] = None,
+    overwrite: OverwriteOption = False,
     as_json: Annotated[bool, typer.Option("--json", help="Write one JSON object a line.")] = False,
 ) -> None:
-    """Find words in the records of a case: lines that hold all of them, best first."""
+    """Find words in the records of a case: lines that hold all of them, best first.
+
+    With --terms, count in each document the lines that hold each term of a list.
+    """
+    if terms is not None and text:
+        raise UsageError("there are words and a list of terms", advice="Give words, or --terms FILE.")
+    if terms is not None:
+        _count(case, terms, out, as_json=as_json, overwrite=overwrite)
+        return
+    if not text or out is not None:
+        raise UsageError(
+            "there is nothing to search for" if not text else "--out writes the counts of --terms",
+            advice="Give words, or --terms FILE.",
+        )
     with Case(case, read_only=True) as opened:
         hits = opened.search(_query(text), limit + 1)
         names = file_names(opened)
@@ -42,6 +69,51 @@ def search(
             output().print(_hit_line(hit, names[hit.document_id]), soft_wrap=True)
     if not as_json:
         _sum_up(len(hits), limit)
+
+
+def _count(case: Path, terms: Path, out: Path | None, *, as_json: bool, overwrite: bool) -> None:
+    """Print the counts of a list of terms, or write them."""
+    try:
+        lines = terms.expanduser().read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeError) as error:
+        raise UsageError(f"the list {terms} cannot be read: {error}", advice="Give a text file in UTF-8.") from error
+    with Case(case, read_only=True) as opened:
+        found = count_terms(opened, lines)
+        if out is not None:
+            _write_counts(opened, found, out, overwrite=overwrite)
+            return
+    if as_json:
+        for row in found.rows:
+            line = {"document": row.document, "file": row.name, "lines": dict(_held(found, row))}
+            sys.stdout.write(json.dumps(line, ensure_ascii=False) + "\n")
+    else:
+        _show_counts(found)
+
+
+def _write_counts(case: Case, found: TermCounts, out: Path, *, overwrite: bool) -> None:
+    from engine.worker.crossings import recorded  # noqa: PLC0415 - slow to load, and searching does without
+    from engine.worker.jobs import check_outs  # noqa: PLC0415
+
+    check_outs((out,), case=case.path)
+    with recorded(case, (out,), overwrite=overwrite):
+        write_table(term_table(found), out.expanduser())
+    written = f"{out}, {counted(len(found.rows), 'document')}"
+    output().print(styled(("Written ", "bold"), one_line(written)), soft_wrap=True)
+
+
+def _held(found: TermCounts, row: CountedDocument) -> list[tuple[str, int]]:
+    """List the terms that a document holds, with the number of its lines."""
+    pairs = zip(found.terms, row.counts, strict=True)
+    return [(each.term, count) for each, count in pairs if count]
+
+
+def _show_counts(found: TermCounts) -> None:
+    for row in found.rows:
+        counts = ", ".join(f"{term}: {count:,}" for term, count in _held(found, row))
+        output().print(styled((visible(row.name), "cyan"), f"  {visible(counts)}"), soft_wrap=True)
+    for each in found.terms:
+        total = f"{counted(each.lines, 'line')} in {counted(each.documents, 'document')}"
+        output().print(styled((f"{visible(each.term)}: {total}", "dim")), soft_wrap=True)
 
 
 def _query(words: list[str]) -> str:

@@ -18,8 +18,8 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QMessageBox,
 from pytestqt.qtbot import QtBot
 
 from desktop.case_dialogs import ask_for_files
-from desktop.passphrase_dialogs import NewPassphraseDialog, PassphraseDialog
 from desktop.documents_model import COLUMNS
+from desktop.passphrase_dialogs import NewPassphraseDialog, PassphraseDialog
 from desktop.places.documents import DocumentsPlace
 from desktop.places.results import ResultsPlace
 from desktop.places.run import RunPlace

@@ -153,6 +153,55 @@ def test_search_takes_a_phrase_from_the_shell(redwell: Any, case: str) -> None:
     assert "0 lines" in redwell("search", case, "cleared was", "Szabados").stdout
 
 
+def test_search_counts_a_list_of_terms(redwell: Any, case: str) -> None:
+    Path("terms.txt").write_text("Varrick\r\nwas cleared\r\nhandcuff*\r\nzebra\r\n", encoding="utf-8-sig")
+    result = redwell("search", case, "--terms", "terms.txt")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines() == [
+        "alpha.txt  Varrick: 1, handcuff*: 1",
+        "beta.txt  Varrick: 1, was cleared: 1",
+        "gamma.txt  Varrick: 1",
+        "Varrick: 3 lines in 3 documents",
+        "was cleared: 1 line in 1 document",
+        "handcuff*: 1 line in 1 document",
+        "zebra: 0 lines in 0 documents",
+    ]
+    rows = [json.loads(line) for line in redwell("search", case, "--terms", "terms.txt", "--json").stdout.splitlines()]
+    assert [(row["file"], row["lines"]) for row in rows] == [
+        ("alpha.txt", {"Varrick": 1, "handcuff*": 1}),
+        ("beta.txt", {"Varrick": 1, "was cleared": 1}),
+        ("gamma.txt", {"Varrick": 1}),
+    ]
+    written = redwell("search", case, "--terms", "terms.txt", "--out", "counts.csv")
+    assert "Written counts.csv, 3 documents" in written.stdout
+    assert Path("counts.csv").read_text(encoding="utf-8").splitlines() == [
+        "document,Varrick,was cleared,handcuff*,zebra",
+        "alpha.txt,1,0,1,0",
+        "beta.txt,1,1,0,0",
+        "gamma.txt,1,0,0,0",
+    ]
+    assert redwell("search", case, "--terms", "terms.txt", "--out", "counts.csv").exit_code == 0  # its own file
+    Path("mine.csv").write_text("mine", encoding="utf-8")
+    assert redwell("search", case, "--terms", "terms.txt", "--out", "mine.csv").exit_code == 2
+    assert Path("mine.csv").read_text(encoding="utf-8") == "mine"
+    assert redwell("search", case, "--terms", "terms.txt", "--out", "mine.csv", "--overwrite").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "there is nothing to search for"),
+        (["x", "--out", "a.csv"], "--out writes the counts of --terms"),
+        (["x", "--terms", "none.txt"], "there are words and a list of terms"),
+        (["--terms", "none.txt"], "the list none.txt cannot be read"),
+    ],
+)
+def test_search_says_what_is_missing(redwell: Any, case: str, arguments: list[str], told: str) -> None:
+    result = redwell("search", case, *arguments)
+    assert result.exit_code == 2
+    assert told in " ".join(result.stderr.split())
+
+
 def test_export_writes_an_earlier_run(redwell: Any, case: str) -> None:
     result = redwell("export", case, "-o", "a.csv", "-o", "a.jsonl", "--columns", "officer", "--run", 1)
     assert result.exit_code == 0, result.output
