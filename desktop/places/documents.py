@@ -36,6 +36,7 @@ from desktop.place import Place
 from desktop.plain_text import plain
 from desktop.question_box import YesOrNo, ask_yes_or_no
 from desktop.run_queue import these_documents
+from desktop.searches import SearchesButton
 from desktop.terms_dialog import TermsDialog
 from desktop.theme import icon
 from desktop.viewer import Viewer
@@ -71,6 +72,7 @@ class DocumentsPlace(Place):
         self.table = self._make_table()
         self.hits = HitsView(workspace)
         self.facets = FacetsPanel()
+        self.searches = SearchesButton(workspace, lambda: (self.words.text(), self._only()), self.count_terms)
         self.ingest = IngestPanel(workspace)
         self.watched = WatchedFolders(workspace, self)
         self.failures = FailuresView(workspace, self.ingest.read_again)
@@ -105,6 +107,7 @@ class DocumentsPlace(Place):
         add = actions.add
         add("&Search the records…", self._focus_search, menu="Documents", shortcut="Ctrl+F", icon_name="search")
         add("&Count a list of terms…", self.count_terms, menu="Documents", shortcut="Ctrl+Alt+Shift+F")
+        add("Sa&ve this search…", self.searches.ask_to_save, menu="Documents", shortcut="Ctrl+Alt+Shift+S")
         add("Filter by &name…", self.names.setFocus, menu="Documents", shortcut="Ctrl+L")
         of_rows = [
             add(
@@ -258,6 +261,13 @@ class DocumentsPlace(Place):
         dialog.show()
         return dialog
 
+    def _use_search(self, search: dict[str, Any]) -> None:
+        """Search as it was saved."""
+        only = dict(search["only"])
+        self.words.setText(search["words"])
+        self.names.setText(only.pop("text"))
+        self.facets.choose(only)
+
     def _show_term(self, name: str, words: str) -> None:
         """Show the lines of one document that hold a term."""
         self.names.setText(name)
@@ -286,7 +296,7 @@ class DocumentsPlace(Place):
         self._watching.hide()
         top = QHBoxLayout()
         top.addWidget(self.words, 1)
-        top.addWidget(self._make_searches())
+        top.addWidget(self.searches)
         top.addWidget(self.names)
         top.addWidget(add)
         self._empty = QLabel(
@@ -321,13 +331,6 @@ class DocumentsPlace(Place):
         layout.addWidget(self.ingest)
         layout.addWidget(self._splitter, 1)
 
-    def _make_searches(self) -> QPushButton:
-        button = QPushButton(icon("search"), "Searches")
-        menu = QMenu(button)
-        menu.addAction("Count a list of terms…", self.count_terms)
-        button.setMenu(menu)
-        return button
-
     def _connect(self) -> None:
         space = self.workspace
         space.case_opened.connect(self._case_opened)
@@ -348,6 +351,7 @@ class DocumentsPlace(Place):
         self.words.textChanged.connect(lambda text: self._typing.start())
         self.names.textChanged.connect(lambda text: self._typing.start())
         self.facets.changed.connect(self._look)
+        self.searches.chosen.connect(self._use_search)
         self.viewer.closed.connect(self._close_viewer)
 
     def _make_table(self) -> QTableView:

@@ -7,13 +7,15 @@ from pathlib import Path
 from gui_waiting import WAIT
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtWidgets import QFileDialog, QInputDialog, QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop.places.documents import DocumentsPlace
 from desktop.terms_dialog import TermsDialog
 from desktop.window import MainWindow
+from engine.results.saved_searches import saved_searches
 from storage.case import Case
+from storage.listing import DocumentFilter
 
 
 def documents(window: MainWindow) -> DocumentsPlace:
@@ -112,3 +114,41 @@ def test_a_file_that_is_no_list_is_said_to_be_none(qtbot: QtBot, opened: MainWin
     nameless = [part for part in (dialog.list, dialog.table, dialog.told) if not QWidget.accessibleName(part)]
     assert nameless == []
     dialog.close()
+
+
+def ticked(place: DocumentsPlace) -> set[str]:
+    return {box.text(0) for box in place.facets._boxes() if box.checkState(0) == Qt.CheckState.Checked}
+
+
+def test_a_search_is_saved_used_again_and_removed(qtbot: QtBot, opened: MainWindow, case: Path) -> None:
+    place = documents(opened)
+    action(opened, "Save this search…").trigger()  # there is none
+    assert not opened.findChildren(QInputDialog)
+    qtbot.waitUntil(lambda: bool(place.facets._boxes()), timeout=WAIT)
+    place.words.setText("police")
+    place.names.setText("order")
+    box = next(box for box in place.facets._boxes() if box.text(0) == "pdf")
+    box.setCheckState(0, Qt.CheckState.Checked)
+    qtbot.waitUntil(lambda: place.hits.hits.rowCount() > 0, timeout=WAIT)
+    lines = place.hits.hits.rowCount()
+    dialog = place.searches.ask_to_save()
+    assert dialog is not None
+    dialog.setTextValue("R&D: orders")
+    dialog.accept()
+    qtbot.waitUntil(lambda: place.searches.names() == ["R&D: orders"], timeout=WAIT)
+    with Case(case, read_only=True) as read:
+        (kept,) = saved_searches(read)
+    assert (kept.words, kept.only) == ("police", DocumentFilter(text="order", kinds=("pdf",)))
+
+    place.clear_filters()
+    qtbot.waitUntil(lambda: place.model.rowCount() == 5 and not ticked(place), timeout=WAIT)
+    texts = [entry.text() for entry in place.searches.menu().actions()]
+    assert texts[-1] == "R&&D: orders"
+    place.searches.menu().actions()[-1].trigger()
+    qtbot.waitUntil(lambda: place.hits.hits.rowCount() == lines, timeout=WAIT)
+    assert (place.words.text(), place.names.text(), ticked(place)) == ("police", "order", {"pdf"})
+    qtbot.waitUntil(lambda: place.model.rowCount() == 1, timeout=WAIT)
+
+    place.searches.forget("R&D: orders")
+    qtbot.waitUntil(lambda: place.searches.names() == [], timeout=WAIT)
+    assert "R&&D: orders" not in [entry.text() for entry in place.searches.menu().actions()]

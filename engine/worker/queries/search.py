@@ -7,6 +7,7 @@ from pathlib import Path
 
 from engine.errors import UsageError
 from engine.executor.case_documents import load_document
+from engine.results.saved_searches import SavedSearch, remove_search, save_search, saved_searches
 from engine.results.term_counts import TermCounts, count_terms, term_table
 from engine.rows import DocumentId
 from engine.worker.queries.desk import Desk
@@ -114,6 +115,27 @@ def save_terms(
     counted = count_terms(desk.reading(case), terms, _within(only))
     write_table(term_table(counted), Path(file).expanduser())
     return len(counted.rows)
+
+
+@query("search.saved")
+def saved(desk: Desk, *, case: str) -> tuple[SavedSearch, ...]:
+    """List the saved searches by name."""
+    return saved_searches(desk.reading(case))
+
+
+@query("search.save", lane="edit")
+def save(desk: Desk, *, case: str, name: str, words: str = "", only: DocumentFilter = DocumentFilter()) -> SavedSearch:  # noqa: B008 - frozen
+    """Keep a search in the case under a name, in place of one of the same name."""
+    with desk.writing(case) as opened:
+        return save_search(opened, SavedSearch(name, words, only))
+
+
+@query("search.forget", lane="edit")
+def forget(desk: Desk, *, case: str, name: str) -> str:
+    """Remove a saved search; return its name."""
+    with desk.writing(case) as opened:
+        remove_search(opened, name)
+    return name
 
 
 def _within(only: DocumentFilter) -> DocumentFilter | None:

@@ -12,6 +12,8 @@ from invented_results import DATES, make_results
 from PIL import Image
 from scripted_cases import PIPELINE
 
+from storage.case import Case
+
 CASE = "officers.redwell"
 
 
@@ -187,6 +189,33 @@ def test_search_counts_a_list_of_terms(redwell: Any, case: str) -> None:
     assert redwell("search", case, "--terms", "terms.txt", "--out", "mine.csv", "--overwrite").exit_code == 0
 
 
+def test_a_search_is_saved_used_listed_and_removed(redwell: Any, case: str) -> None:
+    with Case(case) as opened:
+        by_name = {entry.filename: entry.id for entry in opened.documents()}
+        opened.tag([by_name["alpha.txt"], by_name["beta.txt"]], "to read")
+        opened.star([by_name["beta.txt"]])
+    saved = redwell("search", case, "Varrick", "--tag", "to read", "--save", "The sergeant")
+    assert saved.exit_code == 0, saved.output
+    assert saved.stdout.splitlines()[-1] == "2 lines"
+    assert redwell("search", case, "Varrick").stdout.splitlines()[-1] == "3 lines"
+    assert redwell("search", case, "--saved", "the SERGEANT").stdout == saved.stdout
+    assert redwell("search", case, "--saved", "The sergeant", "--starred").stdout.splitlines()[-1] == "1 line"
+    assert "l.2  Officer Szabados" in redwell("search", case, "Szabados", "--saved", "The sergeant").stdout
+    assert redwell("search", case, "noon", "--saved", "The sergeant").stdout.splitlines()[-1] == "0 lines"
+    Path("terms.txt").write_text("Varrick\n", encoding="utf-8")
+    counts = redwell("search", case, "--terms", "terms.txt", "--saved", "The sergeant")
+    assert counts.stdout.splitlines()[-1] == "Varrick: 2 lines in 2 documents"
+    listed = redwell("search", case, "--list-saved")
+    assert listed.stdout.splitlines() == ["The sergeant  Varrick  tags: to read", "1 saved search"]
+    as_json = redwell("search", case, "--list-saved", "--json")
+    assert json.loads(as_json.stdout) == {"name": "The sergeant", "words": "Varrick", "only": {"tags": ["to read"]}}
+    assert redwell("search", case, "--forget", "the sergeant").exit_code == 0
+    assert redwell("search", case, "--list-saved").stdout.splitlines() == ["0 saved searches"]
+    gone = redwell("search", case, "--saved", "The sergeant")
+    assert gone.exit_code == 2
+    assert "no search is saved as 'The sergeant'" in " ".join(gone.stderr.split())
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -194,6 +223,8 @@ def test_search_counts_a_list_of_terms(redwell: Any, case: str) -> None:
         (["x", "--out", "a.csv"], "--out writes the counts of --terms"),
         (["x", "--terms", "none.txt"], "there are words and a list of terms"),
         (["--terms", "none.txt"], "the list none.txt cannot be read"),
+        (["--terms", "none.txt", "--save", "n"], "--save keeps words, not a list of terms"),
+        (["--save", "n"], "there is nothing to search for"),
     ],
 )
 def test_search_says_what_is_missing(redwell: Any, case: str, arguments: list[str], told: str) -> None:

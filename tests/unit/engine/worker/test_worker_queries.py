@@ -169,6 +169,24 @@ def test_a_list_of_terms_is_counted_and_saved(case: Path, tmp_path: Path) -> Non
     play(script)
 
 
+def test_searches_are_saved_listed_and_removed(case: Path) -> None:
+    async def script(window: Window) -> None:
+        assert await window.ask("search.saved", case=str(case)) == []
+        only = {"kinds": ["mail"], "years": [2022], "starred": True}
+        kept = await window.ask("search.save", case=str(case), name="Mails", words="larkmoor", only=only)
+        assert (kept["name"], kept["words"]) == ("Mails", "larkmoor")
+        assert {part: value for part, value in kept["only"].items() if value} == only
+        assert await window.ask("search.saved", case=str(case)) == [kept]
+        assert "nothing to save" in await window.ask("search.save", case=str(case), name="None")
+        assert await window.ask("search.forget", case=str(case), name="mails") == "mails"
+        assert await window.ask("search.saved", case=str(case)) == []
+        assert "no search is saved" in await window.ask("search.forget", case=str(case), name="mails")
+        changes = [event["query"] for event in window.events if event["event"] == "CaseChanged"]
+        assert changes == ["search.save", "search.forget"]
+
+    play(script)
+
+
 def test_failures_say_why_and_an_estimate_counts(case: Path, read_case: Path, tmp_path: Path) -> None:
     records = read_case.with_name("records")
     unread = Path(shutil.copytree(records, tmp_path / "unread"))
