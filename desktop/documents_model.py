@@ -68,7 +68,7 @@ class DocumentsModel(PagedModel):
 
 
 _TEXTS: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
-    "star": lambda row: "★" if row["starred"] else "",
+    "star": lambda row: " ".join(("★",) * row["starred"] + ("new",) * row["is_new"]),
     "name": lambda row: str(row["name"]),
     "type": lambda row: str(row["kind"]),
     "pages": lambda row: f"{row['pages']:,}",
@@ -84,6 +84,8 @@ _TEXTS: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
 
 def tooltip(key: str, row: Mapping[str, Any]) -> str | None:
     """Return what there is more to say of a cell."""
+    if key == "star" and row["is_new"]:
+        return "It came after the last run of the question, which has not read it"
     if key == "text" and row["warnings"]:
         return "\n".join(row["warnings"])
     return str(row["id"]) if key == "hash" else str(row["path"]) if key == "name" else None

@@ -14,7 +14,12 @@ from desktop.words import counted
 
 _KEY = Qt.ItemDataRole.UserRole
 _GROUPS = (("kinds", "Type"), ("tags", "Tag"), ("years", "Year"), ("hidden", "Not shown by pages"))
-_FLAGS = (("starred", "★ Starred"), ("warned", "Not all was read"), ("removed", "Removed from the case"))
+_FLAGS = (
+    ("starred", "★ Starred"),
+    ("warned", "Not all was read"),
+    ("removed", "Removed from the case"),
+    ("new", "New since the last run"),
+)
 
 
 class FacetsPanel(QTreeWidget):
@@ -57,6 +62,18 @@ class FacetsPanel(QTreeWidget):
             for group, title in _GROUPS:
                 self._add_group(group, title, facets[group], ticked.get(group, []))
             self.expandAll()
+
+    def choose(self, only: dict[str, Any]) -> None:
+        """Tick what a filter has, and nothing else; the counts come with the next `show_counts`."""
+        with QSignalBlocker(self):
+            self.clear()
+            for flag, title in _FLAGS:
+                if only.get(flag):
+                    self._add(None, flag, True, title, "", True)
+            for group, title in _GROUPS:
+                self._add_group(group, title, [], only.get(group, []))
+            self.expandAll()
+        self.changed.emit()
 
     def clear_choice(self) -> None:
         """Take all ticks off."""

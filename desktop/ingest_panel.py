@@ -11,6 +11,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QProgressBar, QWidget
 
 from desktop.buttons import push_button
+from desktop.plain_text import plain
 from desktop.theme import icon
 from desktop.words import counted, duration_text, size_text
 from desktop.workspace import Workspace
@@ -24,6 +25,8 @@ class IngestPanel(QFrame):
     """Hidden while there is nothing to read. `offer` asks for the estimate; a person starts the reading."""
 
     estimated = Signal(dict)
+    read_to_ask = Signal()
+    """All was read that a person wanted to be asked about."""
 
     def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -31,13 +34,16 @@ class IngestPanel(QFrame):
         self._offers: list[str] = []
         self._estimates: dict[str, dict[str, Any]] = {}
         self._going: list[str] = []  # what is read after the folder that is read now
-        self._looked_at = self._not_read = 0
+        self._looked_at = self._not_read = self._new = 0
+        self._question = ""
+        self._asks = False  # when all is read
         self.setFrameShape(QFrame.Shape.StyledPanel)
         self._text = QLabel(textFormat=Qt.TextFormat.PlainText, wordWrap=True)
         self._bar = QProgressBar()
         self._bar.setAccessibleName("Files read")
         self._bar.setFixedWidth(200)
         self.start = push_button("resume", "Start reading", self._start)
+        self.ask = push_button("question", "Read and ask", self._start_to_ask)
         self.next = push_button("question", "Ask a question", lambda: workspace.place_wanted.emit("Question"))
         self.dismiss = push_button("close", "Not now", self._put_off)
         self.pause = push_button("pause", "Pause", self._pause)
@@ -45,7 +51,7 @@ class IngestPanel(QFrame):
         layout = QHBoxLayout(self)
         layout.setContentsMargins(12, 6, 12, 6)
         layout.addWidget(self._text, 1)
-        for widget in (self._bar, self.start, self.next, self.dismiss, self.pause, self.cancel):
+        for widget in (self._bar, self.start, self.ask, self.next, self.dismiss, self.pause, self.cancel):
             layout.addWidget(widget)
         workspace.job.changed.connect(self._show_job)
         workspace.job.finished.connect(self._finished)
@@ -69,6 +75,13 @@ class IngestPanel(QFrame):
             self._show_job()
         else:
             self._ask_estimates()
+
+    def show_question(self, name: str) -> None:
+        """Offer to ask the question of this name about what is new, "" for none."""
+        self._question = name
+        self.ask.setToolTip(plain(f"Read what is new, then ask {name} about it alone"))
+        if self.start.isVisibleTo(self):
+            self._show_ask()
 
     def read_again(self, file: str, **options: Any) -> None:
         """Read one file anew, also one that is in the case, with options of the ingest command."""
@@ -122,7 +135,11 @@ class IngestPanel(QFrame):
                 offer=True,
                 job=False,
             )
+            self._new = files - known
+            self._show_ask()
             self.start.setFocus()
+        if gone := " ".join(estimate["gone"] for estimate in estimates if estimate["gone"]):
+            self._text.setText(f"{self.text} {gone}")
         self.estimated.emit({**estimates[-1], "files": files})
 
     def _failed(self, folder: str, message: str, advice: str) -> None:
@@ -134,12 +151,21 @@ class IngestPanel(QFrame):
         else:
             self.hide()
 
+    def _show_ask(self) -> None:
+        self.ask.setText(f"Read {self._new:,} new and ask")
+        self.ask.setVisible(bool(self._question))
+
+    def _start_to_ask(self) -> None:
+        self._start()
+        self._asks = self._is_reading()
+
     def _start(self) -> None:
         if self._workspace.job.is_going:
             self._workspace.said.emit("Something else is going on.", "The offer stays here: start it after that.")
             return
         self._going, self._offers = self._offers, []
         self._looked_at = self._not_read = 0
+        self._asks = False
         self._read_next()
 
     def _read_next(self) -> None:
@@ -204,6 +230,9 @@ class IngestPanel(QFrame):
             self.start.hide()
             self.next.setVisible(self._looked_at > self._not_read)
         self._looked_at = self._not_read = 0
+        if self._asks and code != _CANCELLED:
+            self.read_to_ask.emit()
+        self._asks = False
 
     def _job_failed(self) -> None:
         """Where reading failed, offer again what was not begun; of other jobs nothing is shown here."""
@@ -220,6 +249,7 @@ class IngestPanel(QFrame):
         self._bar.setVisible(bar)
         self.start.setVisible(offer)
         self.next.hide()
+        self.ask.hide()
         self.dismiss.setVisible(offer)
         self.dismiss.setText("Not now" if offer and "about" in text else "Close")
         self.pause.setVisible(job)

@@ -240,14 +240,14 @@ class RunQueue(QObject):
 
         self._space.client.ask(query, answered, refused, is_edit=True, **given)
 
-    def _mark(self, state: str, told: str) -> None:
+    def _mark(self, state: str, told: str, then: Callable[[Any], None] | None = None) -> None:
         """Note how the current entry is, here at once, and in its case."""
         run_id, case = "" if state == "running" else self._space.job.run_id, self._case
         entry = self.entry(self.current)
         if entry is not None and case == self._space.case:
             entry |= {"state": state, "told": told, "run_id": run_id or entry["run_id"]}
         known: dict[str, Any] = {"run": run_id} if run_id else {}
-        self._edit("queue.mark", case=case, entry=self.current, state=state, told=told, **known)
+        self._edit("queue.mark", then, case=case, entry=self.current, state=state, told=told, **known)
 
     def _finished(self, code: int) -> None:
         if not self.current:
@@ -281,12 +281,12 @@ class RunQueue(QObject):
         self.changed.emit()
 
     def _end(self, state: str, told: str, *, go_on: bool, was_refused: bool = False) -> None:
-        self._mark(state, told)
+        run = self._space.job.run_id if state == "finished" else ""
+        # Told when the worker knows which question the run is of.
+        self._mark(state, told, (lambda queue: self._space.run_finished.emit(run)) if run else None)
         if not was_refused:
             self._allowed.pop(self.current, None)
         entry, self.current = self.entry(self.current), 0
-        if state == "finished" and self._space.job.run_id:
-            self._space.run_finished.emit(self._space.job.run_id)
         if entry is not None:
             self.ended.emit(entry)
         if not (go_on and self.start()):

@@ -20,13 +20,15 @@ class WatchedFolders(QObject):
     found = Signal(str, int)
     """A watched folder holds so many files that are not in the case."""
     changed = Signal()
-    """Other folders are watched."""
+    """Other folders are watched, or other files of them are gone."""
 
     def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._workspace = workspace
         self._seen: dict[str, tuple[int, int]] = {}  # folder -> new files and their bytes at the last look
         self._missing: set[str] = set()
+        self.gone: dict[str, str] = {}
+        """What is said of files of a folder that were read and are not there now, by folder."""
         self._watcher = QFileSystemWatcher(self)
         self._settle = QTimer(self, interval=SETTLE_MILLISECONDS, singleShot=True)
         self._settle.timeout.connect(self.look)
@@ -55,6 +57,7 @@ class WatchedFolders(QObject):
 
     def _begin(self) -> None:
         self._seen.clear()
+        self.gone.clear()
         self._missing.clear()
         if watched := self._watcher.directories():
             self._watcher.removePaths(watched)
@@ -77,6 +80,9 @@ class WatchedFolders(QObject):
     def _take(self, estimate: dict[str, Any]) -> None:
         folder, new = estimate["folder"], estimate["files"] - estimate["known"]
         before = self._seen.get(folder)
+        if self.gone.get(folder, "") != estimate["gone"]:
+            self.gone[folder] = estimate["gone"]
+            self.changed.emit()
         self._seen[folder] = (new, estimate["bytes"])
         if new and before == self._seen[folder]:
             self.found.emit(folder, new)

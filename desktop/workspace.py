@@ -122,7 +122,7 @@ class Workspace(QObject):
             if result["locked"]:
                 self._ask_for_passphrase(path, result["locked"] == "wrong", create=create, folders=folders)
                 return
-            self.case, self.selected_documents = result["summary"]["path"], []
+            self.case, self.selected_documents, self.shown_results = result["summary"]["path"], [], {}
             self.read_only, self.summary = result["read_only"], result["summary"]
             self._remember(self.case)
             self.case_opened.emit(self.case)

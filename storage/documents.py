@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from storage.checksums import BODY_IS_WHOLE, checksum, is_whole
@@ -227,6 +229,14 @@ class Documents(Topic):
         below = f"{folder.rstrip('/')}/"
         known = ((text_of(path), size) for path, size in rows)
         return {path: size for path, size in known if path == folder or path.startswith(below)}
+
+    def paths_of_files(self) -> list[tuple[str, ...]]:
+        """Return for each document that was not removed the paths of files at which it was found, not inside others."""
+        rows = self._connection.query(
+            "SELECT p.document, p.path FROM paths p WHERE p.parent IS NULL"
+            " AND p.document NOT IN (SELECT r.document FROM removed_documents r) ORDER BY p.document, p.key"
+        )
+        return [tuple(text_of(path) for _, path in paths) for _, paths in groupby(rows, key=itemgetter(0))]
 
     def save_failure(self, path: str, sha256: str | None, reason: str, message: str, advice: str = "") -> None:
         """Record that the file at `path` could not be parsed; a later failure of the path replaces it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Literal, get_args
@@ -53,7 +53,8 @@ class DocumentFilter:
     `text` is part of the name or the path; of `kinds`, `tags`, `years` and `hidden` one must fit; a year of 0 is an
     unknown one, `hidden` are ways in which a line is hidden. `warned`: something of it was not read or is doubtful.
     `words`: one of its lines has them (storage.search says how they are written). Documents that were removed from the
-    case fit only where `removed` is set, and then they alone.
+    case fit only where `removed` is set, and then they alone. `asked_in` are the runs of a question: a document is
+    `new` to it that came after the first of them began, and that none of them read.
     """
 
     text: str = ""
@@ -65,13 +66,15 @@ class DocumentFilter:
     warned: bool = False
     words: str = ""
     removed: bool = False
+    asked_in: tuple[str, ...] = ()
+    new: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ListedDocument:
     """One row of the table. `copies` counts the paths it was found at; `ocr_pages` is None while not yet known.
 
-    `warnings` say what of it was not read, or is doubtful.
+    `warnings` say what of it was not read, or is doubtful; `is_new` as in DocumentFilter.
     """
 
     id: str
@@ -88,6 +91,7 @@ class ListedDocument:
     starred: bool
     path: str
     warnings: tuple[str, ...] = ()
+    is_new: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +99,7 @@ class Facets:
     """How many documents have each kind, tag and year; each counted with the other filters, not with its own.
 
     `hidden` counts pages with lines that are hidden in a way, `warned` documents of which not all was read, `removed`
-    those that were taken out of the case.
+    those that were taken out of the case, `new` those that are new to the question that was `asked_in` some runs.
     """
 
     kinds: tuple[tuple[str, int], ...]
@@ -105,6 +109,7 @@ class Facets:
     hidden: tuple[tuple[str, int], ...] = ()
     warned: int = 0
     removed: int = 0
+    new: int = 0
 
 
 def condition(wanted: DocumentFilter) -> tuple[str, list[Any]]:
@@ -135,6 +140,8 @@ def condition(wanted: DocumentFilter) -> tuple[str, list[Any]]:
         parts.append(_STAR)
     if wanted.warned:
         parts.append(_WARNED)
+    if wanted.new:
+        parts.append(_is_new(wanted.asked_in))
     if wanted.words.strip():
         expression = match_expression(wanted.words)
         matching = f"SELECT s.rowid / {LINES_PER_DOCUMENT} FROM lines_search s WHERE s.lines_search MATCH ?"
@@ -158,8 +165,9 @@ class Listing(Topic):
         """Return rows `offset` to `offset + limit` (exclusive) of the table, equal ones in the order of reading."""
         where, values = _where(wanted)
         direction = "DESC" if descending else "ASC"
+        is_new = _is_new(wanted.asked_in if wanted else ())
         rows = self._connection.query(
-            f"SELECT {_LISTED} FROM"
+            f"SELECT {_LISTED}, {is_new} FROM"
             " (SELECT d.key AS place FROM documents d LEFT JOIN document_facts f ON f.document = d.key"
             f"{where} ORDER BY {_SORT_BY[sort]} {direction}, d.key LIMIT ? OFFSET ?) chosen"
             " JOIN documents d ON d.key = chosen.place LEFT JOIN document_facts f ON f.document = d.key"
@@ -172,7 +180,7 @@ class Listing(Topic):
         """Return the row of one document; raises NotInCase."""
         key = self._document_key(document_id)
         rows = self._connection.query(
-            f"SELECT {_LISTED} FROM documents d LEFT JOIN document_facts f ON f.document = d.key WHERE d.key = ?",
+            f"SELECT {_LISTED}, 0 FROM documents d LEFT JOIN document_facts f ON f.document = d.key WHERE d.key = ?",
             [key],
         )
         return _listed(rows[0])
@@ -216,7 +224,8 @@ class Listing(Topic):
         hidden = self.count_hidden_pages(replace(asked, hidden=()))
         warned = self.count_documents(replace(asked, warned=True))
         removed = self.count_documents(replace(asked, removed=True))
-        return Facets(tuple(kinds), tuple(tags), tuple(years), starred, tuple(hidden), warned, removed)
+        new = self.count_documents(replace(asked, new=True))
+        return Facets(tuple(kinds), tuple(tags), tuple(years), starred, tuple(hidden), warned, removed, new)
 
     def count_hidden_pages(self, wanted: DocumentFilter | None = None) -> list[tuple[str, int]]:
         """Count the pages with lines that no reader sees, by how they are hidden, most frequent first."""
@@ -248,6 +257,16 @@ def _where(wanted: DocumentFilter | None) -> tuple[str, list[Any]]:
     return f" WHERE {text}", values
 
 
+def _is_new(asked_in: Sequence[str]) -> str:
+    """Write as an SQL condition on `documents d` whether one came after the first of some runs, and none read it."""
+    if not asked_in:
+        return "0"
+    runs = ", ".join(str(int(run)) for run in asked_in)
+    read = f"SELECT a.document_id FROM run_documents a WHERE a.run IN ({runs}) AND a.document_id IS NOT NULL"
+    began = f"SELECT min(r.started_at) FROM runs r WHERE r.id IN ({runs})"
+    return f"(d.saved_at > ({began}) AND d.id NOT IN ({read}))"
+
+
 def _marks(values: tuple[Any, ...]) -> str:
     return ", ".join("?" * len(values))
 
@@ -259,7 +278,8 @@ def _escaped(text: str) -> str:
 
 
 def _listed(row: tuple[Any, ...]) -> ListedDocument:
-    document, name, kind, pages, lines, size, ocr_pages, language, year, copies, tags, starred, path, warnings = row
+    document, name, kind, pages, lines, size, ocr_pages, language, year, copies, tags, starred, *more = row
+    path, warnings, is_new = more
     return ListedDocument(
         id=document,
         name=text_of(name),
@@ -275,4 +295,5 @@ def _listed(row: tuple[Any, ...]) -> ListedDocument:
         starred=bool(starred),
         path=text_of(path) if path is not None else "",
         warnings=tuple(text_of(warnings).split("\n")) if warnings else (),
+        is_new=bool(is_new),
     )

@@ -87,16 +87,6 @@ class Runs(Topic):
             found = self._runs("WHERE pipeline_digest = ? ORDER BY id DESC LIMIT 1", [pipeline_digest])
         return found[0] if found else None
 
-    def run_before(self, run_id: str) -> StoredRun | None:
-        """Return the last run of the same pipeline that was finished before this one began; None when there is none."""
-        self._need_run(run_id)
-        found = self._runs(
-            "WHERE pipeline_digest = (SELECT pipeline_digest FROM runs WHERE id = ?) AND id < ? AND status = 'finished'"
-            " ORDER BY id DESC LIMIT 1",
-            [run_id, run_id],
-        )
-        return found[0] if found else None
-
     def _runs(self, tail: str, parameters: list[Any]) -> list[StoredRun]:
         rows = self._connection.query(
             "SELECT id, pipeline_yaml, pipeline_digest, model_name, model_digest, settings, status, started_at,"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -70,11 +71,7 @@ class Search(Topic):
         expression = match_expression(query, prefix=prefix, similar=self.similar_words if fuzzy else lambda word: ())
         if not expression or limit < 1:
             return []
-        only = f" AND l.id / {LINES_PER_DOCUMENT} NOT IN ({REMOVED})"
-        values: list[Any] = []
-        if within is not None:
-            fits, values = condition(within)
-            only = f" AND l.id / {LINES_PER_DOCUMENT} IN (SELECT d.key FROM documents d WHERE {fits})"
+        only, values = _only(within)
         rows = self._connection.query(
             "SELECT d.id, s.id % ?, s.page, s.text, s.snippet, s.hidden FROM ("
             " SELECT l.id, l.page, l.text, l.hidden, snippet(lines_search, 0, ?, ?, '…', ?) AS snippet, rank AS score"
@@ -100,6 +97,23 @@ class Search(Topic):
             first = max(offset - whole, 0)
             hits += broken[first : first + limit - len(hits)]
         return hits
+
+    def count_lines(self, query: str, within: DocumentFilter | None = None) -> dict[str, int]:
+        """Count the lines that `search` finds, by document; documents without one are left out."""
+        expression = match_expression(query)
+        if not expression:
+            return {}
+        only, values = _only(within)
+        rows = self._connection.query(
+            "SELECT d.id, count(*) FROM lines_search JOIN lines l ON l.id = lines_search.rowid"
+            " JOIN documents d ON d.key = l.id / ?"
+            f" WHERE lines_search MATCH ?{only} GROUP BY d.id",
+            [LINES_PER_DOCUMENT, expression, *values],
+        )
+        counts = Counter[str](dict(rows))
+        if words := _lone_phrase(query):
+            counts.update(hit.document_id for hit in self._across_lines(words, only, values))
+        return dict(counts)
 
     def similar_words(self, word: str) -> list[str]:
         """Return words of the records that differ from a word by a slip of a reader or a pen, most frequent first.
@@ -143,6 +157,14 @@ class Search(Topic):
     def check_search_index(self) -> None:
         """Compare the index with the lines; raises CaseDamaged where they differ. The case must be open to write."""
         self._connection.execute("INSERT INTO lines_search (lines_search, rank) VALUES ('integrity-check', 1)")
+
+
+def _only(within: DocumentFilter | None) -> tuple[str, list[Any]]:
+    """Write the end of a condition on `lines l` for documents that fit, else for all that are not removed."""
+    if within is None:
+        return f" AND l.id / {LINES_PER_DOCUMENT} NOT IN ({REMOVED})", []
+    fits, values = condition(within)
+    return f" AND l.id / {LINES_PER_DOCUMENT} IN (SELECT d.key FROM documents d WHERE {fits})", values
 
 
 def _shape(word: str) -> str:

@@ -35,6 +35,9 @@ from desktop.paged_model import ROW_ROLE
 from desktop.place import Place
 from desktop.plain_text import plain
 from desktop.question_box import YesOrNo, ask_yes_or_no
+from desktop.run_queue import these_documents
+from desktop.searches import SearchesButton
+from desktop.terms_dialog import TermsDialog
 from desktop.theme import icon
 from desktop.viewer import Viewer
 from desktop.watched_folders import WatchedFolders
@@ -43,7 +46,7 @@ from desktop.workspace import Workspace
 
 _TYPING_MILLISECONDS = 250
 _WIDTHS = {
-    "star": 30,
+    "star": 58,
     "name": 240,
     "type": 55,
     "pages": 55,
@@ -69,6 +72,7 @@ class DocumentsPlace(Place):
         self.table = self._make_table()
         self.hits = HitsView(workspace)
         self.facets = FacetsPanel()
+        self.searches = SearchesButton(workspace, lambda: (self.words.text(), self._only()), self.count_terms)
         self.ingest = IngestPanel(workspace)
         self.watched = WatchedFolders(workspace, self)
         self.failures = FailuresView(workspace, self.ingest.read_again)
@@ -76,6 +80,7 @@ class DocumentsPlace(Place):
         self.viewer.hide()
         self._is_selecting = False  # here, and not by a person
         self._current = ""  # the document that is the current one
+        self._question: dict[str, Any] | None = None  # that documents are new to (`documents.new`)
         self._typing = QTimer(self, interval=_TYPING_MILLISECONDS, singleShot=True)
         self._typing.timeout.connect(self._look)
         self._counting = QTimer(self, interval=0, singleShot=True)
@@ -85,6 +90,7 @@ class DocumentsPlace(Place):
 
     def activate(self) -> None:
         """Bring everything up to date."""
+        self._learn_question()
         self._refresh()
         self.words.setFocus()
 
@@ -100,6 +106,8 @@ class DocumentsPlace(Place):
         """Add what can be done with documents, and with a page."""
         add = actions.add
         add("&Search the records…", self._focus_search, menu="Documents", shortcut="Ctrl+F", icon_name="search")
+        add("&Count a list of terms…", self.count_terms, menu="Documents", shortcut="Ctrl+Alt+Shift+F")
+        add("Sa&ve this search…", self.searches.ask_to_save, menu="Documents", shortcut="Ctrl+Alt+Shift+S")
         add("Filter by &name…", self.names.setFocus, menu="Documents", shortcut="Ctrl+L")
         of_rows = [
             add(
@@ -113,6 +121,9 @@ class DocumentsPlace(Place):
             add("Read again by &OCR", self.read_by_ocr, menu="Documents", shortcut="Ctrl+Shift+O", icon_name="retry"),
         ]
         offer_on_right_click(self.table, of_rows)
+        add(
+            "As&k about the new documents", self.ask_new, menu="Documents", shortcut="Ctrl+Alt+F5", icon_name="question"
+        )
         add("Show &all documents", self.clear_filters, menu="Documents", shortcut="Ctrl+Shift+L")
 
     def show_document(self, document: str, page: int = 1, line: int = 0) -> None:
@@ -160,6 +171,32 @@ class DocumentsPlace(Place):
             return
         ask_for_watched_folder(self, self.watched.watch)
 
+    def ask_new(self) -> None:
+        """Ask the question that was asked last about the documents that are new to it, and about them alone."""
+        self.workspace.ask("documents.new", self._ask_new, run=self.workspace.shown_results.get("run", ""))
+
+    def _ask_new(self, question: dict[str, Any] | None) -> None:
+        space = self.workspace
+        if question is None:
+            space.said.emit("No question was asked of this case yet.", "Type one in Question.")
+        elif not question["documents"]:
+            space.said.emit(f"No document is new to {question['name']}.", "It has read all that came since.")
+        else:
+            given = these_documents(question["documents"])
+            then = lambda saved: space.answer_wanted.emit(saved["path"], given)  # noqa: E731
+            space.ask("ask.question_of", then, run=question["run"])
+
+    def _learn_question(self) -> None:
+        """Find out which question documents may be new to: that of the results that are shown, else the last one."""
+        if self.workspace.case:
+            self.workspace.ask("documents.new", self._mark_new, run=self.workspace.shown_results.get("run", ""))
+
+    def _mark_new(self, question: dict[str, Any] | None) -> None:
+        self._question = question
+        self.ingest.show_question(question["name"] if question else "")
+        self.model.show_only(self._listed())
+        self._counting.start()
+
     def _show_watched(self) -> None:
         folders = self.watched.folders
         self._unwatch.clear()
@@ -167,7 +204,8 @@ class DocumentsPlace(Place):
             self._unwatch.addAction(plain(folder), partial(self.watched.watch, folder, on=False))
         self._unwatch.setEnabled(bool(folders))
         names = ", ".join(Path(folder).name for folder in folders)
-        self._watching.setText(f"Watched for new files: {names}. What comes is offered here to be read.")
+        gone = "".join(f" {said}" for said in self.watched.gone.values() if said)
+        self._watching.setText(f"Watched for new files: {names}. What comes is offered here to be read.{gone}")
         self._watching.setToolTip(plain("\n".join(folders)))
         self._watching.setVisible(bool(folders))
 
@@ -212,6 +250,29 @@ class DocumentsPlace(Place):
         if row is not None:
             self.ingest.read_again(outer_file(row["path"]), ocr="always")
 
+    def count_terms(self) -> TermsDialog | None:
+        """Open the dialog that counts a list of terms, in the documents that fit the filters now."""
+        if not self.workspace.case:
+            self.workspace.said.emit("No case is open.", "Drop a folder on the window first.")
+            return None
+        dialog = TermsDialog(self.workspace, self._listed(), self)
+        self.workspace.case_opened.connect(dialog.close)
+        dialog.chosen.connect(self._show_term)
+        dialog.show()
+        return dialog
+
+    def _use_search(self, search: dict[str, Any]) -> None:
+        """Search as it was saved."""
+        only = dict(search["only"])
+        self.words.setText(search["words"])
+        self.names.setText(only.pop("text"))
+        self.facets.choose(only)
+
+    def _show_term(self, name: str, words: str) -> None:
+        """Show the lines of one document that hold a term."""
+        self.names.setText(name)
+        self.words.setText(words)
+
     def clear_filters(self) -> None:
         """Show all documents again."""
         self.names.clear()
@@ -235,6 +296,7 @@ class DocumentsPlace(Place):
         self._watching.hide()
         top = QHBoxLayout()
         top.addWidget(self.words, 1)
+        top.addWidget(self.searches)
         top.addWidget(self.names)
         top.addWidget(add)
         self._empty = QLabel(
@@ -276,6 +338,8 @@ class DocumentsPlace(Place):
         space.folder_offered.connect(self.ingest.offer)
         self.watched.found.connect(lambda folder, files: self.ingest.offer(folder))
         self.watched.changed.connect(self._show_watched)
+        self.ingest.read_to_ask.connect(self.ask_new)
+        space.run_finished.connect(lambda run: self._learn_question())
         space.document_wanted.connect(self.show_document)
         self.model.total_changed.connect(self._show_total)
         self.table.selectionModel().selectionChanged.connect(lambda now, before: self._keep_selection())
@@ -287,6 +351,7 @@ class DocumentsPlace(Place):
         self.words.textChanged.connect(lambda text: self._typing.start())
         self.names.textChanged.connect(lambda text: self._typing.start())
         self.facets.changed.connect(self._look)
+        self.searches.chosen.connect(self._use_search)
         self.viewer.closed.connect(self._close_viewer)
 
     def _make_table(self) -> QTableView:
@@ -314,8 +379,10 @@ class DocumentsPlace(Place):
         self._close_viewer()
         for box in (self.words, self.names):
             box.clear()
+        self._question = None
         self.model.begin()
         self.failures.begin()
+        self._learn_question()
         self._refresh()
 
     def _follow(self, row: dict[str, Any] | None) -> None:
@@ -359,9 +426,13 @@ class DocumentsPlace(Place):
     def _only(self) -> dict[str, Any]:
         return {"text": self.names.text(), **self.facets.chosen()}
 
+    def _listed(self) -> dict[str, Any]:
+        """Return the filter of the table, which also marks what is new."""
+        return self._only() | ({"asked_in": self._question["asked_in"]} if self._question else {})
+
     def _look(self) -> None:
         """Apply the filters, and search when there are words."""
-        only = self._only()
+        only = self._listed()
         self.model.show_only(only)
         self.hits.hits.look_for(self.words.text(), only)
         if self.words.text().strip():
@@ -375,7 +446,7 @@ class DocumentsPlace(Place):
     def _count(self) -> None:
         """Count for the filters, once for all that asked for it in one turn of the event loop, and after the rows."""
         if self.workspace.case:
-            self.workspace.ask("documents.facets", self.facets.show_counts, only=self._only())
+            self.workspace.ask("documents.facets", self.facets.show_counts, only=self._listed())
 
     def _show_total(self, total: int) -> None:
         self.tabs.setTabText(0, f"Documents ({total:,})" if total else "Documents")

@@ -283,7 +283,7 @@ class ResultsPlace(Place):
 
     def _show_runs(self, runs: list[dict[str, Any]]) -> None:
         with_rows = [run for run in runs if run["rows"] is not None]
-        self.parts.show_runs(with_rows, self.run)
+        self.parts.show_runs(with_rows, self._coming or self.run)
         if not with_rows:
             self.parts.show_hint(_EMPTY)
         elif (self._coming or self.run) not in {run["id"] for run in with_rows}:
@@ -296,6 +296,7 @@ class ResultsPlace(Place):
         columns = [ResultColumn(**column) for column in table["columns"]]
         self._document = ""
         self.answers.forget()
+        self.parts.choose_run(table["run"])
         self.model.show_run(table["run"], columns)
         self.table.show_columns()
         self.parts.show_columns(table["run"], columns)

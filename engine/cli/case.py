@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -16,6 +16,7 @@ from engine.cli.passphrases import (
     CasePassphraseFileOption,
     NewPassphraseFileOption,
     current_passphrase,
+    has_terminal,
     new_passphrase,
 )
 from engine.cli.settings import COMMAND_SETTINGS
@@ -81,14 +82,22 @@ def remove(
     case: CaseArgument,
     documents: DocumentsArgument,
     case_passphrase_file: CasePassphraseFileOption = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Remove them without asking.")] = False,
 ) -> None:
     """Take documents out of a case, with their attachments: no list or search shows them, and no later run reads them.
 
     Results that were made from them stay, with their pages, so their text stays in the case, too. The files themselves
-    are not touched. `redwell case put-back` undoes it.
+    are not touched. `redwell case put-back` undoes it. Where rows of results show them, that is said first, and asked
+    in a terminal.
     """
     with Case(case, create=False) as opened:
-        removed = remove_documents(opened, _documents_named(opened, documents, removed=False))
+        chosen = _documents_named(opened, documents, removed=False)
+        if (shown := _shown_in_results(opened, chosen)) and not yes:
+            messages().print(shown, soft_wrap=True)
+            if has_terminal() and not typer.confirm(f"Remove {counted(len(chosen), 'document')}?", err=True):
+                output().print("Nothing was removed.")
+                raise typer.Exit
+        removed = remove_documents(opened, chosen)
     output().print(f"{counted(len(removed), 'document')} removed from {case.name}", soft_wrap=True)
 
 
@@ -102,6 +111,17 @@ def put_back(
     with Case(case, create=False) as opened:
         back = put_back_documents(opened, _documents_named(opened, documents, removed=True))
     output().print(f"{counted(len(back), 'document')} put back into {case.name}", soft_wrap=True)
+
+
+def _shown_in_results(case: Case, documents: Set[str]) -> str:
+    """Say how many rows of results show documents or what stands inside of them, reviewed or not; empty for none."""
+    whole = case.with_contents(documents)
+    rows, reviewed = case.count_result_rows_of(whole), case.count_result_rows_of(whole, reviewed=True)
+    if not rows:
+        return ""
+    reviews = f"reviews were made in {reviewed:,} of these" if reviewed else "no review was made in them"
+    shown = counted(rows, "row of results shows", "rows of results show")
+    return f"{shown} {'them' if len(documents) > 1 else 'it'} and will go on doing so; {reviews}."
 
 
 def _documents_named(case: Case, names: Sequence[str], *, removed: bool) -> set[str]:

@@ -9,12 +9,13 @@ from typing import Annotated
 
 import typer
 
-from engine.cli.console import counted, messages, output, shell_word, styled
+from engine.cli.console import counted, messages, one_line, output, shell_word, styled
 from engine.cli.ledger_view import failed_files, unread_view
 from engine.cli.options import QuietOption
 from engine.cli.run_settings import READING, takes_settings
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.cli.watching import choose_watch
+from engine.executor.gone_files import gone_files, gone_text
 from engine.executor.reading_rates import remember_readings
 from engine.executor.settings import RunSettings
 from engine.executor.sources import Ingested
@@ -62,11 +63,11 @@ def ingest(
             messages().print("Stopped. Files read so far are kept; the same command goes on from there.")
             raise typer.Exit(INTERRUPTED) from None
         remember_readings(found.readings)
-        _report(opened, found, quiet=quiet)
+        _report(opened, found, gone_text(gone_files(opened, folder)), quiet=quiet)
     raise typer.Exit(1 if found.failed else 0)
 
 
-def _report(case: Case, found: Ingested, *, quiet: bool) -> None:
+def _report(case: Case, found: Ingested, gone: str, *, quiet: bool) -> None:
     if not quiet:
         sums = Counter(record.fate for record in found.fates)
         parts = (
@@ -79,6 +80,8 @@ def _report(case: Case, found: Ingested, *, quiet: bool) -> None:
         if removed := set(found.documents) & case.documents_that_fit(DocumentFilter(removed=True)):
             told = f"{counted(len(removed), 'document')} of these stay removed: redwell case put-back"
             output().print(styled(("Note ", "bold yellow"), told), soft_wrap=True)
+        if gone:
+            output().print(styled(("Note ", "bold yellow"), one_line(gone)), soft_wrap=True)
         if unread := unread_view(case, found.documents):
             output().print(unread)
         output().print(styled("Search them: ", (f"redwell search {shell_word(case.path)} WORDS", "bold cyan")))

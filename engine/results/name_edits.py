@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from engine.custody.recording import save_review
 from engine.errors import UsageError
 from engine.results.names import forms_in, forms_of, operator_of, renamed
-from engine.results.pairs import NamePair, PairKind, pipeline_of, write_pairs
+from engine.results.pairs import NamePair, pipeline_of, write_pairs
+from engine.results.same_question import PairKind
 from engine.results.table import ResultView, result_view
 from engine.results.values import items
 from storage.case import Case

@@ -1,4 +1,4 @@
-"""Which rows of a run were not there the last time that the same question was run to its end."""
+"""Which rows of a run were not there when the same question was run to its end before."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Mapping
 
+from engine.results.same_question import runs_of_question
 from storage.case import Case
 
 KEPT = 4
@@ -17,7 +18,8 @@ _guard = threading.Lock()
 def new_rows(case: Case, run_id: str) -> frozenset[str] | None:
     """Return the ids of the rows that are new; None where there was no earlier run of the question.
 
-    A row is not new where the earlier run has one of the same id, or with the same values from the same documents.
+    A row is not new where an earlier run has one of the same id, or with the same values from the same documents.
+    Earlier runs may have read other documents: what was asked alone is not new when all are asked again.
     Raises as `result_columns` does.
     """
     run = case.run(run_id)
@@ -35,15 +37,15 @@ def new_rows(case: Case, run_id: str) -> frozenset[str] | None:
 
 
 def _compare(case: Case, run_id: str) -> frozenset[str] | None:
-    before = case.run_before(run_id)
     results = case.results(run_id)
-    earlier = case.results(before.id) if before is not None else None
-    if before is None or results is None or earlier is None:
+    before = [run.id for run in runs_of_question(case, run_id) if int(run.id) < int(run_id)]
+    earlier = {id: found.row_ids for id in before if (found := case.results(id)) is not None}
+    if results is None or not earlier:
         return None
-    fresh = set(results.row_ids) - set(earlier.row_ids)
+    fresh = set(results.row_ids).difference(*earlier.values())
     if not fresh:
         return frozenset()
-    known = set(_digests(case, before.id).values())
+    known = {digest for id in earlier for digest in _digests(case, id).values()}
     return frozenset(id for id, digest in _digests(case, run_id).items() if id in fresh and digest not in known)
 
 

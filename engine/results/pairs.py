@@ -9,7 +9,6 @@ import io
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Literal
 
 from ruamel.yaml import YAML
 from ruamel.yaml.nodes import MappingNode, Node, SequenceNode
@@ -18,11 +17,10 @@ from engine.disk import questions_folder
 from engine.errors import PipelineError, UsageError
 from engine.language.writer import to_yaml
 from engine.loader import load_pipeline, parse_pipeline
+from engine.results.same_question import KINDS, PairKind, question_text
 from storage.case import Case
 from storage.export.atomic import replacing
 
-PairKind = Literal["same_as", "keep_apart"]
-KINDS: tuple[PairKind, ...] = ("same_as", "keep_apart")
 NamePair = tuple[str, str]
 
 
@@ -36,13 +34,13 @@ def pipeline_of(case: Case, run_id: str) -> Path:
     """
     text = case.run(run_id).pipeline_yaml
     folder = questions_folder(case.path)
-    wanted = _without_pairs(text)
+    wanted = question_text(text)
     for file in sorted(folder.glob("*.yaml")) if folder.is_dir() else ():
         try:
             plan = load_pipeline(file).plan
         except PipelineError:
             continue  # half-written by its author: it is no pipeline that has run
-        if _without_pairs(to_yaml(plan)) == wanted:
+        if question_text(to_yaml(plan)) == wanted:
             return file
     folder.mkdir(exist_ok=True)
     file = _free(folder, f"run {run_id}")
@@ -113,19 +111,6 @@ def _under(node: Node | None, key: str) -> Node | None:
     if not isinstance(node, MappingNode):
         return None
     return next((value for name, value in node.value if name.value == key), None)
-
-
-def _without_pairs(text: str) -> Any:
-    found = YAML(typ="safe").load(io.StringIO(text))
-    for dataset in found.get("datasets", {}).values():
-        for mark in ("tags", "starred", "words", "documents"):
-            dataset.pop(mark, None)
-    for operation in found.get("operations", ()):
-        for kind in KINDS:
-            operation.pop(kind, None)
-        for asked in operation.get("questions", ()):
-            asked.pop("clarified", None)
-    return found
 
 
 def _free(folder: Path, stem: str) -> Path:

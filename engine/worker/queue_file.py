@@ -70,6 +70,11 @@ def load_queue(case: Path) -> list[QueueEntry]:
         ) from error
 
 
+def question_names(case: Path) -> dict[str, str]:
+    """Return what the questions of runs are called, by run, as far as the queue knows."""
+    return {entry.run_id: Path(entry.pipeline).stem for entry in load_queue(case) if entry.run_id}
+
+
 def save_queue(case: Path, queue: Sequence[QueueEntry]) -> None:
     """Write the queue in one step; raises UsageError where that cannot be done."""
     file = queue_file(case)

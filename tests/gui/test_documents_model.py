@@ -30,6 +30,7 @@ def row(number: int) -> dict[str, Any]:
         "copies": 1,
         "tags": [],
         "starred": False,
+        "is_new": False,
         "path": f"/records/file {number}.pdf",
         "warnings": [],
     }

@@ -23,6 +23,7 @@ NO_FACETS: dict[str, Any] = {
     "hidden": [],
     "warned": 0,
     "removed": 0,
+    "new": 0,
 }
 
 

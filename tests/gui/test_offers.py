@@ -18,9 +18,13 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QMessageBox,
 from pytestqt.qtbot import QtBot
 
 from desktop.case_dialogs import ask_for_files
+from desktop.documents_model import COLUMNS
 from desktop.passphrase_dialogs import NewPassphraseDialog, PassphraseDialog
 from desktop.places.documents import DocumentsPlace
+from desktop.places.results import ResultsPlace
+from desktop.places.run import RunPlace
 from desktop.window import MainWindow
+from engine.disk import questions_folder
 
 
 def documents(window: MainWindow) -> DocumentsPlace:
@@ -241,3 +245,90 @@ def test_a_file_that_still_grows_is_not_offered(
         watched.watch(str(growing.parent))
     assert found.args == [str(growing.parent), 1]
     assert len(asked) == 4  # three sizes, and the last one again
+
+
+QUESTION = """
+datasets: {records: {type: case}}
+operations:
+  - {name: find, type: map, prompt: "{{ input.text }} Who?", output: {schema: {officer: string}}, drop_keys: [text]}
+pipeline: {steps: [{name: s, input: records, operations: [find]}]}
+"""
+
+
+def marks(place: DocumentsPlace) -> dict[str, str]:
+    keys = [key for key, _ in COLUMNS]
+    cells = [[place.model.index(row, keys.index(key)).data() for key in ("name", "star")] for row in range(9)]
+    return {name: mark for name, mark in cells if name}
+
+
+def test_new_files_are_read_and_asked_about_alone(
+    qtbot: QtBot, start_window: Callable[[float], MainWindow], tmp_path: Path
+) -> None:
+    window = start_window(0.0)
+    place = documents(window)
+    letters, (first, _) = tmp_path / "letters", write(tmp_path / "letters", "a", "b")
+    drop(window, letters)
+    start_reading(qtbot, place)
+    qtbot.waitUntil(lambda: "2 files looked at" in place.ingest.text, timeout=WAIT)
+    assert not place.ingest.ask.isVisible()  # there is no question yet
+    place.ask_new()
+    qtbot.waitUntil(lambda: "No question was asked" in window.messages.text, timeout=WAIT)
+    question = questions_folder(Path(window.workspace.case)) / "people.yaml"
+    question.parent.mkdir(exist_ok=True)
+    question.write_text(QUESTION, encoding="utf-8")
+    with qtbot.waitSignal(window.workspace.run_finished, timeout=WAIT):
+        window.workspace.answer_wanted.emit(str(question), "case:")
+
+    window.go_to("Documents")
+    place.watched.watch(str(letters))
+    write(letters, "c", "d")
+    first.unlink()
+    qtbot.waitUntil(place.ingest.ask.isVisible, timeout=WAIT)
+    assert place.ingest.ask.text() == "Read 2 new and ask"
+    assert "people" in place.ingest.ask.toolTip()
+    gone = "1 file that was read is not there any more (a.txt); the text and the results stay in the case."
+    assert place.ingest.text.endswith(gone)
+    assert place._watching.text().endswith(gone)
+    with qtbot.waitSignal(window.workspace.run_finished, timeout=WAIT):
+        QTest.mouseClick(place.ingest.ask, Qt.MouseButton.LeftButton)
+    assert isinstance(window.current, RunPlace)
+    qtbot.waitUntil(window.current.results.isVisible, timeout=WAIT)
+    QTest.mouseClick(window.current.results, Qt.MouseButton.LeftButton)
+    results = next(each for each in window.places if isinstance(each, ResultsPlace))
+    qtbot.waitUntil(lambda: results.model.rowCount() == 2, timeout=WAIT)
+    qtbot.waitUntil(lambda: results.parts._new.text() == "Only new since the last run (2)", timeout=WAIT)
+    assert results.parts.runs.currentText().startswith("people")
+
+
+def test_new_documents_are_marked_and_shown_alone(
+    qtbot: QtBot, start_window: Callable[[float], MainWindow], tmp_path: Path
+) -> None:
+    window = start_window(0.0)
+    place = documents(window)
+    write(tmp_path / "letters", "a", "b")
+    drop(window, tmp_path / "letters")
+    start_reading(qtbot, place)
+    qtbot.waitUntil(lambda: "2 files looked at" in place.ingest.text, timeout=WAIT)
+    question = questions_folder(Path(window.workspace.case)) / "people.yaml"
+    question.parent.mkdir(exist_ok=True)
+    question.write_text(QUESTION, encoding="utf-8")
+    with qtbot.waitSignal(window.workspace.run_finished, timeout=WAIT):
+        window.workspace.answer_wanted.emit(str(question), "case:")
+    window.go_to("Documents")
+    write(tmp_path / "letters", "c")
+    drop(window, tmp_path / "letters")
+    start_reading(qtbot, place)
+    qtbot.waitUntil(lambda: marks(place) == {"a.txt": "", "b.txt": "", "c.txt": "new"}, timeout=WAIT)
+    new = lambda: [box for box in place.facets._boxes() if box.text(0).startswith("New")]  # noqa: E731
+    qtbot.waitUntil(
+        lambda: [(box.text(0), box.text(1)) for box in new()] == [("New since the last run", "1")], timeout=WAIT
+    )
+    new()[0].setCheckState(0, Qt.CheckState.Checked)
+    qtbot.waitUntil(lambda: marks(place) == {"c.txt": "new"}, timeout=WAIT)
+    new()[0].setCheckState(0, Qt.CheckState.Unchecked)
+    with qtbot.waitSignal(window.workspace.run_finished, timeout=WAIT):
+        place.ask_new()
+    window.go_to("Documents")
+    qtbot.waitUntil(lambda: marks(place) == {"a.txt": "", "b.txt": "", "c.txt": ""}, timeout=WAIT)
+    place.ask_new()
+    qtbot.waitUntil(lambda: window.messages.text.startswith("No document is new to people."), timeout=WAIT)

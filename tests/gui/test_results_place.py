@@ -592,7 +592,8 @@ def test_rows_that_the_last_run_had_not_are_marked_and_shown_alone(
     assert (box.text(), box.isVisibleTo(place)) == ("Only new since the last run (1)", True)
     box.setChecked(True)
     qtbot.waitUntil(lambda: place.model.rowCount() == 1 and cell(place, 0, "officer") == "Petra Lind", timeout=WAIT)
-    place.parts.choose_run(first)
-    place.parts.runs.activated.emit(place.parts.runs.currentIndex())
+    place.show_run(first)
+    place._show_runs([{"id": id, "name": id, "started_at": "", "rows": 1} for id in (run, first)])  # comes in between
+    assert place.parts.runs.currentData() == first
     qtbot.waitUntil(lambda: place.model.rowCount() == 6, timeout=WAIT)
     assert not box.isVisibleTo(place)

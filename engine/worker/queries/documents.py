@@ -12,6 +12,7 @@ from engine.executor.case_documents import load_document
 from engine.rows import DocumentId
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
+from engine.worker.queue_file import question_names
 from storage.documents import DocumentPath, FailedFile
 from storage.listing import DocumentFilter, Facets, ListedDocument, SortColumn
 
@@ -83,6 +84,35 @@ def page(
 def facets(desk: Desk, *, case: str, only: DocumentFilter = DocumentFilter()) -> Facets:  # noqa: B008 - frozen
     """Count documents by type, tag and year."""
     return desk.reading(case).facets(only)
+
+
+@dataclass(frozen=True, slots=True)
+class NewToQuestion:
+    """What is new to a question: documents that came after it was asked first, and that it did not read since.
+
+    `run` is one of the runs that it was `asked_in`.
+    """
+
+    run: str
+    name: str
+    asked_in: tuple[str, ...]
+    documents: tuple[str, ...]
+
+
+@query("documents.new", lane="slow")
+def new_to_question(desk: Desk, *, case: str, run: str = "") -> NewToQuestion | None:
+    """List what is new to the question of a finished run, else of the last one; None where there is none."""
+    from engine.results.same_question import runs_of_question  # noqa: PLC0415 - reads pipelines, all others do not
+
+    opened = desk.reading(case)
+    finished = {stored.id: stored for stored in opened.runs() if stored.status == "finished"}
+    if not finished:
+        return None
+    chosen = run if run in finished else list(finished)[-1]
+    asked_in = tuple(stored.id for stored in runs_of_question(opened, chosen))
+    name = question_names(opened.path).get(chosen, f"Run {chosen}")
+    new = opened.documents_that_fit(DocumentFilter(asked_in=asked_in, new=True))
+    return NewToQuestion(chosen, name, asked_in, tuple(sorted(new)))
 
 
 @query("documents.tags")

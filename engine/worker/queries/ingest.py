@@ -13,6 +13,7 @@ from engine.documents.kinds import SUFFIXES
 from engine.documents.options import USUAL_WORKERS
 from engine.documents.walk import walk
 from engine.errors import UsageError
+from engine.executor.gone_files import gone_files, gone_text
 from engine.executor.reading_rates import Reading, remembered_readings
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
@@ -47,10 +48,10 @@ class KindEstimate:
 
 @dataclass(frozen=True, slots=True)
 class IngestEstimate:
-    """What is in a folder. All but `files`, `known` and `hidden` is of the files that are to be read.
+    """What is in a folder. All but `files`, `known`, `gone` and `hidden` is of the files that are to be read.
 
     `known` of the `files` are in the case already, or could not be read, and have not changed in size since;
-    `removed` of these were taken out of the case.
+    `removed` of these were taken out of the case. `gone` says which files were read before and are not there now.
     """
 
     folder: str
@@ -58,6 +59,7 @@ class IngestEstimate:
     known: int
     removed: int
     bytes: int
+    gone: str
     hidden: int
     pages: int
     seconds: float
@@ -109,6 +111,7 @@ def estimate(desk: Desk, *, case: str, folder: str) -> IngestEstimate:
         known=known,
         removed=removed,
         bytes=sizes.total(),
+        gone=gone_text(gone_files(opened, path)),
         hidden=found.hidden,
         pages=sum(kind.pages for kind in kinds),
         seconds=sum(kind.seconds for kind in kinds) / workers,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 from engine.custody.guard import change_warning
@@ -25,7 +24,7 @@ from engine.values.cells import is_typed
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.documents import check_page
 from engine.worker.queries.registry import query
-from engine.worker.queue_file import load_queue
+from engine.worker.queue_file import question_names
 from storage.case import Case
 from storage.evidence import EvidenceRecord
 from storage.export.assemble import citation_of
@@ -180,7 +179,7 @@ def hidden(desk: Desk, *, case: str, run: str) -> HiddenNote:
 def runs(desk: Desk, *, case: str) -> list[RunEntry]:
     """List the runs of a case, last started first."""
     opened = desk.reading(case)
-    asked = {entry.run_id: Path(entry.pipeline).stem for entry in load_queue(opened.path) if entry.run_id}
+    asked = question_names(opened.path)
     return [
         RunEntry(
             id=run.id,

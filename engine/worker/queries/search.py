@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from engine.errors import UsageError
 from engine.executor.case_documents import load_document
+from engine.results.saved_searches import SavedSearch, remove_search, save_search, saved_searches
+from engine.results.term_counts import TermCounts, count_terms, term_table
 from engine.rows import DocumentId
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.documents import check_page
 from engine.worker.queries.registry import query
+from storage.export.files import write_table
 from storage.listing import DocumentFilter
 from storage.search import HIT_END, HIT_START
 
@@ -53,7 +57,7 @@ def lines(  # noqa: PLR0913 - what a search box and its filters say
     """Find lines that hold all words (storage.search says how they are written); `prefix`: the last may go on."""
     check_page(offset, limit)
     opened = desk.reading(case)
-    within = None if only == DocumentFilter() else only
+    within = _within(only)
     hits = opened.search(words, limit + 1, prefix=prefix, offset=offset, within=within)
     is_fuzzy = not hits and not opened.search(words, 1, prefix=prefix, within=within)
     if is_fuzzy:
@@ -84,3 +88,55 @@ def pieces(snippet: str) -> tuple[tuple[str, bool], ...]:
         is_hit = bool(index and end)
         found += [(hit, True), (rest, False)] if is_hit else [(part, False)]
     return tuple((text, is_hit) for text, is_hit in found if text)
+
+
+@query("search.terms", lane="slow")
+def terms(
+    desk: Desk,
+    *,
+    case: str,
+    terms: tuple[str, ...],
+    only: DocumentFilter = DocumentFilter(),  # noqa: B008 - frozen
+) -> TermCounts:
+    """Count the lines that hold each term, by document."""
+    return count_terms(desk.reading(case), terms, _within(only))
+
+
+@query("search.save_terms", lane="slow")
+def save_terms(
+    desk: Desk,
+    *,
+    case: str,
+    terms: tuple[str, ...],
+    file: str,
+    only: DocumentFilter = DocumentFilter(),  # noqa: B008 - frozen
+) -> int:
+    """Write the table of documents and counts, in the format that the suffix names; return its rows."""
+    counted = count_terms(desk.reading(case), terms, _within(only))
+    write_table(term_table(counted), Path(file).expanduser())
+    return len(counted.rows)
+
+
+@query("search.saved")
+def saved(desk: Desk, *, case: str) -> tuple[SavedSearch, ...]:
+    """List the saved searches by name."""
+    return saved_searches(desk.reading(case))
+
+
+@query("search.save", lane="edit")
+def save(desk: Desk, *, case: str, name: str, words: str = "", only: DocumentFilter = DocumentFilter()) -> SavedSearch:  # noqa: B008 - frozen
+    """Keep a search in the case under a name, in place of one of the same name."""
+    with desk.writing(case) as opened:
+        return save_search(opened, SavedSearch(name, words, only))
+
+
+@query("search.forget", lane="edit")
+def forget(desk: Desk, *, case: str, name: str) -> str:
+    """Remove a saved search; return its name."""
+    with desk.writing(case) as opened:
+        remove_search(opened, name)
+    return name
+
+
+def _within(only: DocumentFilter) -> DocumentFilter | None:
+    return None if replace(only, asked_in=()) == DocumentFilter() else only

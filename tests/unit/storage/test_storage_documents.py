@@ -225,6 +225,21 @@ def test_a_phrase_is_found_where_it_goes_on_in_the_next_line(case: Case) -> None
     assert case.search("use of force")[0].line == 3  # words apart: those of one line
 
 
+def test_lines_are_counted_by_document_as_they_are_found(case: Case) -> None:
+    first = _write_lines(case, "a", "Use of force.", "The use", "of force, and force again: force.", "No.")
+    second = _write_lines(case, "b", "A workforce", "used FORCE")
+    assert case.count_lines("force") == {first: 2, second: 1}  # lines, not words
+    assert case.count_lines('"use of force"') == {first: 2}  # line 1, and lines 2 and 3 together
+    assert case.count_lines('"forc"*') == {first: 2, second: 1}
+    assert case.count_lines("use force") == {first: 1}
+    assert case.count_lines("zebra") == case.count_lines("--") == {}
+    assert case.count_lines("force", DocumentFilter(text="b")) == {second: 1}
+    case.remove_documents([first])
+    assert case.count_lines("force") == {second: 1}
+    assert case.count_lines('"use of force"') == {}
+    assert case.count_lines("force", DocumentFilter(removed=True)) == {first: 2}
+
+
 def test_words_with_a_slip_are_found_when_asked_for(case: Case) -> None:
     _write_lines(case, "a", "George Wasbington slept here.", "Georges Washingtom did not.", "A cat, a car.")
     assert case.search("Washington") == []

@@ -12,6 +12,7 @@ from old_cases import OLD_SCHEMAS, make_old_case
 
 from storage.case import Case
 from storage.listing import DocumentFilter
+from storage.reviews import WHOLE_ROW, ReviewEdit
 
 CASE = "officers.redwell"
 
@@ -137,6 +138,11 @@ def test_documents_are_removed_and_put_back_by_name(redwell: Any, case: str) -> 
     result = redwell("case", "remove", case, "alpha.txt")
     assert (result.exit_code, result.stdout.strip()) == (0, f"1 document removed from {case}")
     with Case(Path(case), read_only=True) as opened:
+        rows = opened.count_result_rows_of(opened.documents_that_fit(DocumentFilter(removed=True)))
+    assert rows > 0
+    assert result.stderr.startswith(f"{rows} row")
+    assert "of results show" in result.stderr and "no review was made in them" in result.stderr
+    with Case(Path(case), read_only=True) as opened:
         (alpha,) = opened.documents_that_fit(DocumentFilter(removed=True))
         names = {entry.filename for entry in opened.documents() if entry.id != alpha}
     result = redwell("ingest", "records", "--case", case)
@@ -149,3 +155,34 @@ def test_documents_are_removed_and_put_back_by_name(redwell: Any, case: str) -> 
     assert (result.exit_code, result.stdout.strip()) == (0, f"1 document put back into {case}")
     assert redwell("case", "put-back", case, alpha[:8]).exit_code == 2
     assert redwell("case", "verify", case).exit_code == 0
+
+
+def test_ingest_says_which_files_are_gone(redwell: Any, case: str) -> None:
+    assert "not there any more" not in redwell("ingest", "records", "--case", case).stdout
+    (Path("records") / "alpha.txt").unlink()
+    result = redwell("ingest", "records", "--case", case)
+    gone = "Note 1 file that was read is not there any more (alpha.txt); the text and the results stay in the case."
+    assert gone in result.stdout
+    with Case(Path(case), read_only=True) as opened:
+        assert any(entry.filename == "alpha.txt" for entry in opened.documents())
+
+
+def test_a_removal_is_asked_about_in_a_terminal(redwell: Any, case: str, monkeypatch: Any) -> None:
+    with Case(Path(case)) as opened:
+        run = opened.runs()[-1].id
+        alpha = next(entry.id for entry in opened.documents() if entry.filename == "alpha.txt")
+        located = lambda id: any(found.document_id == alpha for found in opened.evidence(run, id))  # noqa: E731
+        row = next(row for row in opened.delivered_rows(run) if located(row.id))
+        identity = row.identity(opened.result_columns(run))
+        opened.save_review(run, [ReviewEdit(identity, WHOLE_ROW, "accept")], who="ann")
+    answers = [False, True]
+    monkeypatch.setattr("engine.cli.case.has_terminal", lambda: True)
+    monkeypatch.setattr("typer.confirm", lambda *asked, **how: answers.pop(0))
+    result = redwell("case", "remove", case, "alpha.txt")
+    assert "reviews were made in 1 of these" in result.stderr
+    assert (result.exit_code, result.stdout.strip()) == (0, "Nothing was removed.")
+    result = redwell("case", "remove", case, "alpha.txt")
+    assert (result.exit_code, result.stdout.strip()) == (0, f"1 document removed from {case}")
+    assert redwell("case", "put-back", case, "alpha.txt").exit_code == 0
+    result = redwell("case", "remove", case, "alpha.txt", "--yes")
+    assert result.stdout.strip() == f"1 document removed from {case}"

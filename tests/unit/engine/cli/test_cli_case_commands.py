@@ -12,6 +12,8 @@ from invented_results import DATES, make_results
 from PIL import Image
 from scripted_cases import PIPELINE
 
+from storage.case import Case
+
 CASE = "officers.redwell"
 
 
@@ -151,6 +153,84 @@ def test_search_finds_lines(redwell: Any, case: str) -> None:
 def test_search_takes_a_phrase_from_the_shell(redwell: Any, case: str) -> None:
     assert "1 line" in redwell("search", case, "was cleared", "Szabados").stdout
     assert "0 lines" in redwell("search", case, "cleared was", "Szabados").stdout
+
+
+def test_search_counts_a_list_of_terms(redwell: Any, case: str) -> None:
+    Path("terms.txt").write_text("Varrick\r\nwas cleared\r\nhandcuff*\r\nzebra\r\n", encoding="utf-8-sig")
+    result = redwell("search", case, "--terms", "terms.txt")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines() == [
+        "alpha.txt  Varrick: 1, handcuff*: 1",
+        "beta.txt  Varrick: 1, was cleared: 1",
+        "gamma.txt  Varrick: 1",
+        "Varrick: 3 lines in 3 documents",
+        "was cleared: 1 line in 1 document",
+        "handcuff*: 1 line in 1 document",
+        "zebra: 0 lines in 0 documents",
+    ]
+    rows = [json.loads(line) for line in redwell("search", case, "--terms", "terms.txt", "--json").stdout.splitlines()]
+    assert [(row["file"], row["lines"]) for row in rows] == [
+        ("alpha.txt", {"Varrick": 1, "handcuff*": 1}),
+        ("beta.txt", {"Varrick": 1, "was cleared": 1}),
+        ("gamma.txt", {"Varrick": 1}),
+    ]
+    written = redwell("search", case, "--terms", "terms.txt", "--out", "counts.csv")
+    assert "Written counts.csv, 3 documents" in written.stdout
+    assert Path("counts.csv").read_text(encoding="utf-8").splitlines() == [
+        "document,Varrick,was cleared,handcuff*,zebra",
+        "alpha.txt,1,0,1,0",
+        "beta.txt,1,1,0,0",
+        "gamma.txt,1,0,0,0",
+    ]
+    assert redwell("search", case, "--terms", "terms.txt", "--out", "counts.csv").exit_code == 0  # its own file
+    Path("mine.csv").write_text("mine", encoding="utf-8")
+    assert redwell("search", case, "--terms", "terms.txt", "--out", "mine.csv").exit_code == 2
+    assert Path("mine.csv").read_text(encoding="utf-8") == "mine"
+    assert redwell("search", case, "--terms", "terms.txt", "--out", "mine.csv", "--overwrite").exit_code == 0
+
+
+def test_a_search_is_saved_used_listed_and_removed(redwell: Any, case: str) -> None:
+    with Case(case) as opened:
+        by_name = {entry.filename: entry.id for entry in opened.documents()}
+        opened.tag([by_name["alpha.txt"], by_name["beta.txt"]], "to read")
+        opened.star([by_name["beta.txt"]])
+    saved = redwell("search", case, "Varrick", "--tag", "to read", "--save", "The sergeant")
+    assert saved.exit_code == 0, saved.output
+    assert saved.stdout.splitlines()[-1] == "2 lines"
+    assert redwell("search", case, "Varrick").stdout.splitlines()[-1] == "3 lines"
+    assert redwell("search", case, "--saved", "the SERGEANT").stdout == saved.stdout
+    assert redwell("search", case, "--saved", "The sergeant", "--starred").stdout.splitlines()[-1] == "1 line"
+    assert "l.2  Officer Szabados" in redwell("search", case, "Szabados", "--saved", "The sergeant").stdout
+    assert redwell("search", case, "noon", "--saved", "The sergeant").stdout.splitlines()[-1] == "0 lines"
+    Path("terms.txt").write_text("Varrick\n", encoding="utf-8")
+    counts = redwell("search", case, "--terms", "terms.txt", "--saved", "The sergeant")
+    assert counts.stdout.splitlines()[-1] == "Varrick: 2 lines in 2 documents"
+    listed = redwell("search", case, "--list-saved")
+    assert listed.stdout.splitlines() == ["The sergeant  Varrick  tags: to read", "1 saved search"]
+    as_json = redwell("search", case, "--list-saved", "--json")
+    assert json.loads(as_json.stdout) == {"name": "The sergeant", "words": "Varrick", "only": {"tags": ["to read"]}}
+    assert redwell("search", case, "--forget", "the sergeant").exit_code == 0
+    assert redwell("search", case, "--list-saved").stdout.splitlines() == ["0 saved searches"]
+    gone = redwell("search", case, "--saved", "The sergeant")
+    assert gone.exit_code == 2
+    assert "no search is saved as 'The sergeant'" in " ".join(gone.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "there is nothing to search for"),
+        (["x", "--out", "a.csv"], "--out writes the counts of --terms"),
+        (["x", "--terms", "none.txt"], "there are words and a list of terms"),
+        (["--terms", "none.txt"], "the list none.txt cannot be read"),
+        (["--terms", "none.txt", "--save", "n"], "--save keeps words, not a list of terms"),
+        (["--save", "n"], "there is nothing to search for"),
+    ],
+)
+def test_search_says_what_is_missing(redwell: Any, case: str, arguments: list[str], told: str) -> None:
+    result = redwell("search", case, *arguments)
+    assert result.exit_code == 2
+    assert told in " ".join(result.stderr.split())
 
 
 def test_export_writes_an_earlier_run(redwell: Any, case: str) -> None:

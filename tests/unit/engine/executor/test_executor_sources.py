@@ -14,6 +14,7 @@ from scripted_run import pipeline, prompt_of, write_jsonl, write_texts
 from engine.custody.recording import put_back_documents, remove_documents
 from engine.documents.document import Document
 from engine.executor.events import DocumentFailed, DocumentRead, FilesFound, OperatorStarted
+from engine.executor.gone_files import gone_files, gone_text
 from engine.executor.sources import NO_TEXT, WAS_REMOVED
 from engine.plan.sources import DOCUMENT_FIELDS
 from storage.verification import verify_case
@@ -215,3 +216,28 @@ def test_a_removed_document_is_turned_down_and_earlier_results_keep_it(bench, fo
     assert words(desk, desk.run_again(pipeline(folder, LIST))) == [("a.txt", "alpha"), ("b.txt", "beta")]
     events = [entry.event for entry in desk.case.custody()]
     assert [event for event in events if event in {"remove", "put_back"}] == ["remove", "put_back"]
+
+
+def test_files_that_are_gone_are_told_unless_they_were_moved_or_removed(bench, folder) -> None:
+    desk = bench(first_word)
+    (folder / "mail.eml").write_bytes(mail("Parts", {"part.txt": b"part"}))
+    with zipfile.ZipFile(folder / "all.zip", "w") as archive:
+        archive.writestr("inner.txt", "inner")
+    write_texts(folder, {"c.txt": "gamma", "d.txt": "delta"})
+    desk.run_again(pipeline(folder, LIST))
+    assert gone_files(desk.case, folder) == []
+    assert gone_text([]) == ""
+
+    (folder / "a.txt").unlink()
+    (folder / "mail.eml").unlink()
+    (folder / "c.txt").rename(folder / "moved.txt")
+    (folder / "d.txt").unlink()
+    remove_documents(desk.case, [entry.id for entry in desk.case.documents() if entry.filename == "d.txt"])
+    assert [Path(path).name for path in gone_files(desk.case, folder)] == ["a.txt", "c.txt", "mail.eml"]
+    desk.run_again(pipeline(folder, LIST))  # finds where c.txt is now
+    gone = gone_files(desk.case, folder)
+    assert [Path(path).name for path in gone] == ["a.txt", "mail.eml"]
+    assert gone_files(desk.case, folder / "a.txt") == gone[:1]
+    assert gone_files(desk.case, folder.parent / "elsewhere") == []
+    assert gone_text(gone).startswith("2 files that were read are not there any more (a.txt, mail.eml);")
+    assert gone_text("abcde").split(";")[0].endswith("(a, b, c and 2 more)")

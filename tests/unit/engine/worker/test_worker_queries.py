@@ -143,6 +143,50 @@ def test_words_are_found_with_their_places(case: Path) -> None:
     play(script)
 
 
+def test_a_list_of_terms_is_counted_and_saved(case: Path, tmp_path: Path) -> None:
+    async def script(window: Window) -> None:
+        terms = ["Larkmoor Police", "larkm*", "zebra"]
+        found = await window.ask("search.terms", case=str(case), terms=terms)
+        assert [each["term"] for each in found["terms"]] == terms
+        for place, each in enumerate(found["terms"]):
+            lines = await window.ask("search.lines", case=str(case), words=each["query"], limit=500)
+            assert each["lines"] == (0 if lines["is_fuzzy"] else len(lines["rows"]))
+            assert each["lines"] == sum(row["counts"][place] for row in found["rows"])
+            assert each["documents"] == sum(row["counts"][place] > 0 for row in found["rows"])
+        mail = await window.ask("search.terms", case=str(case), terms=terms, only={"kinds": ["mail"]})
+        assert [row["name"] for row in mail["rows"]] == ["11_email_separation_varrick.eml"]
+        file = tmp_path / "counts.csv"
+        assert await window.ask(
+            "search.save_terms", case=str(case), terms=terms, file=str(file), only={"kinds": ["mail"]}
+        ) == len(mail["rows"])
+        written = file.read_text(encoding="utf-8").splitlines()
+        assert written == [
+            "document,Larkmoor Police,larkm*,zebra",
+            ",".join([mail["rows"][0]["name"], *map(str, mail["rows"][0]["counts"])]),
+        ]
+        assert "0 terms" in await window.ask("search.terms", case=str(case), terms=[" "])
+
+    play(script)
+
+
+def test_searches_are_saved_listed_and_removed(case: Path) -> None:
+    async def script(window: Window) -> None:
+        assert await window.ask("search.saved", case=str(case)) == []
+        only = {"kinds": ["mail"], "years": [2022], "starred": True}
+        kept = await window.ask("search.save", case=str(case), name="Mails", words="larkmoor", only=only)
+        assert (kept["name"], kept["words"]) == ("Mails", "larkmoor")
+        assert {part: value for part, value in kept["only"].items() if value} == only
+        assert await window.ask("search.saved", case=str(case)) == [kept]
+        assert "nothing to save" in await window.ask("search.save", case=str(case), name="None")
+        assert await window.ask("search.forget", case=str(case), name="mails") == "mails"
+        assert await window.ask("search.saved", case=str(case)) == []
+        assert "no search is saved" in await window.ask("search.forget", case=str(case), name="mails")
+        changes = [event["query"] for event in window.events if event["event"] == "CaseChanged"]
+        assert changes == ["search.save", "search.forget"]
+
+    play(script)
+
+
 def test_failures_say_why_and_an_estimate_counts(case: Path, read_case: Path, tmp_path: Path) -> None:
     records = read_case.with_name("records")
     unread = Path(shutil.copytree(records, tmp_path / "unread"))

@@ -1,0 +1,47 @@
+"""Which runs of a case asked the same question, of whatever documents."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Literal
+
+from ruamel.yaml import YAML
+
+from storage.case import Case
+from storage.runs import StoredRun
+
+PairKind = Literal["same_as", "keep_apart"]
+KINDS: tuple[PairKind, ...] = ("same_as", "keep_apart")
+"""Keys under which a pipeline holds decisions about names."""
+_MARKS = ("tags", "starred", "words", "documents")
+_KEPT = 256
+
+
+def runs_of_question(case: Case, run_id: str) -> list[StoredRun]:
+    """Return the runs that were finished of the question that a run asks, first started first; raises NotInCase."""
+    wanted = question_text(case.run(run_id).pipeline_yaml)
+    finished = (run for run in case.runs() if run.status == "finished")
+    return [run for run in finished if question_text(run.pipeline_yaml) == wanted]
+
+
+@lru_cache(_KEPT)
+def question_text(pipeline: str) -> str:
+    """Write a pipeline without what is no other question: which documents of a case it reads, and decisions since.
+
+    A person decides about pairs of names, and about what questions mean (`clarified`).
+    """
+    found = YAML(typ="safe").load(io.StringIO(pipeline))
+    if not isinstance(found, Mapping):
+        return pipeline
+    for dataset in found.get("datasets", {}).values():
+        for mark in _MARKS:
+            dataset.pop(mark, None)
+    for operation in found.get("operations", ()):
+        for kind in KINDS:
+            operation.pop(kind, None)
+        for asked in operation.get("questions", ()):
+            asked.pop("clarified", None)
+    return json.dumps(found, sort_keys=True, default=str)
