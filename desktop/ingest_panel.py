@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QProgressBar, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QLineEdit, QProgressBar, QWidget
 
 from desktop.buttons import push_button
 from desktop.plain_text import plain
@@ -44,14 +44,19 @@ class IngestPanel(QFrame):
         self._bar.setFixedWidth(200)
         self.start = push_button("resume", "Start reading", self._start)
         self.ask = push_button("question", "Read and ask", self._start_to_ask)
-        self.next = push_button("question", "Ask a question", lambda: workspace.place_wanted.emit("Question"))
+        self.typed = QLineEdit()
+        self.typed.setAccessibleName("What do you want to know?")
+        self.typed.setPlaceholderText("What do you want to know?")
+        self.typed.setMinimumWidth(260)
+        self.typed.returnPressed.connect(self._ask_typed)
+        self.next = push_button("question", "Ask a question", self._ask_typed)
         self.dismiss = push_button("close", "Not now", self._put_off)
         self.pause = push_button("pause", "Pause", self._pause)
         self.cancel = push_button("cancel", "Cancel", workspace.job.cancel)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(12, 6, 12, 6)
         layout.addWidget(self._text, 1)
-        for widget in (self._bar, self.start, self.ask, self.next, self.dismiss, self.pause, self.cancel):
+        for widget in (self._bar, self.start, self.ask, self.typed, self.next, self.dismiss, self.pause, self.cancel):
             layout.addWidget(widget)
         workspace.job.changed.connect(self._show_job)
         workspace.job.finished.connect(self._finished)
@@ -155,6 +160,20 @@ class IngestPanel(QFrame):
         self.ask.setText(f"Read {self._new:,} new and ask")
         self.ask.setVisible(bool(self._question))
 
+    def _offer_question(self, offered: bool) -> None:
+        for widget in (self.typed, self.next):
+            widget.setVisible(offered)
+        if offered and self.isVisible():
+            self.typed.setFocus()
+
+    def _ask_typed(self) -> None:
+        """Propose a table for what was typed; without a word, lead to where questions are chosen."""
+        if text := self.typed.text().strip():
+            self.typed.clear()
+            self._workspace.typed_question_wanted.emit(text)
+        else:
+            self._workspace.place_wanted.emit("Question")
+
     def _start_to_ask(self) -> None:
         self._start()
         self._asks = self._is_reading()
@@ -228,7 +247,7 @@ class IngestPanel(QFrame):
         else:
             self._show(f"{counted(self._looked_at, 'file')} looked at.{failed}", bar=False, offer=True, job=False)
             self.start.hide()
-            self.next.setVisible(self._looked_at > self._not_read)
+            self._offer_question(self._looked_at > self._not_read)
         self._looked_at = self._not_read = 0
         if self._asks and code != _CANCELLED:
             self.read_to_ask.emit()
@@ -248,7 +267,7 @@ class IngestPanel(QFrame):
         self._text.setText(text)
         self._bar.setVisible(bar)
         self.start.setVisible(offer)
-        self.next.hide()
+        self._offer_question(False)
         self.ask.hide()
         self.dismiss.setVisible(offer)
         self.dismiss.setText("Not now" if offer and "about" in text else "Close")

@@ -43,6 +43,8 @@ class Workspace(QObject):
     """A folder or file was dropped or chosen to be read into the open case."""
     document_wanted = Signal(str, int, int)
     """Somebody wants to see a document: id, page, line (0: none)."""
+    typed_question_wanted = Signal(str)
+    """A question was typed in plain words outside the place Question: propose a table for it there."""
     question_wanted = Signal(str)
     """Somebody wants a pipeline file to be opened in the place Question."""
     improve_wanted = Signal(str)

@@ -113,6 +113,13 @@ class QuestionPlace(Place):
         self.document.close()
         self.begin.ask.clear()
 
+    def _propose(self, question: str) -> None:
+        """Propose a table for a question that was typed elsewhere."""
+        self.workspace.place_wanted.emit(self.name)
+        self.new_question()
+        self.begin.ask.question.setText(question)
+        self.begin.ask.draft()
+
     def open_file(self, path: str) -> None:
         """Open a pipeline file: its table in the box where it says one, else its steps."""
 
@@ -331,6 +338,7 @@ class QuestionPlace(Place):
         self.trial.begins.connect(self.cards.flush)
         space.case_opened.connect(lambda path: self.new_question())
         space.question_wanted.connect(self._open_wanted)
+        space.typed_question_wanted.connect(self._propose)
         space.note_wanted.connect(self.change_by_note)
 
     def _open_wanted(self, path: str) -> None:

@@ -12,7 +12,7 @@ from gui_dropping import drop
 from gui_waiting import WAIT
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QListWidget, QListWidgetItem, QPushButton, QWidget
+from PySide6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop.place import Place
@@ -40,6 +40,13 @@ class Person:
         middle = button.mapTo(self.window, button.rect().center())
         assert self.window.childAt(middle) is button, f"{button.text()} is covered"
         QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+        self.clicks += 1
+
+    def types(self, line: QLineEdit, text: str) -> None:
+        """Type into the line that has the keyboard, and press Return."""
+        self.qtbot.waitUntil(lambda: line.isVisible() and line.isEnabled(), timeout=WAIT)
+        QTest.keyClicks(line, text)
+        QTest.keyClick(line, Qt.Key.Key_Return)
         self.clicks += 1
 
     def on_item(self, items: QListWidget, item: QListWidgetItem) -> None:
@@ -92,6 +99,25 @@ def test_an_empty_window_becomes_a_table_in_under_ten_clicks(
         rows = list(csv.DictReader(file))
     assert len(rows) == results.model.rowCount()
     assert list(rows[0].values())[0]
+
+
+def test_a_typed_question_has_a_preview_after_four_actions(
+    qtbot: QtBot, start_window: Callable[[float], MainWindow], records: Path, tmp_path: Path
+) -> None:
+    window = start_window(0.0)
+    person = Person(qtbot, window)
+
+    drop(window, Path(shutil.copytree(records, tmp_path / "leaks")))
+    person.clicks += 1
+    documents = person.place(DocumentsPlace)
+    person.on(documents.ingest.start)
+    person.types(documents.ingest.typed, "Which officers are named, with rank?")
+
+    ask = person.place(QuestionPlace).begin.ask
+    assert ask.question.text() == "Which officers are named, with rank?"
+    person.on(ask.look)
+    qtbot.waitUntil(lambda: ask.preview.model.rowCount() > 0, timeout=WAIT)
+    assert person.clicks == 4
 
 
 def test_every_place_that_is_empty_says_what_to_do_next(
