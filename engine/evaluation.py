@@ -128,7 +128,7 @@ def predicted_pairs(case: Case, run_id: str, gold: Gold) -> dict[Pair, list[RowR
     A row claims its officer (the field `officer` or `officers`) for every record among the rows it was made from;
     attachments count as their mail. Raises UsageError when there are no results or no such field.
     """
-    results = case.results(run_id)
+    results = case.runs.results(run_id)
     if results is None:
         raise UsageError(f"run {run_id} has no results", advice="Run the pipeline to its end first.")
     column = next((name for name in NAME_COLUMNS if name in results.columns), None)
@@ -140,8 +140,8 @@ def predicted_pairs(case: Case, run_id: str, gold: Gold) -> dict[Pair, list[RowR
     files = record_names(case)
     pairs: dict[Pair, list[RowRecord]] = {}
     for row_id in results.row_ids:
-        row = case.row(run_id, row_id)
-        documents = {r.document_id for r in case.ancestors(run_id, row_id)} | {row.document_id}
+        row = case.rows.get(run_id, row_id)
+        documents = {r.document_id for r in case.rows.ancestors(run_id, row_id)} | {row.document_id}
         for pair in gold.claimed(row.values.get(column), {files[d] for d in documents if d is not None}):
             pairs.setdefault(pair, []).append(row)
     return pairs
@@ -160,10 +160,10 @@ def located(case: Case, run_id: str, gold: Gold, predicted: Mapping[Pair, Sequen
     name, when the lines cited there name the officer.
     """
     files = record_names(case)
-    results = case.results(run_id)
-    records = [r for row in (results.row_ids if results else ()) for r in case.evidence(run_id, row)]
+    results = case.runs.results(run_id)
+    records = [r for row in (results.row_ids if results else ()) for r in case.evidence.of_row(run_id, row)]
     values = {(r.row_id, r.path or r.column): r.document_id is not None for r in records}
-    pages = {entry.id: entry.page_count for entry in case.documents()}
+    pages = {entry.id: entry.page_count for entry in case.documents.entries()}
     officers = {row.id: officer for (_, officer), rows in predicted.items() for row in rows}
     judged = on_page = 0
     for record in records:
@@ -182,7 +182,7 @@ def _names_officer(case: Case, record: EvidenceRecord, gold: Gold, officers: Map
     forms: Mapping[str, Sequence[str]] = next(
         (o["forms"] for o in gold.officers if o["id"] == officers.get(record.row_id)), {}
     )
-    lines = case.lines(record.document_id or "", record.first_line or 1, record.last_line)
+    lines = case.documents.lines(record.document_id or "", record.first_line or 1, record.last_line)
     finder = NameFinder(plain(" ".join(line.text for line in lines)), misread=True)
     names = (parse_name(form) for there in forms.values() for form in there)
     return any(finder.find(name) for name in names if name is not None)
@@ -191,8 +191,8 @@ def _names_officer(case: Case, record: EvidenceRecord, gold: Gold, officers: Map
 def record_names(case: Case) -> dict[str, str]:
     """Name each document by its file, an attachment by the mail that holds it."""
     names = {}
-    for entry in case.documents():
-        path = case.paths(entry.id)[0]
+    for entry in case.documents.entries():
+        path = case.documents.paths(entry.id)[0]
         parent = path.parent_id
-        names[entry.id] = entry.filename if parent is None else Path(case.paths(parent)[0].path).name
+        names[entry.id] = entry.filename if parent is None else Path(case.documents.paths(parent)[0].path).name
     return names

@@ -34,31 +34,12 @@ if TYPE_CHECKING:
     from storage.copying import Tell
 
 
-class Case(
-    Documents,
-    Labels,
-    Listing,
-    Search,
-    TextIndexes,
-    Replies,
-    Cache,
-    Vectors,
-    Seals,
-    Custody,
-    ResultRows,
-    Runs,
-    Rows,
-    Reviews,
-    LedgerBook,
-    Evidence,
-    Events,
-    Contents,
-):
-    """An open case file. Each base class holds the methods of one topic.
+class Case:
+    """An open case file, composed of parts: each holds the methods of one topic, on the connection of the case.
 
     One case has at most one writer at a time, over all processes; readers are free. Use a Case only in the
     thread and process that opened it (WrongThread otherwise). Every save is a transaction and, but for
-    append_event, may be repeated without harm, so a resumed run can simply save again.
+    `events.append`, may be repeated without harm, so a resumed run can simply save again.
     """
 
     def __init__(
@@ -83,11 +64,33 @@ class Case(
             if not read_only and not beside:
                 remove_leftovers(self._path)
             self._connection = self._connect(Connection)
+            self._compose()
             if not read_only and not beside:
-                self.mark_interrupted_runs()
+                self.runs.mark_interrupted()
         except BaseException:
             self._release()
             raise
+
+    def _compose(self) -> None:
+        shared = (self._connection, self._path)
+        self.documents = Documents(*shared)
+        self.labels = Labels(*shared)
+        self.listing = Listing(*shared)
+        self.search = Search(*shared)
+        self.text_indexes = TextIndexes(*shared)
+        self.replies = Replies(*shared)
+        self.cache = Cache(*shared)
+        self.vectors = Vectors(*shared)
+        self.custody = Custody(*shared)
+        self.runs = Runs(*shared)
+        self.rows = Rows(*shared)
+        self.result_rows = ResultRows(*shared, self.runs, self.rows)
+        self.reviews = Reviews(*shared)
+        self.seals = Seals(*shared, self.custody, self.result_rows, self.reviews)
+        self.ledger = LedgerBook(*shared)
+        self.evidence = Evidence(*shared)
+        self.events = Events(*shared)
+        self.contents = Contents(*shared)
 
     @property
     def path(self) -> Path:

@@ -38,7 +38,7 @@ class Unreadable:
 class Contents(Topic):
     """The part of a case that reads everything it holds."""
 
-    def content_digest(self) -> str:
+    def digest(self) -> str:
         """Return the SHA-256 of everything the case says, hexadecimal; raises CaseDamaged where it cannot be read.
 
         Two cases have the same one when their tables hold the same rows, however the files are laid out, encrypted or

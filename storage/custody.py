@@ -49,13 +49,13 @@ class CustodyEntry:
 class Custody(Topic):
     """The part of a case that holds the custody log. Entries are added, never changed."""
 
-    def record_custody(self, event: str, facts: Mapping[str, Any], *, committed: Any = None) -> CustodyEntry:
+    def record(self, event: str, facts: Mapping[str, Any], *, committed: Any = None) -> CustodyEntry:
         """Add an entry, in the transaction that is open if any, so that it is kept exactly if what it tells of is.
 
         `committed` is a value that the entry binds without showing it (see `commitment`).
         """
         with self._connection.transaction():
-            self.begin_custody()
+            self.begin()
             ((number, digest),) = self._connection.query(
                 "SELECT number, digest FROM custody ORDER BY number DESC LIMIT 1"
             )
@@ -63,7 +63,7 @@ class Custody(Topic):
             bound = {"commitment": commitment(secret, committed)} if committed is not None else {}
             return self._add(number + 1, digest, {"event": event, **facts, **bound}, secret)
 
-    def begin_custody(self) -> None:
+    def begin(self) -> None:
         """Add the first entry if there is none. Call it before what the log is to tell of first is saved."""
         with self._connection.transaction():
             if self._connection.first("SELECT 1 FROM custody LIMIT 1") is None:
@@ -87,11 +87,11 @@ class Custody(Topic):
             "reviews_before": self._connection.count("SELECT max(key) FROM review_edits"),
         }
 
-    def has_custody(self) -> bool:
+    def has_begun(self) -> bool:
         """Say whether the case has a log yet."""
         return self._connection.first("SELECT 1 FROM custody LIMIT 1") is not None
 
-    def has_custody_entry(self, event: str, facts: Mapping[str, Any]) -> bool:
+    def has_entry(self, event: str, facts: Mapping[str, Any]) -> bool:
         """Say whether something was recorded before with exactly these facts."""
         body = canonical({"event": event, **facts})
         where = "instr(entry, ?) = 1"  # an entry begins with its body
@@ -99,7 +99,7 @@ class Custody(Topic):
             self._connection.first(f"SELECT 1 FROM custody WHERE {where}", [f'{{"body":{body},"number":']) is not None
         )
 
-    def custody(self) -> list[CustodyEntry]:
+    def entries(self) -> list[CustodyEntry]:
         """Return the whole log, every link checked; empty while there is none. Raises CustodyBroken."""
         rows = self._connection.query("SELECT number, entry, digest, secret FROM custody ORDER BY number")
         entries = sound_part(rows)
@@ -107,9 +107,9 @@ class Custody(Topic):
             raise CustodyBroken(f"the custody log of {self._path} is broken at entry {len(entries) + 1}: {WHY_BROKEN}")
         return entries
 
-    def take_over_custody(self, entries: Sequence[CustodyEntry]) -> None:
+    def take_over(self, entries: Sequence[CustodyEntry]) -> None:
         """Let the log of a case that has none begin with the entries of another, as they are; raises BadRecord."""
-        if self.has_custody():
+        if self.has_begun():
             raise BadRecord(f"the case {self._path} has a custody log already")
         self._connection.execute_many(
             "INSERT INTO custody (number, entry, digest, secret) VALUES (?, ?, ?, ?)",

@@ -88,7 +88,7 @@ class FailedFile:
 class Documents(Topic):
     """The part of a case that holds documents."""
 
-    def save_document(
+    def save(
         self,
         document_id: str,
         *,
@@ -152,18 +152,18 @@ class Documents(Topic):
             [start, start + LINES_PER_DOCUMENT - 1],
         )
 
-    def has_document(self, document_id: str) -> bool:
+    def has(self, document_id: str) -> bool:
         """Say whether the document was parsed and saved."""
         return self._connection.first("SELECT 1 FROM documents WHERE id = ?", [document_id]) is not None
 
-    def document(self, document_id: str) -> StoredDocument:
+    def get(self, document_id: str) -> StoredDocument:
         """Return a document with its body; raises NotInCase."""
         key = self._document_key(document_id)
         rows = self._connection.query(f"SELECT {_ENTRY}, body, {_WHOLE_DOCUMENT} FROM documents d WHERE key = ?", [key])
         *row, body = self._whole(f"document {document_id}", rows)[0]
         return StoredDocument(_entry(tuple(row)), unpack_object(body))
 
-    def documents(self) -> list[DocumentEntry]:
+    def entries(self) -> list[DocumentEntry]:
         """List all documents without their bodies, in the order they were first saved."""
         rows = self._connection.query(f"SELECT {_ENTRY}, {is_whole(d='documents')} FROM documents d ORDER BY key")
         return [_entry(row) for row in self._whole("a document", rows)]
@@ -179,7 +179,7 @@ class Documents(Topic):
         lines = self._whole(f"lines of document {document_id}", rows)
         return [LineRecord(line_id - start, page, text_of(text), hidden) for line_id, page, text, hidden in lines]
 
-    def warned_documents(self) -> list[DocumentWarning]:
+    def warnings(self) -> list[DocumentWarning]:
         """List what of each document was not read or is doubtful, in the order of reading."""
         rows = self._connection.query(
             f"SELECT d.id, d.filename, w.text, {is_whole(w='document_warnings')} FROM document_warnings w"

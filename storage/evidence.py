@@ -65,7 +65,7 @@ class HiddenEvidence:
 class Evidence(Topic):
     """The part of a case that holds evidence."""
 
-    def save_evidence(self, run_id: str, records: Iterable[EvidenceRecord]) -> None:
+    def save(self, run_id: str, records: Iterable[EvidenceRecord]) -> None:
         """Save evidence; all that was saved before for a cell (row and column) named here is replaced.
 
         So give all records of a cell in one call. Raises NotInCase for an unknown row or document.
@@ -91,7 +91,7 @@ class Evidence(Topic):
                 ),
             )
 
-    def evidence(self, run_id: str, row_id: str, column: str | None = None) -> list[EvidenceRecord]:
+    def of_row(self, run_id: str, row_id: str, column: str | None = None) -> list[EvidenceRecord]:
         """Return the evidence of a row, or of one cell, in the order it was given; raises NotInCase.
 
         A column without any record was never looked for.
@@ -108,7 +108,7 @@ class Evidence(Topic):
         ]
         return [record for record in records if column is None or record.column == column]
 
-    def column_evidence(self, run_id: str, column: str) -> dict[str, list[EvidenceRecord]]:
+    def of_column(self, run_id: str, column: str) -> dict[str, list[EvidenceRecord]]:
         """Return the evidence of one column of a run's results by row id, in the order it was given.
 
         Rows whose cell was never looked for are absent. Raises NotInCase.
@@ -129,7 +129,7 @@ class Evidence(Topic):
             found.setdefault(record.row_id, []).append(record)
         return found
 
-    def hidden_evidence(self, run_id: str) -> list[HiddenEvidence]:
+    def hidden(self, run_id: str) -> list[HiddenEvidence]:
         """List the cells of a run's results whose evidence holds hidden lines, in their order; raises NotInCase."""
         self._need_run(run_id)
         rows = self._connection.query(

@@ -21,7 +21,7 @@ _WORD = re.compile(r"\w+")
 class TextIndexes(Topic):
     """The part of a case that holds full-text indexes."""
 
-    def save_text_index(self, name: str, digest: str, texts: Sequence[str]) -> None:
+    def save(self, name: str, digest: str, texts: Sequence[str]) -> None:
         """Make the index of that name over `texts`; one of the same digest is left as it is, another replaced."""
         if self._index_key(name, digest) is not None:
             return
@@ -48,7 +48,7 @@ class TextIndexes(Topic):
         row = self._connection.first("SELECT key FROM text_indexes WHERE name = ? AND digest = ?", [name, digest])
         return int(row[0]) if row else None
 
-    def search_text_index(self, name: str, digest: str, query: str, limit: int) -> list[tuple[int, float]]:
+    def search(self, name: str, digest: str, query: str, limit: int) -> list[tuple[int, float]]:
         """Find the texts that hold any word of `query`: (position, score) by falling BM25 score, then by position.
 
         Rare words weigh more. Any characters may stand in a query; one without a word finds nothing, and so does an

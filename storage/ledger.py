@@ -25,7 +25,7 @@ class StoredEvent:
 class Events(Topic):
     """The part of a case that holds events."""
 
-    def append_event(self, run_id: str, event: Mapping[str, Any]) -> int:
+    def append(self, run_id: str, event: Mapping[str, Any]) -> int:
         """Add an event to the run's end; return its number. This is the one write that is not idempotent."""
         with self._connection.transaction(relaxed=True):
             last = self._connection.count("SELECT max(number) FROM events WHERE run = ?", [run_id])
@@ -36,7 +36,7 @@ class Events(Topic):
             )
             return last + 1
 
-    def events(self, run_id: str, after: int = 0) -> list[StoredEvent]:
+    def of_run(self, run_id: str, after: int = 0) -> list[StoredEvent]:
         """Return the run's events with numbers greater than `after`, in order."""
         self._need_run(run_id)
         rows = self._connection.query(
@@ -259,7 +259,7 @@ class LedgerBook(Topic):
             for name, *rest in self._whole("a decision", rows)
         ]
 
-    def ledger(self, run_id: str) -> Ledger:
+    def sums(self, run_id: str) -> Ledger:
         """Return the sums of a run."""
         self._need_run(run_id)
         rows = self._connection.query(

@@ -118,7 +118,7 @@ class _Repair:
             if any(part in _OF_RUNS for part, _ in self.done.lost):
                 self._new.execute("UPDATE runs SET status = 'interrupted' WHERE status = 'finished'")
             sums = {"kept": self.done.kept, "lost": len(self.done.lost)}
-            self._case.record_custody("repair", {**sums, "log": log, **facts})
+            self._case.custody.record("repair", {**sums, "log": log, **facts})
         self._new.execute("PRAGMA foreign_keys = ON")
 
     def _lose(self, part: str, name: str) -> None:
@@ -255,7 +255,7 @@ class _Repair:
             return {"entries_taken_over": 0, "entries_lost": 0}  # a version that kept no log made the case
         rows = [*self._salvaged_by_rowid("custody", "[number], [entry], [digest], [secret]")]
         entries = sound_part([_log_row(row) for row in rows])
-        self._case.take_over_custody(entries)
+        self._case.custody.take_over(entries)
         for table in ("row_seals", "document_seals"):
             self._copy_seals(table)
         lost = max((row[0] for row in rows if isinstance(row[0], int)), default=0) - len(entries)

@@ -14,7 +14,7 @@ from storage.topic import Topic, now
 class Replies(Topic):
     """The part of a case that is the reply cache."""
 
-    def reply(self, key: str) -> dict[str, Any] | None:
+    def get(self, key: str) -> dict[str, Any] | None:
         """Return the reply saved under `key` (hexadecimal digest), None when there is none."""
         rows = self._connection.query(
             f"SELECT body, {is_whole(r='replies')} FROM replies r WHERE key = ?", [_digest(key)]
@@ -24,13 +24,13 @@ class Replies(Topic):
         value: dict[str, Any] = unpack(self._whole("a reply of the model", rows)[0][0])
         return value
 
-    def save_reply(self, key: str, reply: Mapping[str, Any], operator: str = "", run_id: str | None = None) -> None:
+    def save(self, key: str, reply: Mapping[str, Any], operator: str = "", run_id: str | None = None) -> None:
         """Save a reply; once this returns, the death of the process cannot lose it. The latest reply of a key stands.
 
         Raises StorageError inside a transaction, where that promise could not be kept.
         """
         if self._connection.in_transaction:
-            raise StorageError("save_reply was called inside a transaction, where the reply would not yet be safe")
+            raise StorageError("a reply was saved inside a transaction, where it would not yet be safe")
         if run_id is not None:
             self._need_run(run_id)
         with self._connection.transaction():
@@ -53,7 +53,7 @@ class Replies(Topic):
         with self._connection.transaction(relaxed=True):
             self._connection.execute("DELETE FROM begun_calls WHERE key = ? AND run = ?", [_digest(key), run_id])
 
-    def count_replies(self) -> int:
+    def count(self) -> int:
         """Count the replies of all runs."""
         return self._connection.count("SELECT count(*) FROM replies")
 

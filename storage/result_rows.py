@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from storage.checksums import is_whole
 from storage.codec import text_of, unpack, unpack_keys, unpack_object
@@ -12,6 +13,10 @@ from storage.errors import ExportError, NotInCase
 from storage.reviews import RowIdentity
 from storage.rows import Rows
 from storage.runs import Runs
+from storage.topic import Topic
+
+if TYPE_CHECKING:
+    from storage.connection import Connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,24 +35,29 @@ class DeliveredRow:
         return RowIdentity.of(self.id, {column: self.values.get(column) for column in columns}, self.documents)
 
 
-class ResultRows(Runs, Rows):
+class ResultRows(Topic):
     """The part of a case that reads the results of a run a page or a table at a time."""
 
-    def result_columns(self, run_id: str) -> tuple[str, ...]:
+    def __init__(self, connection: Connection, path: Path, runs: Runs, rows: Rows) -> None:
+        super().__init__(connection, path)
+        self._runs = runs
+        self._rows = rows
+
+    def columns(self, run_id: str) -> tuple[str, ...]:
         """Return the columns of a run's results; raises NotInCase, or ExportError while it has none."""
         self._need_run(run_id)
-        columns = self._columns(run_id)
+        columns = self._runs.columns(run_id)
         if columns is None:
             raise ExportError(
                 f"run {run_id} of {self._path} has delivered no results yet", advice="Resume the run, then look again."
             )
         return columns
 
-    def count_results(self, run_id: str) -> int:
+    def count(self, run_id: str) -> int:
         """Count the rows that a run delivered."""
         return self._connection.count("SELECT count(*) FROM results WHERE run = ?", [run_id])
 
-    def result_numbers(self, run_id: str, row_ids: Sequence[str]) -> list[int]:
+    def numbers(self, run_id: str, row_ids: Sequence[str]) -> list[int]:
         """Return the places of rows in the results, from 0; raises NotInCase for one that is no result."""
         numbers = []
         for row_id in row_ids:
@@ -62,7 +72,7 @@ class ResultRows(Runs, Rows):
             numbers.append(int(found[0]))
         return numbers
 
-    def delivered_rows(
+    def read(
         self, run_id: str, *, offset: int = 0, limit: int | None = None, numbers: Sequence[int] | None = None
     ) -> Iterator[DeliveredRow]:
         """Yield rows `offset` to `offset + limit` (exclusive) of the results, or those of `numbers`, in their order."""
@@ -104,7 +114,7 @@ class ResultRows(Runs, Rows):
             values = unpack_object(body)
             for name, field in unpack_keys(large).items():
                 if field not in shelf:
-                    shelf[field] = unpack(self._field(field))
+                    shelf[field] = unpack(self._rows.field(field))
                 values[name] = shelf[field]
             there = (document,) if document is not None else tuple(documents.get(key, ()))
             yield DeliveredRow(position, text_of(row_id), values, there, frozenset(missing.get(key, ())))

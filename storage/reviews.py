@@ -98,7 +98,7 @@ class ReviewStep:
 class Reviews(Topic):
     """The part of a case that holds reviews."""
 
-    def save_review(self, run_id: str, edits: Sequence[ReviewEdit], *, who: str) -> int:
+    def save(self, run_id: str, edits: Sequence[ReviewEdit], *, who: str) -> int:
         """Add edits as one step and return its number; steps that were undone are forgotten. Raises NotInCase."""
         self._need_run(run_id)
         with self._connection.transaction():
@@ -118,12 +118,12 @@ class Reviews(Topic):
             )
         return step
 
-    def undo_review(self) -> ReviewStep | None:
+    def undo(self) -> ReviewStep | None:
         """Take the last step back and return it; None when there is none."""
         step = self._connection.count("SELECT max(step) FROM review_edits WHERE is_undone = 0")
         return self._mark(step, is_undone=True)
 
-    def redo_review(self) -> ReviewStep | None:
+    def redo(self) -> ReviewStep | None:
         """Make the step again that was taken back last, and return it; None when there is none."""
         step = self._connection.count("SELECT min(step) FROM review_edits WHERE is_undone = 1")
         return self._mark(step, is_undone=False)
@@ -136,17 +136,17 @@ class Reviews(Topic):
         rows = self._connection.query("SELECT kind, row, field FROM review_edits WHERE step = ? ORDER BY key", [step])
         return ReviewStep(step, rows[0][0], tuple((text_of(row), text_of(name)) for _, row, name in rows))
 
-    def review_stamp(self) -> tuple[int, int, int]:
+    def stamp(self) -> tuple[int, int, int]:
         """Return what differs whenever other edits hold: last edit, count of edits, count of undone ones."""
         row = self._connection.first("SELECT coalesce(max(key), 0), count(*), total(is_undone) FROM review_edits")
         last, count, undone = row or (0, 0, 0)
         return int(last), int(count), int(undone)
 
-    def review_edits(self) -> list[StoredEdit]:
+    def edits(self) -> list[StoredEdit]:
         """List the edits that hold, first made first."""
         return self._stored(self._connection.query(f"{_SELECT} WHERE is_undone = 0 ORDER BY key"))
 
-    def review_edits_of(self, identities: Iterable[RowIdentity]) -> list[StoredEdit]:
+    def edits_of(self, identities: Iterable[RowIdentity]) -> list[StoredEdit]:
         """List the edits that hold and may be about these rows, first made first."""
         wanted = list(identities)
         rows: dict[int, tuple[Any, ...]] = {}

@@ -47,7 +47,7 @@ class Relative:
 class Rows(Topic):
     """The part of a case that holds rows and lineage."""
 
-    def save_rows(self, run_id: str, operator: str, rows: Iterable[RowRecord], *, append: bool = False) -> None:
+    def save(self, run_id: str, operator: str, rows: Iterable[RowRecord], *, append: bool = False) -> None:
         """Save what an operator put out: exactly these rows, in this order.
 
         With `append` they are added at the end instead; a row that is there already is updated in place.
@@ -99,10 +99,11 @@ class Rows(Topic):
     def _unshelve(self, body: bytes, large: bytes | None) -> dict[str, Any]:
         values = unpack_object(body)
         for name, key in unpack_keys(large).items():
-            values[name] = unpack(self._field(key))
+            values[name] = unpack(self.field(key))
         return values
 
-    def _field(self, key: int) -> bytes:
+    def field(self, key: int) -> bytes:
+        """Return the body of a large field that rows share; raises CaseDamaged."""
         rows = self._connection.query(f"SELECT body, {is_whole(f='fields')} FROM fields f WHERE key = ?", [key])
         body: bytes = self._whole("a value of a row", rows or [(b"", False)])[0][0]
         return body
@@ -118,11 +119,11 @@ class Rows(Topic):
             ),
         )
 
-    def rows(self, run_id: str, operator: str) -> list[RowRecord]:
+    def of_operator(self, run_id: str, operator: str) -> list[RowRecord]:
         """Return what an operator put out, in order; empty when it put out nothing or never ran."""
         return self._read_rows("o.run = ? AND o.name = ? ORDER BY r.position", [run_id, operator])
 
-    def row(self, run_id: str, row_id: str, operator: str | None = None) -> RowRecord:
+    def get(self, run_id: str, row_id: str, operator: str | None = None) -> RowRecord:
         """Return a row as the last operator that put it out left it, or as `operator` did; raises NotInCase."""
         # By its key: sorted by operator, SQLite would else read all rows of the last one to find it.
         where, parameters = "r.row = (SELECT key FROM row_ids WHERE run = ? AND id = ?)", [run_id, row_id]

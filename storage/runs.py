@@ -41,7 +41,7 @@ class StoredResults:
 class Runs(Topic):
     """The part of a case that holds runs and their results."""
 
-    def start_run(
+    def start(
         self,
         *,
         pipeline_yaml: str,
@@ -59,7 +59,7 @@ class Runs(Topic):
             )
         return str(key)
 
-    def finish_run(self, run_id: str, status: RunStatus) -> None:
+    def finish(self, run_id: str, status: RunStatus) -> None:
         """Record how a run ended; `running` takes up again a run that was interrupted."""
         if status not in get_args(RunStatus):
             raise BadRecord(f"a run's status is one of {', '.join(get_args(RunStatus))}, not {status!r}")
@@ -70,16 +70,16 @@ class Runs(Topic):
                 [status, None if status == "running" else now(), run_id],
             )
 
-    def run(self, run_id: str) -> StoredRun:
+    def get(self, run_id: str) -> StoredRun:
         """Return one run; raises NotInCase."""
         self._need_run(run_id)
         return self._runs("WHERE id = ?", [run_id])[0]
 
-    def runs(self) -> list[StoredRun]:
+    def all(self) -> list[StoredRun]:
         """List all runs, first started first."""
         return self._runs("ORDER BY id", [])
 
-    def latest_run(self, pipeline_digest: str | None = None) -> StoredRun | None:
+    def latest(self, pipeline_digest: str | None = None) -> StoredRun | None:
         """Return the run that was started last, of one pipeline if its digest is given; None when there is none."""
         if pipeline_digest is None:
             found = self._runs("ORDER BY id DESC LIMIT 1", [])
@@ -97,7 +97,7 @@ class Runs(Topic):
         alive = writer_of(self._path) is not None
         return [_stored_run(row, alive=alive) for row in self._whole("a run", rows)]
 
-    def mark_interrupted_runs(self) -> int:
+    def mark_interrupted(self) -> int:
         """Mark runs that a dead process left `running`; return how many. Called when the case is opened to write."""
         left = self._connection.count("SELECT count(*) FROM runs WHERE status = 'running'")
         if left:
@@ -123,7 +123,7 @@ class Runs(Topic):
     def results(self, run_id: str) -> StoredResults | None:
         """Return what the run delivered; None when it has delivered nothing yet (which differs from no rows)."""
         self._need_run(run_id)
-        columns = self._columns(run_id)
+        columns = self.columns(run_id)
         if columns is None:
             return None
         rows = self._connection.query(
@@ -137,7 +137,7 @@ class Runs(Topic):
             raise self._damaged(what)
         return StoredResults(columns, tuple(row_id for _, row_id in found))
 
-    def _columns(self, run_id: str) -> tuple[str, ...] | None:
+    def columns(self, run_id: str) -> tuple[str, ...] | None:
         """Return the columns of a run's results, None while it has delivered none."""
         rows = self._connection.query(f"SELECT columns, {is_whole(r='runs')} FROM runs r WHERE id = ?", [run_id])
         columns = self._whole(f"run {run_id}", rows)[0][0]

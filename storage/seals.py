@@ -10,7 +10,8 @@ import hashlib
 import zlib
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 from storage.codec import text_of, unpack
 from storage.custody import BEGIN, Custody, CustodyEntry, canonical, commitment
@@ -18,6 +19,10 @@ from storage.documents import LINES_PER_DOCUMENT
 from storage.errors import CustodyBroken, NotInCase
 from storage.result_rows import ResultRows
 from storage.reviews import Reviews, StoredEdit
+from storage.topic import Topic
+
+if TYPE_CHECKING:
+    from storage.connection import Connection
 
 MARK_BYTES: Final = 4
 """Bytes kept of each line, its CRC-32: enough to say which line differs where the digest of the whole does."""
@@ -37,8 +42,16 @@ class SealState:
     changes: tuple[str, ...] = ()
 
 
-class Seals(Custody, ResultRows, Reviews):
+class Seals(Topic):
     """The part of a case that seals results and documents, and compares them with their seals."""
+
+    def __init__(
+        self, connection: Connection, path: Path, custody: Custody, results: ResultRows, reviews: Reviews
+    ) -> None:
+        super().__init__(connection, path)
+        self._custody = custody
+        self._results = results
+        self._reviews = reviews
 
     def seal_document(self, document_id: str) -> str:
         """Keep what names changed lines of a document; return the digest of its text, for the custody log."""
@@ -82,7 +95,7 @@ class Seals(Custody, ResultRows, Reviews):
                 "INSERT INTO row_seals (run, position, row, digest) VALUES (?, ?, ?, ?)",
                 ((run_id, *leaf) for leaf in leaves),
             )
-            return len(leaves), _root(self.result_columns(run_id), [digest for _, _, digest in leaves])
+            return len(leaves), _root(self._results.columns(run_id), [digest for _, _, digest in leaves])
 
     def _row_digests(
         self, run_id: str, numbers: Sequence[int] | None
@@ -98,23 +111,23 @@ class Seals(Custody, ResultRows, Reviews):
             [run_id, *few],
         ):
             places.setdefault(text_of(row_id), []).append([_plain(part) for part in place])
-        for row in self.delivered_rows(run_id, numbers=numbers):
+        for row in self._results.read(run_id, numbers=numbers):
             cited = places.get(row.id, [])
             text = canonical([row.id, row.values, sorted(row.documents), cited])
             documents = dict.fromkeys([*row.documents, *(place[2] for place in cited if place[2] is not None)])
             yield row.number, row.id, hashlib.sha256(text.encode()).digest(), tuple(documents)
 
-    def seal_state(self, run_id: str, *, only: Collection[str] | None = None, reviews: bool = False) -> SealState:
+    def state(self, run_id: str, *, only: Collection[str] | None = None, reviews: bool = False) -> SealState:
         """Compare the results of a run, and the documents that they cite, with the custody log.
 
         `only`: the ids of the rows to look at, all if None. `reviews`: compare what reviewers said too.
         Raises NotInCase.
         """
         self._need_run(run_id)
-        if not self.has_custody():
+        if not self._custody.has_begun():
             return SealState(is_sealed=False)
         try:
-            entries = self.custody()
+            entries = self._custody.entries()
         except CustodyBroken as error:
             return SealState(is_sealed=True, changes=(str(error),))
         said = self._changed_reviews(entries) if reviews else []
@@ -136,13 +149,13 @@ class Seals(Custody, ResultRows, Reviews):
             "SELECT position, row, digest FROM row_seals WHERE run = ? ORDER BY position", [run_id]
         )
         changed = []
-        if _root(self.result_columns(run_id), [digest for _, _, digest in kept]) != sealed.body.get("sha256"):
+        if _root(self._results.columns(run_id), [digest for _, _, digest in kept]) != sealed.body.get("sha256"):
             changed.append(
                 f"the columns of run {run_id}, or the digests of its rows, are not those of entry {sealed.number} of "
                 "the custody log"
             )
         by_position = {position: (text_of(row), digest) for position, row, digest in kept}
-        numbers = None if only is None else sorted(self.result_numbers(run_id, list(only)))
+        numbers = None if only is None else sorted(self._results.numbers(run_id, list(only)))
         documents: dict[str, None] = {}
         seen = set()
         for number, row_id, digest, cited in self._row_digests(run_id, numbers):
@@ -207,7 +220,7 @@ class Seals(Custody, ResultRows, Reviews):
                 holding[entry.body["step"]] = logged[entry.body["step"]]
         before = int(entries[0].body.get("reviews_before", 0)) if entries[0].event == BEGIN else 0
         edits: dict[int, list[StoredEdit]] = {}
-        for stored in self.review_edits():
+        for stored in self._reviews.edits():
             edits.setdefault(stored.step, []).append(stored)
         changed = []
         for step, made in edits.items():

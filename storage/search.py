@@ -47,7 +47,7 @@ class Hit:
 class Search(Topic):
     """The part of a case that searches."""
 
-    def search(  # noqa: PLR0913 - what a search is
+    def find(  # noqa: PLR0913 - what a search is
         self,
         query: str,
         limit: int = 50,
@@ -154,7 +154,7 @@ class Search(Topic):
                     found.setdefault(id, hit)
         return [found[id] for id in sorted(found)]
 
-    def check_search_index(self) -> None:
+    def check_index(self) -> None:
         """Compare the index with the lines; raises CaseDamaged where they differ. The case must be open to write."""
         self._connection.execute("INSERT INTO lines_search (lines_search, rank) VALUES ('integrity-check', 1)")
 

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 class Topic:
     """Base of the parts of a case. It owns nothing: the case opens and closes the connection."""
 
-    _connection: Connection
-    _path: Path
+    def __init__(self, connection: Connection, path: Path) -> None:
+        self._connection = connection
+        self._path = path
 
     def _whole(self, what: str, rows: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
         """Return rows without their last column, which says whether each is as it was written; raises CaseDamaged."""

@@ -20,7 +20,7 @@ AT_ONCE: Final = 500
 class Vectors(Topic):
     """The part of a case that holds vectors. `texts` are SHA-256 digests, 32 bytes each."""
 
-    def vectors(self, model: str, texts: Sequence[bytes]) -> dict[bytes, bytes]:
+    def get(self, model: str, texts: Sequence[bytes]) -> dict[bytes, bytes]:
         """Return the vectors that were saved of these texts; what is absent or damaged is left out."""
         key = self._connection.first("SELECT key FROM vector_models WHERE digest = ?", [model])
         if key is None:
@@ -35,7 +35,7 @@ class Vectors(Topic):
             found.update(_sound(model, rows))
         return found
 
-    def save_vectors(self, model: str, vectors: Mapping[bytes, bytes]) -> None:
+    def save(self, model: str, vectors: Mapping[bytes, bytes]) -> None:
         """Save vectors, all in one transaction; the latest of a text stands."""
         with self._connection.transaction(relaxed=True):
             self._connection.execute("INSERT INTO vector_models (digest) VALUES (?) ON CONFLICT DO NOTHING", [model])
@@ -46,7 +46,7 @@ class Vectors(Topic):
                 ((key, text, vector + _check(model, text, vector)) for text, vector in vectors.items()),
             )
 
-    def damaged_vectors(self) -> Iterator[bytes]:
+    def damaged(self) -> Iterator[bytes]:
         """Yield the texts whose vectors are not as they were saved."""
         for (model,) in self._connection.query("SELECT digest FROM vector_models"):
             rows = self._connection.raw_rows(
@@ -56,7 +56,7 @@ class Vectors(Topic):
                 if not any(_sound(model, [row])):
                     yield bytes(row[0]) if isinstance(row[0], bytes) else str(row[0]).encode()
 
-    def count_vectors(self, model: str = "") -> int:
+    def count(self, model: str = "") -> int:
         """Count the vectors of a model, or of all."""
         if not model:
             return self._connection.count("SELECT count(*) FROM vectors")

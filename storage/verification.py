@@ -150,7 +150,7 @@ class _Checking:
     # -- what it says --------------------------------------------------------------------------------------------
 
     def _checksums(self) -> Iterator[Difference]:
-        for damage in self._case.damaged_rows(self._count):
+        for damage in self._case.contents.damaged_rows(self._count):
             if isinstance(damage, Unreadable):
                 yield Difference(PARTS.get(damage.table, damage.table), "", f"cannot be read further: {damage.error}")
             else:
@@ -179,19 +179,19 @@ class _Checking:
                     yield Difference(PARTS[table], f"run {run}", f"{count:,} of {last:,} are there")
 
     def _vectors(self) -> Iterator[Difference]:
-        for text in self._case.damaged_vectors():
+        for text in self._case.vectors.damaged():
             yield Difference("vector", text.hex()[:16], "it is not as it was written")
 
     def _ledgers(self) -> Iterator[Difference]:
-        for run in self._case.runs():
-            if run.status == "finished" and not self._case.ledger(run.id).adds_up:
+        for run in self._case.runs.all():
+            if run.status == "finished" and not self._case.ledger.sums(run.id).adds_up:
                 yield Difference("ledger", f"run {run.id}", "it does not add up")
 
     def _custody(self) -> Iterator[Difference]:
         """Check every link of the custody log."""
         self._tell("custody log", 0)
         try:
-            self._case.custody()
+            self._case.custody.entries()
         except CustodyBroken as error:
             yield Difference("custody log", "", f"{error}")
 
@@ -287,7 +287,7 @@ def _search_index(path: Path) -> tuple[list[Difference], tuple[str, ...]]:
     """Compare the search index with the lines. SQLite does that in a transaction that writes, so nobody else may."""
     try:
         with Case(path, create=False, beside=True) as case:
-            case.check_search_index()
+            case.search.check_index()
     except (CaseLocked, CaseReadOnly) as error:
         return [], (f"the search index: {error}",)
     except CaseDamaged as error:

@@ -67,7 +67,7 @@ def verify(
     _say_not_recorded(record_verify(case, result))
     if digest:
         with Case(case, read_only=True) as opened:
-            output().print(f"SHA-256 of its content: {opened.content_digest()}", soft_wrap=True)
+            output().print(f"SHA-256 of its content: {opened.contents.digest()}", soft_wrap=True)
     raise typer.Exit(0 if result.is_sound else 1)
 
 
@@ -115,8 +115,8 @@ def put_back(
 
 def _shown_in_results(case: Case, documents: Set[str]) -> str:
     """Say how many rows of results show documents or what stands inside of them, reviewed or not; empty for none."""
-    whole = case.with_contents(documents)
-    rows, reviewed = case.count_result_rows_of(whole), case.count_result_rows_of(whole, reviewed=True)
+    whole = case.labels.with_contents(documents)
+    rows, reviewed = case.labels.count_result_rows_of(whole), case.labels.count_result_rows_of(whole, reviewed=True)
     if not rows:
         return ""
     reviews = f"reviews were made in {reviewed:,} of these" if reviewed else "no review was made in them"
@@ -126,11 +126,11 @@ def _shown_in_results(case: Case, documents: Set[str]) -> str:
 
 def _documents_named(case: Case, names: Sequence[str], *, removed: bool) -> set[str]:
     """Find the documents that are in the case, or those that were removed, by name; raises UsageError."""
-    here = case.documents_that_fit(DocumentFilter(removed=removed))
+    here = case.listing.documents_that_fit(DocumentFilter(removed=removed))
     by_name: dict[str, set[str]] = {}
-    for entry in case.documents():
+    for entry in case.documents.entries():
         if entry.id in here:
-            for name in (entry.filename, *(path.path for path in case.paths(entry.id))):
+            for name in (entry.filename, *(path.path for path in case.documents.paths(entry.id))):
                 by_name.setdefault(name, set()).add(entry.id)
     return {id for name in names for id in _of_one_name(name, here, by_name, removed=removed)}
 

@@ -52,7 +52,7 @@ def _custody() -> None:
 def log(case: CaseArgument) -> None:
     """Write the custody log of a case, every link checked: one JSON line for each entry."""
     with Case(case, read_only=True) as opened:
-        entries = opened.custody()
+        entries = opened.custody.entries()
     for entry in entries:
         typer.echo(entry.line)
 

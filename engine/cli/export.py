@@ -125,10 +125,10 @@ def _show_written(written: Sequence[Written]) -> None:
 
 
 def _check_columns(case: Case, run_id: str, columns: tuple[str, ...]) -> None:
-    results = case.results(run_id)
+    results = case.runs.results(run_id)
     if results is None or not results.row_ids:
         return
-    there = list(dict.fromkeys(key for row_id in results.row_ids for key in case.row(run_id, row_id).values))
+    there = list(dict.fromkeys(key for row_id in results.row_ids for key in case.rows.get(run_id, row_id).values))
     unknown = [column for column in columns if column not in there]
     if unknown:
         raise UsageError(f"no result has the column {unknown[0]!r}", advice=f"Columns: {', '.join(there)}.")

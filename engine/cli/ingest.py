@@ -74,10 +74,10 @@ def _report(case: Case, found: Ingested, gone: str, *, quiet: bool) -> None:
             f"{counted(len(found.fates), 'file')}: {sums['parsed']:,} read, {counted(sums['duplicate'], 'duplicate')}"
         )
         output().print(styled((parts, "bold"), f", {sums['failed']:,} failed"))
-        entries = [entry for entry in case.documents() if entry.id in found.documents]
+        entries = [entry for entry in case.documents.entries() if entry.id in found.documents]
         pages, lines = sum(entry.page_count for entry in entries), sum(entry.line_count for entry in entries)
         output().print(f"{counted(pages, 'page')}, {counted(lines, 'line')} in {case.path.name}")
-        if removed := set(found.documents) & case.documents_that_fit(DocumentFilter(removed=True)):
+        if removed := set(found.documents) & case.listing.documents_that_fit(DocumentFilter(removed=True)):
             told = f"{counted(len(removed), 'document')} of these stay removed: redwell case put-back"
             output().print(styled(("Note ", "bold yellow"), told), soft_wrap=True)
         if gone:

@@ -43,7 +43,7 @@ def ledger(
 ) -> None:
     """Show what became of every file and every row of a run; before the first run, of the files that were read."""
     with Case(case, read_only=True) as opened:
-        if not run and not opened.runs():
+        if not run and not opened.runs.all():
             _show_files(opened, failed=failed, as_json=as_json)
             return
         chosen = find_run(opened, run, with_results=False)
@@ -53,10 +53,10 @@ def ledger(
             return
         console = output()
         console.print(styled((f"Run {chosen.id}", "bold"), f" of {opened.path.name}: {_when(chosen)}"))
-        console.print(ledger_view(opened.ledger(chosen.id)))
+        console.print(ledger_view(opened.ledger.sums(chosen.id)))
         if calls := calls_view(opened, chosen.id):
             console.print(calls)
-        if notes := notes_view(opened.decisions(chosen.id)):
+        if notes := notes_view(opened.ledger.decisions(chosen.id)):
             console.print(notes)
         if unread := unread_view(opened):
             console.print(unread)
@@ -65,14 +65,14 @@ def ledger(
         if failed:
             _show_failed(opened, chosen.id)
         if rejected:
-            console.print(rejected_rows(opened, chosen.id, opened.fates(chosen.id, fate="rejected")))
+            console.print(rejected_rows(opened, chosen.id, opened.ledger.fates(chosen.id, fate="rejected")))
         if decisions:
-            console.print(decisions_view(opened.decisions(chosen.id)))
+            console.print(decisions_view(opened.ledger.decisions(chosen.id)))
 
 
 def _show_files(case: Case, *, failed: bool, as_json: bool) -> None:
     """Show the files of a case in which no pipeline has run."""
-    sums, failures = case.case_document_sums(), case.failures()
+    sums, failures = case.ledger.case_document_sums(), case.documents.failures()
     if as_json:
         files = [dataclasses.asdict(file) for file in failures]
         told = {"run": None, "failed": sums.failed, "documents": dataclasses.asdict(sums), "files": files}
@@ -91,7 +91,7 @@ def _show_files(case: Case, *, failed: bool, as_json: bool) -> None:
 
 
 def _show_failed(case: Case, run_id: str) -> None:
-    files, rows = case.run_documents(run_id, "failed"), case.fates(run_id, fate="failed")
+    files, rows = case.ledger.run_documents(run_id, "failed"), case.ledger.fates(run_id, fate="failed")
     if files:
         output().print(failed_files(files))
     if rows:
@@ -102,7 +102,7 @@ def _show_failed(case: Case, run_id: str) -> None:
 
 def everything(case: Case, run: StoredRun) -> dict[str, Any]:
     """Return the whole ledger of a run as JSON values."""
-    sums = case.ledger(run.id)
+    sums = case.ledger.sums(run.id)
     return {
         "run": {"id": run.id, "status": run.status, "started_at": run.started_at, "finished_at": run.finished_at},
         "model": run.model_name,
@@ -110,24 +110,24 @@ def everything(case: Case, run: StoredRun) -> dict[str, Any]:
         "failed": sums.failed,
         "documents": dataclasses.asdict(sums.documents),
         "operators": [dataclasses.asdict(operator) for operator in sums.operators],
-        "files": [dataclasses.asdict(record) for record in case.run_documents(run.id)],
+        "files": [dataclasses.asdict(record) for record in case.ledger.run_documents(run.id)],
         "rows": [
             {"operator": fate.operator, **dataclasses.asdict(fate.record)}
-            for fate in case.fates(run.id)
+            for fate in case.ledger.fates(run.id)
             if fate.record.fate != "output"
         ],
-        "decisions": [{"operator": d.operator, **dataclasses.asdict(d.record)} for d in case.decisions(run.id)],
-        "model_calls": case.calls_of_run(run.id),
+        "decisions": [{"operator": d.operator, **dataclasses.asdict(d.record)} for d in case.ledger.decisions(run.id)],
+        "model_calls": case.replies.calls_of_run(run.id),
         **_unread(case),
-        "model_calls_unfinished": case.unfinished_calls_of_run(run.id),
-        "model_calls_repeated": case.repeated_calls_of_run(run.id),
+        "model_calls_unfinished": case.replies.unfinished_calls_of_run(run.id),
+        "model_calls_repeated": case.replies.repeated_calls_of_run(run.id),
     }
 
 
 def _unread(case: Case) -> dict[str, Any]:
     """Return what of the documents of a case was not read, and its pages with hidden text."""
-    warnings = [dataclasses.asdict(warning) for warning in case.warned_documents()]
-    return {"hidden_pages": dict(case.count_hidden_pages()), "warnings": warnings}
+    warnings = [dataclasses.asdict(warning) for warning in case.documents.warnings()]
+    return {"hidden_pages": dict(case.listing.count_hidden_pages()), "warnings": warnings}
 
 
 def _when(run: StoredRun) -> str:

@@ -59,7 +59,7 @@ def unread_view(case: Case, documents: Container[str] | None = None) -> Renderab
 
     `documents`: of these alone, None for all of the case.
     """
-    warnings = [w for w in case.warned_documents() if documents is None or w.document_id in documents]
+    warnings = [w for w in case.documents.warnings() if documents is None or w.document_id in documents]
     parts: list[RenderableType] = []
     if hidden := hidden_pages_text(case):
         parts.append(styled(("Hidden  ", "bold"), f"{hidden}; models see it only with --include-hidden."))
@@ -127,9 +127,9 @@ def notes_view(decisions: Sequence[StoredDecision]) -> RenderableType | None:
 
 def calls_view(case: Case, run_id: str) -> RenderableType | None:
     """Tell calls of the model that a kill cut short, and their repetitions, from finished ones; None without any."""
-    answered = sum(case.calls_of_run(run_id).values())
-    unfinished = sum(case.unfinished_calls_of_run(run_id).values())
-    repeated = sum(case.repeated_calls_of_run(run_id).values())
+    answered = sum(case.replies.calls_of_run(run_id).values())
+    unfinished = sum(case.replies.unfinished_calls_of_run(run_id).values())
+    repeated = sum(case.replies.repeated_calls_of_run(run_id).values())
     if not unfinished and not repeated:
         return None
     parts = [f"{answered:,} answered"]

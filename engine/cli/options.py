@@ -119,10 +119,10 @@ def find_run(case: Case, run_id: str, *, with_results: bool = True) -> StoredRun
 
     Raises UsageError listing the runs there are.
     """
-    runs = case.runs()
+    runs = case.runs.all()
     if run_id:
         return _named(case, run_id, runs)
-    fit = [run for run in runs if not with_results or case.results(run.id) is not None]
+    fit = [run for run in runs if not with_results or case.runs.results(run.id) is not None]
     if not fit and not runs:
         raise UsageError(f"no pipeline has run in {case.path}", advice="Run one: `redwell run PIPELINE --case FILE`.")
     if not fit:

@@ -136,11 +136,11 @@ def report(case: Case, run_id: str, table: ResultTable, calls: CallState) -> Non
     )
     console.print(results_view(table, console.width))
     console.print()
-    console.print(ledger_view(case.ledger(run_id)))
-    if rejected := case.fates(run_id, fate="rejected"):
+    console.print(ledger_view(case.ledger.sums(run_id)))
+    if rejected := case.ledger.fates(run_id, fate="rejected"):
         console.print()
         console.print(rejections_view(rejected))
-    if notes := notes_view(case.decisions(run_id)):
+    if notes := notes_view(case.ledger.decisions(run_id)):
         console.print()
         console.print(notes)
     console.print()
@@ -163,7 +163,7 @@ def calls_text(calls: CallState) -> str:
 def _show_failed(case: Case, run_id: str) -> None:
     """List what failed; to stderr, so that it is seen when the table goes to a file."""
     console = messages()
-    files, rows = case.run_documents(run_id, "failed"), case.fates(run_id, fate="failed")
+    files, rows = case.ledger.run_documents(run_id, "failed"), case.ledger.fates(run_id, fate="failed")
     if files:
         console.print()
         console.print(failed_files(files, SHOWN_PROBLEMS))
@@ -196,8 +196,8 @@ def _say_evidence(case: Case, run_id: str, table: ResultTable) -> None:
 
 
 def _say_stopped(case: Case) -> None:
-    run = case.latest_run()
-    kept = sum(case.calls_of_run(run.id).values()) if run else 0
+    run = case.runs.latest()
+    kept = sum(case.replies.calls_of_run(run.id).values()) if run else 0
     replies = f"{counted(kept, 'reply', 'replies')} of the model and all parsed files are kept in {case.path.name}"
     console = messages()
     text = styled(("Stopped. ", "bold"), f"{replies}. Run the same command again to go on from there.")

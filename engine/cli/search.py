@@ -86,7 +86,7 @@ def search(  # noqa: PLR0913, PLR0917 - one parameter per option
             return
         if save:
             save_search(opened, replace(wanted, name=save))
-        hits = opened.search(wanted.words, limit + 1, within=within)
+        hits = opened.search.find(wanted.words, limit + 1, within=within)
         names = file_names(opened)
     for hit in hits[:limit]:
         if as_json:

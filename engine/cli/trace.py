@@ -219,14 +219,14 @@ class TracedRow:
         self.case = case
         self.run_id = run_id
         self.number = number
-        self.row: RowRecord = case.row(run_id, row_id)
+        self.row: RowRecord = case.rows.get(run_id, row_id)
         self.columns = tuple(columns)
         self.files = file_names(case)
 
     def leaves(self, column: str) -> list[Leaf]:
         """List the values of a cell that were looked for, in order; empty when it holds nothing to look for."""
         by_path: dict[str, list[EvidenceRecord]] = {}
-        for record in self.case.evidence(self.run_id, self.row.id, column):
+        for record in self.case.evidence.of_row(self.run_id, self.row.id, column):
             by_path.setdefault(record.path or column, []).append(record)
         value = self.row.values.get(column)
         return [Leaf(path, inner_value(value, column, path), tuple(found)) for path, found in by_path.items()]
@@ -241,13 +241,13 @@ class TracedRow:
         if place.document_id is None or place.first_line is None or place.last_line is None:
             return []
         first, last = place.first_line, place.last_line
-        lines = self.case.lines(place.document_id, max(1, first - context), last + context)
+        lines = self.case.documents.lines(place.document_id, max(1, first - context), last + context)
         return [QuotedLine(n.number, n.text, not first <= n.number <= last, n.hidden) for n in lines]
 
     def generations(self) -> list[Generation]:
         """Say which operators made the rows that this one comes from, the records first."""
         made: dict[str, list[str | None]] = {}
-        for relative in reversed(self.case.ancestors(self.run_id, self.row.id)):
+        for relative in reversed(self.case.rows.ancestors(self.run_id, self.row.id)):
             made.setdefault(relative.operator or "(not kept)", []).append(relative.document_id)
         return [
             Generation(name, len(ids), tuple(sorted({self.files[id] for id in ids if id is not None})))
@@ -256,10 +256,13 @@ class TracedRow:
 
     def decisions(self) -> Iterator[StoredDecision]:
         """Give the verdicts about names that occur in this row or in the rows it comes from."""
-        ancestors = self.case.ancestors(self.run_id, self.row.id)
-        rows = [self.row, *(self.case.row(self.run_id, relative.id) for relative in ancestors if relative.operator)]
+        ancestors = self.case.rows.ancestors(self.run_id, self.row.id)
+        rows = [
+            self.row,
+            *(self.case.rows.get(self.run_id, relative.id) for relative in ancestors if relative.operator),
+        ]
         names = {name for row in rows for name in _names_in(row.values)}
-        for decision in self.case.decisions(self.run_id):
+        for decision in self.case.ledger.decisions(self.run_id):
             if decision.record.left in names or decision.record.right in names:
                 yield decision
 
@@ -269,7 +272,7 @@ def find_row(case: Case, run_id: str, wanted: str) -> TracedRow:
 
     Raises UsageError when there is none, or more than one.
     """
-    results = case.results(run_id)
+    results = case.runs.results(run_id)
     if results is None:
         raise UsageError(f"run {run_id} has delivered no results yet", advice="Repeat the run; it resumes.")
     ids = results.row_ids

@@ -21,7 +21,7 @@ def change_warning(case: Case, run_id: str, *, only: Collection[str] | None = No
     `only`: the ids of the rows to look at, all if None. `reviews`: look at what reviewers said too, whose corrections
     are no such changes as long as they were made in Redwell. Raises NotInCase.
     """
-    changes = case.seal_state(run_id, only=only, reviews=reviews).changes
+    changes = case.seals.state(run_id, only=only, reviews=reviews).changes
     if not changes:
         return ""
     more = f", and {len(changes) - MOST_NAMED} more" if len(changes) > MOST_NAMED else ""

@@ -67,7 +67,7 @@ def write_manifest(case: Case, run_id: str, export: Export) -> tuple[str, ...]:
     digest = sha256_of(export.out)
     facts = {"run": run_id, "file": export.out.name, "sha256": digest, "rows": export.rows, "by": reviewer()}
     problem = record_beside(case, "export", facts)
-    entries = case.custody()
+    entries = case.custody.entries()
     log = "".join(f"{entry.line}\n" for entry in entries)
     with replacing(log_path(export.out)) as path:
         path.write_bytes(log.encode())
@@ -85,7 +85,7 @@ def write_manifest(case: Case, run_id: str, export: Export) -> tuple[str, ...]:
         "warnings": [*export.warnings, *([problem] if problem else [])],
         "run": _run(case, run_id, entries),
         "reviews": _reviews(run_id, entries),
-        "counts": ledger_counts(case.ledger(run_id)),
+        "counts": ledger_counts(case.ledger.sums(run_id)),
         "custody": {
             "file": log_path(export.out).name,
             "entries": len(entries),
@@ -102,7 +102,7 @@ def write_manifest(case: Case, run_id: str, export: Export) -> tuple[str, ...]:
 
 
 def _run(case: Case, run_id: str, entries: Sequence[CustodyEntry]) -> dict[str, Any]:
-    run = case.run(run_id)
+    run = case.runs.get(run_id)
     end, start, results = (_first(entries, event, run_id) for event in ("run_end", "run_start", "results"))
     return {
         "id": run.id,
@@ -143,7 +143,7 @@ def sources_of(case: Case, run_id: str, entries: Sequence[CustodyEntry]) -> Iter
     for entry in entries:
         if entry.event in ("ingest", "unreadable"):
             logged.setdefault(entry.body.get("sha256"), []).append(entry.body)
-    files = [_source(record, logged.get(record.document_id, ())) for record in case.run_documents(run_id)]
+    files = [_source(record, logged.get(record.document_id, ())) for record in case.ledger.run_documents(run_id)]
     archives = {
         (body["folder"], body["path"]): {"path": body["path"], "folder": body["folder"], "sha256": body["sha256"]}
         for bodies in logged.values()

@@ -45,45 +45,45 @@ def versions() -> dict[str, str]:
 def record_source(case: Case, path: str, root: Path, id: DocumentId, parent: DocumentId | None) -> None:
     """Record a file that was read into the case. `path` is relative to `root`; `parent` holds a file inside another."""
     facts = {"path": path, "folder": root.name, "sha256": id, **({"inside": parent} if parent else {})}
-    case.record_custody("ingest", {**facts, "text_sha256": case.seal_document(id)})
+    case.custody.record("ingest", {**facts, "text_sha256": case.seals.seal_document(id)})
 
 
 def record_container(case: Case, path: str, root: Path, id: DocumentId) -> None:
     """Record an archive, whose files are recorded by themselves; once, however often it is read."""
     facts = {"path": path, "folder": root.name, "sha256": id, "is_archive": True}
-    if not case.has_custody_entry("ingest", facts):
-        case.record_custody("ingest", facts)
+    if not case.custody.has_entry("ingest", facts):
+        case.custody.record("ingest", facts)
 
 
 def record_unreadable(case: Case, path: str, root: Path, id: str | None, reason: str) -> None:
     """Record a file that could not be read; once, however often it is tried."""
     facts = {"path": path, "folder": root.name, "sha256": id, "reason": reason}
-    if not case.has_custody_entry("unreadable", facts):
-        case.record_custody("unreadable", facts)
+    if not case.custody.has_entry("unreadable", facts):
+        case.custody.record("unreadable", facts)
 
 
 def remove_documents(case: Case, ids: Iterable[str]) -> list[str]:
     """Take documents out of a case, and record it; return those that were in it. Raises NotInCase."""
     with case.transaction():
-        removed = case.remove_documents(ids)
+        removed = case.labels.remove_documents(ids)
         if removed:
-            case.record_custody("remove", {"sha256": removed, "by": reviewer()})
+            case.custody.record("remove", {"sha256": removed, "by": reviewer()})
     return removed
 
 
 def put_back_documents(case: Case, ids: Iterable[str]) -> list[str]:
     """Put documents back that were taken out, and record it; return those. Raises NotInCase."""
     with case.transaction():
-        back = case.put_back_documents(ids)
+        back = case.labels.put_back_documents(ids)
         if back:
-            case.record_custody("put_back", {"sha256": back, "by": reviewer()})
+            case.custody.record("put_back", {"sha256": back, "by": reviewer()})
     return back
 
 
 def record_data_file(case: Case, run_id: str, dataset: str, file: Path, sha256: str) -> None:
     """Record a data file (CSV, JSON lines, a workbook) whose rows a run reads."""
     facts = {"run": run_id, "dataset": dataset, "path": file.name, "folder": file.parent.name, "sha256": sha256}
-    case.record_custody("data", facts)
+    case.custody.record("data", facts)
 
 
 def record_run_start(
@@ -91,20 +91,20 @@ def record_run_start(
 ) -> None:
     """Record that a run begins, with what and on what."""
     facts = {"run": run_id, "pipeline_sha256": pipeline, "model": model, "settings": dict(settings), "resumed": resumed}
-    case.record_custody("run_start", {**facts, "versions": versions()})
+    case.custody.record("run_start", {**facts, "versions": versions()})
 
 
 def record_results(case: Case, run_id: str) -> None:
     """Seal the results that a run has just saved, and record their digest."""
-    rows, digest = case.seal_results(run_id)
-    case.record_custody("results", {"run": run_id, "rows": rows, "sha256": digest})
+    rows, digest = case.seals.seal_results(run_id)
+    case.custody.record("results", {"run": run_id, "rows": rows, "sha256": digest})
 
 
 def record_run_end(case: Case, run_id: str, status: str, models: Mapping[str, str]) -> None:
     """Record how a run ended, which weights it asked (name -> SHA-256), and the sums of its ledger."""
     weights = [{"name": name, "sha256": digest} for name, digest in sorted(models.items())]
-    counts = ledger_counts(case.ledger(run_id))
-    case.record_custody("run_end", {"run": run_id, "status": status, "models": weights, "counts": counts})
+    counts = ledger_counts(case.ledger.sums(run_id))
+    case.custody.record("run_end", {"run": run_id, "status": status, "models": weights, "counts": counts})
 
 
 def ledger_counts(ledger: Ledger) -> dict[str, Any]:
@@ -134,36 +134,36 @@ def ledger_counts(ledger: Ledger) -> dict[str, Any]:
 def save_review(case: Case, run_id: str, edits: Sequence[ReviewEdit]) -> int:
     """Save a step of a review, and record who decided what; the log binds the values and does not show them."""
     with case.transaction():
-        case.begin_custody()
+        case.custody.begin()
         who = reviewer()
-        step = case.save_review(run_id, edits, who=who)
+        step = case.reviews.save(run_id, edits, who=who)
         decisions = [{"row": edit.row.id, "field": edit.field, "kind": edit.kind} for edit in edits]
         facts = {"run": run_id, "step": step, "who": who, "decisions": decisions}
-        case.record_custody("review", facts, committed=case.review_facts(step))
+        case.custody.record("review", facts, committed=case.seals.review_facts(step))
     return step
 
 
 def undo_review(case: Case) -> ReviewStep | None:
     """Take the last step of the reviews back, and record that; None when there is none."""
     with case.transaction():
-        return _recorded(case, "review_undone", case.undo_review())
+        return _recorded(case, "review_undone", case.reviews.undo())
 
 
 def redo_review(case: Case) -> ReviewStep | None:
     """Make the step again that was taken back last, and record that; None when there is none."""
     with case.transaction():
-        return _recorded(case, "review_redone", case.redo_review())
+        return _recorded(case, "review_redone", case.reviews.redo())
 
 
 def _recorded(case: Case, event: str, step: ReviewStep | None) -> ReviewStep | None:
     if step is not None:
-        case.record_custody(event, {"step": step.number, "who": reviewer()})
+        case.custody.record(event, {"step": step.number, "who": reviewer()})
     return step
 
 
 def weights_of_run(case: Case, run_id: str) -> dict[str, str]:
     """Return the models that a run asked, by name, with the SHA-256 of their weights, as the log has it."""
-    ends = [entry.body for entry in case.custody() if entry.event == "run_end" and entry.body["run"] == run_id]
+    ends = [entry.body for entry in case.custody.entries() if entry.event == "run_end" and entry.body["run"] == run_id]
     return {model["name"]: model["sha256"] for model in ends[-1]["models"]} if ends else {}
 
 
@@ -173,7 +173,7 @@ def record_beside(case: Case, event: str, facts: Mapping[str, Any]) -> str:
     It is not where another process writes to the case, or where it is on a disk that cannot be written.
     """
     if not case.read_only:
-        case.record_custody(event, facts)
+        case.custody.record(event, facts)
         return ""
     return record_in(case.path, event, facts)
 
@@ -182,7 +182,7 @@ def record_in(path: Path, event: str, facts: Mapping[str, Any]) -> str:
     """Record something in the case at a path; return why that was not possible, "" where it was."""
     try:
         with Case(path, create=False, beside=True) as writer:
-            writer.record_custody(event, facts)
+            writer.custody.record(event, facts)
     except StorageError as error:
         return f"This {event} is not in the custody log of the case: {error}."
     return ""
@@ -209,4 +209,4 @@ def repair_facts(path: Path) -> dict[str, Any]:
 def record_conversion(path: Path, event: str) -> None:
     """Record that a case was encrypted, decrypted or got another passphrase (`event`)."""
     with Case(path, create=False, beside=True) as case:
-        case.record_custody(event, {"versions": versions()})
+        case.custody.record(event, {"versions": versions()})

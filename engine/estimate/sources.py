@@ -102,7 +102,7 @@ def _file(dataset: Dataset, path: Path) -> Source:
 def _of_case(dataset: Dataset, case: Case) -> list[Item]:
     found = []
     for entry in wanted_documents(case, dataset):
-        path = next((found.path for found in case.paths(entry.id)), entry.filename)
+        path = next((found.path for found in case.documents.paths(entry.id)), entry.filename)
         if fits(path, dataset.glob):
             text = _text(case, entry.id, dataset)
             values = {"filename": entry.filename, "text": text}
@@ -153,12 +153,12 @@ def _guess(suffix: str, size_bytes: int) -> int:
 
 
 def _text(case: Case, document_id: str, dataset: Dataset) -> str:
-    return "\n".join(line.text if dataset.include_hidden else line.seen for line in case.lines(document_id))
+    return "\n".join(line.text if dataset.include_hidden else line.seen for line in case.documents.lines(document_id))
 
 
 def _known_texts(case: Case, dataset: Dataset) -> dict[str, str]:
     texts: dict[str, str] = {}
-    for entry in case.documents():
+    for entry in case.documents.entries():
         text = _text(case, entry.id, dataset)
-        texts |= {found.path: text for found in case.paths(entry.id)}
+        texts |= {found.path: text for found in case.documents.paths(entry.id)}
     return texts

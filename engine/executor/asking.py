@@ -24,10 +24,10 @@ CIRCLES_TEMPERATURE = 0.7
 class ReplyStore(Protocol):
     """Where replies are kept: a case (storage.replies), or what looks into one."""
 
-    def reply(self, key: str) -> dict[str, Any] | None:
+    def get(self, key: str) -> dict[str, Any] | None:
         """Return the reply saved under `key`, None when there is none."""
 
-    def save_reply(self, key: str, reply: Mapping[str, Any], operator: str = "", run_id: str | None = None) -> None:
+    def save(self, key: str, reply: Mapping[str, Any], operator: str = "", run_id: str | None = None) -> None:
         """Save a reply for good before this returns."""
 
     def begin_call(self, key: str, operator: str, run_id: str) -> None:
@@ -40,16 +40,16 @@ class ReplyStore(Protocol):
 class RepliesOnly:
     """The replies of a case, for work in it that is no run of its own: a trial, a build."""
 
-    def __init__(self, case: ReplyStore) -> None:
-        self._case = case
+    def __init__(self, replies: ReplyStore) -> None:
+        self._replies = replies
 
-    def reply(self, key: str) -> dict[str, Any] | None:
+    def get(self, key: str) -> dict[str, Any] | None:
         """Return the reply saved under `key`, None when there is none."""
-        return self._case.reply(key)
+        return self._replies.get(key)
 
-    def save_reply(self, key: str, reply: Mapping[str, Any], operator: str = "", run_id: str | None = None) -> None:
+    def save(self, key: str, reply: Mapping[str, Any], operator: str = "", run_id: str | None = None) -> None:
         """Save a reply for good, as that of no run."""
-        self._case.save_reply(key, reply, operator)
+        self._replies.save(key, reply, operator)
 
     def begin_call(self, key: str, operator: str, run_id: str) -> None:
         """Keep no note: the ledger is of runs."""
@@ -89,7 +89,7 @@ class CachedAsk:
     async def ask(self, backend: ModelBackend, request: Request) -> Reply:
         """Answer a request; raises models.errors.ModelError."""
         key = reply_key(backend, request)
-        stored = self._store.reply(key)
+        stored = self._store.get(key)
         if stored is not None:
             return self._report(request, dataclasses.replace(_reply_from(stored), from_cache=True))
         shared = self._in_flight.get(key)
@@ -108,7 +108,7 @@ class CachedAsk:
             self._store.end_call(key, self._run_id)
             raise
         # No await between the two: a reply that the model has finished is safe before anything else happens.
-        self._store.save_reply(key, _reply_to(reply), request.purpose.operator, self._run_id)
+        self._store.save(key, _reply_to(reply), request.purpose.operator, self._run_id)
         return self._report(request, reply)
 
     async def _wait(self, key: str, call: _Call) -> Reply:

@@ -71,7 +71,7 @@ def _first_lines(document: Document) -> list[str]:
 def save_document(case: Case, document: Document, seconds: float | None = None) -> None:
     """Put a parsed document, its lines and its facts into the case; `seconds`: how long reading it took."""
     with case.transaction(relaxed=True):
-        case.save_document(
+        case.documents.save(
             document.id,
             filename=document.filename,
             kind=document.kind,
@@ -87,12 +87,12 @@ def save_document(case: Case, document: Document, seconds: float | None = None) 
 def save_facts(case: Case, document: Document, seconds: float | None = None) -> None:
     """Work out and keep what a table shows of a document besides its file."""
     facts = DocumentFacts(ocr_pages_of(document), language_of(document), year_of(document), seconds)
-    case.save_facts(document.id, facts)
+    case.labels.save_facts(document.id, facts)
 
 
 def load_document(case: Case, id: DocumentId) -> Document:
     """Read a document of the case; raises storage.errors.NotInCase."""
-    body = case.document(id).body
+    body = case.documents.get(id).body
     try:
         return document_from_json(body)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:

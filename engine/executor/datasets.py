@@ -92,7 +92,7 @@ class DatasetReader:
             found = await ingest(location, self.case, self.emit, first=self.first, **shared)
         chosen = islice(found.documents.items(), self.first)
         documents = ((load_document(self.case, id), path) for id, path in chosen)
-        removed = self.case.documents_that_fit(DocumentFilter(removed=True))
+        removed = self.case.listing.documents_that_fit(DocumentFilter(removed=True))
         return _documents(dataset, documents, found.fates, removed)
 
     def _table(self, dataset: Dataset) -> list[Row]:
@@ -158,7 +158,7 @@ class DatasetReader:
     def _from_case(self, dataset: Dataset, source: Case) -> ReadDataset:
         paths = {entry.id: _path_of(source, entry) for entry in wanted_documents(source, dataset)}
         chosen = dict(islice(((id, path) for id, path in paths.items() if fits(path, dataset.glob)), self.first))
-        failures = [f for f in source.failures() if not dataset.is_selection and fits(f.path, dataset.glob)]
+        failures = [f for f in source.documents.failures() if not dataset.is_selection and fits(f.path, dataset.glob)]
         if not chosen and not failures and self.first != 0:
             raise UsageError(
                 f"dataset {dataset.name!r}: the case {source.path} holds no documents{_wanted_text(dataset)}",
@@ -173,11 +173,11 @@ class DatasetReader:
 
     def _own(self, source: Case, id: DocumentId, path: str) -> Document:
         document = load_document(source, id)
-        if not self.case.has_document(id):
+        if not self.case.documents.has(id):
             with self.case.transaction(relaxed=True):
-                self.case.begin_custody()
+                self.case.custody.begin()
                 save_document(self.case, document)
-                self.case.add_path(id, path)
+                self.case.documents.add_path(id, path)
                 record_source(self.case, Path(path).name, source.path, id, None)
         return document
 
@@ -188,8 +188,8 @@ def wanted_documents(case: Case, dataset: Dataset) -> list[DocumentEntry]:
     Those that were removed are left out. Raises UsageError for a document that is named and not there.
     """
     wanted = DocumentFilter(tags=dataset.tags, starred=dataset.starred, words=dataset.words)
-    here = case.documents_that_fit(DocumentFilter())
-    entries = [entry for entry in case.documents() if entry.id in here]
+    here = case.listing.documents_that_fit(DocumentFilter())
+    entries = [entry for entry in case.documents.entries() if entry.id in here]
     missing = set(dataset.documents) - {entry.id for entry in entries}
     if missing:
         raise UsageError(
@@ -198,7 +198,7 @@ def wanted_documents(case: Case, dataset: Dataset) -> list[DocumentEntry]:
             "removed.",
         )
     if dataset.tags or dataset.starred or dataset.words:
-        marked = case.documents_that_fit(wanted)
+        marked = case.listing.documents_that_fit(wanted)
         entries = [entry for entry in entries if entry.id in marked]
     return [entry for entry in entries if not dataset.documents or entry.id in dataset.documents]
 
@@ -231,7 +231,7 @@ def _documents(
 
 
 def _path_of(case: Case, entry: DocumentEntry) -> str:
-    paths = case.paths(entry.id)
+    paths = case.documents.paths(entry.id)
     return paths[0].path if paths else entry.filename
 
 

@@ -17,7 +17,7 @@ def gone_files(case: Case, folder: Path) -> list[str]:
     """
     root = folder.expanduser().resolve()
     gone: list[str] = []
-    for paths in case.paths_of_files():
+    for paths in case.documents.paths_of_files():
         below = [path for path in paths if Path(path).is_relative_to(root)]
         if below and not any(_stands(Path(path)) for path in paths):
             gone += below

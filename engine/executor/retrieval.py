@@ -109,7 +109,7 @@ class Retrieval:
         index = await self._index(retriever, kind, embed)
         depth = max(CANDIDATES, 4 * retriever.query.top_k)
         if index.search is None:
-            words = self._case.search_text_index(_table(retriever), index.digest, query, depth)
+            words = self._case.text_indexes.search(_table(retriever), index.digest, query, depth)
             return [_Hit(index.passages[position], score) for position, score in words]
         vectors = await embed(cut(query)[:MOST_QUERY_PASSAGES])
         if not len(index.passages):
@@ -137,7 +137,7 @@ class Retrieval:
         digest = hashlib.sha256(canonical_json(texts).encode("utf-8", "surrogatepass")).hexdigest()
         if kind == "embedding":
             return _Index(passages, digest, await self._vector_search(retriever, await embed(texts)))
-        self._case.save_text_index(_table(retriever), digest, texts)
+        self._case.text_indexes.save(_table(retriever), digest, texts)
         return _Index(passages, digest)
 
     async def _vector_search(self, retriever: Retriever, vectors: NDArray[np.float32]) -> VectorSearch:
@@ -181,7 +181,7 @@ class Retrieval:
                 continue
             first = (row.span.first if row.span else 1) + value.count("\n", 0, start)
             span = Span(first, first + passage.text.count("\n"))
-            lines = self._case.lines(row.document_id, span.first, span.last)
+            lines = self._case.documents.lines(row.document_id, span.first, span.last)
             whole, seen = ("\n".join(texts) for texts in zip(*((n.text, n.seen) for n in lines), strict=True))
             if passage.text in whole or passage.text in seen:
                 return span

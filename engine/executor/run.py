@@ -241,7 +241,7 @@ class _Run:
 
     def _finish(self, status: RunStatus) -> None:
         with self._case.transaction():
-            self._case.finish_run(self._run_id, status)
+            self._case.runs.finish(self._run_id, status)
             record_run_end(self._case, self._run_id, status, self._pool.weights())
 
     async def _close(self) -> None:
@@ -252,12 +252,12 @@ class _Run:
             await self._pool.close()
 
     def _start(self) -> None:
-        earlier = self._case.latest_run(self._plan.digest)
+        earlier = self._case.runs.latest(self._plan.digest)
         resumed = earlier is not None and earlier.status != "finished"
         model, settings = self._options.settings.model or self._plan.default_model, self._kept_settings()
         with self._case.transaction():
-            self._case.begin_custody()
-            self._run_id = self._case.start_run(
+            self._case.custody.begin()
+            self._run_id = self._case.runs.start(
                 pipeline_yaml=to_yaml(self._plan),
                 pipeline_digest=self._plan.digest,
                 model_name=model,
@@ -310,7 +310,7 @@ class _Run:
         prompt = self._plan.system_prompt
         return RunResources(
             case=self._case,
-            asking=self._new_ask(self._case, self._run_id, self._emit),
+            asking=self._new_ask(self._case.replies, self._run_id, self._emit),
             pool=self._pool,
             settings=self._plan.settings,
             retrieval=retrieval,
@@ -358,7 +358,7 @@ class _Run:
         functions = ParsingFunctions(reader, self._plan.parsing_tools, trusts_code=self._options.settings.trust_code)
         await functions.apply(dataset, found)
         self._failed_items += found.failed
-        self._case.save_run_documents(self._run_id, found.files)
+        self._case.ledger.save_run_documents(self._run_id, found.files)
         self._keep_source(dataset.name, found)
         return found.rows
 
@@ -369,7 +369,7 @@ class _Run:
         with self._case.transaction():
             self._save_rows(name, found.rows)
             fates = [FateRecord(row.id, "output") for row in found.rows] + [fate for _, fate in found.turned_down]
-            self._case.save_fates(self._run_id, name, fates, rows_in=len(every))
+            self._case.ledger.save_fates(self._run_id, name, fates, rows_in=len(every))
 
     # -- operators -----------------------------------------------------------------------------------------------
 
@@ -379,12 +379,12 @@ class _Run:
         self._failed_items += len(account.failed)
         with self._case.transaction():
             self._save_rows(name, account.rows_out)
-            self._case.save_fates(self._run_id, name, fate_records(account), rows_in=len(account.rows_in))
-            self._case.save_decisions(self._run_id, name, decision_records(account))
+            self._case.ledger.save_fates(self._run_id, name, fate_records(account), rows_in=len(account.rows_in))
+            self._case.ledger.save_decisions(self._run_id, name, decision_records(account))
 
     def _save_rows(self, operator: str, rows: Sequence[Row]) -> None:
         self._rows.update((row.id, row) for row in rows)
-        self._case.save_rows(self._run_id, operator, row_records(rows))
+        self._case.rows.save(self._run_id, operator, row_records(rows))
 
     # -- results -------------------------------------------------------------------------------------------------
 
@@ -394,15 +394,15 @@ class _Run:
         with self._case.transaction():
             for row in rows:
                 records = [r for cell in finder.evidence(row, columns) for r in evidence_records(row.id, cell)]
-                self._case.save_evidence(self._run_id, records)
-            self._case.save_results(self._run_id, columns, [row.id for row in rows])
+                self._case.evidence.save(self._run_id, records)
+            self._case.runs.save_results(self._run_id, columns, [row.id for row in rows])
             record_results(self._case, self._run_id)
         return RunResult(self._run_id, tuple(columns), len(rows), self._failed_items, 1 if self._failed_items else 0)
 
     def _emit(self, event: Event) -> None:
         if self._run_id and not isinstance(event, TRANSIENT_EVENTS):
             body: Mapping[str, object] = json.loads(event.to_json())
-            self._case.append_event(self._run_id, dict(body))
+            self._case.events.append(self._run_id, dict(body))
         if isinstance(event, FilesFound):
             self._begun_reading.set()
         self._watcher(event)

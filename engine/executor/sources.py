@@ -99,10 +99,10 @@ async def ingest_files(  # noqa: PLR0913 - what ingest takes, and the files by t
     `again`: read also what is in the case, in place of what was read before. `passed` is waited for between files.
     """
     ingestion = _Ingestion(root, case, emit, dataset)
-    case.begin_custody()
+    case.custody.begin()
     events = ingest_folder(
         paths,
-        known=(lambda document: False) if again else case.has_document,
+        known=(lambda document: False) if again else case.documents.has,
         options=options,
         workers=workers,
         known_children=lambda document: _children(case, document),
@@ -126,7 +126,7 @@ def first_files(folder: Path, count: int, *, follow_links: bool = False) -> list
 
 
 def _children(case: Case, document: DocumentId) -> Sequence[dict[str, Any]]:
-    metadata = case.document(document).body["metadata"]
+    metadata = case.documents.get(document).body["metadata"]
     children: Sequence[dict[str, Any]] = metadata.get("children", ())
     return children
 
@@ -211,21 +211,21 @@ class _Ingestion:
             self._add_path(id, event)
 
     def _is_new(self, id: DocumentId, event: FileEvent) -> bool:
-        if isinstance(event, Parsed) or not self._case.is_document_sealed(id):
+        if isinstance(event, Parsed) or not self._case.seals.is_document_sealed(id):
             return True
-        return all(known.path != event.path for known in self._case.paths(id))
+        return all(known.path != event.path for known in self._case.documents.paths(id))
 
     def _add_path(self, id: DocumentId, event: FileEvent) -> None:
-        if event.parent_id is not None and not self._case.has_document(event.parent_id):
+        if event.parent_id is not None and not self._case.documents.has(event.parent_id):
             self._waiting.setdefault(event.parent_id, []).append((id, event.path))
             return
-        self._case.add_path(id, event.path, event.parent_id)
+        self._case.documents.add_path(id, event.path, event.parent_id)
         for child, path in self._waiting.pop(id, []):
-            self._case.add_path(child, path, id)
+            self._case.documents.add_path(child, path, id)
 
     def _failed(self, event: FileFailed) -> None:
         with self._case.transaction(relaxed=True):
-            self._case.save_failure(event.path, event.sha256, event.reason, event.message, event.advice)
+            self._case.documents.save_failure(event.path, event.sha256, event.reason, event.message, event.advice)
             record_unreadable(self._case, self._relative(event.path), self._root, event.sha256, event.reason)
         self.result.fates.append(
             DocumentRecord(event.path, "failed", event.sha256, event.reason, event.message, event.advice)
@@ -251,10 +251,10 @@ def source_reader(case: Case, *, hidden: bool = False) -> Callable[[DocumentId],
 
     `hidden`: models were shown the text of hidden lines, so values may come from there.
     """
-    names = {entry.id: entry.filename for entry in case.documents()}
+    names = {entry.id: entry.filename for entry in case.documents.entries()}
 
     def read(id: DocumentId) -> SourceText:
-        lines = tuple(SourceLine(n.number, n.page, n.text if hidden else n.seen) for n in case.lines(id))
+        lines = tuple(SourceLine(n.number, n.page, n.text if hidden else n.seen) for n in case.documents.lines(id))
         return SourceText(id, lines, names=(names[id],))
 
     return read

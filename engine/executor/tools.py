@@ -205,7 +205,7 @@ async def read_by_ocr(case: Case, document_id: DocumentId, pages: Collection[int
 
     Raises DocumentError where the file is not there any more, or is another by now.
     """
-    for found in case.paths(document_id):
+    for found in case.documents.paths(document_id):
         file = Path(found.path)
         if file.is_file() and await asyncio.to_thread(digest, file) == document_id:
             options = ParseOptions(ocr="only", tables=False, pages=tuple(sorted(pages)))
@@ -251,13 +251,13 @@ async def embed_through_case(case: Case, embedder: TextEmbedder, texts: Sequence
 async def _window(case: Case, embedder: TextEmbedder, texts: Sequence[str]) -> Matrix:
     digests = [text_digest(text) for text in texts]
     distinct = dict(zip(digests, texts, strict=True))
-    known = _readable(case.vectors(embedder.digest, list(distinct)))
+    known = _readable(case.vectors.get(embedder.digest, list(distinct)))
     new = [digest for digest in distinct if digest not in known]
     for start in range(0, len(new), BATCH_TEXTS):
         batch = new[start : start + BATCH_TEXTS]
         computed = np.asarray(await embedder.embed([distinct[digest] for digest in batch]), np.float32)
         # No await between the two: what has been computed is safe before anything else happens.
-        case.save_vectors(embedder.digest, {d: v.tobytes() for d, v in zip(batch, computed, strict=True)})
+        case.vectors.save(embedder.digest, {d: v.tobytes() for d, v in zip(batch, computed, strict=True)})
         known.update(zip(batch, computed, strict=True))
     if len(lengths := {len(vector) for vector in known.values()}) > 1:
         raise _of_two_lengths(case, lengths)

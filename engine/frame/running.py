@@ -94,20 +94,20 @@ def run_order(order: Order) -> RunReport:
 
 
 def _report(case: Case, run_id: str, order: Order, calls: int, from_cache: int) -> RunReport:
-    results = case.results(run_id)
+    results = case.runs.results(run_id)
     ids = results.row_ids if results else ()
     columns = results.columns if results else ()
     table, written = write_outs(case, run_id, order.outs, order.output) if columns or order.outs else (None, [])
-    files = [f"{d.path}: {d.message}" for d in case.run_documents(run_id, "failed")]
-    rows = [fate.record.error for fate in case.fates(run_id, fate="failed")]
+    files = [f"{d.path}: {d.message}" for d in case.ledger.run_documents(run_id, "failed")]
+    rows = [fate.record.error for fate in case.ledger.fates(run_id, fate="failed")]
     return RunReport(
         run_id=run_id,
         case=case.path,
         columns=table.columns if table else (),
-        rows=[thaw(case.row(run_id, id).values) for id in ids],
+        rows=[thaw(case.rows.get(run_id, id).values) for id in ids],
         table=table,
         failed=(*files, *rows),
-        rejected=len(case.fates(run_id, fate="rejected")),
+        rejected=len(case.ledger.fates(run_id, fate="rejected")),
         calls=calls,
         from_cache=from_cache,
         written=tuple(written),

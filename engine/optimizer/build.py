@@ -156,7 +156,7 @@ class _Build:
         self._budget = budget
         self._speed = speed
         self._clock = clock
-        self._asking = CachedAsk(RepliesOnly(case), "", emit)
+        self._asking = CachedAsk(RepliesOnly(case.replies), "", emit)
         self._runner = SampleRunner(
             case, self._pool, self._asking, speed=speed, emit=emit, trusts_code=options.settings.trust_code, clock=clock
         )
@@ -481,13 +481,13 @@ async def read_datasets(
 
 def reviewed_files(case: Case) -> frozenset[Path]:
     """Return the files of which a person judged rows of the last run with results."""
-    runs = [run for run in case.runs() if case.results(run.id) is not None]
+    runs = [run for run in case.runs.all() if case.runs.results(run.id) is not None]
     documents = {name for row in gold_rows(case, runs[-1].id) for name in row.documents} if runs else set()
-    return frozenset(Path(found.path) for name in documents for found in case.paths(name))
+    return frozenset(Path(found.path) for name in documents for found in case.documents.paths(name))
 
 
 def reviewed(case: Case, datasets: Mapping[str, Sequence[Row]]) -> Gold:
     """Return what people said of the rows of the last run with results, by the rows of the same documents."""
-    runs = [run for run in case.runs() if case.results(run.id) is not None]
+    runs = [run for run in case.runs.all() if case.runs.results(run.id) is not None]
     by_document = {row.document_id: row.id for rows in datasets.values() for row in rows if row.document_id}
     return reviewed_gold(case, runs[-1].id, by_document) if runs and by_document else Gold({})

@@ -78,11 +78,11 @@ def reviewed_gold(case: Case, run_id: str, sample: Mapping[DocumentId, RowId]) -
 
     A document of which every row was judged as a whole is known completely. Raises as gold_rows.
     """
-    columns = frozenset(case.result_columns(run_id))
+    columns = frozenset(case.result_rows.columns(run_id))
     judged = {row.row_id: row for row in gold_rows(case, run_id)}
     rows: dict[RowId, list[GoldRow]] = {}
     incomplete: set[RowId] = set()
-    for delivered in case.delivered_rows(run_id):
+    for delivered in case.result_rows.read(run_id):
         found = judged.get(delivered.id)
         for source in (sample[DocumentId(name)] for name in delivered.documents if name in sample):
             if found is not None:

@@ -204,7 +204,7 @@ class SampleRunner:
         if key in self._known:
             self.reuse.outputs_shared += 1
             return self._known[key]
-        body: dict[str, Any] | None = self._case.cached(KIND, key)
+        body: dict[str, Any] | None = self._case.cache.get(KIND, key)
         if body is None or "blocks" not in body:  # an earlier version's output is made again, from the case's replies
             return None
         self.reuse.outputs_reused += 1
@@ -216,7 +216,7 @@ class SampleRunner:
         self.reuse.outputs_made += 1
         self._known[key] = made
         if not made.outcome.failed:
-            self._case.save_cached(KIND, key, made_to_json(made, rows))
+            self._case.cache.save(KIND, key, made_to_json(made, rows))
 
     def tally(self) -> Tally:
         """Return a model client that counts its calls."""

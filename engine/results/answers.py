@@ -78,7 +78,7 @@ class ShownAnswer:
 
 def question_columns(case: Case, run_id: str) -> tuple[QuestionColumn, ...]:
     """List the questions that the operators `answer` of a run asked, in their order; the last of one name counts."""
-    return _questions(case.run(run_id).pipeline_yaml)
+    return _questions(case.runs.get(run_id).pipeline_yaml)
 
 
 @lru_cache(maxsize=KEPT_PIPELINES)
@@ -99,11 +99,11 @@ def answers_of(case: Case, run_id: str, row_id: str) -> tuple[ShownAnswer, ...]:
     A question whose fields a later operator took away is left out. Raises NotInCase, or ExportError while the run has
     no results.
     """
-    (number,) = case.result_numbers(run_id, [row_id])
+    (number,) = case.result_rows.numbers(run_id, [row_id])
     view = result_view(case, run_id)
     row, values = view.rows[number], view.values[number]
     return tuple(
-        _answer(asked, values, row.documents, case.evidence(run_id, row_id, f"{asked.name}_items"))
+        _answer(asked, values, row.documents, case.evidence.of_row(run_id, row_id, f"{asked.name}_items"))
         for asked in question_columns(case, run_id)
         if isinstance(values.get(f"{asked.name}_items"), list) and f"{asked.name}_status" in values
     )

@@ -32,10 +32,10 @@ class GoldRow:
 
 def gold_rows(case: Case, run_id: str) -> list[GoldRow]:
     """Return the rows of a run that were judged, in order; raises NotInCase, ExportError while it has no results."""
-    columns = case.result_columns(run_id)
-    book = ReviewBook(case.review_edits())
+    columns = case.result_rows.columns(run_id)
+    book = ReviewBook(case.reviews.edits())
     found = []
-    for row in case.delivered_rows(run_id) if len(book) else ():
+    for row in case.result_rows.read(run_id) if len(book) else ():
         review = book.review(row.identity(columns), row.values)
         if not review.is_reviewed:
             continue

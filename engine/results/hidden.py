@@ -27,9 +27,9 @@ def hidden_warning(case: Case, run_id: str, *, rows: Collection[str] | None = No
 
     `rows`: the ids of those that leave, None for all. A run that showed models no hidden text has no such value.
     """
-    if not case.run(run_id).settings.get("include_hidden"):
+    if not case.runs.get(run_id).settings.get("include_hidden"):
         return ""
-    cells = [cell for cell in case.hidden_evidence(run_id) if rows is None or cell.row_id in rows]
+    cells = [cell for cell in case.evidence.hidden(run_id) if rows is None or cell.row_id in rows]
     if not cells:
         return ""
     count = len({(cell.row_id, cell.column) for cell in cells})
@@ -43,6 +43,6 @@ def hidden_warning(case: Case, run_id: str, *, rows: Collection[str] | None = No
 
 def hidden_pages_text(case: Case) -> str:
     """Sum up the pages with hidden text of a case; "" where there is none."""
-    counts = case.count_hidden_pages()
+    counts = case.listing.count_hidden_pages()
     parts = [f"{pages:,} {HIDDEN_WORDS.get(kind, kind)}" for kind, pages in counts]
     return f"pages with text that no reader sees: {', '.join(parts)}" if parts else ""

@@ -73,7 +73,7 @@ class RowNames:
     def row(self, row_id: str) -> RowRecord | None:
         """Return a row as it was left last, None where it is not kept."""
         try:
-            return self._case.row(self._run_id, row_id)
+            return self._case.rows.get(self._run_id, row_id)
         except NotInCase:
             return None
 
@@ -89,7 +89,7 @@ class RowNames:
 
 def count_turned_down(case: Case, run_id: str, fate: TurnedDown) -> int:
     """Count what `turned_down` lists."""
-    sums = case.ledger(run_id)
+    sums = case.ledger.sums(run_id)
     files = sums.documents.failed if fate == "failed" else 0
     return files + sum(each.failed if fate == "failed" else each.rejected for each in sums.operators)
 
@@ -103,17 +103,17 @@ def turned_down(case: Case, run_id: str, fate: TurnedDown, *, offset: int, limit
     entries = list(files[offset : offset + limit])
     if len(entries) < limit:
         names = RowNames(case, run_id)
-        more = case.fates(run_id, fate=fate, offset=max(offset - len(files), 0), limit=limit - len(entries))
+        more = case.ledger.fates(run_id, fate=fate, offset=max(offset - len(files), 0), limit=limit - len(entries))
         entries += [_row_entry(case, names, stored.operator, stored.record) for stored in more]
     return entries
 
 
 def _files(case: Case, run_id: str) -> list[LedgerEntry]:
-    records = case.run_documents(run_id, "failed")
-    if not records and not case.run_documents(run_id):
+    records = case.ledger.run_documents(run_id, "failed")
+    if not records and not case.ledger.run_documents(run_id):
         records = [
             DocumentRecord(file.path, "failed", None, file.reason, file.message, file.advice)
-            for file in case.failures()
+            for file in case.documents.failures()
         ]
     return [
         LedgerEntry(Path(each.path).name, "", f"{each.message} ({each.reason})", each.advice, "", "", 0, 0)
@@ -125,7 +125,7 @@ def _row_entry(case: Case, names: RowNames, operator: str, record: FateRecord) -
     row = names.row(record.row_id)
     document = (row.document_id if row is not None else None) or ""
     line = (row.first_line if row is not None else None) or 0
-    lines = case.lines(document, line, line) if document and line else []
+    lines = case.documents.lines(document, line, line) if document and line else []
     return LedgerEntry(
         name=names.place(row) if row is not None and document else f"row {record.row_id}",
         operator=operator,

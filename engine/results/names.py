@@ -81,10 +81,10 @@ class Forms:
 
 def resolved_columns(case: Case, run_id: str) -> list[Resolved]:
     """List the columns of the results that an operator resolved, the last operator of each."""
-    plan = parse_pipeline(case.run(run_id).pipeline_yaml).plan
+    plan = parse_pipeline(case.runs.get(run_id).pipeline_yaml).plan
     nodes = [node for step in plan.steps for node in plan.nodes(step) if isinstance(node, Resolve)]
     last = {field: node.name for node in nodes for field in node.fields}
-    return [Resolved(last[column], column) for column in case.result_columns(run_id) if column in last]
+    return [Resolved(last[column], column) for column in case.result_rows.columns(run_id) if column in last]
 
 
 def name_history(case: Case, run_id: str, column: str, name: str) -> NameHistory:
@@ -94,7 +94,7 @@ def name_history(case: Case, run_id: str, column: str, name: str) -> NameHistory
     mine = [form for form, given in forms.canonical.items() if name in (given, form)]
     decisions = [
         stored.record
-        for stored in case.decisions(run_id, operator)
+        for stored in case.ledger.decisions(run_id, operator)
         if stored.record.left in (name, *mine) or stored.record.right in (name, *mine)
     ]
     named = {side: None for record in decisions for side in (record.left, record.right)}
@@ -121,7 +121,7 @@ def operator_of(case: Case, run_id: str, column: str) -> str:
 
 def forms_in(case: Case, run_id: str, row_id: str, forms: Forms) -> set[str]:
     """Return the forms that went into a result row."""
-    there = [row_id, *(relative.id for relative in case.ancestors(run_id, row_id))]
+    there = [row_id, *(relative.id for relative in case.rows.ancestors(run_id, row_id))]
     return {forms.original[id] for id in there if id in forms.original}
 
 
@@ -145,8 +145,8 @@ def _read_forms(case: Case, run_id: str, operator: str, column: str) -> Forms:
     original: dict[str, str] = {}
     canonical: dict[str, str] = {}
     sources: dict[str, list[RowRecord]] = {}
-    for row in case.rows(run_id, operator):
-        source = case.row(run_id, row.parents[0]) if row.parents else row
+    for row in case.rows.of_operator(run_id, operator):
+        source = case.rows.get(run_id, row.parents[0]) if row.parents else row
         form = shown(source.values.get(column))
         original[row.id], canonical[form] = form, shown(row.values.get(column))
         sources.setdefault(form, []).append(source)
@@ -180,7 +180,7 @@ class _Places:
         at = locate(index, form, near=near)
         if at is None:
             return None
-        quote = " ".join(line.text for line in self._case.lines(document, at.first_line, at.last_line))
+        quote = " ".join(line.text for line in self._case.documents.lines(document, at.first_line, at.last_line))
         return NamePlace(document, filename, at.page, at.first_line, at.last_line, quote)
 
     def _index(self, document: str) -> tuple[str, TextIndex]:

@@ -22,7 +22,7 @@ def new_rows(case: Case, run_id: str) -> frozenset[str] | None:
     Earlier runs may have read other documents: what was asked alone is not new when all are asked again.
     Raises as `result_columns` does.
     """
-    run = case.run(run_id)
+    run = case.runs.get(run_id)
     key = str(case.path), run_id, run.finished_at or ""
     with _guard:
         if key in _kept:
@@ -37,9 +37,9 @@ def new_rows(case: Case, run_id: str) -> frozenset[str] | None:
 
 
 def _compare(case: Case, run_id: str) -> frozenset[str] | None:
-    results = case.results(run_id)
+    results = case.runs.results(run_id)
     before = [run.id for run in runs_of_question(case, run_id) if int(run.id) < int(run_id)]
-    earlier = {id: found.row_ids for id in before if (found := case.results(id)) is not None}
+    earlier = {id: found.row_ids for id in before if (found := case.runs.results(id)) is not None}
     if results is None or not earlier:
         return None
     fresh = set(results.row_ids).difference(*earlier.values())
@@ -50,5 +50,5 @@ def _compare(case: Case, run_id: str) -> frozenset[str] | None:
 
 
 def _digests(case: Case, run_id: str) -> Mapping[str, bytes]:
-    columns = case.result_columns(run_id)
-    return {row.id: row.identity(columns).digest for row in case.delivered_rows(run_id)}
+    columns = case.result_rows.columns(run_id)
+    return {row.id: row.identity(columns).digest for row in case.result_rows.read(run_id)}

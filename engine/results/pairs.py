@@ -32,7 +32,7 @@ def pipeline_of(case: Case, run_id: str) -> Path:
 
     Raises ExportError or DiskFull when it cannot be written.
     """
-    text = case.run(run_id).pipeline_yaml
+    text = case.runs.get(run_id).pipeline_yaml
     folder = questions_folder(case.path)
     wanted = question_text(text)
     for file in sorted(folder.glob("*.yaml")) if folder.is_dir() else ():

@@ -22,8 +22,8 @@ _KEPT = 256
 
 def runs_of_question(case: Case, run_id: str) -> list[StoredRun]:
     """Return the runs that were finished of the question that a run asks, first started first; raises NotInCase."""
-    wanted = question_text(case.run(run_id).pipeline_yaml)
-    finished = (run for run in case.runs() if run.status == "finished")
+    wanted = question_text(case.runs.get(run_id).pipeline_yaml)
+    finished = (run for run in case.runs.all() if run.status == "finished")
     return [run for run in finished if question_text(run.pipeline_yaml) == wanted]
 
 

@@ -28,12 +28,12 @@ class SavedSearch:
 
 def saved_searches(case: Case) -> tuple[SavedSearch, ...]:
     """List the saved searches by name."""
-    return tuple(_read(saved) for _, saved in sorted(case.cached_of(_KIND).items()))
+    return tuple(_read(saved) for _, saved in sorted(case.cache.of_kind(_KIND).items()))
 
 
 def find_search(case: Case, name: str) -> SavedSearch:
     """Return the saved search of a name, letters' case aside; raises UsageError naming those there are."""
-    saved = case.cached(_KIND, _key(name))
+    saved = case.cache.get(_KIND, _key(name))
     if saved is None:
         names = ", ".join(each.name for each in saved_searches(case))
         raise UsageError(f"no search is saved as {name!r}", advice=f"Saved searches: {names or 'none'}.")
@@ -52,18 +52,18 @@ def save_search(case: Case, search: SavedSearch) -> SavedSearch:
     if not kept.words and kept.only == DocumentFilter():
         raise UsageError("there is nothing to save", advice="Type words to search for, or choose filters.")
     with case.transaction():  # what a person made is on the disk then
-        others = case.cached_of(_KIND).keys() - {_key(name)}
+        others = case.cache.of_kind(_KIND).keys() - {_key(name)}
         if len(others) >= MOST_SEARCHES:
             raise UsageError(f"{MOST_SEARCHES} searches are saved already", advice="Remove one.")
         only = {part: value for part, value in asdict(kept.only).items() if value}
-        case.save_cached(_KIND, _key(name), {"name": name, "words": kept.words, "only": only})
+        case.cache.save(_KIND, _key(name), {"name": name, "words": kept.words, "only": only})
     return kept
 
 
 def remove_search(case: Case, name: str) -> None:
     """Forget a saved search; raises UsageError where there is none of that name."""
     with case.transaction():
-        if not case.forget_cached(_KIND, _key(name)):
+        if not case.cache.forget(_KIND, _key(name)):
             find_search(case, name)
 
 
@@ -75,7 +75,7 @@ def documents_of(case: Case, search: SavedSearch) -> DocumentFilter | None:
         return search.only
     from engine.results.same_question import runs_of_question  # noqa: PLC0415 - reads pipelines
 
-    finished = [run.id for run in case.runs() if run.status == "finished"]
+    finished = [run.id for run in case.runs.all() if run.status == "finished"]
     asked_in = tuple(run.id for run in runs_of_question(case, finished[-1])) if finished else ()
     return replace(search.only, asked_in=asked_in)
 

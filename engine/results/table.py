@@ -213,18 +213,18 @@ def result_view(case: Case, run_id: str) -> ResultView:
     """
     with _loading:
         key = str(case.path), run_id
-        columns = case.result_columns(run_id)
-        run = case.run(run_id)
-        stamp = (columns, case.count_results(run_id), run.started_at, run.finished_at, case.path.stat().st_ino)
-        reviews = case.review_stamp()
+        columns = case.result_rows.columns(run_id)
+        run = case.runs.get(run_id)
+        stamp = (columns, case.result_rows.count(run_id), run.started_at, run.finished_at, case.path.stat().st_ino)
+        reviews = case.reviews.stamp()
         kept = _kept.get(key)
         if kept is None or kept.stamp != stamp:
-            rows = list(case.delivered_rows(run_id))
+            rows = list(case.result_rows.read(run_id))
             kept = _Kept(
-                stamp, reviews, ResultView(columns, rows, ReviewBook(case.review_edits()), new_rows(case, run_id))
+                stamp, reviews, ResultView(columns, rows, ReviewBook(case.reviews.edits()), new_rows(case, run_id))
             )
         elif kept.reviews != reviews:
-            kept = _Kept(stamp, reviews, kept.view.with_reviews(ReviewBook(case.review_edits())))
+            kept = _Kept(stamp, reviews, kept.view.with_reviews(ReviewBook(case.reviews.edits())))
         _kept[key] = kept
         _kept.move_to_end(key)
         while len(_kept) > KEPT_TABLES:

@@ -38,7 +38,7 @@ def allowed_in(case: Case) -> list[Allowed]:
     """List what was allowed in a case, the earliest first. Raises CustodyBroken where the log is not what it was."""
     jobs: list[Allowed] = []
     logged = set()
-    for entry in case.custody():
+    for entry in case.custody.entries():
         if entry.event == _EVENT:
             jobs.append(Allowed(entry.body["what"], tuple(entry.body[_HOSTS]), entry.time, None))
         elif entry.event == "run_start":
@@ -48,11 +48,11 @@ def allowed_in(case: Case) -> list[Allowed]:
                 jobs.append(Allowed(f"run {run}", tuple(hosts), entry.time, _replies(case, run)))
     jobs += [
         Allowed(f"run {run.id}", tuple(run.settings[_HOSTS]), run.started_at, _replies(case, run.id))
-        for run in case.runs()
+        for run in case.runs.all()
         if run.settings.get(_HOSTS) and run.id not in logged
     ]
     return sorted(jobs, key=lambda job: job.at)
 
 
 def _replies(case: Case, run: str) -> int:
-    return sum(case.calls_of_run(run).values())
+    return sum(case.replies.calls_of_run(run).values())

@@ -130,7 +130,7 @@ def refuse_foreign(files: Iterable[Path], case: Path) -> None:
 
 def was_written(case: Case, file: Path) -> bool:
     """Say whether a file is as Redwell wrote it for this case, or was being written when Redwell was killed."""
-    digest = case.cached(_KIND, _key(case, file))
+    digest = case.cache.get(_KIND, _key(case, file))
     return digest is not None and digest in ("", _digest(file))
 
 
@@ -146,7 +146,7 @@ def recorded(case: Case, files: Iterable[Path], *, overwrite: bool) -> Iterator[
         for file in listed:
             if file.is_file() and not was_written(case, file):
                 raise _foreign(file)
-    before = {file: case.cached(_KIND, _key(case, file)) for file in listed}
+    before = {file: case.cache.get(_KIND, _key(case, file)) for file in listed}
     _note(case, dict.fromkeys(listed, ""))  # whatever is found there after a kill is Redwell's
     try:
         yield
@@ -160,7 +160,7 @@ def _note(case: Case, digests: Mapping[Path, str]) -> None:
     with _notes(case) as notes:
         if notes is not None:
             for file, digest in digests.items():
-                notes.save_cached(_KIND, _key(case, file), digest)
+                notes.cache.save(_KIND, _key(case, file), digest)
 
 
 @contextlib.contextmanager

@@ -108,7 +108,7 @@ def write_outs(
     """
     networks = [out for out in outs if network_format(out)]
     if networks:
-        output.network.check(case.result_columns(run_id))
+        output.network.check(case.result_rows.columns(run_id))
     if output.timeline is not None or networks:
         output = replace(output, reviews=replace(output.reviews, drop_rejected=True))
     warning = change_warning(case, run_id, only=output.rows, reviews=output.reviews != ReviewOptions())
@@ -149,7 +149,7 @@ def write_outs(
 
 
 def _network_rows(case: Case, run_id: str, table: ResultTable) -> list[NetworkRow]:
-    documents = {row.id: row.documents for row in case.delivered_rows(run_id)}
+    documents = {row.id: row.documents for row in case.result_rows.read(run_id)}
     return [NetworkRow(row.id, row.values, documents[row.id]) for row in table.rows]
 
 
@@ -172,7 +172,7 @@ def row_ids(case: Case, run_id: str, numbers: str) -> frozenset[str]:
                 "--rows new: the question was not run to its end before", advice="Leave --rows out: all rows are new."
             )
         return new
-    total = case.count_results(run_id)
+    total = case.result_rows.count(run_id)
     wanted: set[int] = set()
     for part in numbers.split(","):
         first, dash, last = part.strip().partition("-")
@@ -180,4 +180,4 @@ def row_ids(case: Case, run_id: str, numbers: str) -> frozenset[str]:
         if not all(end.strip().isdecimal() for end in ends) or not 1 <= int(ends[0]) <= int(ends[1]) <= total:
             raise UsageError(f"--rows {numbers}: {part!r} names no rows", advice=f"Write 1-{total}, such as 1,4-7.")
         wanted |= set(range(int(ends[0]) - 1, int(ends[1])))
-    return frozenset(row.id for row in case.delivered_rows(run_id, numbers=sorted(wanted)))
+    return frozenset(row.id for row in case.result_rows.read(run_id, numbers=sorted(wanted)))

@@ -158,7 +158,7 @@ def _write_intermediate(loaded: Loaded, case: Case, run_id: str) -> None:
     """Write the rows of each operator to STEP/OPERATOR.json below the folder that the pipeline names."""
     for file, operator in _intermediate_files(loaded).items():
         _make_folder(file.parent, "intermediate_dir")
-        write_list((row.values for row in case.rows(run_id, operator)), file)
+        write_list((row.values for row in case.rows.of_operator(run_id, operator)), file)
 
 
 def _intermediate_files(loaded: Loaded) -> dict[Path, str]:

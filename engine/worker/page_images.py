@@ -57,7 +57,7 @@ def source_file(case: Case, document_id: str) -> tuple[Path, str]:
 
     Raises DocumentError when it is not where it was found.
     """
-    paths = [Path(found.path) for found in case.paths(document_id)]
+    paths = [Path(found.path) for found in case.documents.paths(document_id)]
     for path in paths:
         for outer in (path, *path.parents):
             if outer.is_file():

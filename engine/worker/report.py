@@ -66,7 +66,7 @@ def write_report(
             )
             for number, evidence in enumerate(gathered, 1)
         )
-        run = case.run(run_id)
+        run = case.runs.get(run_id)
         spec = ReportSpec(
             title=f"Results of {case.path.stem}",
             subtitle=f"Run {run_id} of {run.started_at[:10]}, model {run.model_name}; {len(table.rows):,} rows",
@@ -79,7 +79,7 @@ def write_report(
 
 
 def _gather(case: Case, run_id: str, row: ResultRow, table: ResultTable) -> _Evidence:
-    records = tuple(record for record in case.evidence(run_id, row.id) if record.column in table.cited)
+    records = tuple(record for record in case.evidence.of_row(run_id, row.id) if record.column in table.cited)
     return _Evidence(row, records, tuple(marked_pages(case, records)))
 
 
@@ -125,7 +125,7 @@ class _Drawing:
                 shown |= set(range(max(record.first_line - CONTEXT_LINES, 1), record.last_line + CONTEXT_LINES + 1))
         if not shown:
             return
-        for line in self._case.lines(page.document_id, min(shown), max(shown)):
+        for line in self._case.documents.lines(page.document_id, min(shown), max(shown)):
             if line.number in shown and line.page == page.page:
                 yield ReportLine(line.number, line.text, line.number in marked)
 

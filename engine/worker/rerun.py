@@ -99,9 +99,9 @@ async def run_again(
 
 def kept_rows(case: Case, run_id: str, loaded: Loaded) -> dict[str, tuple[Row, ...]]:
     """Return the rows that each dataset of a run gave, by its name."""
-    made = {operator.operator for operator in case.ledger(run_id).operators}
+    made = {operator.operator for operator in case.ledger.sums(run_id).operators}
     names = [dataset.name for dataset in loaded.plan.datasets if dataset.name in made]
-    return {name: tuple(map(_row, case.rows(run_id, name))) for name in names}
+    return {name: tuple(map(_row, case.rows.of_operator(run_id, name))) for name in names}
 
 
 def _row(record: RowRecord) -> Row:
@@ -120,15 +120,15 @@ def _copy_documents(case: Case, again: Case, kept: Mapping[str, Sequence[Row]]) 
     for id in ids:
         with again.transaction():
             save_document(again, load_document(case, id))
-            for path in case.paths(id):
-                again.add_path(id, path.path)
+            for path in case.documents.paths(id):
+                again.documents.add_path(id, path.path)
 
 
 def compare(first: Case, first_run: str, second: Case, second_run: str) -> Comparison:
     """Compare the results of two runs: rows by their id, which tells how a row was made, and value by value."""
-    before = {row.id: row for row in first.delivered_rows(first_run)}
-    after = {row.id: row for row in second.delivered_rows(second_run)}
-    columns = tuple(dict.fromkeys([*first.result_columns(first_run), *second.result_columns(second_run)]))
+    before = {row.id: row for row in first.result_rows.read(first_run)}
+    after = {row.id: row for row in second.result_rows.read(second_run)}
+    columns = tuple(dict.fromkeys([*first.result_rows.columns(first_run), *second.result_rows.columns(second_run)]))
     differences: list[Difference] = []
     same = 0
     for id, row in before.items():

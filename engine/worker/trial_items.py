@@ -94,10 +94,10 @@ class _Items:
         self._calls: dict[tuple[str, str], list[AskedOf]] = defaultdict(list)
         for one in asked:
             self._calls[one.request.purpose.operator, one.request.purpose.row_id].append(one)
-        self._files = {entry.id: entry.filename for entry in case.documents()}
+        self._files = {entry.id: entry.filename for entry in case.documents.entries()}
         sources = [dataset.name for dataset in plan.datasets]
         nodes = [node.name for node in plan.operators]
-        self._by_operator = {name: case.rows(run_id, name) for name in (*sources, *nodes)}
+        self._by_operator = {name: case.rows.of_operator(run_id, name) for name in (*sources, *nodes)}
         records = [record for rows in self._by_operator.values() for record in rows]
         self._rows = {RowId(record.id): _row(record) for record in records}
         self._finder = EvidenceFinder(self._rows, source_reader(case, hidden=plan.includes_hidden))
@@ -108,7 +108,7 @@ class _Items:
         return items[:MOST_ITEMS]
 
     def _of(self, node: Node) -> Iterator[TriedItem]:
-        fates = [stored.record for stored in self._case.fates(self._run_id, node.name)]
+        fates = [stored.record for stored in self._case.ledger.fates(self._run_id, node.name)]
         given = {fate.row_id for fate in fates}
         made: dict[str, list[RowRecord]] = defaultdict(list)
         for record in self._by_operator[node.name]:
@@ -148,7 +148,7 @@ class _Items:
     def _stored(self, row: Row, columns: Sequence[str]) -> list[TriedPlace | str]:
         """Take the evidence that the run kept, which it does for its results alone."""
         found: list[TriedPlace | str] = []
-        for one in self._case.evidence(self._run_id, row.id):
+        for one in self._case.evidence.of_row(self._run_id, row.id):
             if one.column not in columns:
                 continue
             if one.document_id is None or one.first_line is None or one.last_line is None:

@@ -104,7 +104,7 @@ async def try_pipeline(
             open_embedder=models.open_embedder,
             emit=emit,
             options=RunOptions(settings, first=first, rewrite=False),
-            new_ask=lambda store, run_id, tell: _RecordingAsk(RepliesOnly(case), run_id, tell, asked),
+            new_ask=lambda store, run_id, tell: _RecordingAsk(RepliesOnly(case.replies), run_id, tell, asked),
         )
         items = tried_items(own, result.run_id, loaded.plan, asked)
     path = scratch / "items.jsonl"
@@ -151,14 +151,14 @@ class _RecordingAsk(CachedAsk):
 
 def _copy_documents(case: Case, own: Case, wanted: Sequence[str]) -> list[str]:
     """Copy the documents of a trial; return their names."""
-    entries = {entry.id: entry for entry in case.documents()}
+    entries = {entry.id: entry for entry in case.documents.entries()}
     chosen = [id for id in wanted if id in entries] if wanted else list(entries)[:DOCUMENTS]
     names = []
     for id in chosen:
-        paths = case.paths(id)
+        paths = case.documents.paths(id)
         with own.transaction():
             save_document(own, load_document(case, DocumentId(id)))
-            own.add_path(id, paths[0].path if paths else entries[id].filename)
+            own.documents.add_path(id, paths[0].path if paths else entries[id].filename)
         names.append(entries[id].filename)
     return names
 

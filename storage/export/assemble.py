@@ -29,7 +29,7 @@ def result_table(
 
     `only`: the ids of the rows to take, all if None.
     """
-    results = case.results(run_id)
+    results = case.runs.results(run_id)
     if results is None:
         raise ExportError(
             f"run {run_id} of {case.path} has delivered no results yet", advice="Resume the run, then export again."
@@ -41,12 +41,12 @@ def result_table(
     for done, row_id in enumerate(wanted):
         told(done, len(wanted))
         rows.append(_result_row(case, run_id, row_id, chosen, files))
-    table = ResultTable(chosen, tuple(rows), case.ledger(run_id), tuple(notes), about=_about(case, run_id))
+    table = ResultTable(chosen, tuple(rows), case.ledger.sums(run_id), tuple(notes), about=_about(case, run_id))
     return table if reviews == ReviewOptions() else with_reviews(table, reviews_of(case, run_id), reviews)
 
 
 def _about(case: Case, run_id: str) -> tuple[tuple[str, str], ...]:
-    run = case.run(run_id)
+    run = case.runs.get(run_id)
     finished = run.finished_at or "not finished"
     return (
         ("Case", case.path.name),
@@ -60,17 +60,17 @@ def _about(case: Case, run_id: str) -> tuple[tuple[str, str], ...]:
 
 def _result_row(case: Case, run_id: str, row_id: str, columns: Sequence[str], files: Mapping[str, str]) -> ResultRow:
     citations: dict[str, tuple[Citation, ...]] = {}
-    for record in case.evidence(run_id, row_id):
+    for record in case.evidence.of_row(run_id, row_id):
         if record.column in columns:
             citations[record.column] = (*citations.get(record.column, ()), citation_of(case, record, files))
-    return ResultRow(row_id, case.row(run_id, row_id).values, citations)
+    return ResultRow(row_id, case.rows.get(run_id, row_id).values, citations)
 
 
 def citation_of(case: Case, record: EvidenceRecord, files: Mapping[str, str]) -> Citation:
     """Turn a record of evidence into a citation that quotes its lines, joined by line breaks."""
     if record.document_id is None or record.first_line is None or record.last_line is None:
         return Citation(None, method=record.method, path=record.path, score=record.score)
-    lines = case.lines(record.document_id, record.first_line, record.last_line)
+    lines = case.documents.lines(record.document_id, record.first_line, record.last_line)
     return Citation(
         files[record.document_id],
         record.page,
@@ -85,10 +85,10 @@ def citation_of(case: Case, record: EvidenceRecord, files: Mapping[str, str]) ->
 
 def file_names(case: Case) -> dict[str, str]:
     """Name each document, by id: its file name, or its path where several documents share the name."""
-    entries = case.documents()
+    entries = case.documents.entries()
     counts = Counter(entry.filename for entry in entries)
     names = {}
     for entry in entries:
-        paths = case.paths(entry.id) if counts[entry.filename] > 1 else []
+        paths = case.documents.paths(entry.id) if counts[entry.filename] > 1 else []
         names[entry.id] = paths[0].path if paths else entry.filename
     return names

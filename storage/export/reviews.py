@@ -25,11 +25,11 @@ class ReviewOptions:
 
 def reviews_of(case: Case, run_id: str) -> dict[str, RowReview]:
     """Return what was said of the results of a run, by row id; rows nothing was said of are left out."""
-    if case.review_stamp()[1] == 0:
+    if case.reviews.stamp()[1] == 0:
         return {}
-    book = ReviewBook(case.review_edits())
-    columns = case.result_columns(run_id)
-    found = {row.id: book.review(row.identity(columns), row.values) for row in case.delivered_rows(run_id)}
+    book = ReviewBook(case.reviews.edits())
+    columns = case.result_rows.columns(run_id)
+    found = {row.id: book.review(row.identity(columns), row.values) for row in case.result_rows.read(run_id)}
     return {row_id: review for row_id, review in found.items() if review is not NO_REVIEW}
 
 

@@ -205,7 +205,7 @@ async def run(loaded: Loaded, file: Path) -> dict[str, dict[str, Any]]:
             emit=lambda _: None,
             options=RunOptions(),
         )
-        rows = [dict(case.row(result.run_id, id).values) for id in case.results(result.run_id).row_ids]
+        rows = [dict(case.rows.get(result.run_id, id).values) for id in case.runs.results(result.run_id).row_ids]
     return {row["id"]: row for row in rows}
 
 

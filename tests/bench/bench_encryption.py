@@ -40,10 +40,10 @@ def save_documents(case: Case) -> None:
 
 def save_replies(case: Case) -> None:
     """Keep replies as a run does, each in a transaction of its own."""
-    run = case.start_run(pipeline_yaml="", pipeline_digest="", model_name="", model_digest="")
+    run = case.runs.start(pipeline_yaml="", pipeline_digest="", model_name="", model_digest="")
     for number in range(REPLIES):
         key = hashlib.sha256(f"{run} {number}".encode()).hexdigest()
-        case.save_reply(key, {"value": {"officer": "Dana Reyes"}, "text": "x" * 900}, "map", run)
+        case.replies.save(key, {"value": {"officer": "Dana Reyes"}, "text": "x" * 900}, "map", run)
 
 
 def measure(path: Path) -> dict[str, float]:
@@ -52,7 +52,7 @@ def measure(path: Path) -> dict[str, float]:
     with Case(path) as case:
         found[f"{PAGES:,} pages saved"] = timed(lambda: save_documents(case))
         found[f"{REPLIES:,} replies saved one by one"] = timed(lambda: save_replies(case))
-        found["a search"] = timed(lambda: case.search("pipeline operator", limit=20))
+        found["a search"] = timed(lambda: case.search.find("pipeline operator", limit=20))
     forget_keys()
     found["opened, the first time in a process"] = timed(lambda: Case(path, read_only=True).close())
     found["opened again"] = timed(lambda: Case(path, read_only=True).close())

@@ -65,7 +65,7 @@ def test_growth_by_pages(tmp_path: Path) -> None:
                     f"{size_of(path) / pages:,.0f} bytes a page, {1000 * saved / pages:.2f} ms a page to save"
                 )
         start = time.perf_counter()
-        found = case.search("pipeline operator", limit=20)
+        found = case.search.find("pipeline operator", limit=20)
         print(f"a search over {pages:,} pages: {1000 * (time.perf_counter() - start):.0f} ms, {len(found)} hits")
         print(f"in all {time.perf_counter() - began:.0f} s, most of it to make the pages")
 

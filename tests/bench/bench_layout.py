@@ -159,8 +159,8 @@ def _ask(job: Job, layout: str, model: str, path: Path) -> tuple[dict[str, dict[
                 emit=events.append,
                 options=RunOptions(RunSettings(model=model)),
             )
-            results = case.results(result.run_id)
-            rows = [case.row(result.run_id, id).values for id in (results.row_ids if results else ())]
+            results = case.runs.results(result.run_id)
+            rows = [case.rows.get(result.run_id, id).values for id in (results.row_ids if results else ())]
             return {row["id"]: dict(row) for row in rows}
 
     answers = asyncio.run(run())

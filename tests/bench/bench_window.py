@@ -145,9 +145,9 @@ def make_case(path: Path) -> None:
         with case.transaction():
             for number, id in enumerate(ids):
                 _save_document(case, number, id)
-        run = case.start_run(pipeline_yaml=_PIPELINE, pipeline_digest="b", model_name="none", model_digest="")
+        run = case.runs.start(pipeline_yaml=_PIPELINE, pipeline_digest="b", model_name="none", model_digest="")
         rows = [_row(number, ids[number % DOCUMENTS], draw) for number in range(ROWS)]
-        case.save_rows(run, "find", rows)
+        case.rows.save(run, "find", rows)
         found = (
             EvidenceRecord(row.id, column, "", row.document_id, 1, 1, 1, "exact", 1.0)
             if draw.random() < 0.9
@@ -155,16 +155,16 @@ def make_case(path: Path) -> None:
             for row in rows
             for column in ("officer", "date")
         )
-        case.save_evidence(run, found)
-        case.save_results(run, COLUMNS, [row.id for row in rows])
-        case.finish_run(run, "finished")
+        case.evidence.save(run, found)
+        case.runs.save_results(run, COLUMNS, [row.id for row in rows])
+        case.runs.finish(run, "finished")
 
 
 def _save_document(case: Case, number: int, id: str) -> None:
     line = Line(1, 1, f"Officer {number % 400} struck a man.")
     page = Page(1, 0.0, 0.0, "text", "", Span(1, 1))
     document = Document(DocumentId(id), f"record {number:05}.txt", "text", 1000, (page,), (line,))
-    case.save_document(
+    case.documents.save(
         id,
         filename=document.filename,
         kind="text",

@@ -197,7 +197,7 @@ def quality(case: Path, gold_file: Path) -> Score:
     gold = Gold.read(gold_file)
     known = {file for officer in gold.officers for file in officer["forms"]}
     with Case(case) as opened:
-        run = opened.latest_run()
+        run = opened.runs.latest()
         pairs = predicted_pairs(opened, run.id, gold) if run else {}
     return score((pair for pair in pairs if pair[0] in known), gold.pairs)
 

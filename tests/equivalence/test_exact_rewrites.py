@@ -42,7 +42,7 @@ def assert_same_results(written: Ran, rewritten: Ran) -> None:
     assert rewritten.evidence == written.evidence
     assert rewritten.result.columns == written.result.columns
     assert set(rewritten.prompts) <= set(written.prompts), "a rewrite asked something that the plan does not ask"
-    assert rewritten.desk.case.ledger(rewritten.result.run_id).adds_up
+    assert rewritten.desk.case.ledger.sums(rewritten.result.run_id).adds_up
 
 
 TEXTS = {
@@ -82,7 +82,7 @@ def test_a_filter_decides_before_a_map_that_it_does_not_read(both, tmp_path) -> 
     assert written.ends() == rewritten.ends()
     assert len(written.rows) == 2
     assert (len(written.prompts), len(rewritten.prompts)) == (4 + 4, 4 + 2)
-    ledger = rewritten.desk.case.ledger(rewritten.result.run_id)
+    ledger = rewritten.desk.case.ledger.sums(rewritten.result.run_id)
     assert [(o.operator, o.rows_in, o.rejected, o.rows_out) for o in ledger.operators] == [
         ("records", 4, 0, 4),
         ("list", 2, 0, 2),
@@ -170,7 +170,7 @@ def test_a_reduce_is_given_the_columns_it_reads(both, tmp_path) -> None:
     assert_same_results(written, again)
     assert written.prompts == again.prompts
     # What is stored is whole: evidence and tracing need it.
-    [records] = {len(row.values) for row in again.desk.case.rows(again.result.run_id, "list")}
+    [records] = {len(row.values) for row in again.desk.case.rows.of_operator(again.result.run_id, "list")}
     assert records == 7
 
 
@@ -292,7 +292,7 @@ def test_neighbouring_code_operators_make_one_trip_and_keep_their_accounts(both,
     written, again = both(loaded, answer)
     assert_same_results(written, again)
     assert written.ends() == again.ends()
-    ledgers = [ran.desk.case.ledger(ran.result.run_id).operators for ran in (written, again)]
+    ledgers = [ran.desk.case.ledger.sums(ran.result.run_id).operators for ran in (written, again)]
     assert ledgers[0] == ledgers[1]
     assert [r.rule for r in rewritten(loaded.plan).rewrites] == ["fuse_code"]
     assert len(TRIPS) == (5 + 4 + 3) + (5 + 3)
@@ -324,7 +324,7 @@ def test_steps_are_joined_and_overlap_with_the_ledger_in_the_order_of_the_plan(b
     written, again = both(loaded, answer)
     assert_same_results(written, again)
     for ran in (written, again):
-        names = [o.operator for o in ran.desk.case.ledger(ran.result.run_id).operators]
+        names = [o.operator for o in ran.desk.case.ledger.sums(ran.result.run_id).operators]
         assert names == ["records", "list", "other", "keep", "last"]
     assert [e.operator for e in again.desk.of(OperatorStarted)][:2] == ["other", "list"]
 

@@ -57,7 +57,7 @@ def assert_same(written: Ran, fused: Ran) -> None:
     assert fused.lineage == written.lineage
     assert fused.ends() == written.ends()
     assert failures(fused) == failures(written)
-    ledgers = [ran.desk.case.ledger(ran.result.run_id) for ran in (written, fused)]
+    ledgers = [ran.desk.case.ledger.sums(ran.result.run_id) for ran in (written, fused)]
     assert ledgers[0].operators == ledgers[1].operators
     assert ledgers[1].adds_up
     close(written, fused)

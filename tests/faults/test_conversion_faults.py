@@ -50,7 +50,7 @@ def path(tmp_path: Path) -> Path:
 def fill(path: Path) -> None:
     with Case(path) as case:
         lines = [LineRecord(n, 1, f"line {n} about Brandmoor") for n in range(1, LINES + 1)]
-        case.save_document("a" * 64, filename="f", kind="pdf", size_bytes=1, page_count=1, body={}, lines=lines)
+        case.documents.save("a" * 64, filename="f", kind="pdf", size_bytes=1, page_count=1, body={}, lines=lines)
 
 
 def child(*arguments: object) -> subprocess.Popen[str]:
@@ -79,7 +79,7 @@ def test_a_kill_leaves_the_old_case_or_the_new_one(path: Path, way: str, step: s
     passphrases.remember(path, PASSPHRASE)
     with Case(path) as case:
         assert case.is_encrypted is ((way == "encrypt") is is_done)
-        assert len(case.search("brandmoor", LINES + 1)) == LINES
+        assert len(case.search.find("brandmoor", LINES + 1)) == LINES
         assert case._connection.query("PRAGMA integrity_check") == [("ok",)]
     assert [file.name for file in path.parent.iterdir()] == [path.name]
 
@@ -101,7 +101,7 @@ USE = """
 import sys
 from storage.case import Case
 case = Case(sys.argv[1], read_only=sys.argv[2] == "read")
-case.count_documents()
+case.listing.count_documents()
 print("there", flush=True)
 sys.stdin.readline()
 """
@@ -138,7 +138,7 @@ def test_a_disk_that_is_too_small_for_the_copy(tmp_path: Path) -> None:
         assert "storage.errors.DiskFull" in errors
         assert [file.name for file in mount.iterdir()] == [path.name]
         with Case(path, read_only=True) as case:
-            assert len(case.search("brandmoor", LINES + 1)) == LINES
+            assert len(case.search.find("brandmoor", LINES + 1)) == LINES
     finally:
         subprocess.run(["umount", mount], check=True)
 
@@ -158,7 +158,7 @@ def test_replies_of_an_encrypted_case_survive_kill_9(tmp_path: Path) -> None:
     last = max([last, *(int(line) for line in rest.split("\n")[:-1])])
     with Case(path) as case:
         assert case.is_encrypted
-        assert all(case.cached("kept", str(number)) == "x" * 900 for number in range(last + 1))
+        assert all(case.cache.get("kept", str(number)) == "x" * 900 for number in range(last + 1))
 
 
 WRITE = """
@@ -166,7 +166,7 @@ import sys
 from storage.case import Case
 case = Case(sys.argv[1])
 for number in range(10**9):
-    case.save_cached("kept", str(number), "x" * 900)
+    case.cache.save("kept", str(number), "x" * 900)
     sys.stdout.write(f"{number}\\n")
     sys.stdout.flush()
 """

@@ -167,14 +167,16 @@ def test_kill_9_at_ten_random_moments_changes_neither_table_nor_calls(undisturbe
     # Exactly the calls of an undisturbed run, and those that a kill had cut short.
     assert len(lives.asked()) == len(undisturbed.asked()) + len(again)
     with Case(lives.case, read_only=True) as case:
-        *killed, last = case.runs()
+        *killed, last = case.runs.all()
         assert last.status == "finished"
         assert {run.status for run in killed} <= {"interrupted", "finished"}
-        assert sum(sum(case.calls_of_run(run.id).values()) for run in case.runs()) == len(undisturbed.committed())
-        assert case.ledger(last.id).adds_up
-        assert case.unfinished_calls_of_run(last.id) == {}
-        cut_short = sum(sum(case.unfinished_calls_of_run(run.id).values()) for run in killed)
-        repeated = sum(sum(case.repeated_calls_of_run(run.id).values()) for run in case.runs())
+        assert sum(sum(case.replies.calls_of_run(run.id).values()) for run in case.runs.all()) == len(
+            undisturbed.committed()
+        )
+        assert case.ledger.sums(last.id).adds_up
+        assert case.replies.unfinished_calls_of_run(last.id) == {}
+        cut_short = sum(sum(case.replies.unfinished_calls_of_run(run.id).values()) for run in killed)
+        repeated = sum(sum(case.replies.repeated_calls_of_run(run.id).values()) for run in case.runs.all())
         assert len({key for key, _ in again}) <= repeated <= cut_short
 
 
@@ -186,9 +188,9 @@ def test_kill_9_while_files_are_parsed_leaves_no_process_and_no_half_document(un
     lives.kill(lambda lines: '"path":"20.txt"' in lines[-1] or '"path":"19.txt"' in lines[-1], 0.03)
     lives.kill(lambda lines: "22.eml/note.txt" in lines[-1])
     with Case(lives.case, read_only=True) as case:
-        parsed = case.documents()
+        parsed = case.documents.entries()
         for entry in parsed:
-            assert len(case.lines(entry.id)) == entry.line_count
+            assert len(case.documents.lines(entry.id)) == entry.line_count
     lines = lives.finish()
     known = [line for line in lines if '"status":"known"' in line]
     assert len(known) == len(parsed) >= 20
@@ -203,10 +205,10 @@ def test_kill_9_while_evidence_and_results_are_saved(undisturbed, tmp_path, dela
     lives.kill(is_at("OperatorFinished", "sum"), delay)
     before = lives.asked()
     with Case(lives.case, read_only=True) as case:
-        (run,) = case.runs()
-        results = case.results(run.id)
+        (run,) = case.runs.all()
+        results = case.runs.results(run.id)
         # All of it or nothing: evidence and results are one transaction.
-        assert results is None or all(case.evidence(run.id, row_id) for row_id in results.row_ids)
+        assert results is None or all(case.evidence.of_row(run.id, row_id) for row_id in results.row_ids)
     lives.finish()
     assert lives.asked() == before, "every reply was there already"
     assert lives.csv.read_bytes() == undisturbed.csv.read_bytes()
@@ -227,7 +229,7 @@ def test_a_disk_that_fills_up_while_replies_are_saved(tmp_path) -> None:
     with desk.case as case:
 
         def fill_up(event):
-            if isinstance(event, ModelCall) and case.count_replies() == 20:
+            if isinstance(event, ModelCall) and case.replies.count() == 20:
                 pages = case._connection.count("PRAGMA page_count")
                 case._connection.query(f"PRAGMA max_page_count = {pages + 3}")
 
@@ -238,7 +240,7 @@ def test_a_disk_that_fills_up_while_replies_are_saved(tmp_path) -> None:
         assert "Free some space" in caught.value.advice
         assert desk.events[-1] == desk.of(RunFinished)[0]
         assert (desk.events[-1].status, desk.events[-1].exit_code) == ("failed", 3)
-        kept = case.count_replies()
+        kept = case.replies.count()
         assert 20 <= kept < 200
 
         desk.watch = lambda event: None

@@ -59,8 +59,8 @@ def test_rows_that_were_made_from_each_other_are_walked_once(case: Path) -> None
         "INSERT INTO lineage (child, position, parent) SELECT DISTINCT child, 91, child FROM lineage",
     )
     with Case(case, read_only=True) as opened:
-        assert [(row.id, row.distance) for row in opened.ancestors("1", "row1")] == [("found1", 1)]
-        assert [(row.id, row.distance) for row in opened.descendants("1", "row1")] == [("found1", 1)]
+        assert [(row.id, row.distance) for row in opened.rows.ancestors("1", "row1")] == [("found1", 1)]
+        assert [(row.id, row.distance) for row in opened.rows.descendants("1", "row1")] == [("found1", 1)]
 
 
 @pytest.mark.parametrize(
@@ -106,16 +106,16 @@ def test_rows_of_the_results_that_are_gone_are_damage_and_never_left_out(case: P
     with Case(case, read_only=True) as opened:
         for place in ({}, {"offset": 1, "limit": 3}, {"numbers": [1, 2, 3]}):
             with pytest.raises(CaseDamaged, match="a row of the results"):
-                list(opened.delivered_rows("1", **place))
+                list(opened.result_rows.read("1", **place))
         if script != "DELETE FROM rows":  # of which this reads nothing
             with pytest.raises(CaseDamaged, match="a row of the results"):
-                opened.results("1")
+                opened.runs.results("1")
 
 
 def test_rows_beyond_the_end_of_the_results_are_none(case: Path) -> None:
     with Case(case, read_only=True) as opened:
-        assert [row.number for row in opened.delivered_rows("1", offset=4, limit=9)] == [4, 5]
-        assert list(opened.delivered_rows("1", offset=9)) == list(opened.delivered_rows("1", numbers=[])) == []
+        assert [row.number for row in opened.result_rows.read("1", offset=4, limit=9)] == [4, 5]
+        assert list(opened.result_rows.read("1", offset=9)) == list(opened.result_rows.read("1", numbers=[])) == []
 
 
 def test_a_question_about_a_path_that_leads_to_the_root_is_refused() -> None:

@@ -94,10 +94,10 @@ def test_twenty_kills_during_two_hundred_rows_change_nothing(tmp_path, monkeypat
     assert [event.settings for event in restarts] == ["with the same settings"] * len(restarts)
 
     calls = desk.of(ModelCall)
-    assert len(calls) == len({call.row_id for call in calls}) == desk.case.count_replies() == ROWS
+    assert len(calls) == len({call.row_id for call in calls}) == desk.case.replies.count() == ROWS
     assert not any(call.from_cache for call in calls)
     keys = {reply_key(desk.backend, request) for request in desk.backend.requests.values()}
-    assert all(desk.case.reply(key) for key in keys)
+    assert all(desk.case.replies.get(key) for key in keys)
 
     saved = set()
     lines = (tmp_path / "killed" / "log").read_text().splitlines()

@@ -50,9 +50,10 @@ WRITE_REPLIES = """
 import hashlib, sys
 from storage.case import Case
 case = Case(sys.argv[1])
-run = case.start_run(pipeline_yaml="", pipeline_digest="", model_name="", model_digest="")
+run = case.runs.start(pipeline_yaml="", pipeline_digest="", model_name="", model_digest="")
 for number in range(int(sys.argv[2]), 10**9):
-    case.save_reply(hashlib.sha256(str(number).encode()).hexdigest(), {"value": number, "text": "x" * 900}, "map", run)
+    key = hashlib.sha256(str(number).encode()).hexdigest()
+    case.replies.save(key, {"value": number, "text": "x" * 900}, "map", run)
     sys.stdout.write(f"{number}\\n")
 """
 
@@ -71,14 +72,14 @@ def test_every_acknowledged_reply_survives_kill_9(tmp_path: Path) -> None:
         last = max([last, *(int(line) for line in rest[:-1] if line)])
         assert writer_of(path) is None
         with Case(path, read_only=True) as case:
-            assert case.latest_run().status == "interrupted"
+            assert case.runs.latest().status == "interrupted"
         with Case(path) as case:
-            assert case.latest_run().status == "interrupted"
-            assert [case.reply(key(n)) for n in range(last + 1)] == [
+            assert case.runs.latest().status == "interrupted"
+            assert [case.replies.get(key(n)) for n in range(last + 1)] == [
                 {"value": n, "text": "x" * 900} for n in range(last + 1)
             ]
             # At most the one reply that was being written when the signal came is there unacknowledged.
-            assert last + 1 <= case.count_replies() <= last + 2
+            assert last + 1 <= case.replies.count() <= last + 2
         start = last + 1
 
 
@@ -88,11 +89,12 @@ from storage.case import Case
 from storage.rows import RowRecord
 from storage.ledger import FateRecord
 case = Case(sys.argv[1])
-run = case.start_run(pipeline_yaml="", pipeline_digest="", model_name="", model_digest="")
+run = case.runs.start(pipeline_yaml="", pipeline_digest="", model_name="", model_digest="")
 for number in range(10**9):
     with case.transaction():
-        case.save_rows(run, f"op{number}", [RowRecord(f"{number}.{i}", {"i": i}) for i in range(50)])
-        case.save_fates(run, f"op{number}", [FateRecord(f"{number}.{i}", "output") for i in range(50)], rows_in=50)
+        case.rows.save(run, f"op{number}", [RowRecord(f"{number}.{i}", {"i": i}) for i in range(50)])
+        fates = [FateRecord(f"{number}.{i}", "output") for i in range(50)]
+        case.ledger.save_fates(run, f"op{number}", fates, rows_in=50)
     sys.stdout.write(f"{run}\\n")
 """
 
@@ -105,7 +107,7 @@ def test_kill_9_leaves_whole_operators_or_none(tmp_path: Path) -> None:
     process.send_signal(signal.SIGKILL)
     process.communicate()
     with Case(path) as case:
-        operators = case.ledger(run_id).operators
+        operators = case.ledger.sums(run_id).operators
         assert len(operators) >= 15
         assert {(o.rows_in, o.output, o.rows_out) for o in operators} == {(50, 50, 50)}
         assert case._connection.query("PRAGMA integrity_check") == [("ok",)]
@@ -115,7 +117,7 @@ HOLD = """
 import sys
 from storage.case import Case
 case = Case(sys.argv[1])
-case.save_cached("k", "1", "held")
+case.cache.save("k", "1", "held")
 print("held")
 sys.stdin.readline()
 """
@@ -136,14 +138,14 @@ def test_a_second_process_is_told_who_writes_and_may_read(tmp_path: Path) -> Non
     assert caught.value.pid == process.pid
     assert "Wait until" in caught.value.advice
     with Case(path, read_only=True) as reader:
-        assert reader.cached("k", "1") == "held"
+        assert reader.cache.get("k", "1") == "held"
         assert reader.writer_pid == process.pid
     process.kill()
     process.communicate()
     # The dead process left its lock file and the write-ahead log behind.
     assert lock_file(path).exists()
     with Case(path) as case:
-        assert case.cached("k", "1") == "held"
+        assert case.cache.get("k", "1") == "held"
     assert not lock_file(path).exists()
 
 
@@ -160,8 +162,8 @@ from storage.errors import CaseLocked
 for _ in range(60):
     try:
         with Case(sys.argv[1]) as case:
-            count = case.cached("count", "n") or 0
-            case.save_cached("count", "n", count + 1)
+            count = case.cache.get("count", "n") or 0
+            case.cache.save("count", "n", count + 1)
             sys.stdout.write("1\\n")
     except CaseLocked:
         pass
@@ -175,7 +177,7 @@ def test_two_processes_that_take_turns_never_write_at_once(tmp_path: Path) -> No
     outputs = [process.communicate(timeout=120) for process in processes]
     assert [errors for _, errors in outputs] == ["", "", ""]
     with Case(path) as case:
-        assert case.cached("count", "n") == sum(output.count("1") for output, _ in outputs)
+        assert case.cache.get("count", "n") == sum(output.count("1") for output, _ in outputs)
 
 
 def test_a_newer_schema_is_left_alone(tmp_path: Path) -> None:
@@ -217,7 +219,7 @@ def test_a_half_made_case_is_finished(tmp_path: Path) -> None:
     connection.commit()
     connection.close()
     with Case(tmp_path / "c.redwell") as case:
-        assert case.documents() == []
+        assert case.documents.entries() == []
 
 
 def test_a_truncated_or_overwritten_case_is_reported_as_damaged(tmp_path: Path) -> None:
@@ -226,7 +228,7 @@ def test_a_truncated_or_overwritten_case_is_reported_as_damaged(tmp_path: Path) 
     data[4096:] = b"\x5a" * (len(data) - 4096)
     path.write_bytes(data)
     with pytest.raises(CaseDamaged, match=r"c\.redwell is damaged"), Case(path) as case:
-        case.documents()
+        case.documents.entries()
     path.write_bytes(b"%PDF-1.7 " + bytes(5000))
     with pytest.raises(NotACase, match="not an SQLite database"):
         Case(path)
@@ -240,7 +242,7 @@ def filled_case(folder: Path) -> Path:
 
 
 def save_letter(case: Case, document_id: str, lines: int) -> None:
-    case.save_document(
+    case.documents.save(
         document_id,
         filename="f.pdf",
         kind="pdf",
@@ -258,10 +260,10 @@ def test_a_full_database_says_so_and_stays_usable(tmp_path: Path) -> None:
         with pytest.raises(DiskFull, match="disk is full") as caught:
             save_letter(case, "b" * 64, 5000)
         assert caught.value.is_environment
-        assert not case.has_document("b" * 64)
-        assert len(case.lines("a" * 64)) == 200
-        case.save_reply(key(1), {"value": 1})
-        assert case.reply(key(1)) == {"value": 1}
+        assert not case.documents.has("b" * 64)
+        assert len(case.documents.lines("a" * 64)) == 200
+        case.replies.save(key(1), {"value": 1})
+        assert case.replies.get(key(1)) == {"value": 1}
 
 
 FILL = """
@@ -272,11 +274,11 @@ case = Case(sys.argv[1])
 number = 0
 try:
     while True:
-        case.save_cached("fill", str(number), bytes([number % 256]) * 100_000)
+        case.cache.save("fill", str(number), bytes([number % 256]) * 100_000)
         number += 1
 except DiskFailed as error:
-    print(type(error).__name__, number, case.cached("fill", str(number)) is None, flush=True)
-    assert all(len(case.cached("fill", str(n))) == 100_000 for n in range(number))
+    print(type(error).__name__, number, case.cache.get("fill", str(number)) is None, flush=True)
+    assert all(len(case.cache.get("fill", str(n))) == 100_000 for n in range(number))
 """
 
 
@@ -289,8 +291,8 @@ def test_a_file_size_limit_stops_the_write_and_loses_nothing_before_it(tmp_path:
     name, number, absent = output.split()
     assert (name, absent) == ("DiskFailed", "True"), errors
     with Case(path) as case:
-        assert all(len(case.cached("fill", str(n))) == 100_000 for n in range(int(number)))
-        case.save_cached("fill", "after", 1)
+        assert all(len(case.cache.get("fill", str(n))) == 100_000 for n in range(int(number)))
+        case.cache.save("fill", "after", 1)
 
 
 @POSIX
@@ -331,7 +333,7 @@ try:
 except CaseReadOnly as error:
     print("write:", error.advice)
 with Case(sys.argv[1], read_only=True) as case:
-    print("read:", len(case.lines("a" * 64)))
+    print("read:", len(case.documents.lines("a" * 64)))
 try:
     write_csv(ResultTable(("a",), ()), sys.argv[1] + ".csv")
 except ExportError as error:

@@ -124,7 +124,7 @@ def test_a_wrong_value_is_named_with_what_belongs_there(
 def test_a_text_that_utf8_cannot_hold_is_no_wrong_value(case: Path) -> None:
     put(case, "paths", "path", "a\udcff.pdf".encode("utf-8", "surrogatepass"), whole=True)
     with Case(case, read_only=True) as opened:
-        assert [p.path for p in opened.paths(opened.documents()[0].id)] == ["a\udcff.pdf"]
+        assert [p.path for p in opened.documents.paths(opened.documents.entries()[0].id)] == ["a\udcff.pdf"]
     assert verify_case(case).is_sound
 
 
@@ -184,12 +184,12 @@ def test_json_of_another_form_is_damage_also_where_its_checksum_fits(
     put(case, table, column, pack(value), whole=True)
     with Case(case, read_only=True) as opened:
         reads: list[Callable[[], object]] = [
-            lambda: load_document(opened, opened.documents()[0].id),
-            opened.runs,
-            lambda: opened.result_columns("1"),
-            lambda: list(opened.delivered_rows("1")),
-            lambda: opened.rows("1", "find"),
-            opened.review_edits,
+            lambda: load_document(opened, opened.documents.entries()[0].id),
+            opened.runs.all,
+            lambda: opened.result_rows.columns("1"),
+            lambda: list(opened.result_rows.read("1")),
+            lambda: opened.rows.of_operator("1", "find"),
+            opened.reviews.edits,
         ]
         refused = 0
         for read in reads:

@@ -183,18 +183,18 @@ def _template() -> Path:
     folder = Path(tempfile.mkdtemp(prefix="redwell-fuzz-case-"))
     path, run = make_results(folder)
     with Case(path) as case:
-        (row,) = case.delivered_rows(run, offset=1, limit=1)
-        columns = case.result_columns(run)
+        (row,) = case.result_rows.read(run, offset=1, limit=1)
+        columns = case.result_rows.columns(run)
         identity = row.identity(columns)
-        case.save_review(run, [ReviewEdit(identity, "officer", "correct", "Daniel Harmon", "Dan Harmon")], who="me")
-        case.save_failure("broken.pdf", None, "corrupt", "broken", "leave it")
-        documents = [entry.id for entry in case.documents()]
-        case.tag(documents[:2], "seen")
-        case.star(documents[:1])
-        case.append_event(run, {"event": "RunStarted"})
-        case.save_reply("0" * 64, {"text": "reply"}, "find", run)
-        case.save_cached("k", "1", [1, 2])
-        case.save_text_index("names", "d", ["Daniel Harmon", "Ana Ruiz"])
+        case.reviews.save(run, [ReviewEdit(identity, "officer", "correct", "Daniel Harmon", "Dan Harmon")], who="me")
+        case.documents.save_failure("broken.pdf", None, "corrupt", "broken", "leave it")
+        documents = [entry.id for entry in case.documents.entries()]
+        case.labels.tag(documents[:2], "seen")
+        case.labels.star(documents[:1])
+        case.events.append(run, {"event": "RunStarted"})
+        case.replies.save("0" * 64, {"text": "reply"}, "find", run)
+        case.cache.save("k", "1", [1, 2])
+        case.text_indexes.save("names", "d", ["Daniel Harmon", "Ana Ruiz"])
     with contextlib.closing(sqlite3.connect(path)) as database:
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         database.execute("PRAGMA journal_mode = DELETE")
@@ -307,38 +307,38 @@ def _read(path: Path, defects: list[str]) -> int:
     with case:
         document = _documents()[0]
         for use in (
-            case.runs,
-            case.latest_run,
-            case.documents,
-            case.failures,
-            case.tags,
-            case.reading_rates,
-            case.count_pages,
-            case.case_document_sums,
-            case.review_edits,
-            case.review_stamp,
-            case.count_replies,
-            case.count_vectors,
-            lambda: case.document(document),
-            lambda: case.lines(document),
-            lambda: case.paths(document),
-            lambda: case.results(RUN),
-            lambda: list(case.delivered_rows(RUN)),
-            lambda: case.rows(RUN, "find"),
-            lambda: case.ancestors(RUN, "row1"),
-            lambda: case.descendants(RUN, "found1"),
-            lambda: case.fates(RUN),
-            lambda: case.run_documents(RUN),
-            lambda: case.decisions(RUN),
-            lambda: case.ledger(RUN),
-            lambda: case.events(RUN),
-            lambda: case.evidence(RUN, "row1"),
-            lambda: case.reply("0" * 64),
-            lambda: case.cached("k", "1"),
-            lambda: case.calls_of_run(RUN),
-            lambda: case.search_text_index("names", "d", "Harmon", 5),
-            lambda: case.documents_without_facts(10),
-            lambda: case.list_documents(offset=0, limit=50),
+            case.runs.all,
+            case.runs.latest,
+            case.documents.entries,
+            case.documents.failures,
+            case.labels.tags,
+            case.listing.reading_rates,
+            case.listing.count_pages,
+            case.ledger.case_document_sums,
+            case.reviews.edits,
+            case.reviews.stamp,
+            case.replies.count,
+            case.vectors.count,
+            lambda: case.documents.get(document),
+            lambda: case.documents.lines(document),
+            lambda: case.documents.paths(document),
+            lambda: case.runs.results(RUN),
+            lambda: list(case.result_rows.read(RUN)),
+            lambda: case.rows.of_operator(RUN, "find"),
+            lambda: case.rows.ancestors(RUN, "row1"),
+            lambda: case.rows.descendants(RUN, "found1"),
+            lambda: case.ledger.fates(RUN),
+            lambda: case.ledger.run_documents(RUN),
+            lambda: case.ledger.decisions(RUN),
+            lambda: case.ledger.sums(RUN),
+            lambda: case.events.of_run(RUN),
+            lambda: case.evidence.of_row(RUN, "row1"),
+            lambda: case.replies.get("0" * 64),
+            lambda: case.cache.get("k", "1"),
+            lambda: case.replies.calls_of_run(RUN),
+            lambda: case.text_indexes.search("names", "d", "Harmon", 5),
+            lambda: case.labels.documents_without_facts(10),
+            lambda: case.listing.list_documents(offset=0, limit=50),
         ):
             refused += _tried(use, defects)
     return refused
@@ -351,7 +351,7 @@ def _again(error: Exception) -> None:
 @cache
 def _documents() -> list[str]:
     with Case(_template() / "invented.redwell", read_only=True) as case:
-        return [entry.id for entry in case.documents()]
+        return [entry.id for entry in case.documents.entries()]
 
 
 def _ask(path: Path, defects: list[str]) -> int:
@@ -392,10 +392,10 @@ def _write(path: Path, defects: list[str]) -> int:
         with Case(path, create=False) as case:
             identity = RowIdentity.of("row1", {"officer": "x"}, ())
             for use in (
-                lambda: case.save_review(RUN, [ReviewEdit(identity, "officer", "accept", "x")], who="me"),
-                lambda: case.save_failure("a", None, "corrupt", "m"),
-                lambda: case.star(_documents()[:1]),
-                lambda: case.start_run(pipeline_yaml="", pipeline_digest="", model_name="", model_digest=""),
+                lambda: case.reviews.save(RUN, [ReviewEdit(identity, "officer", "accept", "x")], who="me"),
+                lambda: case.documents.save_failure("a", None, "corrupt", "m"),
+                lambda: case.labels.star(_documents()[:1]),
+                lambda: case.runs.start(pipeline_yaml="", pipeline_digest="", model_name="", model_digest=""),
             ):
                 _tried(use, defects)
 

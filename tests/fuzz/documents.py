@@ -96,8 +96,8 @@ class DocumentTarget:
         before = psutil.Process().memory_info().rss
         with watched_memory() as peak, Case(folder / "kept.redwell") as case:
             events = asyncio.run(self._ingest(folder / "in", case))
-            case.list_documents(offset=0, limit=500)
-            case.facets()
+            case.listing.list_documents(offset=0, limit=500)
+            case.listing.facets()
         if peak[0] - before > PARENT_MEMORY_BYTES:
             raise AssertionError(f"the parent took {(peak[0] - before) // MEBIBYTE} MiB more memory")
         return [self._verdict(path, events) for path in paths]
@@ -108,7 +108,7 @@ class DocumentTarget:
         events: list[FileEvent] = []
         async with asyncio.timeout(self.seconds_each * self.batch):
             async for event in ingest_folder(
-                [folder], known=case.has_document, options=self.limits, workers=self.workers
+                [folder], known=case.documents.has, options=self.limits, workers=self.workers
             ):
                 ingestion.take(event)
                 if not isinstance(event, Found | Finished):

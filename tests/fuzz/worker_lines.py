@@ -253,7 +253,7 @@ def _is_needed(field: dataclasses.Field[Any]) -> bool:
 @cache
 def _first_document() -> str:
     with Case(_template() / "invented.redwell", read_only=True) as case:
-        return case.documents()[0].id
+        return case.documents.entries()[0].id
 
 
 class Worker:

@@ -272,7 +272,7 @@ def take_results(window: MainWindow, app: QApplication, folder: Path, out: Path)
     """Open a case with invented results, and take Results and Export."""
     path, made = make_results(folder / "made")
     with Case(path) as case:
-        case.save_fates(made, "find", INVENTED_FATES)
+        case.ledger.save_fates(made, "find", INVENTED_FATES)
     window.workspace.open_case(str(path))
     wait_until(app, lambda: window.workspace.case == str(path))
     window.go_to("Results")

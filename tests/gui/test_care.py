@@ -28,8 +28,8 @@ PASSPHRASE = "correct horse battery"
 def flip_a_letter(path: Path) -> str:
     """Change one bit of the text of one line in the file itself; return the word as it was."""
     with Case(path, read_only=True) as case:
-        document = case.documents()[0]
-        lines = case.lines(document.id)
+        document = case.documents.entries()[0]
+        lines = case.documents.lines(document.id)
         word = max((word for line in lines for word in line.text.split()), key=lambda word: (len(word), word))
     data = bytearray(path.read_bytes())
     assert data.count(word.encode()) >= 1

@@ -165,7 +165,7 @@ def test_the_open_case_is_encrypted_changed_and_decrypted(qtbot: QtBot, opened: 
     qtbot.waitUntil(lambda: not opened.workspace.client.waiting, timeout=WAIT)
     with Case(case, read_only=True) as read:
         assert not read.is_encrypted
-        assert read.count_documents() == documents > 0
+        assert read.listing.count_documents() == documents > 0
 
 
 def new_case_dialog(window: MainWindow, path: Path, *, encrypted: bool) -> QFileDialog:

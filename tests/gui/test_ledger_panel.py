@@ -21,12 +21,12 @@ def test_the_ledger_of_a_run_leads_from_a_failed_row_to_its_document(
 ) -> None:
     path, run = make_results(tmp_path / "made")
     with Case(path) as case:
-        documents = [entry.id for entry in case.documents()]
-        case.save_run_documents(run, [DocumentRecord(f"/r/{id[:4]}.pdf", "parsed", id) for id in documents])
+        documents = [entry.id for entry in case.documents.entries()]
+        case.ledger.save_run_documents(run, [DocumentRecord(f"/r/{id[:4]}.pdf", "parsed", id) for id in documents])
         bad = DocumentRecord("/r/bad.pdf", "failed", None, "damaged", "no PDF", "Repair it.")
-        case.save_run_documents(run, [bad])
+        case.ledger.save_run_documents(run, [bad])
         failed = FateRecord("found3", "failed", error="no end\nin sight", advice="Ask for less.", raw_reply='{"a": [')
-        case.save_fates(run, "find", [failed, FateRecord("found4", "rejected", reason="no officer")])
+        case.ledger.save_fates(run, "find", [failed, FateRecord("found4", "rejected", reason="no officer")])
     with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
         window.workspace.open_case(str(path))
     window.go_to("Results")

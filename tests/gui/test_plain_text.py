@@ -124,8 +124,8 @@ def hostile_case(tmp_path: Path) -> Path:
     path = tmp_path / f"{HOSTILE_NAME}.redwell"
     with Case(path) as case:
         asyncio.run(ingest(records, case, lambda event: None, dataset="r", options=ParseOptions(), workers=1))
-        document = case.documents()[0].id
-        case.tag([document], HOSTILE)
+        document = case.documents.entries()[0].id
+        case.labels.tag([document], HOSTILE)
     return path
 
 
@@ -183,7 +183,7 @@ def test_the_window_shows_no_markup_of_others(
             space.run_wanted.emit(str(pipeline))
         if place.name == "Documents":
             with Case(hostile_case, read_only=True) as case:
-                space.document_wanted.emit(case.documents()[0].id, 1, 1)
+                space.document_wanted.emit(case.documents.entries()[0].id, 1, 1)
         qtbot.waitUntil(lambda: space.client.waiting == 0, timeout=WAIT)
         qtbot.wait(50)
         qtbot.waitUntil(lambda: space.client.waiting == 0, timeout=WAIT)

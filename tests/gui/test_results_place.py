@@ -573,15 +573,18 @@ def test_rows_that_the_last_run_had_not_are_marked_and_shown_alone(
 ) -> None:
     path, first = make_results(tmp_path / "made")
     with Case(path) as case:
-        columns, ids = case.result_columns(first), case.results(first).row_ids
-        rows = [case.row(first, id) for id in ids]
+        columns, ids = case.result_rows.columns(first), case.runs.results(first).row_ids
+        rows = [case.rows.get(first, id) for id in ids]
         added = replace(rows[0], id="row9", values={**rows[0].values, "officer": "Petra Lind", "days": 7})
-        run = case.start_run(
-            pipeline_yaml=case.run(first).pipeline_yaml, pipeline_digest="p", model_name="scripted", model_digest=""
+        run = case.runs.start(
+            pipeline_yaml=case.runs.get(first).pipeline_yaml,
+            pipeline_digest="p",
+            model_name="scripted",
+            model_digest="",
         )
-        case.save_rows(run, "same_officer", [*rows, added])
-        case.save_results(run, columns, [*ids, "row9"])
-        case.finish_run(run, "finished")
+        case.rows.save(run, "same_officer", [*rows, added])
+        case.runs.save_results(run, columns, [*ids, "row9"])
+        case.runs.finish(run, "finished")
     with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
         window.workspace.open_case(str(path))
     window.go_to("Results")

@@ -39,9 +39,9 @@ def test_a_list_of_terms_is_counted_and_leads_to_its_lines(
     qtbot: QtBot, opened: MainWindow, case: Path, tmp_path: Path
 ) -> None:
     with Case(case, read_only=True) as read:
-        names = {entry.id: entry.filename for entry in read.documents()}
-        police = {names[id]: count for id, count in read.count_lines("police").items()}
-        larkmoor = {names[id]: count for id, count in read.count_lines("larkm*").items()}
+        names = {entry.id: entry.filename for entry in read.documents.entries()}
+        police = {names[id]: count for id, count in read.search.count_lines("police").items()}
+        larkmoor = {names[id]: count for id, count in read.search.count_lines("larkm*").items()}
     assert police
     assert larkmoor
     place = documents(opened)

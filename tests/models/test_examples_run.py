@@ -21,9 +21,9 @@ def test_example_runs_on_a_real_model(name, tmp_path):
     loaded = load_pipeline(EXAMPLES / f"{name}.yaml")
     with Case(tmp_path / "case.redwell") as case:
         result = run_on_real_model(loaded, case, context_tokens=4096)
-        failed = [fate.record.error for fate in case.fates(result.run_id, fate="failed")]
-        rows = [case.row(result.run_id, id).values for id in case.results(result.run_id).row_ids]
-        answers = [row.values for row in case.rows(result.run_id, "answered")]
+        failed = [fate.record.error for fate in case.ledger.fates(result.run_id, fate="failed")]
+        rows = [case.rows.get(result.run_id, id).values for id in case.runs.results(result.run_id).row_ids]
+        answers = [row.values for row in case.rows.of_operator(result.run_id, "answered")]
     assert not failed
     if name != "contracts/clauses":
         assert rows

@@ -18,6 +18,6 @@ def test_example_runs_on_a_real_model(example, tmp_path):
     loaded = example.write(tmp_path)
     with Case(tmp_path / "case.redwell") as case:
         result = run_on_real_model(loaded, case, context_tokens=2048, trust_code=example.runs_code)
-        failed = [fate.record.error for fate in case.fates(result.run_id, fate="failed")]
+        failed = [fate.record.error for fate in case.ledger.fates(result.run_id, fate="failed")]
     assert not failed
     assert result.rows

@@ -28,7 +28,7 @@ def test_a_small_model_copies_and_code_reads(tmp_path):
     with Case(tmp_path / "case.redwell") as case:
         loaded = pipeline(source, MAP, steps="[{name: all, input: records, operations: [m]}]")
         result = run_on_real_model(loaded, case, context_tokens=2048)
-        (row,) = [case.row(result.run_id, id).values for id in case.results(result.run_id).row_ids]
+        (row,) = [case.rows.get(result.run_id, id).values for id in case.runs.results(result.run_id).row_ids]
     read = {
         "fee": (row["fee"]["value"], row["fee"]["currency"]) == (25000, "USD"),
         "made": row["made"]["iso"] == "2019-03-03",

@@ -29,7 +29,7 @@ def test_a_yes_no_question_samples_one_token(tmp_path: Path, method: str, more: 
     with Case(tmp_path / "case.redwell") as case:
         loaded = pipeline(source, FILTER.replace("METHOD", method))
         result = run_on_real_model(loaded, case, context_tokens=2048, emit=events.append)
-        rows = [case.row(result.run_id, id).values for id in case.results(result.run_id).row_ids]
+        rows = [case.rows.get(result.run_id, id).values for id in case.runs.results(result.run_id).row_ids]
         assert result.failed_items == 0
     calls = [event for event in events if isinstance(event, ModelCall) and not event.from_cache]
     assert len(calls) == len(TEXTS) + more

@@ -81,19 +81,19 @@ def test_the_ledger_closes_and_lineage_leads_both_ways(ingested, drawn, salt, ev
         check_sums(case, run_id, result)
         check_every_row_has_a_fate(loaded, case, run_id)
         check_lineage(case, run_id, memory, rows)
-        assert case.ledger(run_id).operators[-1].rows_out == result.rows or "four" in drawn.steps
+        assert case.ledger.sums(run_id).operators[-1].rows_out == result.rows or "four" in drawn.steps
 
         rewritten, memory, again = run(other, loaded, salt, every, rewrite=True)
         check_sums(other.case, rewritten.run_id, rewritten)
         check_lineage(other.case, rewritten.run_id, memory, again)
         assert again == rows, "an exact rewrite changed the results"
-        names = [o.operator for o in case.ledger(run_id).operators]
-        assert [o.operator for o in other.case.ledger(rewritten.run_id).operators] == names
+        names = [o.operator for o in case.ledger.sums(run_id).operators]
+        assert [o.operator for o in other.case.ledger.sums(rewritten.run_id).operators] == names
 
-        first = desk.csv(result), case.ledger(run_id)
+        first = desk.csv(result), case.ledger.sums(run_id)
         repeated, _, _ = run(desk, loaded, salt, every)
-        assert (desk.csv(repeated), case.ledger(repeated.run_id)) == first
-        assert case.calls_of_run(repeated.run_id) == {}
+        assert (desk.csv(repeated), case.ledger.sums(repeated.run_id)) == first
+        assert case.replies.calls_of_run(repeated.run_id) == {}
 
 
 @pytest.mark.parametrize("rewrite", [False, True], ids=["written", "rewritten"])
@@ -110,29 +110,29 @@ def test_the_ledger_closes_for_every_operator_on_the_example_of_its_page(tmp_pat
 
 
 def check_documents(case, run_id) -> None:
-    ledger = case.ledger(run_id)
+    ledger = case.ledger.sums(run_id)
     assert (ledger.documents.found, ledger.documents.parsed) == (len(TEXTS) + 1,) * 2
     source = ledger.operators[0]
     assert (source.rows_in, source.rejected, source.rows_out) == (len(TEXTS) + 1, 1, len(TEXTS))
 
 
 def check_sums(case, run_id, result) -> None:
-    ledger = case.ledger(run_id)
+    ledger = case.ledger.sums(run_id)
     assert ledger.adds_up
-    assert ledger.failed == result.failed_items == len(case.fates(run_id, fate="failed"))
+    assert ledger.failed == result.failed_items == len(case.ledger.fates(run_id, fate="failed"))
     assert result.exit_code == (1 if result.failed_items else 0)
 
 
 def check_every_row_has_a_fate(loaded, case, run_id) -> None:
     """What one operator put out is what the next was given, over all steps of the plan as written."""
-    out = {d.name: [row.id for row in case.rows(run_id, d.name)] for d in loaded.plan.datasets}
+    out = {d.name: [row.id for row in case.rows.of_operator(run_id, d.name)] for d in loaded.plan.datasets}
     apart = named_apart(loaded.plan)
     for step in loaded.plan.steps:
         given = list(dict.fromkeys(id for name in step.inputs for id in out[name]))
         for node in apart[step.name]:
-            fates = {f.record.row_id: f.record for f in case.fates(run_id, node.name)}
+            fates = {f.record.row_id: f.record for f in case.ledger.fates(run_id, node.name)}
             assert set(fates) == set(given)
-            made = case.rows(run_id, node.name)
+            made = case.rows.of_operator(run_id, node.name)
             carried = {parent for row in made for parent in row.parents} | {row.id for row in made}
             for id, fate in fates.items():
                 assert fate.fate != "output" or id in carried
@@ -150,9 +150,11 @@ def check_lineage(case, run_id, memory, rows) -> None:
 
 def check_every_row_leads_somewhere(case, run_id, memory, rows) -> None:
     """Each document, and each row made of one, reaches an output row, a rejection or a failure."""
-    ended = {f.record.row_id for fate in ("rejected", "failed") for f in case.fates(run_id, fate=fate)}
+    ended = {f.record.row_id for fate in ("rejected", "failed") for f in case.ledger.fates(run_id, fate=fate)}
     ended |= {row.id for row in rows}
-    sources = {f.record.row_id for d in case.ledger(run_id).operators[:1] for f in case.fates(run_id, d.operator)}
+    sources = {
+        f.record.row_id for d in case.ledger.sums(run_id).operators[:1] for f in case.ledger.fates(run_id, d.operator)
+    }
     children = {parent for row in memory.values() for parent in row.parents}
     for id in sources | set(memory):
         assert id in ended or id in children, f"row {id} leads nowhere"
@@ -161,19 +163,19 @@ def check_every_row_leads_somewhere(case, run_id, memory, rows) -> None:
 def check_outputs_lead_back(case, run_id, memory, rows) -> None:
     """Every output row reaches a source row, and its evidence lies in documents it reaches."""
     for row in rows:
-        relatives = case.ancestors(run_id, row.id)
+        relatives = case.rows.ancestors(run_id, row.id)
         assert any(not memory[id].parents for id in (row.id, *(relative.id for relative in relatives)))
         documents = {r.document_id for r in relatives} | {row.document_id}
         assert any(r.document_id for r in memory.values()) <= bool(documents - {None})
         assert all(relative.operator for relative in relatives), "an ancestor that is not in the case"
-        found = {e.document_id for e in case.evidence(run_id, row.id)}
+        found = {e.document_id for e in case.evidence.of_row(run_id, row.id)}
         assert found <= documents | {None}
 
 
 def check_case_agrees_with_memory(case, run_id, memory, rows) -> None:
-    results = case.results(run_id)
+    results = case.runs.results(run_id)
     assert list(results.row_ids) == [row.id for row in rows]
-    stored = {r.id: r for o in case.ledger(run_id).operators for r in case.rows(run_id, o.operator)}
+    stored = {r.id: r for o in case.ledger.sums(run_id).operators for r in case.rows.of_operator(run_id, o.operator)}
     assert set(stored) == set(memory)
     for id, row in memory.items():
         record = stored[id]

@@ -73,7 +73,7 @@ def summary(desk: Desk, *, case: str) -> CaseSummary:
 @query("case.complete_facts", lane="edit")
 def complete_facts(desk: Desk, *, case: str) -> int:
     """Work out language, year and OCR pages of some documents read by an earlier version; return how many were left."""
-    missing = desk.reading(case).documents_without_facts(FACTS_AT_ONCE + 1)
+    missing = desk.reading(case).labels.documents_without_facts(FACTS_AT_ONCE + 1)
     if not missing:
         return 0
     with desk.writing(case) as opened:
@@ -86,10 +86,10 @@ def _summary(case: Case) -> CaseSummary:
     return CaseSummary(
         path=str(case.path),
         name=case.path.stem,
-        documents=case.count_documents(),
-        pages=case.count_pages(),
-        failures=case.count_failures(),
-        runs=len(case.runs()),
+        documents=case.listing.count_documents(),
+        pages=case.listing.count_pages(),
+        failures=case.listing.count_failures(),
+        runs=len(case.runs.all()),
         writer=case.writer_pid,
         is_encrypted=case.is_encrypted,
     )

@@ -76,14 +76,14 @@ def page(
     """Return some rows of the table, sorted and filtered."""
     check_page(offset, limit)
     opened = desk.reading(case)
-    rows = opened.list_documents(offset=offset, limit=limit, sort=sort, descending=descending, wanted=only)
-    return DocumentsPage(offset, opened.count_documents(only), tuple(rows))
+    rows = opened.listing.list_documents(offset=offset, limit=limit, sort=sort, descending=descending, wanted=only)
+    return DocumentsPage(offset, opened.listing.count_documents(only), tuple(rows))
 
 
 @query("documents.facets")
 def facets(desk: Desk, *, case: str, only: DocumentFilter = DocumentFilter()) -> Facets:  # noqa: B008 - frozen
     """Count documents by type, tag and year."""
-    return desk.reading(case).facets(only)
+    return desk.reading(case).listing.facets(only)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,20 +105,20 @@ def new_to_question(desk: Desk, *, case: str, run: str = "") -> NewToQuestion | 
     from engine.results.same_question import runs_of_question  # noqa: PLC0415 - reads pipelines, all others do not
 
     opened = desk.reading(case)
-    finished = {stored.id: stored for stored in opened.runs() if stored.status == "finished"}
+    finished = {stored.id: stored for stored in opened.runs.all() if stored.status == "finished"}
     if not finished:
         return None
     chosen = run if run in finished else list(finished)[-1]
     asked_in = tuple(stored.id for stored in runs_of_question(opened, chosen))
     name = question_names(opened.path).get(chosen, f"Run {chosen}")
-    new = opened.documents_that_fit(DocumentFilter(asked_in=asked_in, new=True))
+    new = opened.listing.documents_that_fit(DocumentFilter(asked_in=asked_in, new=True))
     return NewToQuestion(chosen, name, asked_in, tuple(sorted(new)))
 
 
 @query("documents.tags")
 def tags(desk: Desk, *, case: str) -> list[str]:
     """List the tags in use."""
-    return desk.reading(case).tags()
+    return desk.reading(case).labels.tags()
 
 
 @query("documents.one")
@@ -131,8 +131,8 @@ def one(desk: Desk, *, case: str, document: str) -> DocumentDetails:
         PageFacts(p.width, p.height, p.source, p.reason, *span) for p, span in zip(found.pages, spans, strict=True)
     )
     return DocumentDetails(
-        row=opened.listed_document(document),
-        paths=tuple(opened.paths(document)),
+        row=opened.listing.listed_document(document),
+        paths=tuple(opened.documents.paths(document)),
         pages=pages,
         outline=tuple((entry.level, entry.title, entry.page) for entry in found.outline),
         metadata=dict(found.metadata),
@@ -151,14 +151,16 @@ def failures(desk: Desk, *, case: str, offset: int = 0, limit: int = 100) -> Fai
     """Return some of the files that could not be read, by path, with the reason and what to do."""
     check_page(offset, limit)
     opened = desk.reading(case)
-    return FailuresPage(offset, opened.count_failures(), tuple(opened.failures(offset=offset, limit=limit)))
+    return FailuresPage(
+        offset, opened.listing.count_failures(), tuple(opened.documents.failures(offset=offset, limit=limit))
+    )
 
 
 @query("documents.star", lane="edit")
 def star(desk: Desk, *, case: str, documents: tuple[str, ...], on: bool = True) -> list[str]:
     """Give documents a star or take it away; return those that were asked for."""
     with desk.writing(case) as opened:
-        opened.star(documents, on=on)
+        opened.labels.star(documents, on=on)
     return list(documents)
 
 
@@ -185,8 +187,8 @@ class Removal:
 def removal(desk: Desk, *, case: str, documents: tuple[str, ...]) -> Removal:
     """Count what goes with some documents, and which rows of results will go on showing them."""
     opened = desk.reading(case)
-    whole = opened.with_contents(documents)
-    rows, reviewed = opened.count_result_rows_of(whole), opened.count_result_rows_of(whole, reviewed=True)
+    whole = opened.labels.with_contents(documents)
+    rows, reviewed = opened.labels.count_result_rows_of(whole), opened.labels.count_result_rows_of(whole, reviewed=True)
     return Removal(len(whole), rows, reviewed)
 
 
@@ -195,9 +197,9 @@ def tag(desk: Desk, *, case: str, documents: tuple[str, ...], tag: str, on: bool
     """Tag documents or take the tag off; return those that were asked for."""
     with desk.writing(case) as opened:
         if on:
-            opened.tag(documents, tag)
+            opened.labels.tag(documents, tag)
         else:
-            opened.untag(documents, tag)
+            opened.labels.untag(documents, tag)
     return list(documents)
 
 

@@ -86,9 +86,9 @@ def estimate(desk: Desk, *, case: str, folder: str) -> IngestEstimate:
         raise UsageError(f"there is nothing at {path}", advice="Choose an existing folder.")
     found = walk([path])
     opened = desk.reading(case)
-    there = opened.files_below(str(path.resolve()))
+    there = opened.documents.files_below(str(path.resolve()))
     files, sizes = Counter[str](), Counter[str]()
-    taken_out = opened.removed_paths()
+    taken_out = opened.labels.removed_paths()
     known = removed = 0
     for file in found.files:
         size = file.stat().st_size
@@ -100,7 +100,7 @@ def estimate(desk: Desk, *, case: str, folder: str) -> IngestEstimate:
         files[kind] += 1
         sizes[kind] += size
     rates = remembered_readings()
-    for kind, *measured in opened.reading_rates():
+    for kind, *measured in opened.listing.reading_rates():
         if measured[0] >= LEAST_MEASURED or kind not in rates:
             rates[kind] = Reading(*measured)
     kinds = [_kind(kind, files[kind], sizes[kind], rates.get(kind)) for kind in sorted(files)]

@@ -36,14 +36,14 @@ class LedgerPage:
 def sums(desk: Desk, *, case: str, run: str) -> LedgerSums:
     """Sum up what became of the files and rows of a run."""
     opened = desk.reading(case)
-    found = opened.ledger(run)
+    found = opened.ledger.sums(run)
     return LedgerSums(
         files=found.documents,
         operators=found.operators,
         adds_up=found.adds_up,
         failed=found.failed,
         rejected=count_turned_down(opened, run, "rejected"),
-        notes=tuple(notes_of(opened.decisions(run))),
+        notes=tuple(notes_of(opened.ledger.decisions(run))),
     )
 
 

@@ -188,9 +188,9 @@ def runs(desk: Desk, *, case: str) -> list[RunEntry]:
             model=run.model_name,
             started_at=run.started_at,
             finished_at=run.finished_at,
-            rows=None if opened.results(run.id) is None else opened.count_results(run.id),
+            rows=None if opened.runs.results(run.id) is None else opened.result_rows.count(run.id),
         )
-        for run in reversed(opened.runs())
+        for run in reversed(opened.runs.all())
     ]
 
 
@@ -200,15 +200,15 @@ def table(desk: Desk, *, case: str, run: str) -> TableInfo:
     opened = desk.reading(case)
     resolved = {found.column: found.operator for found in resolved_columns(opened, run)}
     told = {column: asked.name for asked in question_columns(opened, run) for column in asked.columns}
-    sample = list(opened.delivered_rows(run, limit=SAMPLED_ROWS))
+    sample = list(opened.result_rows.read(run, limit=SAMPLED_ROWS))
     columns = tuple(
         ColumnInfo(
             column, kind_of(row.values.get(column) for row in sample), resolved.get(column, ""), told.get(column, "")
         )
-        for column in opened.result_columns(run)
+        for column in opened.result_rows.columns(run)
     )
     new = new_rows(opened, run)
-    return TableInfo(run, columns, opened.count_results(run), None if new is None else len(new))
+    return TableInfo(run, columns, opened.result_rows.count(run), None if new is None else len(new))
 
 
 @query("results.prepare", lane="slow")
@@ -237,14 +237,14 @@ def page(
     """Return some rows, sorted, filtered and grouped; without all that, none but these are read."""
     check_page(offset, limit)
     opened = desk.reading(case)
-    columns = opened.result_columns(run)
+    columns = opened.result_rows.columns(run)
     new = new_rows(opened, run) or frozenset()
     if only.is_everything and not grouping.column:
-        rows = list(opened.delivered_rows(run, offset=offset, limit=limit))
+        rows = list(opened.result_rows.read(run, offset=offset, limit=limit))
         identities = [row.identity(columns) for row in rows]
-        book = ReviewBook(opened.review_edits_of(identities))
+        book = ReviewBook(opened.reviews.edits_of(identities))
         reviewed = zip(rows, map(book.review, identities, (row.values for row in rows)), strict=True)
-        total = opened.count_results(run)
+        total = opened.result_rows.count(run)
         return RowsPage(offset, total, total, tuple(_shown_row(row, columns, review, new) for row, review in reviewed))
     view = result_view(opened, run)
 
@@ -281,12 +281,12 @@ def group(
 def cell(desk: Desk, *, case: str, run: str, row: str, column: str) -> CellDetails:
     """Return all about one cell: its whole value, what was said of it, and each place with its boxes."""
     opened = desk.reading(case)
-    columns = opened.result_columns(run)
+    columns = opened.result_rows.columns(run)
     if column not in columns:
         raise UsageError(f"the results have no column {column!r}", advice=f"Columns: {', '.join(columns)}.")
-    found = next(opened.delivered_rows(run, numbers=opened.result_numbers(run, [row])))
+    found = next(opened.result_rows.read(run, numbers=opened.result_rows.numbers(run, [row])))
     identity = found.identity(columns)
-    review = ReviewBook(opened.review_edits_of([identity])).review(identity, found.values)
+    review = ReviewBook(opened.reviews.edits_of([identity])).review(identity, found.values)
     said = review.cells.get(column, CellReview())
     original = found.values.get(column)
     return CellDetails(
@@ -298,7 +298,7 @@ def cell(desk: Desk, *, case: str, run: str, row: str, column: str) -> CellDetai
         note=said.note or review.whole.note,
         who=said.who or review.whole.who,
         made_at=said.made_at or review.whole.made_at,
-        places=tuple(_places(opened, opened.evidence(run, row, column), original, column)),
+        places=tuple(_places(opened, opened.evidence.of_row(run, row, column), original, column)),
     )
 
 

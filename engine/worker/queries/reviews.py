@@ -37,8 +37,8 @@ class ReviewProgress:
 def progress(desk: Desk, *, case: str, run: str) -> ReviewProgress:
     """Count the rows that were judged."""
     opened = desk.reading(case)
-    if opened.review_stamp()[1] == 0:
-        return ReviewProgress(opened.count_results(run), 0, 0, 0, 0, 0)
+    if opened.reviews.stamp()[1] == 0:
+        return ReviewProgress(opened.result_rows.count(run), 0, 0, 0, 0, 0)
     view = result_view(opened, run)
     verdicts = [review.verdict for review in view.reviews.values()]
     return ReviewProgress(
@@ -83,8 +83,8 @@ def correct(desk: Desk, *, case: str, run: str, row: str, column: str, text: str
             raise UsageError("a correction is of one cell", advice="Name the column.")
         original = found.values.get(column)
         value = original if text.strip() == shown(original) else typed(text, original)
-        identity = found.identity(opened.result_columns(run))
-        held = ReviewBook(opened.review_edits_of([identity])).review(identity, found.values)
+        identity = found.identity(opened.result_rows.columns(run))
+        held = ReviewBook(opened.reviews.edits_of([identity])).review(identity, found.values)
         if value == held.values(found.values).get(column):
             return shown(value)
         kind: EditKind = "clear" if value == original else "correct"
@@ -119,17 +119,17 @@ def redo(desk: Desk, *, case: str) -> ReviewStep | None:
 
 
 def _rows(case: Case, run: str, rows: tuple[str, ...], column: str) -> list[DeliveredRow]:
-    columns = case.result_columns(run)
+    columns = case.result_rows.columns(run)
     if column and column not in columns:
         raise UsageError(f"the results have no column {column!r}", advice=f"Columns: {', '.join(columns)}.")
     if not rows:
         raise UsageError("no row is named", advice="Choose a row of the results.")
-    return list(case.delivered_rows(run, numbers=case.result_numbers(run, rows)))
+    return list(case.result_rows.read(run, numbers=case.result_rows.numbers(run, rows)))
 
 
 def _edit(case: Case, run: str, row: DeliveredRow, column: str, kind: EditKind, text: str = "") -> ReviewEdit:
     original = row.values.get(column) if column != WHOLE_ROW else None
-    return ReviewEdit(row.identity(case.result_columns(run)), column, kind, original=original, note=text)
+    return ReviewEdit(row.identity(case.result_rows.columns(run)), column, kind, original=original, note=text)
 
 
 def _save(case: Case, run: str, edits: list[ReviewEdit]) -> None:

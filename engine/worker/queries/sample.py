@@ -70,7 +70,7 @@ def _unpack(packed: Path, case: Path, records: Path) -> None:
         with lzma.open(packed) as source, fresh.open("wb") as target:
             shutil.copyfileobj(source, target)
         with Case(fresh, create=False) as opened:
-            opened.move_paths(MADE_AT, str(records))
+            opened.documents.move_paths(MADE_AT, str(records))
         fresh.replace(case)
     finally:
         fresh.unlink(missing_ok=True)

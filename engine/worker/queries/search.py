@@ -58,11 +58,11 @@ def lines(  # noqa: PLR0913 - what a search box and its filters say
     check_page(offset, limit)
     opened = desk.reading(case)
     within = _within(only)
-    hits = opened.search(words, limit + 1, prefix=prefix, offset=offset, within=within)
-    is_fuzzy = not hits and not opened.search(words, 1, prefix=prefix, within=within)
+    hits = opened.search.find(words, limit + 1, prefix=prefix, offset=offset, within=within)
+    is_fuzzy = not hits and not opened.search.find(words, 1, prefix=prefix, within=within)
     if is_fuzzy:
-        hits = opened.search(words, limit + 1, prefix=prefix, offset=offset, within=within, fuzzy=True)
-    names = {id: opened.listed_document(id).name for id in {hit.document_id for hit in hits}}
+        hits = opened.search.find(words, limit + 1, prefix=prefix, offset=offset, within=within, fuzzy=True)
+    names = {id: opened.listing.listed_document(id).name for id in {hit.document_id for hit in hits}}
     rows = [
         FoundLine(hit.document_id, names[hit.document_id], hit.page, hit.line, pieces(hit.snippet))
         for hit in hits[:limit]

@@ -78,7 +78,7 @@ def show(
     if not chosen:
         return ShownTimeline("", (), (), (), 0, 0)
     timeline = _timeline(view, chosen, only)
-    evidence = opened.column_evidence(run, chosen)
+    evidence = opened.evidence.of_column(run, chosen)
     files = file_names(opened)
     numbers = {row.id: row.number for row in view.rows}
 

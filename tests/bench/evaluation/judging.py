@@ -45,8 +45,8 @@ class PipelineJudge:
             emit=lambda event: None,
             options=replace(self.options, rows=rows, columns=criteria),
         )
-        found = case.results(done.run_id)
-        judged = [case.row(done.run_id, row).values for row in (found.row_ids if found else ())]
+        found = case.runs.results(done.run_id)
+        judged = [case.rows.get(done.run_id, row).values for row in (found.row_ids if found else ())]
         return {name: sum(row.get(name) is True for row in judged) / len(results) for name in criteria}
 
 

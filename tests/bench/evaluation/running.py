@@ -167,12 +167,12 @@ async def _judged(judge: Judge, task: Task, results: Sequence[Result], case: Cas
 
 def results_of(case: Case, run_id: str, task: Task) -> list[Result]:
     """Read the results of a run, each with the documents among the rows it was made from."""
-    results = case.results(run_id)
-    sources = document_ids(case, case.rows(run_id, task.dataset), task)
+    results = case.runs.results(run_id)
+    sources = document_ids(case, case.rows.of_operator(run_id, task.dataset), task)
     found = []
     for row_id in results.row_ids if results else ():
-        lineage = {row_id, *(relative.id for relative in case.ancestors(run_id, row_id))}
-        values = case.row(run_id, row_id).values
+        lineage = {row_id, *(relative.id for relative in case.rows.ancestors(run_id, row_id))}
+        values = case.rows.get(run_id, row_id).values
         found.append(Result(values, frozenset(sources[row] for row in lineage if row in sources)))
     return found
 

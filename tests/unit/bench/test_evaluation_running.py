@@ -127,7 +127,7 @@ def test_a_kept_case_is_gone_on_from(tmp_path: Path) -> None:
 
 async def test_a_judge_adds_figures_where_a_task_has_criteria(tmp_path: Path) -> None:
     async def judge(judged: Task, results: Any, case: Case) -> dict[str, float]:
-        assert case.results("1") is not None
+        assert case.runs.results("1") is not None
         assert judged.criteria == tmp_path / "criteria.yaml"
         assert {type(result) for result in results} == {Result}
         return {"specific": 0.5}

@@ -16,14 +16,14 @@ from engine.executor.run import RunResult
 def kept(bench: Bench, result: RunResult) -> dict[str, Any]:
     """What the case keeps of a run: rows with their lines, fates, decisions, evidence and sums."""
     case, run_id = bench.case, result.run_id
-    ids = case.results(run_id).row_ids
-    rows = [case.row(run_id, id) for id in ids]
+    ids = case.runs.results(run_id).row_ids
+    rows = [case.rows.get(run_id, id) for id in ids]
     return {
         "rows": [(r.id, list(r.values.items()), r.parents, r.document_id, r.first_line, r.last_line) for r in rows],
-        "fates": [(f.operator, f.record) for f in case.fates(run_id)],
-        "decisions": [(d.operator, d.record) for d in case.decisions(run_id)],
-        "evidence": [case.evidence(run_id, id) for id in ids],
-        "sums": case.ledger(run_id).operators,
+        "fates": [(f.operator, f.record) for f in case.ledger.fates(run_id)],
+        "decisions": [(d.operator, d.record) for d in case.ledger.decisions(run_id)],
+        "evidence": [case.evidence.of_row(run_id, id) for id in ids],
+        "sums": case.ledger.sums(run_id).operators,
     }
 
 
@@ -53,7 +53,7 @@ def test_example_run_again_asks_nothing_and_keeps_the_same(example, tmp_path):
     second = bench.run_again(loaded)
     assert bench.calls == []
     assert kept(bench, second) == told
-    assert bench.case.ledger(second.run_id).adds_up
+    assert bench.case.ledger.sums(second.run_id).adds_up
     assert first.failed_items == 0
     bench.case.close()
     assert asked or not any(node.traits().calls_model for node in loaded.plan.operators)

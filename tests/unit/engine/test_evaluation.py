@@ -51,7 +51,7 @@ def test_pairs_and_places_are_read_from_a_case(tmp_path: Path) -> None:
     gold = Gold.read(POLICE)
     file = "01_opr_findings_2022-0147.pdf"
     with Case(tmp_path / "a.redwell") as case:
-        case.save_document(
+        case.documents.save(
             "d" * 64,
             filename=file,
             kind="pdf",
@@ -60,11 +60,11 @@ def test_pairs_and_places_are_read_from_a_case(tmp_path: Path) -> None:
             body={},
             lines=[LineRecord(1, 1, "Ofc. K. Brandmoor #3981"), LineRecord(2, 1, "Officer Benno Castellari")],
         )
-        case.add_path("d" * 64, f"/records/{file}")
-        run = case.start_run(pipeline_yaml="", pipeline_digest="p", model_name="", model_digest="")
-        case.save_rows(run, "made", [RowRecord("r0", {}, document_id="d" * 64)])
-        case.save_rows(run, "grouped", [RowRecord("r1", {"officer": "Officer K. Brandmoor", "act": "x"}, ("r0",))])
-        case.save_results(run, ["officer", "act"], ["r1"])
+        case.documents.add_path("d" * 64, f"/records/{file}")
+        run = case.runs.start(pipeline_yaml="", pipeline_digest="p", model_name="", model_digest="")
+        case.rows.save(run, "made", [RowRecord("r0", {}, document_id="d" * 64)])
+        case.rows.save(run, "grouped", [RowRecord("r1", {"officer": "Officer K. Brandmoor", "act": "x"}, ("r0",))])
+        case.runs.save_results(run, ["officer", "act"], ["r1"])
         page = next(iter(gold.pages[(file, "brandmoor")]))
         assert page != 1
         places = [
@@ -73,7 +73,7 @@ def test_pairs_and_places_are_read_from_a_case(tmp_path: Path) -> None:
             ("officer", 1, 1),
             ("officer", page, 2),
         ]  # right, wrong, right, wrong
-        case.save_evidence(
+        case.evidence.save(
             run, [EvidenceRecord("r1", c, f"{c}[{p}]", "d" * 64, p, line, line, "exact", 1.0) for c, p, line in places]
         )
         predicted = predicted_pairs(case, run, gold)
@@ -89,7 +89,7 @@ def test_a_folder_without_gold_is_refused(tmp_path: Path) -> None:
 
 def test_a_table_without_officers_is_refused(tmp_path: Path) -> None:
     with Case(tmp_path / "a.redwell") as case:
-        run = case.start_run(pipeline_yaml="", pipeline_digest="p", model_name="", model_digest="")
-        case.save_results(run, ["name"], [])
+        run = case.runs.start(pipeline_yaml="", pipeline_digest="p", model_name="", model_digest="")
+        case.runs.save_results(run, ["name"], [])
         with pytest.raises(UsageError, match="no field officer"):
             predicted_pairs(case, run, Gold.read(POLICE))

@@ -19,7 +19,7 @@ def run_id(case: Case) -> str:
 
 
 def start_run(case: Case) -> str:
-    return case.start_run(
+    return case.runs.start(
         pipeline_yaml="operations: []", pipeline_digest="p1", model_name="tiny", model_digest="m1", settings={"seed": 7}
     )
 
@@ -35,7 +35,7 @@ def letter(case: Case) -> str:
         (2, "=HYPERLINK is not a name"),
     ]
     lines = [LineRecord(number, page, text) for number, (page, text) in enumerate(texts, 1)]
-    case.save_document(
+    case.documents.save(
         "a" * 64, filename="letter.pdf", kind="pdf", size_bytes=123, page_count=2, body={"pages": [1, 2]}, lines=lines
     )
     return "a" * 64

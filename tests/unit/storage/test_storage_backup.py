@@ -29,7 +29,7 @@ def nothing_known(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def digest(path: Path) -> str:
     with Case(path, read_only=True) as case:
-        return case.content_digest()
+        return case.contents.digest()
 
 
 def test_a_backup_holds_what_the_case_holds(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_the_copy_before_an_upgrade_of_an_encrypted_case_is_encrypted(tmp_path: 
     path = make_old_case(tmp_path / "old.redwell", 4)
     encrypt_case(path, PASSPHRASE)
     with Case(path, read_only=True) as case:
-        assert case.row("1", "r1").values == {"officer": "Varrick"}
+        assert case.rows.get("1", "r1").values == {"officer": "Varrick"}
     assert is_encrypted(heard[0].backup)
 
 
@@ -88,8 +88,8 @@ from storage.case import Case
 case = Case(sys.argv[1], beside=True)
 for number in range(10**9):
     with case.transaction():
-        case.save_cached("pair", f"{number} a", "x" * 3000)
-        case.save_cached("pair", f"{number} b", "x" * 3000)
+        case.cache.save("pair", f"{number} a", "x" * 3000)
+        case.cache.save("pair", f"{number} b", "x" * 3000)
     if not number:
         print("ready", flush=True)
 """

@@ -46,28 +46,28 @@ def test_a_new_case_names_itself_and_its_schema(tmp_path: Path) -> None:
 def test_a_reader_sees_what_the_writer_committed(tmp_path: Path) -> None:
     path = tmp_path / "c.redwell"
     with Case(path) as writer, Case(path, read_only=True) as reader:
-        writer.save_cached("k", "1", [1])
-        assert reader.cached("k", "1") == [1]
+        writer.cache.save("k", "1", [1])
+        assert reader.cache.get("k", "1") == [1]
         with writer.transaction():
-            writer.save_cached("k", "1", [2])
-            assert reader.cached("k", "1") == [1]
-        assert reader.cached("k", "1") == [2]
+            writer.cache.save("k", "1", [2])
+            assert reader.cache.get("k", "1") == [1]
+        assert reader.cache.get("k", "1") == [2]
         with pytest.raises(CaseReadOnly, match="for reading only"):
-            reader.save_cached("k", "1", [3])
+            reader.cache.save("k", "1", [3])
 
 
 def test_a_transaction_is_all_or_nothing_and_may_nest(tmp_path: Path) -> None:
     with Case(tmp_path / "c.redwell") as case:
         with pytest.raises(ZeroDivisionError), case.transaction():
-            case.save_cached("k", "1", "lost")
+            case.cache.save("k", "1", "lost")
             raise ZeroDivisionError
-        assert case.cached("k", "1") is None
+        assert case.cache.get("k", "1") is None
         with case.transaction():
-            case.save_cached("k", "outer", "kept")
+            case.cache.save("k", "outer", "kept")
             with pytest.raises(ZeroDivisionError), case.transaction():
-                case.save_cached("k", "inner", "lost")
+                case.cache.save("k", "inner", "lost")
                 raise ZeroDivisionError
-        assert (case.cached("k", "outer"), case.cached("k", "inner")) == ("kept", None)
+        assert (case.cache.get("k", "outer"), case.cache.get("k", "inner")) == ("kept", None)
 
 
 def test_a_second_writer_in_this_process_is_refused(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_a_second_writer_in_this_process_is_refused(tmp_path: Path) -> None:
         assert case.writer_pid == os.getpid()
         with pytest.raises(CaseLocked, match="already open for writing in this process"):
             Case(path)
-        case.save_cached("k", "1", 1)
+        case.cache.save("k", "1", 1)
     assert writer_of(path) is None
     Case(path).close()
 
@@ -93,7 +93,7 @@ def test_another_thread_gets_a_clear_error(tmp_path: Path) -> None:
 
     def use() -> None:
         try:
-            case.documents()
+            case.documents.entries()
         except StorageError as error:
             caught.append(error)
 
@@ -101,7 +101,7 @@ def test_another_thread_gets_a_clear_error(tmp_path: Path) -> None:
         thread = threading.Thread(target=use)
         thread.start()
         thread.join()
-        assert case.documents() == []
+        assert case.documents.entries() == []
     assert isinstance(caught[0], WrongThread)
     assert "another thread" in str(caught[0])
 
@@ -117,7 +117,7 @@ case = Case({str(path)!r})
 child = os.fork()
 if child == 0:
     try:
-        case.documents()
+        case.documents.entries()
     except WrongThread:
         case.close()
         try:
@@ -126,7 +126,7 @@ if child == 0:
             os._exit(0 if error.pid == os.getppid() else 3)
     os._exit(4)
 status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-case.save_cached("k", "1", 1)
+case.cache.save("k", "1", 1)
 case.close()
 sys.exit(status)
 """
@@ -172,7 +172,7 @@ def test_an_empty_file_becomes_a_case_only_for_a_writer(tmp_path: Path) -> None:
 
 def test_a_number_beyond_64_bits_is_a_clear_error(tmp_path: Path) -> None:
     with Case(tmp_path / "c.redwell") as case, pytest.raises(BadRecord, match="64 bits"):
-        case.save_document("a", filename="f", kind="k", size_bytes=2**70, page_count=1, body={}, lines=[])
+        case.documents.save("a", filename="f", kind="k", size_bytes=2**70, page_count=1, body={}, lines=[])
 
 
 def test_a_lock_is_seen_and_given_back(tmp_path: Path) -> None:

@@ -32,47 +32,54 @@ def change(case: Case, sql: str, *parameters: object) -> None:
 
 def deliver(case: Case, letter: str) -> str:
     """Save the results of a run, two rows with evidence, and seal them as a run does."""
-    case.begin_custody()
+    case.custody.begin()
     run = start_run(case)
     rows = [
         RowRecord("r1", {"name": "Ramírez", "text": LONG_TEXT}, (), letter),
         RowRecord("r2", {"name": "Varrick", "text": LONG_TEXT}, (), letter),
     ]
-    case.record_custody("ingest", {"sha256": letter, "path": "letter.pdf", "text_sha256": case.seal_document(letter)})
-    case.save_rows(run, "find", rows)
-    case.save_evidence(run, [EvidenceRecord("r1", "name", "name", letter, 1, 2, 2, "exact")])
-    case.save_results(run, ["name", "text"], ["r1", "r2"])
-    count, digest = case.seal_results(run)
-    case.record_custody("results", {"run": run, "rows": count, "sha256": digest})
+    case.custody.record(
+        "ingest", {"sha256": letter, "path": "letter.pdf", "text_sha256": case.seals.seal_document(letter)}
+    )
+    case.rows.save(run, "find", rows)
+    case.evidence.save(run, [EvidenceRecord("r1", "name", "name", letter, 1, 2, 2, "exact")])
+    case.runs.save_results(run, ["name", "text"], ["r1", "r2"])
+    count, digest = case.seals.seal_results(run)
+    case.custody.record("results", {"run": run, "rows": count, "sha256": digest})
     return run
 
 
 def test_an_entry_is_chained_to_the_one_before_by_sha_256(case: Case) -> None:
-    case.record_custody("note", {"b": "Ü", "a": 1})
-    case.record_custody("note", {"a": 2})
-    begun, first, second = case.custody()
+    case.custody.record("note", {"b": "Ü", "a": 1})
+    case.custody.record("note", {"a": 2})
+    begun, first, second = case.custody.entries()
     assert begun.event == "begin"
     assert first.line == (
         f'{{"body":{{"a":1,"b":"Ü","event":"note"}},"number":2,"previous":"{hashlib.sha256(begun.line.encode()).hexdigest()}"'
         f',"time":"{first.time}"}}'
     )
     assert json.loads(second.line)["previous"] == hashlib.sha256(first.line.encode()).hexdigest() == first.digest
-    assert [entry.number for entry in case.custody()] == [1, 2, 3]
+    assert [entry.number for entry in case.custody.entries()] == [1, 2, 3]
 
 
 def test_a_log_begins_by_saying_what_it_cannot_vouch_for(case: Case, letter: str) -> None:
     start_run(case)
-    assert case.custody() == []
-    case.record_custody("note", {})
-    assert case.custody()[0].body == {"event": "begin", "documents_before": 1, "runs_before": 1, "reviews_before": 0}
+    assert case.custody.entries() == []
+    case.custody.record("note", {})
+    assert case.custody.entries()[0].body == {
+        "event": "begin",
+        "documents_before": 1,
+        "runs_before": 1,
+        "reviews_before": 0,
+    }
 
 
 def test_what_is_rolled_back_leaves_no_entry(case: Case) -> None:
-    case.record_custody("note", {})
+    case.custody.record("note", {})
     with pytest.raises(RuntimeError), case.transaction():
-        case.record_custody("note", {})
+        case.custody.record("note", {})
         raise RuntimeError
-    assert len(case.custody()) == 2
+    assert len(case.custody.entries()) == 2
 
 
 @pytest.mark.parametrize(
@@ -86,20 +93,20 @@ def test_what_is_rolled_back_leaves_no_entry(case: Case) -> None:
 )
 def test_a_changed_link_breaks_the_chain(case: Case, sql: str, broken_at: int) -> None:
     for name in ("alpha", "beta", "gamma"):
-        case.record_custody("note", {"name": name})
+        case.custody.record("note", {"name": name})
     with pytest.raises(sqlite3.IntegrityError, match="append only"):
         change(case, sql)
     for trigger in ("custody_updates", "custody_deletes"):
         change(case, f"DROP TRIGGER {trigger}")
     change(case, sql)
     with pytest.raises(CustodyBroken, match=f"broken at entry {broken_at}"):
-        case.custody()
+        case.custody.entries()
 
 
 def test_an_entry_that_was_changed_with_its_digest_breaks_the_next(case: Case) -> None:
     for name in ("alpha", "beta"):
-        case.record_custody("note", {"name": name})
-    forged = case.custody()[1].line.replace("alpha", "forged")
+        case.custody.record("note", {"name": name})
+    forged = case.custody.entries()[1].line.replace("alpha", "forged")
     change(case, "DROP TRIGGER custody_updates")
     change(
         case,
@@ -107,13 +114,13 @@ def test_an_entry_that_was_changed_with_its_digest_breaks_the_next(case: Case) -
         *(forged, hashlib.sha256(forged.encode()).hexdigest()),
     )
     with pytest.raises(CustodyBroken, match="broken at entry 3"):
-        case.custody()
+        case.custody.entries()
 
 
 def test_a_case_that_nobody_touched_is_as_sealed(case: Case, letter: str) -> None:
     run = deliver(case, letter)
-    assert case.seal_state(run, reviews=True) == SealState(is_sealed=True, changes=())
-    assert case.seal_state(run, only={"r2"}) == SealState(is_sealed=True, changes=())
+    assert case.seals.state(run, reviews=True) == SealState(is_sealed=True, changes=())
+    assert case.seals.state(run, only={"r2"}) == SealState(is_sealed=True, changes=())
 
 
 def test_a_name_forged_in_the_body_of_a_row_is_named(case: Case, letter: str) -> None:
@@ -121,15 +128,15 @@ def test_a_name_forged_in_the_body_of_a_row_is_named(case: Case, letter: str) ->
     ((body,),) = case._connection.query("SELECT body FROM rows r JOIN row_ids i ON i.key = r.row WHERE i.id = 'r2'")
     values = unpack(body)
     change(case, "UPDATE rows SET body = ? WHERE body = ?", pack({**values, "name": "Szabados"}), body)
-    assert case.row(run, "r2").values["name"] == "Szabados"
-    assert case.seal_state(run).changes == ("row 2 (id r2)",)
-    assert case.seal_state(run, only={"r1"}).changes == ()
+    assert case.rows.get(run, "r2").values["name"] == "Szabados"
+    assert case.seals.state(run).changes == ("row 2 (id r2)",)
+    assert case.seals.state(run, only={"r1"}).changes == ()
 
 
 def test_a_forged_long_field_is_named(case: Case, letter: str) -> None:
     run = deliver(case, letter)
     change(case, "UPDATE fields SET body = ?", pack(LONG_TEXT.replace("Varrick", "Szabados")))
-    assert case.seal_state(run).changes == ("row 1 (id r1)", "row 2 (id r2)")
+    assert case.seals.state(run).changes == ("row 1 (id r1)", "row 2 (id r2)")
 
 
 @pytest.mark.parametrize(
@@ -143,29 +150,29 @@ def test_a_forged_long_field_is_named(case: Case, letter: str) -> None:
 def test_a_forged_place_of_a_value_is_named(case: Case, letter: str, sql: str) -> None:
     run = deliver(case, letter)
     change(case, sql)
-    assert case.seal_state(run).changes == ("row 1 (id r1)",)
+    assert case.seals.state(run).changes == ("row 1 (id r1)",)
 
 
 def test_a_row_that_was_taken_out_is_named(case: Case, letter: str) -> None:
     run = deliver(case, letter)
     change(case, "DELETE FROM results WHERE position = 1")
-    assert case.seal_state(run).changes == ("row 2 (id r2), which is gone",)
+    assert case.seals.state(run).changes == ("row 2 (id r2), which is gone",)
 
 
 def test_digests_of_rows_that_were_made_anew_do_not_fit_the_log(case: Case, letter: str) -> None:
     run = deliver(case, letter)
     change(case, "UPDATE evidence SET first_line = 1")
-    case.seal_results(run)  # what one can do who has our program and may write to the file
-    (change_named,) = case.seal_state(run).changes
+    case.seals.seal_results(run)  # what one can do who has our program and may write to the file
+    (change_named,) = case.seals.state(run).changes
     assert change_named.startswith(f"the columns of run {run}, or the digests of its rows, are not those of entry 3")
 
 
 def test_another_entry_for_the_results_does_not_make_a_forged_row_right(case: Case, letter: str) -> None:
     run = deliver(case, letter)
     change(case, "UPDATE evidence SET first_line = 1")
-    count, digest = case.seal_results(run)
-    case.record_custody("results", {"run": run, "rows": count, "sha256": digest})
-    assert case.seal_state(run).changes
+    count, digest = case.seals.seal_results(run)
+    case.custody.record("results", {"run": run, "rows": count, "sha256": digest})
+    assert case.seals.state(run).changes
 
 
 def test_another_reading_after_the_run_is_told_for_the_run_cites_lines_that_it_did_not_see(
@@ -173,8 +180,10 @@ def test_another_reading_after_the_run_is_told_for_the_run_cites_lines_that_it_d
 ) -> None:
     run = deliver(case, letter)
     change(case, "UPDATE lines SET text = replace(text, 'struck', 'greeted') WHERE text LIKE '%struck%'")
-    case.record_custody("ingest", {"sha256": letter, "path": "letter.pdf", "text_sha256": case.seal_document(letter)})
-    assert case.seal_state(run).changes == (
+    case.custody.record(
+        "ingest", {"sha256": letter, "path": "letter.pdf", "text_sha256": case.seals.seal_document(letter)}
+    )
+    assert case.seals.state(run).changes == (
         "letter.pdf, which was read again after the run, with another text (entry 4 of the log)",
     )
 
@@ -182,49 +191,49 @@ def test_another_reading_after_the_run_is_told_for_the_run_cites_lines_that_it_d
 def test_a_forged_line_is_named(case: Case, letter: str) -> None:
     run = deliver(case, letter)
     change(case, "UPDATE lines SET text = replace(text, 'struck', 'greeted') WHERE text LIKE '%struck%'")
-    assert case.seal_state(run).changes == ("line 2 of letter.pdf",)
-    assert case.seal_state(run, only={"r2"}).changes == ("line 2 of letter.pdf",)
+    assert case.seals.state(run).changes == ("line 2 of letter.pdf",)
+    assert case.seals.state(run, only={"r2"}).changes == ("line 2 of letter.pdf",)
 
 
 def test_a_forged_name_of_a_file_or_its_stored_pages_are_told(case: Case, letter: str) -> None:
     run = deliver(case, letter)
     change(case, "UPDATE documents SET body = ?", pack({"pages": [1, 3]}))
-    assert case.seal_state(run).changes == ("the stored pages, name or kind of letter.pdf",)
+    assert case.seals.state(run).changes == ("the stored pages, name or kind of letter.pdf",)
 
 
 def test_a_log_that_was_cut_short_does_not_pass_for_an_old_case(case: Case, letter: str) -> None:
     run = deliver(case, letter)
     change(case, "DROP TRIGGER custody_deletes")
     change(case, "DELETE FROM custody WHERE number = 3")
-    assert len(case.custody()) == 2
-    assert case.seal_state(run).changes == (f"the custody log has no entry for the results of run {run}",)
+    assert len(case.custody.entries()) == 2
+    assert case.seals.state(run).changes == (f"the custody log has no entry for the results of run {run}",)
 
 
 def test_a_run_before_the_log_is_not_sealed_and_not_accused(case: Case) -> None:
     run = start_run(case)
-    case.save_results(run, ["name"], [])
-    assert case.seal_state(run) == SealState(is_sealed=False)
-    case.record_custody("note", {})
-    assert case.seal_state(run) == SealState(is_sealed=False)
+    case.runs.save_results(run, ["name"], [])
+    assert case.seals.state(run) == SealState(is_sealed=False)
+    case.custody.record("note", {})
+    assert case.seals.state(run) == SealState(is_sealed=False)
 
 
 def review(case: Case, run: str, value: str) -> None:
     identity = RowIdentity("r1", b"\0" * 16)
-    step = case.save_review(run, [ReviewEdit(identity, "name", "correct", "Ramírez", value)], who="anna")
-    case.record_custody("review", {"step": step, "who": "anna"}, committed=case.review_facts(step))
+    step = case.reviews.save(run, [ReviewEdit(identity, "name", "correct", "Ramírez", value)], who="anna")
+    case.custody.record("review", {"step": step, "who": "anna"}, committed=case.seals.review_facts(step))
 
 
 def test_corrections_by_reviewers_are_no_forgeries_and_show_no_name_in_the_log(case: Case, letter: str) -> None:
     run = deliver(case, letter)
     review(case, run, "Ramírez, J.")
     review(case, run, "Ramírez, Juan")
-    case.undo_review()
-    case.record_custody("review_undone", {"step": 2})
-    assert case.seal_state(run, reviews=True).changes == ()
-    case.redo_review()
-    case.record_custody("review_redone", {"step": 2})
-    assert case.seal_state(run, reviews=True).changes == ()
-    assert not any("Juan" in entry.line for entry in case.custody())
+    case.reviews.undo()
+    case.custody.record("review_undone", {"step": 2})
+    assert case.seals.state(run, reviews=True).changes == ()
+    case.reviews.redo()
+    case.custody.record("review_redone", {"step": 2})
+    assert case.seals.state(run, reviews=True).changes == ()
+    assert not any("Juan" in entry.line for entry in case.custody.entries())
 
 
 @pytest.mark.parametrize(
@@ -243,8 +252,8 @@ def test_a_forged_correction_is_named(case: Case, letter: str, sql: str, told: s
         change(case, "UPDATE review_edits SET body = ?", pack({"value": "Szabados", "note": ""}))
     else:
         change(case, sql)
-    assert case.seal_state(run, reviews=True).changes == (told,)
-    assert case.seal_state(run).changes == ()
+    assert case.seals.state(run, reviews=True).changes == (told,)
+    assert case.seals.state(run).changes == ()
 
 
 def test_the_log_lives_on_in_a_case_that_was_encrypted(case: Case, letter: str, tmp_path: Path) -> None:
@@ -254,6 +263,6 @@ def test_the_log_lives_on_in_a_case_that_was_encrypted(case: Case, letter: str, 
     case.close()
     conversion.encrypt_case(case.path, "a passphrase long enough")
     with Case(case.path) as opened:
-        assert opened.seal_state(run) == SealState(is_sealed=True, changes=())
-        opened.record_custody("encrypt", {})
-        assert [entry.event for entry in opened.custody()] == ["begin", "ingest", "results", "encrypt"]
+        assert opened.seals.state(run) == SealState(is_sealed=True, changes=())
+        opened.custody.record("encrypt", {})
+        assert [entry.event for entry in opened.custody.entries()] == ["begin", "ingest", "results", "encrypt"]

@@ -21,9 +21,9 @@ def case(tmp_path: Path) -> Path:
     path = filled(tmp_path / "c.redwell")
     with Case(path) as opened:
         for name in ("alpha", "beta", "gamma", "delta"):
-            opened.record_custody("note", {"name": name}, committed=name)
-        opened.seal_results("1")
-        opened.seal_document("a" * 64)
+            opened.custody.record("note", {"name": name}, committed=name)
+        opened.seals.seal_results("1")
+        opened.seals.seal_document("a" * 64)
     return path
 
 
@@ -42,7 +42,7 @@ def change(path: Path, statement: str) -> None:
 
 def log_of(path: Path) -> list[CustodyEntry]:
     with Case(path, read_only=True) as opened:
-        return opened.custody()
+        return opened.custody.entries()
 
 
 def repaired(path: Path) -> tuple[Repaired, list[CustodyEntry]]:
@@ -87,7 +87,7 @@ def test_repair_takes_the_whole_log_over_and_says_so(case: Path) -> None:
     custody = {"entries_taken_over": 5, "entries_lost": 0, "head": before[-1].digest}
     assert [entry.body for entry in log[5:]] == [{"event": "repair", **sums, "log": custody}]
     with Case(case.with_name("new.redwell"), read_only=True) as opened:
-        assert opened.is_document_sealed("a" * 64)
+        assert opened.seals.is_document_sealed("a" * 64)
 
 
 @pytest.mark.parametrize("name", BREAKS)
@@ -118,4 +118,4 @@ def test_what_belongs_to_a_lost_document_leaves_its_seal(case: Path) -> None:
 
 def test_a_log_is_taken_over_by_a_case_without_one_only(case: Path) -> None:
     with Case(case) as opened, pytest.raises(BadRecord, match="has a custody log already"):
-        opened.take_over_custody(log_of(case))
+        opened.custody.take_over(log_of(case))

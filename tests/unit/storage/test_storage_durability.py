@@ -18,19 +18,19 @@ from storage.reviews import ReviewEdit
 from storage.reviews import RowIdentity
 from storage.rows import RowRecord
 case = Case(Path(sys.argv[1]))
-run = case.start_run(pipeline_yaml="", pipeline_digest="", model_name="", model_digest="")
+run = case.runs.start(pipeline_yaml="", pipeline_digest="", model_name="", model_digest="")
 steps = {
-    "reply": lambda: case.save_reply(hashlib.sha256(b"1").hexdigest(), {"text": "x"}, "map", run),
-    "fates": lambda: case.save_fates(run, "map", [FateRecord("r1", "output")], rows_in=1),
-    "rows": lambda: case.save_rows(run, "map", [RowRecord("r1", {"a": 1})]),
-    "results": lambda: case.save_results(run, ["a"], ["r1"]),
-    "review": lambda: case.save_review(run, [ReviewEdit(RowIdentity("r1", b"d"), "a", "accept", 1)], who="ann"),
-    "undo": lambda: case.undo_review(),
-    "status": lambda: case.finish_run(run, "finished"),
-    "event": lambda: case.append_event(run, {"event": "Warned"}),
-    "document": lambda: case.save_document("a" * 64, filename="f", kind="t", size_bytes=1, page_count=1, body={},
+    "reply": lambda: case.replies.save(hashlib.sha256(b"1").hexdigest(), {"text": "x"}, "map", run),
+    "fates": lambda: case.ledger.save_fates(run, "map", [FateRecord("r1", "output")], rows_in=1),
+    "rows": lambda: case.rows.save(run, "map", [RowRecord("r1", {"a": 1})]),
+    "results": lambda: case.runs.save_results(run, ["a"], ["r1"]),
+    "review": lambda: case.reviews.save(run, [ReviewEdit(RowIdentity("r1", b"d"), "a", "accept", 1)], who="ann"),
+    "undo": lambda: case.reviews.undo(),
+    "status": lambda: case.runs.finish(run, "finished"),
+    "event": lambda: case.events.append(run, {"event": "Warned"}),
+    "document": lambda: case.documents.save("a" * 64, filename="f", kind="t", size_bytes=1, page_count=1, body={},
                                            lines=[LineRecord(1, 1, "text")]),
-    "cached": lambda: case.save_cached("kind", "key", 1),
+    "cached": lambda: case.cache.save("kind", "key", 1),
 }
 for name, step in steps.items():
     os.write(2, f"MARK {name}\\n".encode())

@@ -47,16 +47,16 @@ def path(tmp_path: Path) -> Path:
 
 def fill(case: Case) -> None:
     lines = [LineRecord(number, 1, f"{KNOWN} {number} times") for number in range(1, LINES + 1)]
-    case.save_document(
+    case.documents.save(
         "a" * 64, filename="letter.pdf", kind="pdf", size_bytes=1, page_count=1, body={"title": KNOWN}, lines=lines
     )
 
 
 def check_whole(path: Path) -> None:
     with Case(path) as case:
-        assert [entry.filename for entry in case.documents()] == ["letter.pdf"]
-        assert len(case.search("brandmoor", LINES + 1)) == LINES
-        case.save_cached("k", "1", "written")
+        assert [entry.filename for entry in case.documents.entries()] == ["letter.pdf"]
+        assert len(case.search.find("brandmoor", LINES + 1)) == LINES
+        case.cache.save("k", "1", "written")
         assert case._connection.query("PRAGMA integrity_check") == [("ok",)]
         assert case._connection.count("PRAGMA application_id") == 0x52445745
         case._connection.execute("INSERT INTO lines_search (lines_search) VALUES ('integrity-check')")
@@ -90,7 +90,7 @@ def test_a_new_case_with_a_passphrase_holds_no_readable_byte(path: Path) -> None
     assert read_header(path).form == "encrypted"
     check_whole(path)
     with Case(path, read_only=True) as case:
-        assert case.cached("k", "1") == "written"
+        assert case.cache.get("k", "1") == "written"
 
 
 def test_the_file_is_opened_by_sqlcipher_with_the_passphrase_as_it_is(path: Path) -> None:
@@ -255,7 +255,7 @@ def test_a_damaged_page_is_told_from_a_wrong_passphrase(plain: Path) -> None:
         damaged[page * 4096 + 2000] ^= 1
     plain.write_bytes(damaged)
     with pytest.raises(CaseDamaged), Case(plain) as case:
-        case.search("brandmoor", 10)
+        case.search.find("brandmoor", 10)
     with pytest.raises(CaseDamaged):
         decrypt_case(plain, FIRST)
     assert plain.read_bytes() == damaged
@@ -305,5 +305,5 @@ def test_a_conversion_that_is_stopped_leaves_the_case_as_it_was(
     assert [file.name for file in plain.parent.iterdir()] == [plain.name]
     assert not is_encrypted(plain)
     with Case(plain, read_only=True) as case:
-        assert len(case.search("brandmoor", LINES + 1)) == LINES
+        assert len(case.search.find("brandmoor", LINES + 1)) == LINES
     assert plain.read_bytes()[100:] == before[100:]  # the header says how the file was written last

@@ -310,12 +310,12 @@ def test_jsonl_has_values_and_evidence(tmp_path: Path) -> None:
 
 
 def test_a_run_is_exported_with_quotes_and_ledger(case: Case, run_id: str, letter: str, tmp_path: Path) -> None:
-    case.save_rows(run_id, "map", [RowRecord("a", {"name": "Ramírez", "date": "3/4/2019", "extra": 1})])
-    case.save_fates(run_id, "map", [FateRecord("d", "output")], rows_in=1)
+    case.rows.save(run_id, "map", [RowRecord("a", {"name": "Ramírez", "date": "3/4/2019", "extra": 1})])
+    case.ledger.save_fates(run_id, "map", [FateRecord("d", "output")], rows_in=1)
     with pytest.raises(ExportError, match="no results yet"):
         result_table(case, run_id)
-    case.save_results(run_id, ["name", "date"], ["a"])
-    case.save_evidence(
+    case.runs.save_results(run_id, ["name", "date"], ["a"])
+    case.evidence.save(
         run_id,
         [
             EvidenceRecord("a", "name", "name", letter, 1, 2, 3, "normalised", 0.98),
@@ -326,7 +326,7 @@ def test_a_run_is_exported_with_quotes_and_ledger(case: Case, run_id: str, lette
     (citation,) = found.rows[0].citations["name"]
     assert citation.quote == "Officer RAMÍREZ, J. (badge #4471) struck the man.\nIt was 3/4/2019, about 10:15."
     assert (citation.file, citation.page, citation.method, citation.score) == ("letter.pdf", 1, "normalised", 0.98)
-    assert found.ledger == case.ledger(run_id)
+    assert found.ledger == case.ledger.sums(run_id)
     write_table(found, tmp_path / "o.CSV")
     assert list(read_csv(tmp_path / "o.CSV")) == [
         ["name", "date", "name_source", "date_source"],
@@ -336,12 +336,12 @@ def test_a_run_is_exported_with_quotes_and_ledger(case: Case, run_id: str, lette
 
 
 def test_documents_of_one_name_are_told_apart_by_path(case: Case, run_id: str, letter: str) -> None:
-    case.save_document("b" * 64, filename="letter.pdf", kind="pdf", size_bytes=1, page_count=1, body={}, lines=[])
-    case.add_path(letter, "2019/letter.pdf")
-    case.add_path("b" * 64, "2020/letter.pdf")
-    case.save_rows(run_id, "map", [RowRecord("a", {"name": "R"})])
-    case.save_results(run_id, ["name"], ["a"])
-    case.save_evidence(run_id, [EvidenceRecord("a", "name", "", letter, 2, 4, 4, "exact", 1.0)])
+    case.documents.save("b" * 64, filename="letter.pdf", kind="pdf", size_bytes=1, page_count=1, body={}, lines=[])
+    case.documents.add_path(letter, "2019/letter.pdf")
+    case.documents.add_path("b" * 64, "2020/letter.pdf")
+    case.rows.save(run_id, "map", [RowRecord("a", {"name": "R"})])
+    case.runs.save_results(run_id, ["name"], ["a"])
+    case.evidence.save(run_id, [EvidenceRecord("a", "name", "", letter, 2, 4, 4, "exact", 1.0)])
     assert citation_text(result_table(case, run_id).rows[0].citations["name"]) == "2019/letter.pdf p.2 l.4"
 
 

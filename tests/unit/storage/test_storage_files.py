@@ -34,7 +34,7 @@ def modes(folder: Path) -> dict[str, str]:
 
 def test_a_case_and_what_lies_beside_it(tmp_path: Path) -> None:
     with Case(tmp_path / "c.redwell") as case:
-        case.save_cached("k", "1", 1)
+        case.cache.save("k", "1", 1)
         expected = {f"c.redwell{ending}": "0o600" for ending in ("", "-wal", "-shm", ".lock")}
         assert modes(tmp_path) == expected
     assert modes(tmp_path) == {"c.redwell": "0o600"}
@@ -53,7 +53,7 @@ def test_a_case_that_its_owner_shares_stays_shared(tmp_path: Path) -> None:
     Case(path).close()
     path.chmod(0o660)
     with Case(path) as case:
-        case.save_cached("k", "1", 1)
+        case.cache.save("k", "1", 1)
         assert set(modes(tmp_path).values()) == {"0o660"}
 
 

@@ -17,9 +17,9 @@ from storage.lock import WriterLock, writer_of
 
 
 def add(case: Case, id: str, name: str, *, kind: str = "pdf", size: int = 1, year: int | None = None) -> None:
-    case.save_document(id, filename=name, kind=kind, size_bytes=size, page_count=1, body={}, lines=[])
-    case.add_path(id, f"/records/{name}")
-    case.save_facts(id, DocumentFacts(0, "en", year, 2.0))
+    case.documents.save(id, filename=name, kind=kind, size_bytes=size, page_count=1, body={}, lines=[])
+    case.documents.add_path(id, f"/records/{name}")
+    case.labels.save_facts(id, DocumentFacts(0, "en", year, 2.0))
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def three(case: Case) -> Case:
 
 
 def ids(case: Case, **wanted: object) -> list[str]:
-    rows = case.list_documents(offset=0, limit=10, wanted=DocumentFilter(**wanted))  # type: ignore[arg-type]
+    rows = case.listing.list_documents(offset=0, limit=10, wanted=DocumentFilter(**wanted))  # type: ignore[arg-type]
     return [row.id for row in rows]
 
 
@@ -41,12 +41,12 @@ def test_filters_take_what_fits_all_of_them(three: Case) -> None:
     assert ids(three, years=(0,)) == ["b"]
     assert ids(three, text="0%") == ["b"]
     assert ids(three, text="_") == ["b"]
-    three.tag(["a", "c"], "Urgent")
-    three.star(["c"])
+    three.labels.tag(["a", "c"], "Urgent")
+    three.labels.star(["c"])
     assert ids(three, tags=("urgent", "Urgent")) == ["a", "c"]
     assert ids(three, starred=True) == ["c"]
-    assert three.documents_that_fit(DocumentFilter(tags=("Urgent",), starred=True)) == {"c"}
-    facets = three.facets(DocumentFilter(kinds=("mail",)))
+    assert three.listing.documents_that_fit(DocumentFilter(tags=("Urgent",), starred=True)) == {"c"}
+    facets = three.listing.facets(DocumentFilter(kinds=("mail",)))
     assert facets.kinds == (("pdf", 2), ("mail", 1))  # as if no kind were chosen
     assert facets.tags == (("Urgent", 1),)
     assert (facets.years, facets.starred) == (((2020, 1),), 1)
@@ -56,32 +56,32 @@ def test_filters_take_what_fits_all_of_them(three: Case) -> None:
 def test_every_column_sorts_and_pages_do_not_overlap(three: Case, column: str) -> None:
     for descending in (False, True):
         pages = [
-            three.list_documents(offset=at, limit=1, sort=column, descending=descending)[0].id  # type: ignore[arg-type]
+            three.listing.list_documents(offset=at, limit=1, sort=column, descending=descending)[0].id  # type: ignore[arg-type]
             for at in range(3)
         ]
         assert sorted(pages) == ["a", "b", "c"]
-    smallest = three.list_documents(offset=0, limit=1, sort="size")
+    smallest = three.listing.list_documents(offset=0, limit=1, sort="size")
     assert smallest[0].id == "b"
 
 
 def test_tags_are_checked_and_forgotten_with_their_last_document(three: Case) -> None:
-    three.tag(["a"], " to  do ")
-    assert three.tags() == ["to do"]
-    three.untag(["a"], "to do")
-    assert three.tags() == []
+    three.labels.tag(["a"], " to  do ")
+    assert three.labels.tags() == ["to do"]
+    three.labels.untag(["a"], "to do")
+    assert three.labels.tags() == []
     for wrong in ("", " ", "x" * 61, "a\x00b"):
         with pytest.raises(BadRecord, match="a tag has 1 to 60"):
-            three.tag(["a"], wrong)
+            three.labels.tag(["a"], wrong)
     with pytest.raises(NotInCase):
-        three.star(["nowhere"])
-    assert three.facets().starred == 0
+        three.labels.star(["nowhere"])
+    assert three.listing.facets().starred == 0
 
 
 def test_facts_are_asked_for_where_they_are_missing(three: Case) -> None:
-    three.save_document("d", filename="d", kind="text", size_bytes=1, page_count=1, body={}, lines=[])
-    assert three.documents_without_facts(5) == ["d"]
-    assert three.listed_document("d").ocr_pages is None
-    assert three.reading_rates() == [("mail", 1, 1, 2, 2.0), ("pdf", 2, 2, 4, 4.0)]
+    three.documents.save("d", filename="d", kind="text", size_bytes=1, page_count=1, body={}, lines=[])
+    assert three.labels.documents_without_facts(5) == ["d"]
+    assert three.listing.listed_document("d").ocr_pages is None
+    assert three.listing.reading_rates() == [("mail", 1, 1, 2, 2.0), ("pdf", 2, 2, 4, 4.0)]
 
 
 def test_an_edit_beside_a_job_is_kept_and_the_lock_lasts_until_both_are_done(tmp_path: Path) -> None:
@@ -91,11 +91,11 @@ def test_an_edit_beside_a_job_is_kept_and_the_lock_lasts_until_both_are_done(tmp
 
     def edit() -> None:
         with Case(path, create=False, beside=True) as case:
-            case.star(["a"])
+            case.labels.star(["a"])
 
     with ThreadPoolExecutor(1) as pool:
         pool.submit(edit).result()
-    assert job.listed_document("a").starred
+    assert job.listing.listed_document("a").starred
     assert writer_of(path) == os.getpid()
     with pytest.raises(CaseLocked):
         Case(path)
@@ -117,40 +117,40 @@ def test_a_job_may_start_while_an_edit_is_being_made(tmp_path: Path) -> None:
 
 
 def test_removed_documents_are_in_no_list_until_they_are_put_back(three: Case) -> None:
-    three.star(["a"])
-    assert three.remove_documents(["a", "b"]) == ["a", "b"]
-    assert three.remove_documents(["a"]) == []  # it is removed already
+    three.labels.star(["a"])
+    assert three.labels.remove_documents(["a", "b"]) == ["a", "b"]
+    assert three.labels.remove_documents(["a"]) == []  # it is removed already
     assert ids(three) == ["c"]
     assert ids(three, removed=True) == ["b", "a"]
     assert ids(three, starred=True) == []
-    assert (three.count_documents(), three.count_pages(), three.facets().removed) == (1, 1, 2)
-    assert three.documents_that_fit(DocumentFilter()) == {"c"}
-    assert len(three.documents()) == 3  # what was made from them still finds them
-    assert three.put_back_documents(["a", "c"]) == ["a"]
+    assert (three.listing.count_documents(), three.listing.count_pages(), three.listing.facets().removed) == (1, 1, 2)
+    assert three.listing.documents_that_fit(DocumentFilter()) == {"c"}
+    assert len(three.documents.entries()) == 3  # what was made from them still finds them
+    assert three.labels.put_back_documents(["a", "c"]) == ["a"]
     assert ids(three, starred=True) == ["a"]
     with pytest.raises(NotInCase):
-        three.remove_documents(["c", "unknown"])
+        three.labels.remove_documents(["c", "unknown"])
     assert ids(three) == ["a", "c"]
 
 
 def test_what_stands_only_inside_of_a_document_goes_with_it(case: Case) -> None:
     for id in ("archive", "mail", "inner", "both", "other"):
-        case.save_document(id, filename=id, kind="mail", size_bytes=1, page_count=1, body={}, lines=[])
-    case.add_path("archive", "/r/z.zip")
-    case.add_path("mail", "/r/z.zip/m.eml", "archive")
-    case.add_path("inner", "/r/z.zip/m.eml/a.txt", "mail")
-    case.add_path("both", "/r/z.zip/m.eml/b.txt", "mail")
-    case.add_path("both", "/r/b.txt")
-    case.add_path("other", "/r/o.txt")
-    assert case.remove_documents(["archive"]) == ["archive", "inner", "mail"]
+        case.documents.save(id, filename=id, kind="mail", size_bytes=1, page_count=1, body={}, lines=[])
+    case.documents.add_path("archive", "/r/z.zip")
+    case.documents.add_path("mail", "/r/z.zip/m.eml", "archive")
+    case.documents.add_path("inner", "/r/z.zip/m.eml/a.txt", "mail")
+    case.documents.add_path("both", "/r/z.zip/m.eml/b.txt", "mail")
+    case.documents.add_path("both", "/r/b.txt")
+    case.documents.add_path("other", "/r/o.txt")
+    assert case.labels.remove_documents(["archive"]) == ["archive", "inner", "mail"]
     assert sorted(ids(case)) == ["both", "other"]
-    assert case.put_back_documents(["archive"]) == ["archive", "inner", "mail"]
+    assert case.labels.put_back_documents(["archive"]) == ["archive", "inner", "mail"]
 
 
 def test_a_search_passes_over_removed_documents(case: Case) -> None:
     for id in ("a", "b"):
         lines = [LineRecord(1, 1, f"the ledger of {id}")]
-        case.save_document(id, filename=id, kind="text", size_bytes=1, page_count=1, body={}, lines=lines)
-    case.remove_documents(["a"])
-    assert [hit.document_id for hit in case.search("ledger")] == ["b"]
-    assert [hit.document_id for hit in case.search("ledger", within=DocumentFilter(removed=True))] == ["a"]
+        case.documents.save(id, filename=id, kind="text", size_bytes=1, page_count=1, body={}, lines=lines)
+    case.labels.remove_documents(["a"])
+    assert [hit.document_id for hit in case.search.find("ledger")] == ["b"]
+    assert [hit.document_id for hit in case.search.find("ledger", within=DocumentFilter(removed=True))] == ["a"]

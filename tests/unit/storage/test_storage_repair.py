@@ -35,12 +35,12 @@ def repaired(path: Path) -> tuple[Repaired, Case]:
 def test_a_sound_case_is_kept_as_a_whole(tmp_path: Path) -> None:
     path = filled(tmp_path / "c.redwell")
     with Case(path, read_only=True) as case:
-        digest = case.content_digest()
+        digest = case.contents.digest()
     done, new = repaired(path)
     assert done.lost == []
-    assert new.content_digest() == digest
-    assert new.search("Ramírez")
-    assert len(new.vectors("model", [b"t" * 32])) == 1
+    assert new.contents.digest() == digest
+    assert new.search.find("Ramírez")
+    assert len(new.vectors.get("model", [b"t" * 32])) == 1
     new.close()
 
 
@@ -50,8 +50,8 @@ def test_a_lost_line_keeps_its_place(tmp_path: Path) -> None:
     change(path, f"DELETE FROM lines WHERE id = {LINES_PER_DOCUMENT + 22}")
     done, new = repaired(path)
     assert done.lost == [("line", "letter.pdf, page 2, line 21"), ("line", "letter.pdf, page 2, line 22")]
-    assert new.lines(LETTER, 21, 22) == [LineRecord(21, 2, LOST_LINE), LineRecord(22, 2, LOST_LINE)]
-    assert new.run("1").status == "finished"
+    assert new.documents.lines(LETTER, 21, 22) == [LineRecord(21, 2, LOST_LINE), LineRecord(22, 2, LOST_LINE)]
+    assert new.runs.get("1").status == "finished"
     new.close()
 
 
@@ -61,10 +61,10 @@ def test_a_lost_document_takes_with_it_what_belongs_to_it(tmp_path: Path) -> Non
     done, new = repaired(path)
     assert ("document", "letter.pdf (its pages)") in done.lost
     assert ("evidence", "r0, column name (what it belongs to was lost)") in done.lost
-    assert not new.has_document(LETTER)
-    assert new.has_document(MEMO)
-    assert new.run("1").status == "interrupted"
-    assert new.count_replies() == 9
+    assert not new.documents.has(LETTER)
+    assert new.documents.has(MEMO)
+    assert new.runs.get("1").status == "interrupted"
+    assert new.replies.count() == 9
     new.close()
 
 
@@ -75,8 +75,8 @@ def test_a_lost_row_leaves_no_gap_in_the_results(tmp_path: Path) -> None:
     done, new = repaired(path)
     assert ("id of a row", "r33, run 1") in done.lost
     assert ("row", "r8, map of run 1") in done.lost
-    assert new.results("1").row_ids == tuple(f"r{n}" for n in (0, 1, 2, 4, 5, 6, 7))
-    assert [row.number for row in new.delivered_rows("1")] == list(range(7))
+    assert new.runs.results("1").row_ids == tuple(f"r{n}" for n in (0, 1, 2, 4, 5, 6, 7))
+    assert [row.number for row in new.result_rows.read("1")] == list(range(7))
     new.close()
 
 
@@ -85,7 +85,7 @@ def test_pages_that_sqlite_cannot_read_cost_the_rows_on_them(tmp_path: Path) -> 
     texts = [f"line {n} of a long letter {n * n}" for n in range(1, 2001)]
     with Case(path) as case:
         lines = [LineRecord(n, 1, text) for n, text in enumerate(texts, 1)]
-        case.save_document(LETTER, filename="l", kind="t", size_bytes=1, page_count=1, body={}, lines=lines)
+        case.documents.save(LETTER, filename="l", kind="t", size_bytes=1, page_count=1, body={}, lines=lines)
     connection = sqlite3.connect(path)
     pages = [page for (page,) in connection.execute(
         "SELECT pageno FROM dbstat WHERE name = 'lines' AND pagetype = 'leaf' ORDER BY path"
@@ -98,7 +98,7 @@ def test_pages_that_sqlite_cannot_read_cost_the_rows_on_them(tmp_path: Path) -> 
     data[(victim - 1) * 4096 : victim * 4096] = b"\x5a" * 4096
     path.write_bytes(data)
     done, new = repaired(path)
-    read = new.lines(LETTER)
+    read = new.documents.lines(LETTER)
     lost = [line.number for line in read if line.text == LOST_LINE]
     assert 40 < len(lost) < 200  # a page of 4096 bytes holds about 90 lines of 45
     assert lost == list(range(lost[0], lost[-1] + 1))
@@ -134,7 +134,7 @@ def test_a_case_of_an_earlier_version_is_repaired_into_this_one(tmp_path: Path) 
     path = make_old_case(tmp_path / "old.redwell", 1)
     done, new = repaired(path)
     assert done.lost == []
-    assert new.row("1", "r1").values == {"officer": "Varrick"}
+    assert new.rows.get("1", "r1").values == {"officer": "Varrick"}
     new.close()
 
 

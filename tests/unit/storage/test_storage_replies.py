@@ -12,51 +12,51 @@ def key(text: str) -> str:
 
 def test_a_reply_comes_back_with_its_keys_in_order(case: Case, run_id: str) -> None:
     reply = {"value": {"z": 1, "a": [None, True, "é"]}, "text": "x" * 1000, "seconds": 0.25}
-    assert case.reply(key("1")) is None
-    case.save_reply(key("1"), reply, "map", run_id)
-    found = case.reply(key("1"))
+    assert case.replies.get(key("1")) is None
+    case.replies.save(key("1"), reply, "map", run_id)
+    found = case.replies.get(key("1"))
     assert found == reply
     assert list(found["value"]) == ["z", "a"]
 
 
 def test_the_latest_reply_of_a_key_stands(case: Case, run_id: str) -> None:
-    case.save_reply(key("1"), {"value": 1}, "map", run_id)
-    case.save_reply(key("1"), {"value": 2}, "map", run_id)
-    assert case.reply(key("1").upper()) == {"value": 2}
-    assert case.count_replies() == 1
+    case.replies.save(key("1"), {"value": 1}, "map", run_id)
+    case.replies.save(key("1"), {"value": 2}, "map", run_id)
+    assert case.replies.get(key("1").upper()) == {"value": 2}
+    assert case.replies.count() == 1
 
 
 def test_calls_are_counted_per_run_and_operator(case: Case, run_id: str) -> None:
     for n, operator in enumerate(["map", "map", "resolve"]):
-        case.save_reply(key(str(n)), {"value": n}, operator, run_id)
-    case.save_reply(key("loose"), {"value": 0})
-    assert case.calls_of_run(run_id) == {"map": 2, "resolve": 1}
-    assert case.count_replies() == 4
+        case.replies.save(key(str(n)), {"value": n}, operator, run_id)
+    case.replies.save(key("loose"), {"value": 0})
+    assert case.replies.calls_of_run(run_id) == {"map": 2, "resolve": 1}
+    assert case.replies.count() == 4
 
 
 def test_a_reply_is_refused_where_it_would_not_be_safe(case: Case, run_id: str) -> None:
     with case.transaction(), pytest.raises(StorageError, match="inside a transaction"):
-        case.save_reply(key("1"), {"value": 1}, "map", run_id)
+        case.replies.save(key("1"), {"value": 1}, "map", run_id)
 
 
 def test_a_key_must_be_a_digest_and_a_run_must_exist(case: Case) -> None:
     with pytest.raises(BadRecord, match="hexadecimal"):
-        case.reply("not hex")
+        case.replies.get("not hex")
     with pytest.raises(NotInCase, match="no run 99"):
-        case.save_reply(key("1"), {}, "map", "99")
+        case.replies.save(key("1"), {}, "map", "99")
 
 
 @pytest.mark.parametrize("value", [b"", b"\x00\xff" * 300, [1, {"a": None}], "text", 0, False, "\ud800"])
 def test_the_cache_keeps_bytes_and_json(case: Case, value: object) -> None:
-    case.save_cached("embedding", "k", "older")
-    case.save_cached("embedding", "k", value)
-    assert case.cached("embedding", "k") == value
-    assert type(case.cached("embedding", "k")) is type(value)
-    assert case.cached("operator", "k") is None
-    assert case.forget_cached("embedding") == 1
-    assert case.cached("embedding", "k") is None
+    case.cache.save("embedding", "k", "older")
+    case.cache.save("embedding", "k", value)
+    assert case.cache.get("embedding", "k") == value
+    assert type(case.cache.get("embedding", "k")) is type(value)
+    assert case.cache.get("operator", "k") is None
+    assert case.cache.forget("embedding") == 1
+    assert case.cache.get("embedding", "k") is None
 
 
 def test_the_cache_refuses_none(case: Case) -> None:
     with pytest.raises(BadRecord, match="None"):
-        case.save_cached("embedding", "k", None)
+        case.cache.save("embedding", "k", None)

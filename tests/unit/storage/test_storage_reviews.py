@@ -24,29 +24,29 @@ ROWS: tuple[dict[str, Any], ...] = ({"name": "Harmon", "days": 3}, {"name": "Rui
 
 
 def make_run(case: Case, letter: str, prefix: str = "r", rows: tuple[dict[str, Any], ...] = ROWS) -> str:
-    run = case.start_run(pipeline_yaml="operations: []", pipeline_digest="p", model_name="m", model_digest="")
+    run = case.runs.start(pipeline_yaml="operations: []", pipeline_digest="p", model_name="m", model_digest="")
     records = [RowRecord(f"{prefix}{n}", values, (), letter) for n, values in enumerate(rows)]
-    case.save_rows(run, "find", records)
-    case.save_evidence(run, [EvidenceRecord(f"{prefix}0", "name", "", letter, 1, 2, 2, "exact", 1.0)])
-    case.save_evidence(run, [EvidenceRecord.not_located(f"{prefix}0", "days")])
-    case.save_results(run, COLUMNS, [record.id for record in records])
+    case.rows.save(run, "find", records)
+    case.evidence.save(run, [EvidenceRecord(f"{prefix}0", "name", "", letter, 1, 2, 2, "exact", 1.0)])
+    case.evidence.save(run, [EvidenceRecord.not_located(f"{prefix}0", "days")])
+    case.runs.save_results(run, COLUMNS, [record.id for record in records])
     return run
 
 
 def identity(case: Case, run: str, number: int) -> RowIdentity:
-    (row,) = case.delivered_rows(run, numbers=[number])
+    (row,) = case.result_rows.read(run, numbers=[number])
     return row.identity(COLUMNS)
 
 
 def review(case: Case, run: str, number: int) -> RowReview:
-    (row,) = case.delivered_rows(run, numbers=[number])
-    return ReviewBook(case.review_edits()).review(row.identity(COLUMNS), row.values)
+    (row,) = case.result_rows.read(run, numbers=[number])
+    return ReviewBook(case.reviews.edits()).review(row.identity(COLUMNS), row.values)
 
 
 def correct(case: Case, run: str, number: int, name: str) -> int:
     original = ROWS[number]["name"]
     edit = ReviewEdit(identity(case, run, number), "name", "correct", original=original, value=name)
-    return case.save_review(run, [edit], who="ann")
+    return case.reviews.save(run, [edit], who="ann")
 
 
 def test_a_correction_lies_beside_what_the_model_said(case: Case, letter: str) -> None:
@@ -55,46 +55,46 @@ def test_a_correction_lies_beside_what_the_model_said(case: Case, letter: str) -
     found = review(case, run, 0)
     assert (found.verdict, found.cells["name"].who) == ("corrected", "ann")
     assert found.values(ROWS[0]) == {"name": "Daniel Harmon", "days": 3}
-    assert case.row(run, "r0").values == ROWS[0]
+    assert case.rows.get(run, "r0").values == ROWS[0]
     assert review(case, run, 1) is NO_REVIEW
 
 
 def test_steps_are_undone_and_done_again_in_order(case: Case, letter: str) -> None:
     run = make_run(case, letter)
     correct(case, run, 0, "Daniel Harmon")
-    case.save_review(run, [ReviewEdit(identity(case, run, n), "", "reject") for n in (0, 1)], who="ann")
+    case.reviews.save(run, [ReviewEdit(identity(case, run, n), "", "reject") for n in (0, 1)], who="ann")
     assert [review(case, run, n).verdict for n in (0, 1)] == ["rejected", "rejected"]
-    undone = case.undo_review()
+    undone = case.reviews.undo()
     assert undone is not None
     assert (undone.kind, undone.cells) == ("reject", (("r0", ""), ("r1", "")))
     assert [review(case, run, n).verdict for n in (0, 1)] == ["corrected", ""]
-    case.undo_review()
-    assert case.undo_review() is None
+    case.reviews.undo()
+    assert case.reviews.undo() is None
     assert review(case, run, 0) is NO_REVIEW
-    redone = case.redo_review()
+    redone = case.reviews.redo()
     assert redone is not None
     assert redone.kind == "correct"
     assert review(case, run, 0).cells["name"].value == "Daniel Harmon"
-    case.save_review(run, [ReviewEdit(identity(case, run, 1), "", "accept")], who="ann")
-    assert case.redo_review() is None
+    case.reviews.save(run, [ReviewEdit(identity(case, run, 1), "", "accept")], who="ann")
+    assert case.reviews.redo() is None
 
 
 def test_notes_and_verdicts_do_not_replace_each_other(case: Case, letter: str) -> None:
     run = make_run(case, letter)
     at = identity(case, run, 1)
-    case.save_review(run, [ReviewEdit(at, "", "note", note="see page 3")], who="ann")
-    case.save_review(run, [ReviewEdit(at, "", "accept")], who="bob")
+    case.reviews.save(run, [ReviewEdit(at, "", "note", note="see page 3")], who="ann")
+    case.reviews.save(run, [ReviewEdit(at, "", "accept")], who="bob")
     assert (review(case, run, 1).verdict, review(case, run, 1).note) == ("accepted", "see page 3")
-    case.save_review(run, [ReviewEdit(at, "", "clear")], who="bob")
+    case.reviews.save(run, [ReviewEdit(at, "", "clear")], who="bob")
     assert (review(case, run, 1).verdict, review(case, run, 1).note) == ("", "see page 3")
-    case.save_review(run, [ReviewEdit(at, "", "note")], who="bob")
+    case.reviews.save(run, [ReviewEdit(at, "", "note")], who="bob")
     assert review(case, run, 1).note == ""
 
 
 def test_a_rename_is_no_verdict(case: Case, letter: str) -> None:
     run = make_run(case, letter)
     edit = ReviewEdit(identity(case, run, 0), "name", "rename", original="Harmon", value="D. Harmon")
-    case.save_review(run, [edit], who="ann")
+    case.reviews.save(run, [edit], who="ann")
     assert review(case, run, 0).values(ROWS[0])["name"] == "D. Harmon"
     assert not review(case, run, 0).is_reviewed
 
@@ -109,7 +109,7 @@ def test_reviews_are_found_again_in_a_run_that_made_the_rows_otherwise(case: Cas
 def test_a_cell_keeps_its_correction_when_another_cell_of_the_row_changes(case: Case, letter: str) -> None:
     run = make_run(case, letter)
     correct(case, run, 0, "Daniel Harmon")
-    case.save_review(run, [ReviewEdit(identity(case, run, 0), "", "accept")], who="ann")
+    case.reviews.save(run, [ReviewEdit(identity(case, run, 0), "", "accept")], who="ann")
     again = make_run(case, letter, rows=({"name": "Harmon", "days": 4}, ROWS[1]))
     assert review(case, again, 0).cells["name"].value == "Daniel Harmon"
     assert review(case, again, 0).whole.verdict == ""
@@ -129,24 +129,24 @@ def test_only_known_edits_of_known_runs_are_kept(case: Case, letter: str) -> Non
     with pytest.raises(BadRecord, match="of one field"):
         ReviewEdit(identity(case, run, 0), "", "correct", value="x")
     with pytest.raises(NotInCase):
-        case.save_review("99", [ReviewEdit(identity(case, run, 0), "", "accept")], who="ann")
+        case.reviews.save("99", [ReviewEdit(identity(case, run, 0), "", "accept")], who="ann")
     with pytest.raises(NotInCase, match="is no result"):
-        case.result_numbers(run, ["nobody"])
+        case.result_rows.numbers(run, ["nobody"])
 
 
 def test_pages_and_numbers_of_results_keep_their_order(case: Case, letter: str) -> None:
     run = make_run(case, letter, rows=tuple({"name": f"n{n}", "days": n} for n in range(7)))
-    assert [row.id for row in case.delivered_rows(run, offset=2, limit=3)] == ["r2", "r3", "r4"]
-    assert [row.id for row in case.delivered_rows(run, numbers=[5, 0, 3])] == ["r5", "r0", "r3"]
-    assert case.result_numbers(run, ["r6", "r1"]) == [6, 1]
-    first, *rest = case.delivered_rows(run)
+    assert [row.id for row in case.result_rows.read(run, offset=2, limit=3)] == ["r2", "r3", "r4"]
+    assert [row.id for row in case.result_rows.read(run, numbers=[5, 0, 3])] == ["r5", "r0", "r3"]
+    assert case.result_rows.numbers(run, ["r6", "r1"]) == [6, 1]
+    first, *rest = case.result_rows.read(run)
     assert (first.documents, first.not_located) == ((letter,), {"days"})
     assert all(not row.not_located for row in rest)
 
 
 def test_a_long_value_is_read_in_bulk_too(case: Case, letter: str) -> None:
     run = make_run(case, letter, rows=({"name": "x" * 5000, "days": 1}, ROWS[1]))
-    assert [len(row.values["name"]) for row in case.delivered_rows(run)] == [5000, 4]
+    assert [len(row.values["name"]) for row in case.result_rows.read(run)] == [5000, 4]
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists, max_leaves=5), st.text())
@@ -158,8 +158,8 @@ def test_equal_values_have_equal_digests(value: Any, name: str) -> None:
 def reviewed_table(case: Case, letter: str, options: ReviewOptions) -> list[str]:
     run = make_run(case, letter)
     correct(case, run, 0, "Daniel Harmon")
-    case.save_review(run, [ReviewEdit(identity(case, run, 1), "", "reject")], who="ann")
-    case.save_review(run, [ReviewEdit(identity(case, run, 1), "", "note", note="another Ruiz")], who="ann")
+    case.reviews.save(run, [ReviewEdit(identity(case, run, 1), "", "reject")], who="ann")
+    case.reviews.save(run, [ReviewEdit(identity(case, run, 1), "", "note", note="another Ruiz")], who="ann")
     return csv_text(result_table(case, run, reviews=options), CsvOptions(citations="after")).splitlines()
 
 
@@ -182,7 +182,7 @@ def test_corrections_in_place_of_the_values_cite_nothing(case: Case, letter: str
 
 def test_rejected_rows_are_left_out_with_a_note(case: Case, letter: str) -> None:
     run = make_run(case, letter)
-    case.save_review(run, [ReviewEdit(identity(case, run, 1), "", "reject")], who="ann")
+    case.reviews.save(run, [ReviewEdit(identity(case, run, 1), "", "reject")], who="ann")
     table = result_table(case, run, reviews=ReviewOptions("none", drop_rejected=True))
     assert [row.id for row in table.rows] == ["r0"]
     assert table.notes == ("1 rejected row was left out.",)
@@ -203,13 +203,22 @@ def test_the_long_form_has_a_row_for_each_place(case: Case, letter: str) -> None
 
 def test_rows_of_a_document_and_those_of_them_that_were_reviewed_are_counted(case: Case, letter: str) -> None:
     first, second = make_run(case, letter), make_run(case, letter)  # each has one row with evidence, r0
-    assert (case.count_result_rows_of([letter]), case.count_result_rows_of([letter], reviewed=True)) == (2, 0)
+    assert (case.labels.count_result_rows_of([letter]), case.labels.count_result_rows_of([letter], reviewed=True)) == (
+        2,
+        0,
+    )
     correct(case, first, 0, "Daniel Harmon")
     correct(case, first, 1, "Ruiz Soto")  # without evidence in the letter
-    assert case.count_result_rows_of([letter], reviewed=True) == 1
+    assert case.labels.count_result_rows_of([letter], reviewed=True) == 1
     correct(case, second, 0, "D. Harmon")
-    assert (case.count_result_rows_of([letter]), case.count_result_rows_of([letter], reviewed=True)) == (2, 2)
-    case.undo_review()
-    assert case.count_result_rows_of([letter], reviewed=True) == 1
-    case.remove_documents([letter])
-    assert (review(case, first, 0).verdict, case.count_result_rows_of([letter], reviewed=True)) == ("corrected", 1)
+    assert (case.labels.count_result_rows_of([letter]), case.labels.count_result_rows_of([letter], reviewed=True)) == (
+        2,
+        2,
+    )
+    case.reviews.undo()
+    assert case.labels.count_result_rows_of([letter], reviewed=True) == 1
+    case.labels.remove_documents([letter])
+    assert (review(case, first, 0).verdict, case.labels.count_result_rows_of([letter], reviewed=True)) == (
+        "corrected",
+        1,
+    )

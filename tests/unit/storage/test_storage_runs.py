@@ -8,7 +8,7 @@ from storage.rows import RowRecord
 
 
 def test_a_run_is_kept_with_what_made_it(case: Case, run_id: str) -> None:
-    run = case.run(run_id)
+    run = case.runs.get(run_id)
     assert (run.pipeline_yaml, run.pipeline_digest, run.model_name, run.model_digest) == (
         "operations: []",
         "p1",
@@ -17,62 +17,62 @@ def test_a_run_is_kept_with_what_made_it(case: Case, run_id: str) -> None:
     )
     assert run.settings == {"seed": 7}
     assert (run.status, run.finished_at) == ("running", None)
-    case.finish_run(run_id, "finished")
-    assert case.run(run_id).status == "finished"
-    assert case.run(run_id).finished_at is not None
+    case.runs.finish(run_id, "finished")
+    assert case.runs.get(run_id).status == "finished"
+    assert case.runs.get(run_id).finished_at is not None
 
 
 def test_runs_in_order_and_the_latest(case: Case) -> None:
-    assert case.latest_run() is None
+    assert case.runs.latest() is None
     first, second = (
-        case.start_run(pipeline_yaml="", pipeline_digest=d, model_name="", model_digest="") for d in ("p1", "p2")
+        case.runs.start(pipeline_yaml="", pipeline_digest=d, model_name="", model_digest="") for d in ("p1", "p2")
     )
-    assert [run.id for run in case.runs()] == [first, second]
-    assert case.latest_run().id == second
-    assert case.latest_run("p1").id == first
-    assert case.latest_run("p3") is None
+    assert [run.id for run in case.runs.all()] == [first, second]
+    assert case.runs.latest().id == second
+    assert case.runs.latest("p1").id == first
+    assert case.runs.latest("p3") is None
 
 
 def test_bad_status_and_unknown_run_are_named(case: Case, run_id: str) -> None:
     with pytest.raises(BadRecord, match="running, finished, failed, interrupted, cancelled"):
-        case.finish_run(run_id, "done")
+        case.runs.finish(run_id, "done")
     with pytest.raises(NotInCase, match="no run 7") as caught:
-        case.finish_run("7", "finished")
+        case.runs.finish("7", "finished")
     assert "Runs in it: 1" in caught.value.advice
     with pytest.raises(NotInCase, match="no run none"):
-        case.events("none")
+        case.events.of_run("none")
 
 
 def test_a_run_left_running_is_interrupted_and_can_be_taken_up(tmp_path: Path) -> None:
     path = tmp_path / "c.redwell"
     with Case(path) as case:
-        run_id = case.start_run(pipeline_yaml="", pipeline_digest="", model_name="", model_digest="")
+        run_id = case.runs.start(pipeline_yaml="", pipeline_digest="", model_name="", model_digest="")
         with Case(path, read_only=True) as reader:
-            assert reader.run(run_id).status == "running"
+            assert reader.runs.get(run_id).status == "running"
     with Case(path, read_only=True) as reader:
-        assert reader.run(run_id).status == "interrupted"
+        assert reader.runs.get(run_id).status == "interrupted"
     with Case(path) as case:
-        assert case.run(run_id).status == "interrupted"
-        case.finish_run(run_id, "running")
-        assert case.run(run_id).status == "running"
+        assert case.runs.get(run_id).status == "interrupted"
+        case.runs.finish(run_id, "running")
+        assert case.runs.get(run_id).status == "running"
 
 
 def test_results_are_ordered_and_replaced(case: Case, run_id: str) -> None:
-    assert case.results(run_id) is None
-    case.save_rows(run_id, "map", [RowRecord(i, {}) for i in "abc"])
-    case.save_results(run_id, ["name", "date"], ["c", "a"])
-    assert case.results(run_id).columns == ("name", "date")
-    assert case.results(run_id).row_ids == ("c", "a")
-    case.save_results(run_id, ["name"], [])
-    assert case.results(run_id).row_ids == ()
+    assert case.runs.results(run_id) is None
+    case.rows.save(run_id, "map", [RowRecord(i, {}) for i in "abc"])
+    case.runs.save_results(run_id, ["name", "date"], ["c", "a"])
+    assert case.runs.results(run_id).columns == ("name", "date")
+    assert case.runs.results(run_id).row_ids == ("c", "a")
+    case.runs.save_results(run_id, ["name"], [])
+    assert case.runs.results(run_id).row_ids == ()
     with pytest.raises(NotInCase, match="no row zz"):
-        case.save_results(run_id, ["name"], ["a", "zz"])
-    assert case.results(run_id).row_ids == ()
+        case.runs.save_results(run_id, ["name"], ["a", "zz"])
+    assert case.runs.results(run_id).row_ids == ()
 
 
 def test_events_are_numbered_from_one_per_run(case: Case, run_id: str) -> None:
-    other = case.start_run(pipeline_yaml="", pipeline_digest="", model_name="", model_digest="")
-    assert [case.append_event(run_id, {"type": "progress", "done": n}) for n in range(3)] == [1, 2, 3]
-    assert case.append_event(other, {"type": "start"}) == 1
-    assert [(e.number, e.event["done"]) for e in case.events(run_id, after=1)] == [(2, 1), (3, 2)]
-    assert case.events(run_id, after=3) == []
+    other = case.runs.start(pipeline_yaml="", pipeline_digest="", model_name="", model_digest="")
+    assert [case.events.append(run_id, {"type": "progress", "done": n}) for n in range(3)] == [1, 2, 3]
+    assert case.events.append(other, {"type": "start"}) == 1
+    assert [(e.number, e.event["done"]) for e in case.events.of_run(run_id, after=1)] == [(2, 1), (3, 2)]
+    assert case.events.of_run(run_id, after=3) == []

@@ -39,9 +39,9 @@ def test_an_old_case_is_upgraded_after_a_copy_was_made(
     path = make_old_case(tmp_path / "old.redwell", version)
     before = dump(path)
     with Case(path, read_only=read_only) as case:
-        assert [line.text for line in case.lines("a" * 64)] == list(LINES)
-        assert case.row("1", "r1").values == {"officer": "Varrick"}
-        assert case.ledger("1").adds_up
+        assert [line.text for line in case.documents.lines("a" * 64)] == list(LINES)
+        assert case.rows.get("1", "r1").values == {"officer": "Varrick"}
+        assert case.ledger.sums("1").adds_up
     backup = tmp_path / f"old.schema-{version}.{datetime.now(UTC):%Y-%m-%d}.redwell"
     assert told == [upgrade_notice.Upgraded(path, version, backup)]
     assert dump(backup) == before

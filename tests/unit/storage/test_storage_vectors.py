@@ -20,7 +20,7 @@ def digest(number: int) -> bytes:
 @pytest.fixture
 def path(tmp_path):
     with Case(tmp_path / "c.redwell") as case:
-        case.save_vectors(MODEL, {digest(1): b"one.", digest(2): b"two."})
+        case.vectors.save(MODEL, {digest(1): b"one.", digest(2): b"two."})
     return tmp_path / "c.redwell"
 
 
@@ -33,20 +33,20 @@ def damage(path, sql, *parameters):
 
 def test_what_was_saved_is_read_again_and_the_latest_stands(path):
     with Case(path) as case:
-        assert case.vectors(MODEL, [digest(2), digest(1), digest(3)]) == {digest(1): b"one.", digest(2): b"two."}
-        case.save_vectors(MODEL, {digest(1): b"ONE."})
-        assert case.vectors(MODEL, [digest(1)]) == {digest(1): b"ONE."}
-        assert case.vectors("another model", [digest(1)]) == {}
-        case.save_vectors("another model", {digest(1): b"eins"})
-        assert case.vectors(MODEL, [digest(1)]) == {digest(1): b"ONE."}
-        assert (case.count_vectors(), case.count_vectors(MODEL), case.count_vectors("none")) == (3, 2, 0)
+        assert case.vectors.get(MODEL, [digest(2), digest(1), digest(3)]) == {digest(1): b"one.", digest(2): b"two."}
+        case.vectors.save(MODEL, {digest(1): b"ONE."})
+        assert case.vectors.get(MODEL, [digest(1)]) == {digest(1): b"ONE."}
+        assert case.vectors.get("another model", [digest(1)]) == {}
+        case.vectors.save("another model", {digest(1): b"eins"})
+        assert case.vectors.get(MODEL, [digest(1)]) == {digest(1): b"ONE."}
+        assert (case.vectors.count(), case.vectors.count(MODEL), case.vectors.count("none")) == (3, 2, 0)
 
 
 def test_more_texts_than_one_statement_asks_for(path):
     with Case(path) as case:
         many = {digest(n): str(n).encode() for n in range(2 * AT_ONCE + 1)}
-        case.save_vectors(MODEL, many)
-        assert case.vectors(MODEL, list(many)) == many
+        case.vectors.save(MODEL, many)
+        assert case.vectors.get(MODEL, list(many)) == many
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_more_texts_than_one_statement_asks_for(path):
 def test_a_damaged_body_is_as_good_as_none(path, body):
     damage(path, "UPDATE vectors SET body = ? WHERE text = ?", body, digest(1))
     with Case(path) as case:
-        assert case.vectors(MODEL, [digest(1), digest(2)]) == {digest(2): b"two."}
+        assert case.vectors.get(MODEL, [digest(1), digest(2)]) == {digest(2): b"two."}
 
 
 def test_one_flipped_bit_is_found_wherever_it_is(path):
@@ -67,12 +67,12 @@ def test_one_flipped_bit_is_found_wherever_it_is(path):
         flipped[bit // 8] ^= 1 << bit % 8
         damage(path, "UPDATE vectors SET body = ? WHERE text = ?", bytes(flipped), digest(1))
         with Case(path, read_only=True) as case:
-            assert case.vectors(MODEL, [digest(1)]) == {}
+            assert case.vectors.get(MODEL, [digest(1)]) == {}
 
 
 def test_a_vector_under_the_wrong_text_or_model_is_not_given_out(path):
     with Case(path) as case:
-        case.save_vectors("other", {digest(9): b"nine"})
+        case.vectors.save("other", {digest(9): b"nine"})
     damage(path, "UPDATE vectors SET text = ? WHERE text = ?", digest(3), digest(1))
     damage(
         path,
@@ -81,12 +81,12 @@ def test_a_vector_under_the_wrong_text_or_model_is_not_given_out(path):
         digest(9),
     )
     with Case(path) as case:
-        assert case.vectors(MODEL, [digest(1), digest(2), digest(3), digest(9)]) == {digest(2): b"two."}
+        assert case.vectors.get(MODEL, [digest(1), digest(2), digest(3), digest(9)]) == {digest(2): b"two."}
 
 
 def test_a_batch_is_saved_whole_or_not_at_all(path):
     with Case(path) as case:
         with pytest.raises(ZeroDivisionError), case.transaction():
-            case.save_vectors(MODEL, {digest(5): b"five"})
+            case.vectors.save(MODEL, {digest(5): b"five"})
             raise ZeroDivisionError
-        assert case.vectors(MODEL, [digest(5)]) == {}
+        assert case.vectors.get(MODEL, [digest(5)]) == {}

@@ -28,9 +28,9 @@ LETTER, MEMO = "a" * 64, "b" * 64
 def filled(path: Path) -> Path:
     """A case with something in every table."""
     with Case(path) as case:
-        run = case.start_run(pipeline_yaml="operations: []", pipeline_digest="p", model_name="tiny", model_digest="m")
+        run = case.runs.start(pipeline_yaml="operations: []", pipeline_digest="p", model_name="tiny", model_digest="m")
         for document, name in ((LETTER, "letter.pdf"), (MEMO, "memo.txt")):
-            case.save_document(
+            case.documents.save(
                 document,
                 filename=name,
                 kind=name[-3:],
@@ -40,37 +40,37 @@ def filled(path: Path) -> Path:
                 lines=[LineRecord(n, 1 + n // 20, f"line {n} of {name}: Ramírez struck the man") for n in range(1, 40)],
                 warnings=("a hidden sheet was not read",),
             )
-            case.add_path(document, f"records/{name}")
-            case.save_facts(document, DocumentFacts(1, "en", 2019, 0.5))
-        case.star([LETTER])
-        case.remove_documents([MEMO])
-        case.tag([MEMO], "to read")
-        case.save_failure("records/x.pdf", None, "corrupt", "no PDF", "look at it")
+            case.documents.add_path(document, f"records/{name}")
+            case.labels.save_facts(document, DocumentFacts(1, "en", 2019, 0.5))
+        case.labels.star([LETTER])
+        case.labels.remove_documents([MEMO])
+        case.labels.tag([MEMO], "to read")
+        case.documents.save_failure("records/x.pdf", None, "corrupt", "no PDF", "look at it")
         rows = [RowRecord(f"r{n}", {"name": f"Officer {n}", "note": "x" * (900 + n)}, (LETTER,)) for n in range(9)]
-        case.save_rows(run, "docs", [RowRecord(LETTER, {"text": "y" * 3000}, (), LETTER, 1, 39)])
-        case.save_rows(run, "map", rows)
-        case.save_run_documents(run, [DocumentRecord("records/letter.pdf", "parsed", LETTER)])
-        case.save_fates(run, "docs", [FateRecord(LETTER, "output")], rows_in=1)
-        case.save_fates(run, "map", [FateRecord(LETTER, "output", "why", "", "", "said")], rows_in=1)
-        case.save_decisions(run, "map", [DecisionRecord("name", "A. B.", "A B", "same", "model", "because")])
+        case.rows.save(run, "docs", [RowRecord(LETTER, {"text": "y" * 3000}, (), LETTER, 1, 39)])
+        case.rows.save(run, "map", rows)
+        case.ledger.save_run_documents(run, [DocumentRecord("records/letter.pdf", "parsed", LETTER)])
+        case.ledger.save_fates(run, "docs", [FateRecord(LETTER, "output")], rows_in=1)
+        case.ledger.save_fates(run, "map", [FateRecord(LETTER, "output", "why", "", "", "said")], rows_in=1)
+        case.ledger.save_decisions(run, "map", [DecisionRecord("name", "A. B.", "A B", "same", "model", "because")])
         for row in rows:
-            case.save_evidence(
+            case.evidence.save(
                 run,
                 [
                     EvidenceRecord(row.id, "name", "", LETTER, 1, 2, 3, "exact", 1.0),
                     EvidenceRecord.not_located(row.id, "note"),
                 ],
             )
-            case.begin_call(hashlib.sha256(f"cut {row.id}".encode()).hexdigest(), "map", run)
-            case.save_reply(hashlib.sha256(row.id.encode()).hexdigest(), {"text": row.id * 200}, "map", run)
-        case.save_results(run, ["name", "note"], [row.id for row in rows])
+            case.replies.begin_call(hashlib.sha256(f"cut {row.id}".encode()).hexdigest(), "map", run)
+            case.replies.save(hashlib.sha256(row.id.encode()).hexdigest(), {"text": row.id * 200}, "map", run)
+        case.runs.save_results(run, ["name", "note"], [row.id for row in rows])
         identity = RowIdentity.of("r1", {"name": "Officer 1", "note": "x" * 901}, [LETTER])
-        case.save_review(run, [ReviewEdit(identity, "name", "correct", "Officer 1", "Officer One")], who="ann")
-        case.save_cached("kind", "key", {"a": 1})
-        case.append_event(run, {"event": "RunStarted"})
-        case.save_text_index("index", "digest", ["a text", "another"])
-        case.save_vectors("model", {b"t" * 32: b"v" * 16})
-        case.finish_run(run, "finished")
+        case.reviews.save(run, [ReviewEdit(identity, "name", "correct", "Officer 1", "Officer One")], who="ann")
+        case.cache.save("kind", "key", {"a": 1})
+        case.events.append(run, {"event": "RunStarted"})
+        case.text_indexes.save("index", "digest", ["a text", "another"])
+        case.vectors.save("model", {b"t" * 32: b"v" * 16})
+        case.runs.finish(run, "finished")
     return path
 
 
@@ -102,7 +102,7 @@ def test_a_sound_case_verifies_and_is_not_touched(tmp_path: Path) -> None:
     # 2 documents counted twice (entry and pages) with 39 lines each, 10 rows, ...: something of every covered table
     counts = []
     with Case(path, read_only=True) as case:
-        assert not list(case.damaged_rows(lambda table, rows: counts.append((table, rows))))
+        assert not list(case.contents.damaged_rows(lambda table, rows: counts.append((table, rows))))
     assert dict(counts)["lines"] == 78
     assert {table for table, rows in counts if rows} == {covered.table for covered in checksums.COVERED}
 
@@ -150,20 +150,20 @@ def test_each_part_that_differs_is_named(tmp_path: Path, sql: str, expected: lis
 
 
 READERS: dict[str, Callable[[Case], object]] = {
-    "UPDATE documents SET filename = 'x'": lambda case: case.documents(),
-    "UPDATE documents SET body = x'6a7b7d'": lambda case: case.document(LETTER),
-    "UPDATE paths SET path = 'x'": lambda case: case.paths(LETTER),
-    "UPDATE lines SET text = 'x'": lambda case: case.lines(LETTER, 2, 2),
-    "UPDATE replies SET body = x'6a7b7d'": lambda case: case.reply(hashlib.sha256(b"r0").hexdigest()),
-    "UPDATE rows SET body = x'6a7b7d'": lambda case: case.row("1", "r0"),
-    "UPDATE fields SET body = x'6a7b7d'": lambda case: list(case.delivered_rows("1")),
-    "UPDATE results SET row = row + 1 WHERE position < 8": lambda case: case.results("1"),
-    "UPDATE evidence SET first_line = 3 WHERE first_line = 2": lambda case: case.evidence("1", "r0"),
-    "UPDATE review_edits SET who = 'eve'": lambda case: case.review_edits(),
-    "UPDATE runs SET columns = x'6a5b226e616d65225d'": lambda case: case.results("1"),
-    "UPDATE fates SET reason = 'x'": lambda case: case.fates("1"),
-    "UPDATE run_documents SET reason = 'x'": lambda case: case.run_documents("1"),
-    "UPDATE decisions SET verdict = 'other'": lambda case: case.decisions("1"),
+    "UPDATE documents SET filename = 'x'": lambda case: case.documents.entries(),
+    "UPDATE documents SET body = x'6a7b7d'": lambda case: case.documents.get(LETTER),
+    "UPDATE paths SET path = 'x'": lambda case: case.documents.paths(LETTER),
+    "UPDATE lines SET text = 'x'": lambda case: case.documents.lines(LETTER, 2, 2),
+    "UPDATE replies SET body = x'6a7b7d'": lambda case: case.replies.get(hashlib.sha256(b"r0").hexdigest()),
+    "UPDATE rows SET body = x'6a7b7d'": lambda case: case.rows.get("1", "r0"),
+    "UPDATE fields SET body = x'6a7b7d'": lambda case: list(case.result_rows.read("1")),
+    "UPDATE results SET row = row + 1 WHERE position < 8": lambda case: case.runs.results("1"),
+    "UPDATE evidence SET first_line = 3 WHERE first_line = 2": lambda case: case.evidence.of_row("1", "r0"),
+    "UPDATE review_edits SET who = 'eve'": lambda case: case.reviews.edits(),
+    "UPDATE runs SET columns = x'6a5b226e616d65225d'": lambda case: case.runs.results("1"),
+    "UPDATE fates SET reason = 'x'": lambda case: case.ledger.fates("1"),
+    "UPDATE run_documents SET reason = 'x'": lambda case: case.ledger.run_documents("1"),
+    "UPDATE decisions SET verdict = 'other'": lambda case: case.ledger.decisions("1"),
 }
 
 
@@ -203,19 +203,19 @@ def test_no_flipped_bit_changes_an_export_unseen(tmp_path: Path) -> None:
 def test_the_digest_of_the_content_is_that_of_what_the_case_says(tmp_path: Path) -> None:
     path = filled(tmp_path / "c.redwell")
     with Case(path) as case:
-        before = case.content_digest()
-        case.save_cached("kind", "other key", 1)
-        assert case.content_digest() == before
+        before = case.contents.digest()
+        case.cache.save("kind", "other key", 1)
+        assert case.contents.digest() == before
         case._connection.execute("VACUUM")
-        assert case.content_digest() == before
-        case.undo_review()
-        undone = case.content_digest()
+        assert case.contents.digest() == before
+        case.reviews.undo()
+        undone = case.contents.digest()
         assert undone != before
-        case.redo_review()
-        assert case.content_digest() == before
+        case.reviews.redo()
+        assert case.contents.digest() == before
     change(path, "UPDATE lines SET text = replace(text, 'struck', 'helped') WHERE id % 1000 = 460")  # 2^28 + 4
     with Case(path, read_only=True) as case:
-        assert case.content_digest() not in (before, undone)
+        assert case.contents.digest() not in (before, undone)
 
 
 def test_the_encoding_tells_types_and_borders_apart() -> None:

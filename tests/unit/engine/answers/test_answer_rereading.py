@@ -62,7 +62,7 @@ def test_a_page_is_read_by_ocr_alone(tmp_path):
     with Case(tmp_path / "c.redwell") as case:
         parsed = parse_file(file, ParseOptions(ocr="never")).document
         save_document(case, parsed)
-        case.add_path(parsed.id, str(file), None)
+        case.documents.add_path(parsed.id, str(file), None)
         other = asyncio.run(read_by_ocr(case, parsed.id, [2]))
     assert [(one.page, one.source) for one in other.lines] == [(2, "ocr")]
     assert "deductible is 250" in other.lines[0].text
@@ -87,6 +87,6 @@ def test_an_answer_from_garbled_lines_is_asked_for_again_from_another_reading(tm
     (row,) = bench.values(result)
     assert (row["fee"], row["fee_status"]) == (250, "found")
     assert (row["fee_items"][0]["lines"], row["fee_items"][0]["page"]) == ([[2, 2]], 1)
-    verdicts = sorted((d.record.by, d.record.verdict) for d in bench.case.decisions(result.run_id))
+    verdicts = sorted((d.record.by, d.record.verdict) for d in bench.case.ledger.decisions(result.run_id))
     assert verdicts == [("fee, round 1", "reread"), ("fee, round 2", "ship")]
     bench.case.close()

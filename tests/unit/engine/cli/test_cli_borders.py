@@ -234,7 +234,7 @@ def test_files_that_rows_name_lie_inside(redwell, write, tmp_path):
     assert run.exit_code == 1
     assert [json.loads(line)["letter"] for line in Path("a.jsonl").read_text().splitlines()] == ["Dear Ben,"]
     with Case(tmp_path / "here" / "p.redwell", read_only=True) as case:
-        errors = [fate.record.error for fate in case.fates(case.runs()[-1].id, fate="failed")]
+        errors = [fate.record.error for fate in case.ledger.fates(case.runs.all()[-1].id, fate="failed")]
     assert [("lies outside the folder of the pipeline" in error) for error in errors] == [True] * 3
     run = redwell("run", pipeline, "--out", "a.jsonl", "--allow-path", tmp_path / "private")
     assert run.exit_code == 0
@@ -284,10 +284,10 @@ def test_links_in_a_folder_are_followed_only_with_a_flag(redwell, write, tmp_pat
     assert listed.exit_code == 1
     assert "it is a link to" in listed.output
     with Case(case, read_only=True) as opened:
-        assert [entry.filename for entry in opened.documents()] == ["a.txt"]
+        assert [entry.filename for entry in opened.documents.entries()] == ["a.txt"]
     assert redwell(*arguments, "--follow-links").exit_code == 0
     with Case(case, read_only=True) as opened:
-        assert sorted(entry.filename for entry in opened.documents()) == ["a.txt", "out.txt"]
+        assert sorted(entry.filename for entry in opened.documents.entries()) == ["a.txt", "out.txt"]
 
 
 def test_a_pipe_in_place_of_data_never_blocks(redwell, write, tmp_path):

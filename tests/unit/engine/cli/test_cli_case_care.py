@@ -35,7 +35,7 @@ def test_verify_says_that_a_case_is_sound_and_what_its_digest_is(redwell: Any, c
     assert result.exit_code == 0
     assert f"{case} is as it was written" in result.stdout
     with Case(Path(case), read_only=True) as opened:
-        assert f"SHA-256 of its content: {opened.content_digest()}" in result.stdout
+        assert f"SHA-256 of its content: {opened.contents.digest()}" in result.stdout
 
 
 def test_verify_lists_what_differs_and_ends_with_1(redwell: Any, case: str) -> None:
@@ -95,7 +95,7 @@ def test_every_reading_command_opens_an_old_case(
 
 def last_entry(path: str) -> dict[str, Any]:
     with Case(Path(path), read_only=True) as opened:
-        return dict(opened.custody()[-1].body)
+        return dict(opened.custody.entries()[-1].body)
 
 
 def test_verify_backup_and_repair_are_noted_in_the_log(redwell: Any, case: str, monkeypatch: Any) -> None:
@@ -108,13 +108,13 @@ def test_verify_backup_and_repair_are_noted_in_the_log(redwell: Any, case: str, 
     assert (entry["event"], entry["by"], entry["file"], entry["is_sound"]) == ("backup", "ann", "copy.redwell", True)
     assert entry["sha256"] == hashlib.sha256(Path("copy.redwell").read_bytes()).hexdigest()
     with Case(Path(case), read_only=True) as opened:
-        before = opened.custody()
+        before = opened.custody.entries()
     assert redwell("case", "repair", case, "--out", "new.redwell").exit_code == 0
     entry = last_entry("new.redwell")
     assert (entry["event"], entry["by"], entry["file"], entry["lost"]) == ("repair", "ann", case, 0)
     assert entry["sha256"] == hashlib.sha256(Path(case).read_bytes()).hexdigest()
     with Case(Path("new.redwell"), read_only=True) as opened:
-        assert opened.custody()[:-1] == before
+        assert opened.custody.entries()[:-1] == before
     assert redwell("case", "verify", case).exit_code == redwell("case", "verify", "new.redwell").exit_code == 0
 
 
@@ -138,13 +138,13 @@ def test_documents_are_removed_and_put_back_by_name(redwell: Any, case: str) -> 
     result = redwell("case", "remove", case, "alpha.txt")
     assert (result.exit_code, result.stdout.strip()) == (0, f"1 document removed from {case}")
     with Case(Path(case), read_only=True) as opened:
-        rows = opened.count_result_rows_of(opened.documents_that_fit(DocumentFilter(removed=True)))
+        rows = opened.labels.count_result_rows_of(opened.listing.documents_that_fit(DocumentFilter(removed=True)))
     assert rows > 0
     assert result.stderr.startswith(f"{rows} row")
     assert "of results show" in result.stderr and "no review was made in them" in result.stderr
     with Case(Path(case), read_only=True) as opened:
-        (alpha,) = opened.documents_that_fit(DocumentFilter(removed=True))
-        names = {entry.filename for entry in opened.documents() if entry.id != alpha}
+        (alpha,) = opened.listing.documents_that_fit(DocumentFilter(removed=True))
+        names = {entry.filename for entry in opened.documents.entries() if entry.id != alpha}
     result = redwell("ingest", "records", "--case", case)
     assert "1 document of these stay removed" in result.stdout
     result = redwell("case", "remove", case, "alpha.txt")
@@ -164,17 +164,17 @@ def test_ingest_says_which_files_are_gone(redwell: Any, case: str) -> None:
     gone = "Note 1 file that was read is not there any more (alpha.txt); the text and the results stay in the case."
     assert gone in result.stdout
     with Case(Path(case), read_only=True) as opened:
-        assert any(entry.filename == "alpha.txt" for entry in opened.documents())
+        assert any(entry.filename == "alpha.txt" for entry in opened.documents.entries())
 
 
 def test_a_removal_is_asked_about_in_a_terminal(redwell: Any, case: str, monkeypatch: Any) -> None:
     with Case(Path(case)) as opened:
-        run = opened.runs()[-1].id
-        alpha = next(entry.id for entry in opened.documents() if entry.filename == "alpha.txt")
-        located = lambda id: any(found.document_id == alpha for found in opened.evidence(run, id))  # noqa: E731
-        row = next(row for row in opened.delivered_rows(run) if located(row.id))
-        identity = row.identity(opened.result_columns(run))
-        opened.save_review(run, [ReviewEdit(identity, WHOLE_ROW, "accept")], who="ann")
+        run = opened.runs.all()[-1].id
+        alpha = next(entry.id for entry in opened.documents.entries() if entry.filename == "alpha.txt")
+        located = lambda id: any(found.document_id == alpha for found in opened.evidence.of_row(run, id))  # noqa: E731
+        row = next(row for row in opened.result_rows.read(run) if located(row.id))
+        identity = row.identity(opened.result_rows.columns(run))
+        opened.reviews.save(run, [ReviewEdit(identity, WHOLE_ROW, "accept")], who="ann")
     answers = [False, True]
     monkeypatch.setattr("engine.cli.case.has_terminal", lambda: True)
     monkeypatch.setattr("typer.confirm", lambda *asked, **how: answers.pop(0))

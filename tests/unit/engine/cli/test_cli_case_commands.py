@@ -191,9 +191,9 @@ def test_search_counts_a_list_of_terms(redwell: Any, case: str) -> None:
 
 def test_a_search_is_saved_used_listed_and_removed(redwell: Any, case: str) -> None:
     with Case(case) as opened:
-        by_name = {entry.filename: entry.id for entry in opened.documents()}
-        opened.tag([by_name["alpha.txt"], by_name["beta.txt"]], "to read")
-        opened.star([by_name["beta.txt"]])
+        by_name = {entry.filename: entry.id for entry in opened.documents.entries()}
+        opened.labels.tag([by_name["alpha.txt"], by_name["beta.txt"]], "to read")
+        opened.labels.star([by_name["beta.txt"]])
     saved = redwell("search", case, "Varrick", "--tag", "to read", "--save", "The sergeant")
     assert saved.exit_code == 0, saved.output
     assert saved.stdout.splitlines()[-1] == "2 lines"

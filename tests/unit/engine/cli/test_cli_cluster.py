@@ -47,7 +47,7 @@ def test_a_cluster_that_cannot_be_used_stops_the_run_before_it_begins(
     assert says in " ".join(result.stderr.split())
     if Path("c.redwell").exists():
         with Case("c.redwell", read_only=True) as case:
-            assert case.runs() == []
+            assert case.runs.all() == []
 
 
 def test_the_environment_names_a_cluster_and_allows_none(

@@ -48,9 +48,9 @@ def test_ctrl_c_stops_cleanly_and_the_same_command_goes_on(pipeline: Path, tmp_p
     assert not (tmp_path / "o.csv").exists()
     first = calls.read_text().splitlines()
     with Case(tmp_path / "officers.redwell", read_only=True) as case:
-        assert [run.status for run in case.runs()] == ["cancelled"]
-        assert 1 <= case.count_replies() <= len(first) < len(RECORDS)
-        kept = case.count_replies()
+        assert [run.status for run in case.runs.all()] == ["cancelled"]
+        assert 1 <= case.replies.count() <= len(first) < len(RECORDS)
+        kept = case.replies.count()
     with start(pipeline, calls, "0") as process:
         out, errors = process.communicate(timeout=60)
     assert process.returncode == 0, errors

@@ -26,7 +26,7 @@ def records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def texts(case: Path) -> list[str]:
     with Case(case, read_only=True) as opened:
-        return [line.text for entry in opened.documents() for line in opened.lines(entry.id)]
+        return [line.text for entry in opened.documents.entries() for line in opened.documents.lines(entry.id)]
 
 
 @pytest.mark.parametrize("written", [["--password", "geheim"], ["--password=geheim"]])

@@ -40,8 +40,8 @@ def local(redwell: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def warnings(case: Path) -> list[str]:
     with Case(case, read_only=True) as opened:
-        run = opened.runs()[-1]
-        return [e.event["message"] for e in opened.events(run.id) if e.event["event"] == "Warned"]
+        run = opened.runs.all()[-1]
+        return [e.event["message"] for e in opened.events.of_run(run.id) if e.event["event"] == "Warned"]
 
 
 def test_a_run_asks_a_server_and_says_so(local: Any, pipeline: Path, server: ModelServer) -> None:
@@ -94,7 +94,7 @@ def test_nothing_is_sent_elsewhere_without_permission(
     assert f"text of this run is sent to {place}" in " ".join(allowed.stderr.split())
     assert any(f"sent to {place}, which is not this machine" in w for w in warnings(Path("c.redwell")))
     with Case(Path("c.redwell"), read_only=True) as case:
-        assert case.runs()[-1].settings["allow_hosts"] == [place]
+        assert case.runs.all()[-1].settings["allow_hosts"] == [place]
 
 
 def test_a_server_that_is_not_there_stops_the_run_before_it_begins(local: Any, pipeline: Path, tmp_path: Path) -> None:

@@ -65,8 +65,8 @@ def test_a_manifest_names_sources_export_run_counts_and_the_head_of_the_log(expo
         name: hashlib.sha256(text.encode()).hexdigest() for name, text in RECORDS.items()
     }
     with Case("a.redwell", read_only=True) as case:
-        log = case.custody()
-        run = case.run(body["run"]["id"])
+        log = case.custody.entries()
+        run = case.runs.get(body["run"]["id"])
     assert (body["custody"]["head"], body["custody"]["entries"]) == (log[-1].digest, len(log))
     assert exported.with_name("out.csv.custody.jsonl").read_text() == "".join(f"{entry.line}\n" for entry in log)
     assert (log[-1].event, log[-1].body["file"]) == ("export", "out.csv")

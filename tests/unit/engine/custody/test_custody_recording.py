@@ -33,12 +33,12 @@ def loaded(bench: Bench):
 
 
 def events(case: Case) -> list[str]:
-    return [entry.event for entry in case.custody()]
+    return [entry.event for entry in case.custody.entries()]
 
 
 async def test_a_run_records_its_sources_what_it_ran_on_its_results_and_its_end(bench: Bench) -> None:
     result = await bench.run(loaded(bench))
-    begun, start, alpha, beta, results, end = bench.case.custody()
+    begun, start, alpha, beta, results, end = bench.case.custody.entries()
     assert begun.body["documents_before"] == begun.body["runs_before"] == 0
     assert start.body["event"] == "run_start"
     assert start.body["pipeline_sha256"] == loaded(bench).plan.digest
@@ -54,7 +54,7 @@ async def test_a_run_records_its_sources_what_it_ran_on_its_results_and_its_end(
     assert end.body["counts"]["operators"][1] == {
         **{"name": "find", "rows_in": 2, "output": 2, "rejected": 0, "failed": 0, "rows_out": 2},
     }
-    assert bench.case.seal_state(result.run_id).changes == ()
+    assert bench.case.seals.state(result.run_id).changes == ()
 
 
 async def test_a_second_run_records_only_what_is_new(bench: Bench) -> None:
@@ -62,12 +62,12 @@ async def test_a_second_run_records_only_what_is_new(bench: Bench) -> None:
     (bench.folder / "records" / "copy.txt").write_text(TEXTS["alpha.txt"], encoding="utf-8")
     await bench.run(loaded(bench))
     assert events(bench.case)[6:] == ["run_start", "ingest", "results", "run_end"]
-    assert bench.case.custody()[7].body["path"] == "copy.txt"
+    assert bench.case.custody.entries()[7].body["path"] == "copy.txt"
 
 
 async def test_no_path_of_this_computer_is_in_the_log(bench: Bench) -> None:
     await bench.run(loaded(bench))
-    assert not any(str(bench.folder.parent) in entry.line for entry in bench.case.custody())
+    assert not any(str(bench.folder.parent) in entry.line for entry in bench.case.custody.entries())
 
 
 async def test_a_run_that_fails_says_so_in_the_log(bench: Bench) -> None:
@@ -76,7 +76,7 @@ async def test_a_run_that_fails_says_so_in_the_log(bench: Bench) -> None:
     (bench.folder / "empty").mkdir()
     with pytest.raises(RedwellError, match="there are no files"):
         await bench.run(pipeline(bench.folder / "empty", FIND))
-    last = bench.case.custody()[-1]
+    last = bench.case.custody.entries()[-1]
     assert (last.event, last.body["status"]) == ("run_end", "failed")
 
 
@@ -87,7 +87,7 @@ async def test_archives_and_files_that_cannot_be_read_are_recorded_once(bench: B
     (records / "empty.pdf").write_bytes(b"")
     await bench.run(loaded(bench))
     await bench.run(loaded(bench))
-    log = bench.case.custody()
+    log = bench.case.custody.entries()
     archives = [entry.body for entry in log if entry.body.get("is_archive")]
     assert [(body["path"], body["sha256"]) for body in archives] == [
         ("more.zip", sha256((records / "more.zip").read_bytes()))
@@ -101,7 +101,7 @@ async def test_archives_and_files_that_cannot_be_read_are_recorded_once(bench: B
 async def test_a_data_file_is_recorded_with_its_digest(bench: Bench) -> None:
     file = write_jsonl(bench.folder / "rows.jsonl", [{"text": "one"}])
     result = await bench.run(pipeline(file, FIND))
-    (data,) = [entry.body for entry in bench.case.custody() if entry.event == "data"]
+    (data,) = [entry.body for entry in bench.case.custody.entries() if entry.event == "data"]
     assert (data["path"], data["sha256"], data["run"]) == ("rows.jsonl", sha256(file.read_bytes()), result.run_id)
 
 
@@ -115,10 +115,10 @@ async def test_documents_that_were_read_before_the_log_are_recorded_when_they_ar
             bench.case._connection.execute(f"DROP TRIGGER {trigger}")
         for table in ("custody", "document_seals", "row_seals"):
             bench.case._connection.execute(f"DELETE FROM {table}")
-    assert bench.case.seal_state("1").is_sealed is False
+    assert bench.case.seals.state("1").is_sealed is False
     options = ParseOptions(ocr="never")
     await ingest(bench.folder / "records", bench.case, lambda e: None, dataset="records", options=options, workers=1)
-    begun, *read = bench.case.custody()
+    begun, *read = bench.case.custody.entries()
     assert (begun.body["documents_before"], begun.body["runs_before"]) == (2, 1)
     assert [entry.body["path"] for entry in read] == ["alpha.txt", "beta.txt"]
 
@@ -128,13 +128,13 @@ async def test_reviews_are_recorded_with_who_and_what_but_not_with_the_names(
 ) -> None:
     monkeypatch.setenv("REDWELL_REVIEWER", "Anna")
     result = await bench.run(loaded(bench))
-    row = next(bench.case.delivered_rows(result.run_id))
-    identity = row.identity(bench.case.result_columns(result.run_id))
+    row = next(bench.case.result_rows.read(result.run_id))
+    identity = row.identity(bench.case.result_rows.columns(result.run_id))
     save_review(bench.case, result.run_id, [ReviewEdit(identity, "officer", "correct", "Varrick", "Varrick, P.")])
     undo_review(bench.case)
     assert redo_review(bench.case) is not None
     assert redo_review(bench.case) is None
-    made, undone, redone = bench.case.custody()[-3:]
+    made, undone, redone = bench.case.custody.entries()[-3:]
     assert (made.body["who"], made.body["step"], made.body["decisions"]) == (
         "Anna",
         1,
@@ -145,7 +145,7 @@ async def test_reviews_are_recorded_with_who_and_what_but_not_with_the_names(
         ("review_redone", 1, "Anna"),
     ]
     assert "Varrick, P." not in made.line
-    assert bench.case.seal_state(result.run_id, reviews=True).changes == ()
+    assert bench.case.seals.state(result.run_id, reviews=True).changes == ()
 
 
 def test_encrypting_is_recorded(pipeline: Path, redwell, tmp_path: Path) -> None:

@@ -47,8 +47,8 @@ def test_a_run_that_is_the_same_again_asks_the_model_anew_and_leaves_nothing(
     assert "judged: scripted" in result.output
     assert list((tmp_path / "temporary").iterdir()) == []
     with Case(done, read_only=True) as case:
-        assert len(case.runs()) == 1
-        last = case.custody()[-1]
+        assert len(case.runs.all()) == 1
+        last = case.custody.entries()[-1]
     assert (last.event, last.body["run"], last.body["rows"], last.body["same_rows"]) == ("rerun", "1", 2, 2)
 
 

@@ -94,8 +94,8 @@ def test_documents_are_sized_by_the_case_or_else_by_their_files(tmp_path) -> Non
     assert source.assumed.startswith("records: the text of 1 of 2 files is guessed from their size")
     with Case(tmp_path / "case.redwell") as case:
         lines = [LineRecord(1, 1, "four")]
-        case.save_document("ab" * 32, filename="b.pdf", kind="pdf", size_bytes=9, page_count=1, body={}, lines=lines)
-        case.add_path("ab" * 32, str(folder / "b.pdf"))
+        case.documents.save("ab" * 32, filename="b.pdf", kind="pdf", size_bytes=9, page_count=1, body={}, lines=lines)
+        case.documents.add_path("ab" * 32, str(folder / "b.pdf"))
         again = look_at(loaded, case=case)["records"]
     assert [(i.characters["text"], i.is_guess) for i in again.items] == [(400, False), (4, False)]
     assert again.assumed == ""
@@ -116,8 +116,8 @@ def test_every_kind_of_dataset_is_looked_at(tmp_path, dataset, sizes, told) -> N
     with Case(tmp_path / "other.redwell") as case:
         for id, name in (("ab", "a.txt"), ("cd", "b.pdf")):
             line = [LineRecord(1, 1, "four")]
-            case.save_document(id * 32, filename=name, kind="text", size_bytes=9, page_count=1, body={}, lines=line)
-            case.add_path(id * 32, name)
+            case.documents.save(id * 32, filename=name, kind="text", size_bytes=9, page_count=1, body={}, lines=line)
+            case.documents.add_path(id * 32, name)
     text = f"datasets: {{records: {dataset}}}\noperations:\n{MAP}\n"
     steps = "pipeline: {steps: [{name: s, input: records, operations: [list]}]}"
     source = look_at(parse_pipeline(text + steps, directory=tmp_path))["records"]

@@ -56,7 +56,7 @@ def test_what_extract_copied_is_cited_where_the_model_found_it(tmp_path, numbers
     bench = Bench(tmp_path, lambda request: reply)
     loaded = pipeline(folder, "  - {name: acts, type: extract, prompt: Find the acts., document_keys: [text]}")
     result = bench.run_again(loaded)
-    [row] = bench.case.results(result.run_id).row_ids
-    found = bench.case.evidence(result.run_id, row, "text_extracted_acts")
+    [row] = bench.case.runs.results(result.run_id).row_ids
+    found = bench.case.evidence.of_row(result.run_id, row, "text_extracted_acts")
     assert [(place.first_line, place.last_line) for place in found] == cited
     assert {(place.method, place.score) for place in found} == {("exact", 1.0)}

@@ -92,4 +92,4 @@ def test_an_operator_that_loses_rows_stops_the_run_loudly(bench, tmp_path, monke
     (end,) = desk.of(RunFinished)
     assert (end.status, end.exit_code) == ("failed", 2)
     assert "lost 1 of 1 rows" in end.message
-    assert desk.case.run("1").status == "failed"
+    assert desk.case.runs.get("1").status == "failed"

@@ -46,8 +46,8 @@ class SlowBackend(ScriptedBackend):
 @pytest.fixture
 def desk(bench):
     made = bench()
-    run = made.case.start_run(pipeline_yaml="", pipeline_digest="", model_name="", model_digest="")
-    made.door = CachedAsk(made.case, run, made._emit)
+    run = made.case.runs.start(pipeline_yaml="", pipeline_digest="", model_name="", model_digest="")
+    made.door = CachedAsk(made.case.replies, run, made._emit)
     made.run_id = run
     return made
 
@@ -61,12 +61,12 @@ async def test_a_reply_is_committed_before_it_is_handed_on(desk) -> None:
     backend = ScriptedBackend(lambda r: {"n": 5})
     reply = await desk.door.ask(backend, request())
     assert reply.value == {"n": 5}
-    assert desk.case.reply(reply_key(backend, request()))["value"] == {"n": 5}
+    assert desk.case.replies.get(reply_key(backend, request()))["value"] == {"n": 5}
     again = await desk.door.ask(backend, request(row="other"))
     assert (again.value, again.from_cache, again.sampled_tokens) == ({"n": 5}, True, reply.sampled_tokens)
     assert [(e.row_id, e.from_cache) for e in desk.of(ModelCall)] == [("r", False), ("other", True)]
     assert len(backend.requests) == 1
-    assert desk.case.calls_of_run(desk.run_id) == {"op": 1}
+    assert desk.case.replies.calls_of_run(desk.run_id) == {"op": 1}
 
 
 LOOP = '{"n": "' + "It is too slow to play. " * 40
@@ -110,7 +110,7 @@ async def test_a_reply_that_is_merely_too_long_is_not_asked_for_again(desk) -> N
 
 async def test_the_case_holds_the_reply_when_the_event_is_told(desk) -> None:
     counts = []
-    desk.watch = lambda event: counts.append(desk.case.count_replies())
+    desk.watch = lambda event: counts.append(desk.case.replies.count())
     await desk.door.ask(ScriptedBackend(lambda r: {"n": 5}), request())
     assert counts == [1]
 
@@ -177,7 +177,7 @@ async def test_a_failing_call_fails_all_that_wait_for_it_and_no_later_one(desk) 
     backend.gate.set()
     ended = await asyncio.gather(*askers, return_exceptions=True)
     assert [str(e) for e in ended] == ["it fell over"] * 3
-    assert (desk.door._in_flight, desk.case.count_replies(), desk.of(ModelCall)) == ({}, 0, [])
+    assert (desk.door._in_flight, desk.case.replies.count(), desk.of(ModelCall)) == ({}, 0, [])
     backend.error = None
     assert (await desk.door.ask(backend, request())).value == {"n": 1}
 
@@ -198,14 +198,14 @@ async def test_an_error_of_the_model_is_raised_as_it_is(desk) -> None:
     with pytest.raises(PromptTooLong) as caught:
         await desk.door.ask(tiny, request("word " * 50))
     assert (caught.value.prompt_tokens, caught.value.context_tokens) == (50, 10)
-    assert desk.case.count_replies() == 0
+    assert desk.case.replies.count() == 0
 
 
 async def test_a_reply_that_cannot_be_kept_is_not_handed_on(desk, monkeypatch) -> None:
     def refuse(*arguments, **more):
         raise DiskFull("no space")
 
-    monkeypatch.setattr(desk.case, "save_reply", refuse)
+    monkeypatch.setattr(desk.case.replies, "save", refuse)
     with pytest.raises(DiskFull):
         await desk.door.ask(ScriptedBackend(lambda r: {"n": 1}), request())
     assert desk.of(ModelCall) == []

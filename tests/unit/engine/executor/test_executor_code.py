@@ -91,7 +91,7 @@ def test_any_operator_can_work_on_the_first_rows_only(tmp_path, operator):
     bench = Bench(tmp_path)
     result = bench.run_again(pipeline(file, f"- {{name: op, sample: 2, {operator}}}"))
     assert [v["n"] for v in bench.values(result)] == [0, 1]
-    reasons = [fate.record.reason for fate in bench.case.fates(result.run_id, fate="rejected")]
+    reasons = [fate.record.reason for fate in bench.case.ledger.fates(result.run_id, fate="rejected")]
     assert reasons == ["not sampled: op has sample: 2"] * 3
 
 

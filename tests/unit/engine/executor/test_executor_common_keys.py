@@ -32,9 +32,9 @@ def ask(more="", name="a"):
 async def test_the_ledger_tells_of_rows_behind_the_limit_and_adds_up(bench, tmp_path):
     desk = bench(answer)
     result = await desk.run(pipeline(rows(tmp_path), ask(", limit: 2") + "\n" + ask(name="b")))
-    fates = [(f.record.fate, f.record.reason) for f in desk.case.fates(result.run_id, "a")]
+    fates = [(f.record.fate, f.record.reason) for f in desk.case.ledger.fates(result.run_id, "a")]
     assert fates == [("output", ""), ("output", ""), ("rejected", "limit 2")]
-    assert desk.case.ledger(result.run_id).adds_up
+    assert desk.case.ledger.sums(result.run_id).adds_up
     assert [set(row) for row in desk.values(result)] == [{"text", "a", "b"}] * 2
     assert result.exit_code == 0
 
@@ -90,16 +90,16 @@ async def test_notes_are_kept_with_the_decisions(bench, tmp_path):
     file = write_jsonl(tmp_path / "in.jsonl", [{"text": "word " * 900}, {"text": "short"}])
     desk = bench(backend=ScriptedBackend(answer, context_tokens=600))
     result = await desk.run(pipeline(file, ask(", too_long: head, max_tokens: 50")))
-    [note] = [d for d in desk.case.decisions(result.run_id) if d.record.subject == NOTE]
+    [note] = [d for d in desk.case.ledger.decisions(result.run_id) if d.record.subject == NOTE]
     assert (note.operator, note.record.verdict, note.record.by) == ("a", "cut", "too_long: head")
-    assert desk.case.row(result.run_id, note.record.left).values["text"].startswith("word")
+    assert desk.case.rows.get(result.run_id, note.record.left).values["text"].startswith("word")
     assert result.rows == 2
 
 
 async def test_a_reply_that_takes_too_long_fails_its_row(bench, tmp_path):
     desk = bench(backend=ScriptedBackend(answer, delay_seconds=30))
     result = await desk.run(pipeline(rows(tmp_path, 1), ask(", timeout: 0.01")))
-    [fate] = desk.case.fates(result.run_id, "a", "failed")
+    [fate] = desk.case.ledger.fates(result.run_id, "a", "failed")
     assert "the reply was not complete after 0.01 seconds" in fate.record.error
 
 

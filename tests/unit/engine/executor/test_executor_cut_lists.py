@@ -65,7 +65,7 @@ def test_a_row_whose_list_was_cut_keeps_what_is_complete_and_the_ledger_says_so(
     result = asyncio.run(desk.run(pipeline(file, LIST_NAMES)))
     assert [row["names"] for row in desk.values(result)] == [["Ann", "Bo"]]
     assert desk.of(RowFailed) == []
-    (note,) = [d.record for d in desk.case.decisions(result.run_id, "list_names")]
+    (note,) = [d.record for d in desk.case.ledger.decisions(result.run_id, "list_names")]
     assert (note.verdict, note.by) == ("incomplete", "max_tokens")
     assert "of names the first 2 are kept" in note.detail
     assert "Raise max_tokens" in note.detail

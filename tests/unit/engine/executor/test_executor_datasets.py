@@ -106,9 +106,9 @@ def test_documents_of_another_case_come_with_their_lines(bench, tmp_path) -> Non
     result = desk.run_again(over(f"{{type: case, path: {other}, glob: '*.txt'}}", tmp_path))
     (row,) = desk.values(result)
     assert (row["filename"], row["text"], row["kind"]) == ("a.txt", "alpha\nsecond", "text")
-    (entry,) = desk.case.documents()
-    assert [line.text for line in desk.case.lines(entry.id)] == ["alpha", "second"]
-    assert desk.case.ledger(result.run_id).documents.parsed == 1
+    (entry,) = desk.case.documents.entries()
+    assert [line.text for line in desk.case.documents.lines(entry.id)] == ["alpha", "second"]
+    assert desk.case.ledger.sums(result.run_id).documents.parsed == 1
 
 
 def test_the_documents_of_the_own_case_failures_included(bench, tmp_path) -> None:
@@ -128,9 +128,9 @@ def test_documents_of_a_case_by_star_tag_and_name(bench, tmp_path) -> None:
     (folder / "bad.pdf").write_bytes(b"%PDF-1.7 nothing")
     desk = bench()
     desk.run_again(over("{type: folder, path: in}", tmp_path))
-    ids = {entry.filename: entry.id for entry in desk.case.documents()}
-    desk.case.star([ids["a.txt"], ids["b.txt"]])
-    desk.case.tag([ids["b.txt"], ids["c.txt"]], "to read")
+    ids = {entry.filename: entry.id for entry in desk.case.documents.entries()}
+    desk.case.labels.star([ids["a.txt"], ids["b.txt"]])
+    desk.case.labels.tag([ids["b.txt"], ids["c.txt"]], "to read")
 
     def texts(dataset: str) -> list[str]:
         result = desk.run_again(over(dataset, tmp_path))
@@ -162,9 +162,9 @@ def test_a_row_gets_the_text_of_the_file_it_names(bench, tmp_path) -> None:
     parsing = "[{function: txt_to_string, input_key: file, output_key: body}]"
     result = desk.run_again(over(f"{{type: file, path: rows.jsonl, parsing: {parsing}}}", tmp_path))
     assert desk.values(result) == [{"file": "docs/a.txt", "n": 1, "body": "alpha\nomega"}]
-    row = desk.case.rows(result.run_id, "records")[0]
-    assert row.document_id == desk.case.documents()[0].id  # so that evidence can be found in it
-    assert desk.case.ledger(result.run_id).adds_up
+    row = desk.case.rows.of_operator(result.run_id, "records")[0]
+    assert row.document_id == desk.case.documents.entries()[0].id  # so that evidence can be found in it
+    assert desk.case.ledger.sums(result.run_id).adds_up
 
 
 def test_a_row_per_page_with_its_lines(bench, tmp_path) -> None:
@@ -174,7 +174,7 @@ def test_a_row_per_page_with_its_lines(bench, tmp_path) -> None:
     parsing = "[{function: paddleocr_pdf_to_string, input_key: pdf, doc_per_page: true, ocr_enabled: false}]"
     result = desk.run_again(over(f"{{type: file, path: rows.jsonl, parsing: {parsing}}}", tmp_path))
     assert [row["text"] for row in desk.values(result)] == ["first page", "second page"]
-    rows = desk.case.rows(result.run_id, "records")
+    rows = desk.case.rows.of_operator(result.run_id, "records")
     assert [Span(row.first_line, row.last_line) for row in rows] == [Span(1, 1), Span(2, 2)]
 
 
@@ -200,12 +200,12 @@ def test_rows_whose_file_cannot_be_read_fail_and_the_others_go_on(bench, tmp_pat
     parsing = "[{function: document_to_string, input_key: f}]"
     result = desk.run_again(over(f"{{type: file, path: rows.jsonl, parsing: {parsing}}}", tmp_path))
     assert [row["text"] for row in desk.values(result)] == ["alpha"]
-    errors = [f.record.error for f in desk.case.fates(result.run_id, "records", "failed")]
+    errors = [f.record.error for f in desk.case.ledger.fates(result.run_id, "records", "failed")]
     assert len(errors) == 8
     for part in ("none.txt", "nothing leaves this machine", "empty.txt", "is no path", "the fields there are: g"):
         assert any(part in error for error in errors), part
     assert (result.failed_items, result.exit_code) == (8, 1)
-    assert desk.case.ledger(result.run_id).adds_up
+    assert desk.case.ledger.sums(result.run_id).adds_up
 
 
 def test_attachments_of_a_parsed_mail_are_not_lost(bench, tmp_path) -> None:
@@ -256,7 +256,7 @@ def test_a_function_of_the_pipeline_runs_only_if_it_is_trusted(bench, tmp_path) 
 def test_a_function_that_fails_fails_its_row(bench, tmp_path) -> None:
     desk = bench(options=RunOptions(RunSettings(parse=PLAIN, workers=1, trust_code=True)))
     result = desk.run_again(over("{type: memory, data: [{a: 1}], parsing: [{function: broken}]}", tmp_path, CODE))
-    (fate,) = desk.case.fates(result.run_id, "records", "failed")
+    (fate,) = desk.case.ledger.fates(result.run_id, "records", "failed")
     assert "ZeroDivisionError" in fate.record.error
     assert result.exit_code == 1
 
@@ -281,6 +281,6 @@ def test_a_function_that_makes_no_row_rejects_the_row(bench, tmp_path) -> None:
     code = "parsing_tools: [{name: none, function_code: 'def none(item): return []'}]"
     desk = bench(options=RunOptions(RunSettings(parse=PLAIN, workers=1, trust_code=True)))
     result = desk.run_again(over("{type: memory, data: [{a: 1}], parsing: [{function: none}]}", tmp_path, code))
-    (fate,) = desk.case.fates(result.run_id, "records", "rejected")
+    (fate,) = desk.case.ledger.fates(result.run_id, "records", "rejected")
     assert "made no row" in fate.record.reason
     assert json.dumps(desk.values(result)) == "[]"

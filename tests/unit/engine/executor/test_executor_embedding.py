@@ -110,7 +110,7 @@ async def test_a_killed_process_has_lost_one_batch_at_most(tmp_path):
 )
 async def test_a_hostile_vector_is_computed_again(case, vector):
     embedder = Counting()
-    case.save_vectors(embedder.digest, {text_digest("Vega"): struct.pack("<64f", *vector)})
+    case.vectors.save(embedder.digest, {text_digest("Vega"): struct.pack("<64f", *vector)})
     found = await embed_through_case(case, embedder, ["Vega"])
     assert embedder.asked == ["Vega"]
     assert np.array_equal(found, await ScriptedEmbedder().embed(["Vega"]))
@@ -132,6 +132,6 @@ async def test_a_damaged_vector_is_computed_again(case, tmp_path):
 
 async def test_vectors_of_two_lengths_are_an_error(case):
     embedder = Counting()
-    case.save_vectors(embedder.digest, {text_digest("Vega"): struct.pack("<2f", 0.6, 0.8)})
+    case.vectors.save(embedder.digest, {text_digest("Vega"): struct.pack("<2f", 0.6, 0.8)})
     with pytest.raises(CaseError, match="vectors of 2 and 64 numbers"):
         await embed_through_case(case, embedder, ["Vega", "Harmon"])

@@ -52,7 +52,7 @@ async def cancelled(desk, run):
     assert asyncio.all_tasks() == {asyncio.current_task()}
     assert desk.events[-1] is desk.of(RunFinished)[0]
     assert desk.of(RunFinished)[0].status == "cancelled"
-    assert desk.case.latest_run().status == "cancelled"
+    assert desk.case.runs.latest().status == "cancelled"
 
 
 async def test_cancel_while_the_model_answers(bench, file) -> None:
@@ -61,7 +61,7 @@ async def test_cancel_while_the_model_answers(bench, file) -> None:
     await cancelled(desk, run)
     assert desk.backend._hanging == set()
     assert desk.backend._inner.closed == 1
-    kept = desk.case.count_replies()
+    kept = desk.case.replies.count()
     assert kept >= 1
     # The next run takes up what is there.
     desk.backend = ScriptedBackend(lambda r: {"word": "x"})
@@ -115,9 +115,14 @@ async def test_the_models_are_closed_when_all_went_well(bench, file) -> None:
     desk = bench(backend=backend)
     await desk.run(pipeline(file, LIST))
     assert backend.closed == 1
-    assert desk.case.run("1").status == "finished"
-    assert desk.case.run("1").finished_at
+    assert desk.case.runs.get("1").status == "finished"
+    assert desk.case.runs.get("1").finished_at
     assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+def replace_method(monkeypatch, case, name, replacement) -> None:
+    part, method = name.split(".")
+    monkeypatch.setattr(getattr(case, part), method, replacement)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +134,9 @@ async def test_the_models_are_closed_when_all_went_well(bench, file) -> None:
         (ModelMissing("no weights"), EnvironmentMissing, 3),
     ],
 )
-@pytest.mark.parametrize("method", ["save_rows", "save_fates", "save_evidence", "save_results", "start_run"])
+@pytest.mark.parametrize(
+    "method", ["rows.save", "ledger.save_fates", "evidence.save", "runs.save_results", "runs.start"]
+)
 def test_an_error_of_storage_at_any_place_ends_the_run_and_is_told(
     bench, file, monkeypatch, method, error, raised, exit_code
 ) -> None:
@@ -138,7 +145,7 @@ def test_an_error_of_storage_at_any_place_ends_the_run_and_is_told(
     def fail(*arguments, **more):
         raise error
 
-    monkeypatch.setattr(desk.case, method, fail)
+    replace_method(monkeypatch, desk.case, method, fail)
     with pytest.raises(raised) as caught:
         desk.run_again(pipeline(file, LIST))
     assert caught.value.exit_code == exit_code
@@ -147,8 +154,8 @@ def test_an_error_of_storage_at_any_place_ends_the_run_and_is_told(
     assert desk.events[-1] is end
     assert (end.status, end.exit_code) == ("failed", exit_code)
     assert str(error) in end.message
-    if method != "start_run":
-        assert desk.case.run("1").status == "failed"
+    if method != "runs.start":
+        assert desk.case.runs.get("1").status == "failed"
 
 
 def test_the_end_is_told_even_when_the_case_takes_nothing_any_more(bench, file, monkeypatch) -> None:
@@ -159,8 +166,8 @@ def test_the_end_is_told_even_when_the_case_takes_nothing_any_more(bench, file, 
 
     def fill_up(event):
         if isinstance(event, ModelReady):
-            for method in ("save_reply", "append_event", "finish_run", "save_rows"):
-                monkeypatch.setattr(desk.case, method, fail)
+            for method in ("replies.save", "events.append", "runs.finish", "rows.save"):
+                replace_method(monkeypatch, desk.case, method, fail)
 
     desk.watch = fill_up
     with pytest.raises(EnvironmentMissing, match="no space is left"):
@@ -180,7 +187,7 @@ def test_a_watcher_that_is_gone_stops_the_run(bench, file) -> None:
     desk.watch = broken
     with pytest.raises(BrokenPipeError):
         desk.run_again(pipeline(file, LIST))
-    assert desk.case.run("1").status == "failed"
+    assert desk.case.runs.get("1").status == "failed"
 
 
 def test_a_pipeline_with_an_error_starts_no_run(bench, file) -> None:
@@ -190,7 +197,7 @@ def test_a_pipeline_with_an_error_starts_no_run(bench, file) -> None:
     with pytest.raises(PipelineError, match=r"operator 'list': prompt reads the field 'text'.*and 1 more") as caught:
         desk.run_again(pipeline(file, less + LIST + second + less.replace("less", "none")))
     assert caught.value.advice
-    assert desk.case.runs() == []
+    assert desk.case.runs.all() == []
     assert desk.events == []
 
 
@@ -221,4 +228,4 @@ def test_a_dataset_that_is_not_there_is_a_usage_error(bench, tmp_path, source, s
     assert caught.value.exit_code == 2
     assert desk.of(RunFinished)[0].exit_code == 2
     assert desk.of(ModelReady) == []  # no model was loaded for it
-    assert desk.case.run("1").status == "failed"
+    assert desk.case.runs.get("1").status == "failed"

@@ -138,7 +138,7 @@ def test_the_case_keeps_the_events_but_for_the_passing_ones(bench, tmp_path) -> 
     file = write_jsonl(tmp_path / "in.jsonl", [{"text": "alpha x"}, {"text": "beta y"}])
     desk = bench(answer)
     result = asyncio.run(desk.run(pipeline(file, LIST)))
-    kept = [event_from_json(json.dumps(stored.event)) for stored in desk.case.events(result.run_id)]
+    kept = [event_from_json(json.dumps(stored.event)) for stored in desk.case.events.of_run(result.run_id)]
     assert kept == [e for e in desk.events if not isinstance(e, OperatorProgress | ModelCall)]
 
 
@@ -162,7 +162,7 @@ def test_what_an_operator_finds_doubtful_is_told_and_kept(bench, tmp_path) -> No
     result = asyncio.run(desk.run(pipeline(rows, RESOLVE)))
     (warning,) = desk.of(Warned)
     assert warning.message.startswith("same_town: 12 of 12 different values were joined into one")
-    kept = [stored.event for stored in desk.case.events(result.run_id)]
+    kept = [stored.event for stored in desk.case.events.of_run(result.run_id)]
     assert sum(event["event"] == "Warned" for event in kept) == 1
 
 
@@ -211,5 +211,5 @@ async def test_what_a_model_tells_beside_its_replies_is_told_and_kept(bench, tmp
     (warning,) = desk.of(Warned)
     assert "4,096 tokens" in warning.message
     assert "32,768" in warning.message
-    kept = [stored.event for stored in desk.case.events(result.run_id)]
+    kept = [stored.event for stored in desk.case.events.of_run(result.run_id)]
     assert sum(event["event"] == "ModelRestarted" for event in kept) == 2

@@ -57,8 +57,8 @@ def test_a_fault_of_one_row_names_operator_row_and_numbers(bench, file, kind, sa
     assert (result.rows, result.failed_items, result.exit_code) == (5, 1, 1)
     assert [row["word"] for row in desk.values(result)] == ["w0", "w1", "w3", "w4", "w5"]
 
-    source = desk.case.rows(result.run_id, "records")[2]
-    ((fate,),) = ([f.record for f in desk.case.fates(result.run_id, "list", "failed")],)
+    source = desk.case.rows.of_operator(result.run_id, "records")[2]
+    ((fate,),) = ([f.record for f in desk.case.ledger.fates(result.run_id, "list", "failed")],)
     assert fate.row_id == source.id
     for part in (f"operator 'list', row {source.id}", *said):
         assert part in fate.error
@@ -66,13 +66,13 @@ def test_a_fault_of_one_row_names_operator_row_and_numbers(bench, file, kind, sa
     assert [(e.operator, e.row_id, e.error, e.advice) for e in desk.of(RowFailed)] == [
         ("list", fate.row_id, fate.error, fate.advice)
     ]
-    assert desk.case.ledger(result.run_id).adds_up
+    assert desk.case.ledger.sums(result.run_id).adds_up
 
 
 def test_the_raw_reply_of_a_row_that_ran_out_of_tokens_is_kept(bench, file) -> None:
     desk = bench(backend=faulty(Fault("out_of_tokens", when=about("w2 "), partial='{"word":"w')))
     result = run(desk, file)
-    (fate,) = desk.case.fates(result.run_id, fate="failed")
+    (fate,) = desk.case.ledger.fates(result.run_id, fate="failed")
     assert fate.record.raw_reply == '{"word":"w'
 
 
@@ -84,7 +84,7 @@ def test_rows_that_fail_in_different_operators_are_all_in_the_ledger(bench, file
         )
     )
     result = run(desk, file)
-    ledger = desk.case.ledger(result.run_id)
+    ledger = desk.case.ledger.sums(result.run_id)
     assert [(o.operator, o.rows_in, o.output, o.failed) for o in ledger.operators] == [
         ("records", 6, 6, 0),
         ("list", 6, 4, 2),
@@ -131,10 +131,10 @@ def test_a_group_that_fails_fails_all_its_rows(bench, tmp_path) -> None:
   - {name: sum, type: reduce, reduce_key: who, prompt: "sum {{ reduce_key.who }}", output: {schema: {total: string}}}
 """
     result = asyncio.run(desk.run(pipeline(file, operations)))
-    rows = {r.id: r.values["text"] for r in desk.case.rows(result.run_id, "records")}
-    failed = desk.case.fates(result.run_id, "sum", "failed")
+    rows = {r.id: r.values["text"] for r in desk.case.rows.of_operator(result.run_id, "records")}
+    failed = desk.case.ledger.fates(result.run_id, "sum", "failed")
     assert sorted(rows[f.record.row_id] for f in failed) == ["1", "3"]
-    assert desk.case.ledger(result.run_id).adds_up
+    assert desk.case.ledger.sums(result.run_id).adds_up
 
 
 class MissingBackend(ScriptedBackend):
@@ -168,14 +168,14 @@ def test_an_environment_error_stops_the_run_with_exit_code_3(bench, file) -> Non
         caught.value.advice,
     )
     assert desk.of(RowFailed) == []
-    assert desk.case.run("1").status == "failed"
+    assert desk.case.runs.get("1").status == "failed"
     assert desk.backend.is_closed
     # What was answered before is not asked again.
     desk.backend = ScriptedBackend(answer, name="gone")
     assert run(desk, file).rows == 6
-    assert len(desk.calls) == 12 - desk.case.calls_of_run("1").get("list", 0) - desk.case.calls_of_run("1").get(
-        "keep", 0
-    )
+    assert len(desk.calls) == 12 - desk.case.replies.calls_of_run("1").get("list", 0) - desk.case.replies.calls_of_run(
+        "1"
+    ).get("keep", 0)
 
 
 def test_a_model_that_cannot_be_loaded_stops_the_run(bench, file) -> None:
@@ -210,7 +210,7 @@ def test_a_missing_model_is_told_before_all_files_are_read(bench, tmp_path) -> N
         )
     assert len(desk.of(DocumentRead)) < 40
     assert psutil.Process().children(recursive=True) == []
-    assert desk.case.run("1").status == "failed"
+    assert desk.case.runs.get("1").status == "failed"
 
 
 def test_an_embedding_model_that_cannot_be_loaded_stops_the_run(bench, tmp_path) -> None:
@@ -233,7 +233,7 @@ def test_an_embedding_model_that_cannot_be_loaded_stops_the_run(bench, tmp_path)
                 emit=desk._emit,
             )
         )
-    assert desk.case.run("1").status == "failed"
+    assert desk.case.runs.get("1").status == "failed"
 
 
 def test_a_crash_while_pairs_are_compared_leaves_them_undecided(bench, tmp_path) -> None:
@@ -244,7 +244,7 @@ def test_a_crash_while_pairs_are_compared_leaves_them_undecided(bench, tmp_path)
 """
     desk = bench(backend=FaultyBackend(ScriptedBackend(lambda r: True), [Fault("model_crashed")]))
     result = asyncio.run(desk.run(pipeline(file, operations)))
-    (decision,) = [d.record for d in desk.case.decisions(result.run_id)]
+    (decision,) = [d.record for d in desk.case.ledger.decisions(result.run_id)]
     assert (decision.verdict, decision.by) == ("undecided", "error")
     assert {row["name"] for row in desk.values(result)} == {"Ann Smith", "Ann Smyth"}
 

@@ -31,8 +31,8 @@ def names(request):
 
 
 def evidence(desk, result, column):
-    (row_id,) = desk.case.results(result.run_id).row_ids
-    return [(e.method, e.first_line, e.last_line) for e in desk.case.evidence(result.run_id, row_id, column)]
+    (row_id,) = desk.case.runs.results(result.run_id).row_ids
+    return [(e.method, e.first_line, e.last_line) for e in desk.case.evidence.of_row(result.run_id, row_id, column)]
 
 
 def test_models_are_shown_an_empty_line_in_its_place(bench, folder) -> None:
@@ -41,7 +41,7 @@ def test_models_are_shown_an_empty_line_in_its_place(bench, folder) -> None:
     assert prompt_of(desk.calls[0]).startswith("First line\n\nMary Jones\n")
     assert evidence(desk, result, "last") == [("exact", 3, 3)]
     assert hidden_warning(desk.case, result.run_id) == ""
-    assert [(line.text, line.hidden) for line in desk.case.lines(desk.case.documents()[0].id)] == [
+    assert [(line.text, line.hidden) for line in desk.case.documents.lines(desk.case.documents.entries()[0].id)] == [
         ("First line", None),
         ("John Smith", "white"),
         ("Mary Jones", None),
@@ -71,7 +71,7 @@ def test_hidden_lines_are_shown_where_the_user_asks(bench, folder, how) -> None:
     result = desk.run_again(loaded)
     assert prompt_of(desk.calls[0]).startswith("First line\nJohn Smith\nMary Jones\n")
     assert evidence(desk, result, "name") == [("exact", 2, 2)]
-    (hidden,) = desk.case.hidden_evidence(result.run_id)
+    (hidden,) = desk.case.evidence.hidden(result.run_id)
     assert (hidden.column, hidden.filename, hidden.page, hidden.line, hidden.hidden) == (
         "name", "report.pdf", 1, 2, "white",
     )  # fmt: skip

@@ -45,7 +45,7 @@ def ran(tmp_path, join, how="inner"):
     write_jsonl(tmp_path / "roster.jsonl", ROSTER)
     bench = Bench(tmp_path, answer)
     result = bench.run_again(parse_pipeline(PIPELINE % (how, join), directory=tmp_path))
-    rejected = [(fate.operator, fate.record.row_id) for fate in bench.case.fates(result.run_id, fate="rejected")]
+    rejected = [(fate.operator, fate.record.row_id) for fate in bench.case.ledger.fates(result.run_id, fate="rejected")]
     return bench, result, rejected
 
 
@@ -56,18 +56,18 @@ def test_a_join_of_what_is_left_after_dedup_and_search(tmp_path):
     ]
     assert [operator for operator, _ in rejected] == ["once", "likely", "match", "match"]
     assert result.failed_items == 0
-    assert bench.case.ledger(result.run_id).adds_up
+    assert bench.case.ledger.sums(result.run_id).adds_up
 
 
 def test_a_left_join_keeps_what_nobody_matches(tmp_path):
     bench, result, _ = ran(tmp_path, "match", how="left")
     # Both complaints hold one word of the search; the shorter one is the better answer.
     assert [(row["id_left"], row["name"]) for row in bench.values(result)] == [(3, None), (1, "Diaz")]
-    assert bench.case.ledger(result.run_id).adds_up
+    assert bench.case.ledger.sums(result.run_id).adds_up
 
 
 def test_a_join_by_similarity_asks_no_model(tmp_path):
     bench, result, _ = ran(tmp_path, "near")
     assert len(bench.values(result)) == 4
     assert bench.calls == []
-    assert bench.case.ledger(result.run_id).adds_up
+    assert bench.case.ledger.sums(result.run_id).adds_up

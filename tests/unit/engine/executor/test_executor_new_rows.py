@@ -67,18 +67,18 @@ def test_documents_that_came_after_a_question_are_new_until_it_was_asked_about_t
     def read(**texts: str) -> dict[str, str]:
         folder = write_texts(tmp_path / "in", {f"{name}.txt": text for name, text in texts.items()})
         asyncio.run(ingest(folder, desk.case, lambda event: None, dataset="in", options=ParseOptions(), workers=1))
-        return {entry.filename.removesuffix(".txt"): entry.id for entry in desk.case.documents()}
+        return {entry.filename.removesuffix(".txt"): entry.id for entry in desk.case.documents.entries()}
 
     def new_to(run: str) -> list[str]:
         runs = tuple(run.id for run in runs_of_question(desk.case, run))
-        listed = desk.case.list_documents(offset=0, limit=9, wanted=DocumentFilter(asked_in=runs))
-        found = desk.case.list_documents(offset=0, limit=9, wanted=DocumentFilter(asked_in=runs, new=True))
+        listed = desk.case.listing.list_documents(offset=0, limit=9, wanted=DocumentFilter(asked_in=runs))
+        found = desk.case.listing.list_documents(offset=0, limit=9, wanted=DocumentFilter(asked_in=runs, new=True))
         assert {row.id for row in listed if row.is_new} == {row.id for row in found}
-        assert desk.case.facets(DocumentFilter(asked_in=runs)).new == len(found)
+        assert desk.case.listing.facets(DocumentFilter(asked_in=runs)).new == len(found)
         return [row.name for row in found]
 
     ids = read(a="alpha", b="beta")
-    assert desk.case.facets(DocumentFilter()).new == 0  # no question was asked
+    assert desk.case.listing.facets(DocumentFilter()).new == 0  # no question was asked
     first = desk.run_again(question(LIST, f"case:document={ids['a']}"))
     assert new_to(first.run_id) == []  # b was there, and not chosen
     ids = read(c="gamma", d="delta")

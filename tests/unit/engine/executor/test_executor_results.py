@@ -113,10 +113,11 @@ def test_evidence_leads_through_reduce_back_to_the_lines(bench, tmp_path) -> Non
 """
     result = desk.run_again(pipeline(folder, operations))
     assert result.columns == ("who", "acts", "made_up")
-    (id,) = desk.case.results(result.run_id).row_ids
-    names = {entry.id: entry.filename for entry in desk.case.documents()}
+    (id,) = desk.case.runs.results(result.run_id).row_ids
+    names = {entry.id: entry.filename for entry in desk.case.documents.entries()}
     places = {
-        (e.column, names.get(e.document_id), e.first_line, e.last_line) for e in desk.case.evidence(result.run_id, id)
+        (e.column, names.get(e.document_id), e.first_line, e.last_line)
+        for e in desk.case.evidence.of_row(result.run_id, id)
     }
     assert {("who", "a.txt", 2, 2), ("who", "b.txt", 2, 2), ("acts", "a.txt", 2, 2), ("acts", "b.txt", 2, 2)} <= places
 
@@ -126,8 +127,8 @@ def test_a_column_that_was_not_asked_for_is_not_searched(bench, tmp_path) -> Non
     desk = bench(lambda r: {"zeta": "Varrick", "alpha": "struck"})
     desk.options = RunOptions(desk.options.settings, columns=("alpha",))
     result = desk.run_again(pipeline(folder, LIST))
-    (id,) = desk.case.results(result.run_id).row_ids
-    assert {e.column for e in desk.case.evidence(result.run_id, id)} == {"alpha"}
+    (id,) = desk.case.runs.results(result.run_id).row_ids
+    assert {e.column for e in desk.case.evidence.of_row(result.run_id, id)} == {"alpha"}
 
 
 def test_the_finder_keeps_the_lines_of_few_documents() -> None:

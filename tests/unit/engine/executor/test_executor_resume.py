@@ -53,7 +53,7 @@ def test_a_second_run_asks_nothing_and_gives_the_same_table(bench, folder) -> No
     # 3 documents; Ann Smith, Bob, Ann Smyth, Cid, Bob, Dora: the two about Bob are one question.
     assert (asked(desk)["list"], asked(desk)["keep"], asked(desk)["sum"]) == (3, 5, 3)
     assert asked(desk)["same"] >= 1
-    calls, replies = len(desk.calls), desk.case.count_replies()
+    calls, replies = len(desk.calls), desk.case.replies.count()
     assert calls == replies
     embedded = list(desk.embedder.texts)
     assert sorted(embedded) == ["Ann Smith", "Ann Smyth", "Bob", "Cid"]
@@ -61,12 +61,12 @@ def test_a_second_run_asks_nothing_and_gives_the_same_table(bench, folder) -> No
     second = desk.run_again(loaded)
     assert desk.calls == []
     assert desk.embedder.texts == embedded
-    assert desk.case.count_replies() == replies
+    assert desk.case.replies.count() == replies
     assert all(event.from_cache for event in desk.of(ModelCall))
     assert {event.status for event in desk.of(DocumentRead)} == {"known"}
     assert desk.csv(second) == desk.csv(first)
-    assert desk.case.calls_of_run(second.run_id) == {}
-    assert sum(desk.case.calls_of_run(first.run_id).values()) == calls
+    assert desk.case.replies.calls_of_run(second.run_id) == {}
+    assert sum(desk.case.replies.calls_of_run(first.run_id).values()) == calls
 
 
 def test_an_edited_file_recomputes_only_what_depends_on_it(bench, folder) -> None:
@@ -158,6 +158,6 @@ def test_a_run_after_a_finished_one_is_not_called_resumed(bench, folder) -> None
     assert not desk.of(RunStarted)[0].resumed
     desk.run_again(loaded)
     assert not desk.of(RunStarted)[0].resumed
-    desk.case.finish_run("2", "cancelled")
+    desk.case.runs.finish("2", "cancelled")
     desk.run_again(loaded)
     assert desk.of(RunStarted)[0].resumed

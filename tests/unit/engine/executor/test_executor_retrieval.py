@@ -124,8 +124,8 @@ def test_a_value_from_a_retrieved_passage_is_cited_there(bench, tmp_path) -> Non
     (context,) = shown(desk)
     assert "The retention period is eleven years." in context
     assert len(context) <= PIECE_CHARACTERS + 200
-    row = desk.case.results(result.run_id).row_ids[0]
-    (record,) = [e for e in desk.case.evidence(result.run_id, row) if e.column == "drug"]
+    row = desk.case.runs.results(result.run_id).row_ids[0]
+    (record,) = [e for e in desk.case.evidence.of_row(result.run_id, row) if e.column == "drug"]
     assert (record.first_line, record.last_line) == (61, 61)
 
 

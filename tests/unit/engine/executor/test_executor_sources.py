@@ -54,7 +54,7 @@ def words(desk, result):
 def test_a_document_row_has_the_documented_fields(bench, folder) -> None:
     desk = bench(first_word)
     result = desk.run_again(pipeline(folder, LIST))
-    row = desk.case.rows(result.run_id, "records")[0]
+    row = desk.case.rows.of_operator(result.run_id, "records")[0]
     assert tuple(row.values) == DOCUMENT_FIELDS
     assert dict(row.values) == {
         "filename": "a.txt",
@@ -63,7 +63,7 @@ def test_a_document_row_has_the_documented_fields(bench, folder) -> None:
         "pages": 1,
         "kind": "text",
     }
-    assert (row.document_id, row.parents) == (desk.case.documents()[0].id, ())
+    assert (row.document_id, row.parents) == (desk.case.documents.entries()[0].id, ())
 
 
 def test_a_document_without_text_is_rejected_with_reason_and_path(bench, folder) -> None:
@@ -71,9 +71,9 @@ def test_a_document_without_text_is_rejected_with_reason_and_path(bench, folder)
     desk = bench(first_word)
     result = desk.run_again(pipeline(folder, LIST))
     assert words(desk, result) == [("a.txt", "alpha"), ("b.txt", "beta")]
-    (fate,) = [f.record for f in desk.case.fates(result.run_id, "records", "rejected")]
+    (fate,) = [f.record for f in desk.case.ledger.fates(result.run_id, "records", "rejected")]
     assert fate.reason == f"{NO_TEXT}: blank.pdf"
-    ledger = desk.case.ledger(result.run_id)
+    ledger = desk.case.ledger.sums(result.run_id)
     assert (ledger.operators[0].rows_in, ledger.operators[0].rejected, ledger.operators[0].rows_out) == (3, 1, 2)
     assert ledger.adds_up
     # Being without text is no failure: the file could be read.
@@ -87,21 +87,21 @@ def test_files_inside_a_mail_are_documents_of_their_own(bench, tmp_path) -> None
     desk = bench(first_word)
     result = desk.run_again(pipeline(folder, LIST))
     assert sorted(path for path, _ in words(desk, result)) == ["m.eml", "m.eml/one.txt"]
-    documents = {d.filename: d.id for d in desk.case.documents()}
-    (path,) = desk.case.paths(documents["one.txt"])
+    documents = {d.filename: d.id for d in desk.case.documents.entries()}
+    (path,) = desk.case.documents.paths(documents["one.txt"])
     assert path.parent_id == documents["m.eml"]
     assert [e.path for e in desk.of(DocumentFailed)] == ["m.eml/empty.txt"]
     assert desk.of(FilesFound)[0].total == 1
     # One file was found, two came out of it: the last event has done == total.
     told = desk.of(DocumentRead, DocumentFailed)
     assert [(e.done, e.total) for e in told][-1] == (3, 3)
-    sums = desk.case.ledger(result.run_id).documents
+    sums = desk.case.ledger.sums(result.run_id).documents
     assert (sums.found, sums.parsed, sums.failed) == (3, 2, 1)
     assert (result.failed_items, result.exit_code) == (1, 1)
 
     again = desk.run_again(pipeline(folder, LIST))
     assert {e.status for e in desk.of(DocumentRead)} == {"known"}
-    assert desk.case.ledger(again.run_id).documents == sums
+    assert desk.case.ledger.sums(again.run_id).documents == sums
     assert desk.csv(again) == desk.csv(result)
     assert desk.calls == []
 
@@ -120,10 +120,10 @@ def test_the_same_file_twice_is_one_document_with_two_paths(bench, folder) -> No
         ("sub/copy.txt", "duplicate"),
         ("z.zip/inner.txt", "duplicate"),
     ]
-    sums = desk.case.ledger(result.run_id).documents
+    sums = desk.case.ledger.sums(result.run_id).documents
     assert (sums.found, sums.parsed, sums.duplicates, sums.adds_up) == (4, 2, 2, True)
-    first = desk.case.documents()[0].id
-    assert [Path(p.path).name for p in desk.case.paths(first)] == ["a.txt", "copy.txt"]
+    first = desk.case.documents.entries()[0].id
+    assert [Path(p.path).name for p in desk.case.documents.paths(first)] == ["a.txt", "copy.txt"]
     assert result.exit_code == 0
 
 
@@ -145,11 +145,11 @@ def test_each_bad_file_is_named_with_a_reason_and_the_good_ones_go_on(bench, fol
     desk = bench(first_word)
     result = desk.run_again(pipeline(folder, LIST))
     assert [path for path, _ in words(desk, result)] == ["a.txt", "b.txt"]
-    failed = {Path(r.path).name: r for r in desk.case.run_documents(result.run_id, "failed")}
+    failed = {Path(r.path).name: r for r in desk.case.ledger.run_documents(result.run_id, "failed")}
     assert set(failed) == {"empty.pdf", "broken.pdf", "what.xyz"}
     assert all(r.reason and r.message for r in failed.values())
     assert (result.failed_items, result.exit_code) == (3, 1)
-    assert desk.case.ledger(result.run_id).adds_up
+    assert desk.case.ledger.sums(result.run_id).adds_up
 
 
 def test_a_file_that_is_mended_is_read_the_next_time(bench, folder) -> None:
@@ -159,7 +159,7 @@ def test_a_file_that_is_mended_is_read_the_next_time(bench, folder) -> None:
     (folder / "c.txt").write_text("gamma")
     result = desk.run_again(pipeline(folder, LIST))
     assert (words(desk, result)[-1], result.exit_code) == (("c.txt", "gamma"), 0)
-    assert desk.case.failures() == []
+    assert desk.case.documents.failures() == []
 
 
 def test_a_single_file_is_a_folder_of_one(bench, folder) -> None:
@@ -178,7 +178,7 @@ def test_items_of_a_data_file_are_rows(bench, tmp_path) -> None:
     desk = bench(first_word)
     result = desk.run_again(pipeline(file, LIST))
     assert desk.values(result) == [{"text": "x y", "n": 1, "word": "x"}] * 2
-    sums = desk.case.ledger(result.run_id)
+    sums = desk.case.ledger.sums(result.run_id)
     assert (sums.operators[0].rows_in, sums.adds_up, sums.documents.found) == (2, True, 0)
 
 
@@ -204,17 +204,17 @@ def test_documents_are_not_held_while_operators_run(bench, tmp_path) -> None:
 def test_a_removed_document_is_turned_down_and_earlier_results_keep_it(bench, folder) -> None:
     desk = bench(first_word)
     before = desk.run_again(pipeline(folder, LIST))
-    alpha = next(entry.id for entry in desk.case.documents() if entry.filename == "a.txt")
+    alpha = next(entry.id for entry in desk.case.documents.entries() if entry.filename == "a.txt")
     assert remove_documents(desk.case, [alpha]) == [alpha]
     result = desk.run_again(pipeline(folder, LIST))
     assert words(desk, result) == [("b.txt", "beta")]
-    (fate,) = [f.record for f in desk.case.fates(result.run_id, "records", "rejected")]
+    (fate,) = [f.record for f in desk.case.ledger.fates(result.run_id, "records", "rejected")]
     assert fate.reason == f"{WAS_REMOVED}: a.txt"
     assert words(desk, before) == [("a.txt", "alpha"), ("b.txt", "beta")]
     assert verify_case(desk.case.path).is_sound
     assert put_back_documents(desk.case, [alpha]) == [alpha]
     assert words(desk, desk.run_again(pipeline(folder, LIST))) == [("a.txt", "alpha"), ("b.txt", "beta")]
-    events = [entry.event for entry in desk.case.custody()]
+    events = [entry.event for entry in desk.case.custody.entries()]
     assert [event for event in events if event in {"remove", "put_back"}] == ["remove", "put_back"]
 
 
@@ -232,7 +232,7 @@ def test_files_that_are_gone_are_told_unless_they_were_moved_or_removed(bench, f
     (folder / "mail.eml").unlink()
     (folder / "c.txt").rename(folder / "moved.txt")
     (folder / "d.txt").unlink()
-    remove_documents(desk.case, [entry.id for entry in desk.case.documents() if entry.filename == "d.txt"])
+    remove_documents(desk.case, [entry.id for entry in desk.case.documents.entries() if entry.filename == "d.txt"])
     assert [Path(path).name for path in gone_files(desk.case, folder)] == ["a.txt", "c.txt", "mail.eml"]
     desk.run_again(pipeline(folder, LIST))  # finds where c.txt is now
     gone = gone_files(desk.case, folder)

@@ -65,8 +65,12 @@ async def test_a_slow_first_row_does_not_hold_up_the_others(bench, tmp_path) -> 
     # Whatever finished first, the rows keep the order they came in.
     assert [row["text"] for row in desk.values(result)] == ["slow", "quick", "fast"]
     for operator in ("first", "second"):
-        assert [r.values["text"] for r in desk.case.rows(result.run_id, operator)] == ["slow", "quick", "fast"]
-        fates = desk.case.fates(result.run_id, operator)
+        assert [r.values["text"] for r in desk.case.rows.of_operator(result.run_id, operator)] == [
+            "slow",
+            "quick",
+            "fast",
+        ]
+        fates = desk.case.ledger.fates(result.run_id, operator)
         assert [f.record.fate for f in fates] == ["output"] * 3
 
 
@@ -111,10 +115,10 @@ async def test_rejections_and_failures_are_recorded_in_input_order(bench, tmp_pa
     await asyncio.sleep(0)
     backend.gates["no late"].set()
     result = await run
-    order = [row.id for row in desk.case.rows(result.run_id, "records")]
-    account = {f.record.row_id: f.record.fate for f in desk.case.fates(result.run_id, "keep")}
+    order = [row.id for row in desk.case.rows.of_operator(result.run_id, "records")]
+    account = {f.record.row_id: f.record.fate for f in desk.case.ledger.fates(result.run_id, "keep")}
     assert [account[id] for id in order] == ["rejected", "output", "rejected"]
-    assert all(r.reason for r in (f.record for f in desk.case.fates(result.run_id, "keep", "rejected")))
+    assert all(r.reason for r in (f.record for f in desk.case.ledger.fates(result.run_id, "keep", "rejected")))
 
 
 def nodes_of(operations, tmp_path):
@@ -160,7 +164,7 @@ def test_an_operator_used_again_or_named_like_a_dataset_has_an_account_of_its_ow
     loaded = parse_pipeline(TWICE.format(file=file), directory=tmp_path)
     result = desk.run_again(loaded)
     assert desk.of(RunStarted)[0].operators == ("records (2)", "keep", "keep (2)", "records (3)", "keep (3)")
-    ledger = desk.case.ledger(result.run_id)
+    ledger = desk.case.ledger.sums(result.run_id)
     assert ledger.adds_up
     assert [(o.operator, o.rows_in, o.output, o.rejected, o.rows_out) for o in ledger.operators] == [
         ("records", 2, 2, 0, 2),

@@ -140,7 +140,7 @@ def test_a_case_that_is_named_is_kept(models, records, tmp_path) -> None:
     report = frame.run()
     assert report.case == tmp_path / "kept.redwell"
     with Case(tmp_path / "kept.redwell", read_only=True) as case:
-        assert len(case.results(report.run_id).row_ids) == 3
+        assert len(case.runs.results(report.run_id).row_ids) == 3
     assert frame.run(case=tmp_path / "other.redwell").calls == 3
 
 
@@ -164,7 +164,7 @@ def test_show_runs_on_the_first_documents_only(models, records, capsys) -> None:
     assert "b.txt" in shown
     assert "c.txt" not in shown
     with Case(session_case(), read_only=True) as case:
-        assert [entry.filename for entry in case.documents()] == ["a.txt", "b.txt"]
+        assert [entry.filename for entry in case.documents.entries()] == ["a.txt", "b.txt"]
     [backend] = models[0].opened
     assert len(backend.requests) == 2
     officers(from_list([{"text": str(n)} for n in range(9)])).show(0)
@@ -373,7 +373,7 @@ def test_a_user_stops_a_run_in_a_notebook(models, records, monkeypatch) -> None:
     with pytest.raises(KeyboardInterrupt):
         asyncio.run(notebook())
     with Case(session_case()) as case:
-        assert [run.status for run in case.runs()] == ["cancelled"]
+        assert [run.status for run in case.runs.all()] == ["cancelled"]
 
 
 def test_a_data_frame_has_a_row_per_result_and_a_column_per_field(models) -> None:

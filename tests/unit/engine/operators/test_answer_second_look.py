@@ -85,7 +85,7 @@ def test_values_that_do_not_hold_are_dropped(run):
     bench, row = run([AMENDED], {})
     assert (row["answer"], row["answer_status"], row["answer_items"]) == (None, "none", [])
     assert len(bench.calls) == 3  # the answer, its second look, and that of the one other day on a line that says it
-    (round_1,) = [stored.record for stored in bench.case.decisions(bench.case.runs()[-1].id)]
+    (round_1,) = [stored.record for stored in bench.case.ledger.decisions(bench.case.runs.all()[-1].id)]
     assert "at a second look" in round_1.detail
 
 

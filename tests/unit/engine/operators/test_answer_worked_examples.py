@@ -60,13 +60,13 @@ def run(tmp_path):
 
 def places(bench, result, column):
     """The lines, pages and ways of locating of a column's cells."""
-    (row_id,) = bench.case.results(result.run_id).row_ids
-    found = bench.case.evidence(result.run_id, row_id, column)
+    (row_id,) = bench.case.runs.results(result.run_id).row_ids
+    found = bench.case.evidence.of_row(result.run_id, row_id, column)
     return [(e.path, e.page, e.first_line, e.last_line) for e in found]
 
 
 def moves(bench, result):
-    found = [d.record for d in bench.case.decisions(result.run_id)]
+    found = [d.record for d in bench.case.ledger.decisions(result.run_id)]
     return [r.verdict for r in sorted(found, key=lambda r: r.detail)]
 
 

@@ -56,7 +56,7 @@ def test_texts_too_long_for_a_question_about_several_rows_are_cut(bench, operato
     assert bench.calls
     assert all("characters skipped" in prompt_of(request) for request in bench.calls)
     assert not bench.of(RowFailed)
-    by = {d.record.by for d in bench.case.decisions(result.run_id)}
+    by = {d.record.by for d in bench.case.ledger.decisions(result.run_id)}
     assert f"too_long: {how}" in by
     assert "error" not in by
 

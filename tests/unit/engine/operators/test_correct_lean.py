@@ -569,7 +569,7 @@ async def test_a_run_that_is_repeated_asks_nothing_again_and_keeps_the_same_rows
     again = await bench.run(loaded)
     assert len(bench.calls) == asked
     assert bench.values(first) == bench.values(again)
-    decisions = [d.record for d in bench.case.decisions(first.run_id)]
+    decisions = [d.record for d in bench.case.ledger.decisions(first.run_id)]
     assert [d.by for d in decisions] == ["content_free"]
     bench.case.close()
 

@@ -223,7 +223,7 @@ def test_the_pipeline_of_docetls_page_runs(tmp_path):
     )
     assert row["sampled_reduce_lineage"] == [{"product_id": i} for i in range(6)]
     assert result.columns == ("product", "summary", "sampled_reduce_lineage")  # how many rows: kept, not shown
-    left_out = desk.case.decisions(result.run_id)
+    left_out = desk.case.ledger.decisions(result.run_id)
     assert [d.record.verdict for d in left_out] == ["left out"] * 4
     desk.case.close()
 
@@ -237,7 +237,7 @@ def test_limit_takes_the_smallest_groups_as_docetl_does(tmp_path):
     desk = Bench(tmp_path, lambda request: {"s": ""})
     result = desk.run_again(pipeline(tmp_path / "r.jsonl", operations))
     assert [row["product"] for row in desk.values(result)] == ["b", "c"]
-    assert [fate.record.reason for fate in desk.case.fates(result.run_id, fate="rejected")] == ["limit 2"] * 5
+    assert [fate.record.reason for fate in desk.case.ledger.fates(result.run_id, fate="rejected")] == ["limit 2"] * 5
     assert len(desk.calls) == 2
     desk.case.close()
 

@@ -20,15 +20,15 @@ def reviewed(tmp_path: Path) -> Iterator[tuple[Case, str]]:
     """Of six rows of six documents, four are accepted, one is rejected, and of the last one cell is corrected."""
     path, run = make_results(tmp_path / "made")
     with Case(path) as case:
-        rows = [row.identity(COLUMNS) for row in case.delivered_rows(run)]
+        rows = [row.identity(COLUMNS) for row in case.result_rows.read(run)]
         edits = [ReviewEdit(row, "", "accept") for row in rows[:4]] + [ReviewEdit(rows[4], "", "reject")]
-        case.save_review(run, edits, who="ann")
-        case.save_review(run, [ReviewEdit(rows[5], "days", "correct", original=2, value=3)], who="ann")
+        case.reviews.save(run, edits, who="ann")
+        case.reviews.save(run, [ReviewEdit(rows[5], "days", "correct", original=2, value=3)], who="ann")
         yield case, run
 
 
 def gold_of(case: Case, run: str) -> tuple[Gold, dict[str, RowId]]:
-    documents = [row.documents[0] for row in case.delivered_rows(run)]
+    documents = [row.documents[0] for row in case.result_rows.read(run)]
     sample = {document: RowId(f"s{number}") for number, document in enumerate(documents)}
     return reviewed_gold(case, run, {DocumentId(name): id for name, id in sample.items()}), sample
 

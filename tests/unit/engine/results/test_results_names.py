@@ -47,7 +47,7 @@ def test_merging_is_kept_in_the_pipeline_and_shown_at_once(case: Case, run: str)
     assert names(case, run) == [*("Daniel Harmon",) * 2, *("Ana Ruiz",) * 2, "Daniel Harmon", "Ana Ruiz"]
     assert resolve(done.pipeline).same_as == (("Michael Harmon", "Daniel Harmon"),)
     assert Path(done.pipeline).parent == questions_folder(case.path)
-    case.undo_review()
+    case.reviews.undo()
     assert names(case, run)[4] == "Michael Harmon"
 
 
@@ -76,10 +76,10 @@ def test_the_pipeline_that_was_run_is_found_again_with_its_pairs(case: Case, run
 
 def test_a_decision_after_a_run_on_some_files_goes_to_the_question_itself(case: Case, run: str) -> None:
     first = pipeline_of(case, run)
-    plan, known = parse_pipeline(case.run(run).pipeline_yaml).plan, case.run(run)
+    plan, known = parse_pipeline(case.runs.get(run).pipeline_yaml).plan, case.runs.get(run)
     chosen = override_input(plan, "case:starred=1&words=x", directory=first.parent)
     first.write_text(to_yaml(override_input(plan, "case:", directory=first.parent)), encoding="utf-8")
-    other = case.start_run(
+    other = case.runs.start(
         pipeline_yaml=to_yaml(chosen), pipeline_digest="d", model_name=known.model_name, model_digest="m"
     )
     assert pipeline_of(case, other) == first

@@ -42,7 +42,7 @@ def test_reviews_change_what_is_selected(case: Case, run: str) -> None:
     view = result_view(case, run)
     at = view.rows[4].identity(view.columns)
     correction = ReviewEdit(at, "officer", "correct", original="Michael Harmon", value="Mo Harmon")
-    case.save_review(run, [correction], who="ann")
+    case.reviews.save(run, [correction], who="ann")
     after = result_view(case, run)
     assert after is not view
     assert after.select(Selection(only_unreviewed=True)) == [0, 1, 2, 3, 5]
@@ -54,8 +54,8 @@ def test_reviews_change_what_is_selected(case: Case, run: str) -> None:
 def test_gold_rows_are_those_a_person_judged(case: Case, run: str) -> None:
     view = result_view(case, run)
     first, second = (view.rows[n].identity(view.columns) for n in (0, 1))
-    case.save_review(run, [ReviewEdit(first, "", "reject")], who="ann")
-    case.save_review(run, [ReviewEdit(second, "days", "correct", original=2, value=3)], who="ann")
+    case.reviews.save(run, [ReviewEdit(first, "", "reject")], who="ann")
+    case.reviews.save(run, [ReviewEdit(second, "days", "correct", original=2, value=3)], who="ann")
     rejected, corrected = gold_rows(case, run)
     assert (rejected.row_id, rejected.verdict, rejected.judged) == ("row0", "rejected", view.columns)
     assert (corrected.verdict, corrected.judged, corrected.values["days"]) == ("corrected", ("days",), 3)

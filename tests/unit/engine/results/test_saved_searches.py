@@ -55,10 +55,10 @@ def test_runs_are_not_kept_and_new_is_meant_of_the_last_one(tmp_path: Path) -> N
         kept = save_search(case, SavedSearch("n", "x", DocumentFilter(new=True, asked_in=("7",))))
         assert kept.only == DocumentFilter(new=True)
         assert documents_of(case, kept) == DocumentFilter(new=True)  # nothing ran
-        run = case.start_run(
+        run = case.runs.start(
             pipeline_yaml="operations: []", pipeline_digest="p", model_name="m", model_digest="d", settings={}
         )
-        case.finish_run(run, "finished")
+        case.runs.finish(run, "finished")
         assert documents_of(case, kept) == DocumentFilter(new=True, asked_in=(run,))
         assert documents_of(case, SavedSearch("n", "x")) is None
 
@@ -113,14 +113,14 @@ def test_there_are_not_too_many(tmp_path: Path) -> None:
 )
 def test_a_value_of_another_shape_is_damage(tmp_path: Path, body: object) -> None:
     with Case(tmp_path / "c.redwell") as case:
-        case.save_cached("saved search", "n", body)
+        case.cache.save("saved search", "n", body)
         with pytest.raises(CaseDamaged, match="cannot be read"):
             saved_searches(case)
 
 
 def test_filters_of_a_later_version_are_never_left_out(tmp_path: Path) -> None:
     with Case(tmp_path / "c.redwell") as case:
-        case.save_cached("saved search", "n", {"name": "n", "words": "x", "only": {"languages": ["de"]}})
+        case.cache.save("saved search", "n", {"name": "n", "words": "x", "only": {"languages": ["de"]}})
         with pytest.raises(UsageError, match="does not know: languages"):
             find_search(case, "n")
         remove_search(case, "n")

@@ -17,7 +17,7 @@ from storage.listing import DocumentFilter
 def save(case: Case, name: str, *lines: str) -> str:
     records = [LineRecord(number, 1, text) for number, text in enumerate(lines, 1)]
     id = name[0] * 64
-    case.save_document(id, filename=name, kind="txt", size_bytes=9, page_count=1, body={}, lines=records)
+    case.documents.save(id, filename=name, kind="txt", size_bytes=9, page_count=1, body={}, lines=records)
     return id
 
 

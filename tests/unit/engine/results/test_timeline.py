@@ -100,7 +100,7 @@ def test_columns_that_hold_dates(case: Case, run: str) -> None:
 
 def test_the_table_by_date_keeps_citations_and_every_row(case: Case, run: str) -> None:
     view = result_view(case, run)
-    case.save_review(run, [ReviewEdit(view.rows[0].identity(view.columns), "", "reject")], who="ann")
+    case.reviews.save(run, [ReviewEdit(view.rows[0].identity(view.columns), "", "reject")], who="ann")
     table = timeline_table(result_table(case, run, reviews=ReviewOptions("none", True)), "date")
     assert table.columns[:3] == ("timeline_date", "days_without_entry", "no_sure_date")
     # DATES of invented_results in order, the first rejected, the fourth empty

@@ -19,18 +19,20 @@ def test_entries_come_by_page_files_first(tmp_path: Path) -> None:
     path = tmp_path / "a.redwell"
     with Case(path) as case:
         lines = [LineRecord(number, 1 + number // 3, f"line {number}") for number in range(1, 7)]
-        case.save_document(DOCUMENT, filename="a.txt", kind="text", size_bytes=1, page_count=3, body={}, lines=lines)
-        case.add_path(DOCUMENT, "/r/a.txt")
+        case.documents.save(DOCUMENT, filename="a.txt", kind="text", size_bytes=1, page_count=3, body={}, lines=lines)
+        case.documents.add_path(DOCUMENT, "/r/a.txt")
         for name in ("x", "y"):
-            case.save_failure(f"/r/{name}.pdf", None, "damaged", "it is no PDF", "Repair it.")
-        run = case.start_run(pipeline_yaml=PIPELINE, pipeline_digest="", model_name="m", model_digest="")
+            case.documents.save_failure(f"/r/{name}.pdf", None, "damaged", "it is no PDF", "Repair it.")
+        run = case.runs.start(pipeline_yaml=PIPELINE, pipeline_digest="", model_name="m", model_digest="")
         rows = [RowRecord(f"r{n}", {}, (), DOCUMENT, 2 * n + 1, 2 * n + 2) for n in range(3)]
-        case.save_rows(run, "split", rows)
-        case.save_fates(run, "find", [FateRecord("r0", "failed", error="e0"), FateRecord("r1", "output")], rows_in=3)
-        case.save_fates(run, "find", [FateRecord("r2", "failed", error="e2", raw_reply="no")])
-        case.save_fates(run, "keep", [FateRecord("r1", "rejected", reason="not wanted")], rows_in=1)
+        case.rows.save(run, "split", rows)
+        case.ledger.save_fates(
+            run, "find", [FateRecord("r0", "failed", error="e0"), FateRecord("r1", "output")], rows_in=3
+        )
+        case.ledger.save_fates(run, "find", [FateRecord("r2", "failed", error="e2", raw_reply="no")])
+        case.ledger.save_fates(run, "keep", [FateRecord("r1", "rejected", reason="not wanted")], rows_in=1)
         notes = [DecisionRecord("(row)", f"r{n}", "", "cut", "head", f"{n} lines") for n in range(2)]
-        case.save_decisions(run, "find", notes)
+        case.ledger.save_decisions(run, "find", notes)
 
     async def script(window: Window) -> None:
         async def page(**given: object) -> list[tuple[object, ...]]:

@@ -126,8 +126,8 @@ def test_a_trial_leaves_replies_and_no_run(case: Path, tmp_path: Path) -> None:
     # alpha and gamma name him in their second line, beta in its third
     assert {place["line"] for place in row["places"]} <= {2, 3} and row["places"]
     with Case(case, read_only=True) as opened:
-        assert opened.runs() == []
-        assert opened.count_replies() == 3
+        assert opened.runs.all() == []
+        assert opened.replies.count() == 3
     again = run_trial(case, tmp_path / "two", text=text)
     assert again.from_case >= 3
     # all three name the same officer, so that one row is left
@@ -136,7 +136,7 @@ def test_a_trial_leaves_replies_and_no_run(case: Path, tmp_path: Path) -> None:
 
 def test_a_trial_takes_the_chosen_documents(case: Path, tmp_path: Path) -> None:
     with Case(case, read_only=True) as opened:
-        chosen = next(entry.id for entry in opened.documents() if entry.filename == "beta.txt")
+        chosen = next(entry.id for entry in opened.documents.entries() if entry.filename == "beta.txt")
     tried = run_trial(case, tmp_path / "trial", text=EMPTY, documents=(chosen,))
     assert tried.documents == ("beta.txt",)
     assert [(line.name, line.fate) for line in tried.items] == [("beta.txt", "output")]
@@ -183,17 +183,17 @@ def test_a_trial_that_cannot_be_is_told(case: Path) -> None:
 
 def test_the_estimate_counts_the_chosen_documents_alone(ask: Callable[..., Any], case: Path) -> None:
     with Case(case) as opened:
-        ids = [entry.id for entry in opened.documents()]
-        opened.star(ids[:2])
+        ids = [entry.id for entry in opened.documents.entries()]
+        opened.labels.star(ids[:2])
     starred = ask("pipelines.estimate", text=EMPTY, directory=str(case.parent), case=str(case), input="case:starred=1")
     assert starred.calls == 2
 
 
 def test_chosen_documents_are_counted_and_drawn(ask: Callable[..., Any], case: Path) -> None:
     with Case(case) as opened:
-        ids = [entry.id for entry in opened.documents()]
-        word = next(line.text for line in opened.lines(ids[1]) if line.text.strip()).split()[0]
-        opened.star(ids[1:])
+        ids = [entry.id for entry in opened.documents.entries()]
+        word = next(line.text for line in opened.documents.lines(ids[1]) if line.text.strip()).split()[0]
+        opened.labels.star(ids[1:])
     whole = ask("ask.documents", case=str(case), input="case:")
     assert (whole.count, whole.first) == (3, tuple(ids))
     starred = ask("ask.documents", case=str(case), input="case:starred=1", draw=1, seed=4)

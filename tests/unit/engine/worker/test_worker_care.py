@@ -26,7 +26,9 @@ def case(tmp_path: Path) -> Path:
     path = tmp_path / "c.redwell"
     with Case(path) as case:
         for number in range(3):
-            case.start_run(pipeline_yaml="", pipeline_digest=f"d{number}", model_name="m", model_digest="", settings={})
+            case.runs.start(
+                pipeline_yaml="", pipeline_digest=f"d{number}", model_name="m", model_digest="", settings={}
+            )
     return path
 
 

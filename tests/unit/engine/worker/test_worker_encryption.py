@@ -32,7 +32,7 @@ def path(tmp_path: Path) -> Path:
     made = tmp_path / "a.redwell"
     with Case(made) as case:
         lines = [LineRecord(1, 1, "Brandmoor")]
-        case.save_document("a" * 64, filename="f", kind="pdf", size_bytes=1, page_count=1, body={}, lines=lines)
+        case.documents.save("a" * 64, filename="f", kind="pdf", size_bytes=1, page_count=1, body={}, lines=lines)
     return made
 
 

@@ -207,7 +207,7 @@ def test_what_was_allowed_to_leave_is_in_the_log_of_the_case(tmp_path: Path) -> 
     with Case(path) as case:
         for hosts in (LAB, []):  # of a version without a log
             settings = {"allow_hosts": hosts}
-            case.start_run(pipeline_yaml="", pipeline_digest="d", model_name="m", model_digest="", settings=settings)
+            case.runs.start(pipeline_yaml="", pipeline_digest="d", model_name="m", model_digest="", settings=settings)
         record_run_start(case, "7", pipeline="d", model="m", settings={"allow_hosts": LAB}, resumed=False)
         record_run_start(case, "7", pipeline="d", model="m", settings={"allow_hosts": ["b.lan:1"]}, resumed=True)
         record_run_start(case, "8", pipeline="d", model="m", settings={}, resumed=False)
@@ -303,7 +303,12 @@ def test_the_sample_has_results_whose_documents_are_its_own_records(tmp_path: Pa
     play(script)
     case = tmp_path / "Larkmoor sample.redwell"
     with Case(case, read_only=True) as opened:
-        paths = [path.path for entry in opened.documents() for path in opened.paths(entry.id) if path.parent_id is None]
+        paths = [
+            path.path
+            for entry in opened.documents.entries()
+            for path in opened.documents.paths(entry.id)
+            if path.parent_id is None
+        ]
     assert sorted(paths) == sorted(str(file) for file in (tmp_path / "records").iterdir())
     assert verify_case(case).is_sound
 

@@ -130,7 +130,7 @@ async def test_cancel_ends_the_run_and_the_worker_takes_another(desktop: Desktop
     await desktop.play(script)
     assert [event["status"] for event in desktop.named("RunFinished")] == ["cancelled", "finished"]
     with Case("officers.redwell", read_only=True) as case:
-        assert [run.status for run in case.runs()] == ["cancelled", "finished"]
+        assert [run.status for run in case.runs.all()] == ["cancelled", "finished"]
 
 
 async def test_the_end_of_the_input_cancels_the_run(desktop: Desktop, pipeline: Path) -> None:
@@ -142,7 +142,7 @@ async def test_the_end_of_the_input_cancels_the_run(desktop: Desktop, pipeline: 
     await desktop.play(script)
     assert desktop.events[-1]["exit_code"] == 130
     with Case("officers.redwell") as case:
-        assert [run.status for run in case.runs()] == ["cancelled"]
+        assert [run.status for run in case.runs.all()] == ["cancelled"]
 
 
 async def test_a_defect_in_the_reading_of_a_command_does_not_end_the_worker(
@@ -211,7 +211,7 @@ async def test_one_run_at_a_time(desktop: Desktop, pipeline: Path) -> None:
 
     await desktop.play(script)
     with Case("z.redwell", read_only=True) as case:
-        assert len(case.documents()) == 3
+        assert len(case.documents.entries()) == 3
 
 
 async def test_a_wrong_pipeline_is_an_answer(desktop: Desktop, pipeline: Path) -> None:
