@@ -18,6 +18,7 @@ from engine.text.name_finder import NameFinder
 from engine.text.normalise import plain
 from engine.text.person_names import PersonName, compare_first_names, parse_name, surnames_alike
 from storage.case import Case
+from storage.documents import Documents
 from storage.evidence import EvidenceRecord
 from storage.rows import RowRecord
 
@@ -137,7 +138,7 @@ def predicted_pairs(case: Case, run_id: str, gold: Gold) -> dict[Pair, list[RowR
             f"the results have no field officer to score, only {', '.join(results.columns)}",
             advice="Let the pipeline write the field officer.",
         )
-    files = record_names(case)
+    files = record_names(case.documents)
     pairs: dict[Pair, list[RowRecord]] = {}
     for row_id in results.row_ids:
         row = case.rows.get(run_id, row_id)
@@ -159,7 +160,7 @@ def located(case: Case, run_id: str, gold: Gold, predicted: Mapping[Pair, Sequen
     A page is right when it is one that gold names for a finding about this officer in this record; for the officer's
     name, when the lines cited there name the officer.
     """
-    files = record_names(case)
+    files = record_names(case.documents)
     results = case.runs.results(run_id)
     records = [r for row in (results.row_ids if results else ()) for r in case.evidence.of_row(run_id, row)]
     values = {(r.row_id, r.path or r.column): r.document_id is not None for r in records}
@@ -173,26 +174,26 @@ def located(case: Case, run_id: str, gold: Gold, predicted: Mapping[Pair, Sequen
         if right:
             judged += 1
             is_name = record.column in NAME_COLUMNS
-            on_page += _names_officer(case, record, gold, officers) if is_name else record.page in right
+            on_page += _names_officer(case.documents, record, gold, officers) if is_name else record.page in right
     return Located(len(values), sum(values.values()), judged, on_page)
 
 
-def _names_officer(case: Case, record: EvidenceRecord, gold: Gold, officers: Mapping[str, str]) -> bool:
+def _names_officer(documents: Documents, record: EvidenceRecord, gold: Gold, officers: Mapping[str, str]) -> bool:
     """Say whether the lines of a record name its officer in one of the forms that gold knows."""
     forms: Mapping[str, Sequence[str]] = next(
         (o["forms"] for o in gold.officers if o["id"] == officers.get(record.row_id)), {}
     )
-    lines = case.documents.lines(record.document_id or "", record.first_line or 1, record.last_line)
+    lines = documents.lines(record.document_id or "", record.first_line or 1, record.last_line)
     finder = NameFinder(plain(" ".join(line.text for line in lines)), misread=True)
     names = (parse_name(form) for there in forms.values() for form in there)
     return any(finder.find(name) for name in names if name is not None)
 
 
-def record_names(case: Case) -> dict[str, str]:
+def record_names(documents: Documents) -> dict[str, str]:
     """Name each document by its file, an attachment by the mail that holds it."""
     names = {}
-    for entry in case.documents.entries():
-        path = case.documents.paths(entry.id)[0]
+    for entry in documents.entries():
+        path = documents.paths(entry.id)[0]
         parent = path.parent_id
-        names[entry.id] = entry.filename if parent is None else Path(case.documents.paths(parent)[0].path).name
+        names[entry.id] = entry.filename if parent is None else Path(documents.paths(parent)[0].path).name
     return names

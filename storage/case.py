@@ -64,33 +64,32 @@ class Case:
             if not read_only and not beside:
                 remove_leftovers(self._path)
             self._connection = self._connect(Connection)
-            self._compose()
+            self._compose(self._connection)
             if not read_only and not beside:
                 self.runs.mark_interrupted()
         except BaseException:
             self._release()
             raise
 
-    def _compose(self) -> None:
-        shared = (self._connection, self._path)
-        self.documents = Documents(*shared)
-        self.labels = Labels(*shared)
-        self.listing = Listing(*shared)
-        self.search = Search(*shared)
-        self.text_indexes = TextIndexes(*shared)
-        self.replies = Replies(*shared)
-        self.cache = Cache(*shared)
-        self.vectors = Vectors(*shared)
-        self.custody = Custody(*shared)
-        self.runs = Runs(*shared)
-        self.rows = Rows(*shared)
-        self.result_rows = ResultRows(*shared, self.runs, self.rows)
-        self.reviews = Reviews(*shared)
-        self.seals = Seals(*shared, self.custody, self.result_rows, self.reviews)
-        self.ledger = LedgerBook(*shared)
-        self.evidence = Evidence(*shared)
-        self.events = Events(*shared)
-        self.contents = Contents(*shared)
+    def _compose(self, connection: Connection) -> None:
+        self.documents = Documents(connection)
+        self.labels = Labels(connection)
+        self.listing = Listing(connection)
+        self.search = Search(connection)
+        self.text_indexes = TextIndexes(connection)
+        self.replies = Replies(connection)
+        self.cache = Cache(connection)
+        self.vectors = Vectors(connection)
+        self.custody = Custody(connection)
+        self.runs = Runs(connection)
+        self.rows = Rows(connection)
+        self.result_rows = ResultRows(connection)
+        self.reviews = Reviews(connection)
+        self.seals = Seals(connection, self.custody, self.result_rows, self.reviews)
+        self.ledger = LedgerBook(connection)
+        self.evidence = Evidence(connection)
+        self.events = Events(connection)
+        self.contents = Contents(connection)
 
     @property
     def path(self) -> Path:

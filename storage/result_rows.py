@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from storage.checksums import is_whole
 from storage.codec import text_of, unpack, unpack_keys, unpack_object
 from storage.errors import ExportError, NotInCase
 from storage.reviews import RowIdentity
-from storage.rows import Rows
-from storage.runs import Runs
 from storage.topic import Topic
-
-if TYPE_CHECKING:
-    from storage.connection import Connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +32,10 @@ class DeliveredRow:
 class ResultRows(Topic):
     """The part of a case that reads the results of a run a page or a table at a time."""
 
-    def __init__(self, connection: Connection, path: Path, runs: Runs, rows: Rows) -> None:
-        super().__init__(connection, path)
-        self._runs = runs
-        self._rows = rows
-
     def columns(self, run_id: str) -> tuple[str, ...]:
         """Return the columns of a run's results; raises NotInCase, or ExportError while it has none."""
         self._need_run(run_id)
-        columns = self._runs.columns(run_id)
+        columns = self._columns(run_id)
         if columns is None:
             raise ExportError(
                 f"run {run_id} of {self._path} has delivered no results yet", advice="Resume the run, then look again."
@@ -114,7 +103,7 @@ class ResultRows(Topic):
             values = unpack_object(body)
             for name, field in unpack_keys(large).items():
                 if field not in shelf:
-                    shelf[field] = unpack(self._rows.field(field))
+                    shelf[field] = unpack(self._field(field))
                 values[name] = shelf[field]
             there = (document,) if document is not None else tuple(documents.get(key, ()))
             yield DeliveredRow(position, text_of(row_id), values, there, frozenset(missing.get(key, ())))

@@ -99,14 +99,8 @@ class Rows(Topic):
     def _unshelve(self, body: bytes, large: bytes | None) -> dict[str, Any]:
         values = unpack_object(body)
         for name, key in unpack_keys(large).items():
-            values[name] = unpack(self.field(key))
+            values[name] = unpack(self._field(key))
         return values
-
-    def field(self, key: int) -> bytes:
-        """Return the body of a large field that rows share; raises CaseDamaged."""
-        rows = self._connection.query(f"SELECT body, {is_whole(f='fields')} FROM fields f WHERE key = ?", [key])
-        body: bytes = self._whole("a value of a row", rows or [(b"", False)])[0][0]
-        return body
 
     def _save_lineage(self, records: Sequence[RowRecord], row_keys: Mapping[str, int]) -> None:
         self._connection.execute_many("DELETE FROM lineage WHERE child = ?", ((row_keys[r.id],) for r in records))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from storage.checksums import is_whole
-from storage.codec import pack, text_of, unpack_names, unpack_object
+from storage.codec import pack, text_of, unpack_object
 from storage.errors import BadRecord
 from storage.lock import writer_of
 from storage.topic import Topic, now
@@ -123,7 +123,7 @@ class Runs(Topic):
     def results(self, run_id: str) -> StoredResults | None:
         """Return what the run delivered; None when it has delivered nothing yet (which differs from no rows)."""
         self._need_run(run_id)
-        columns = self.columns(run_id)
+        columns = self._columns(run_id)
         if columns is None:
             return None
         rows = self._connection.query(
@@ -136,12 +136,6 @@ class Runs(Topic):
         if any(number != expected for expected, (number, _) in enumerate(found)):
             raise self._damaged(what)
         return StoredResults(columns, tuple(row_id for _, row_id in found))
-
-    def columns(self, run_id: str) -> tuple[str, ...] | None:
-        """Return the columns of a run's results, None while it has delivered none."""
-        rows = self._connection.query(f"SELECT columns, {is_whole(r='runs')} FROM runs r WHERE id = ?", [run_id])
-        columns = self._whole(f"run {run_id}", rows)[0][0]
-        return None if columns is None else unpack_names(columns)
 
 
 def _stored_run(row: tuple[Any, ...], *, alive: bool) -> StoredRun:

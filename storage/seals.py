@@ -10,7 +10,6 @@ import hashlib
 import zlib
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from storage.codec import text_of, unpack
@@ -45,10 +44,8 @@ class SealState:
 class Seals(Topic):
     """The part of a case that seals results and documents, and compares them with their seals."""
 
-    def __init__(
-        self, connection: Connection, path: Path, custody: Custody, results: ResultRows, reviews: Reviews
-    ) -> None:
-        super().__init__(connection, path)
+    def __init__(self, connection: Connection, custody: Custody, results: ResultRows, reviews: Reviews) -> None:
+        super().__init__(connection)
         self._custody = custody
         self._results = results
         self._reviews = reviews

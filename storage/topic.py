@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from storage.checksums import is_whole
+from storage.codec import unpack_names
 from storage.errors import CaseDamaged, NotInCase
 
 if TYPE_CHECKING:
@@ -16,9 +17,9 @@ if TYPE_CHECKING:
 class Topic:
     """Base of the parts of a case. It owns nothing: the case opens and closes the connection."""
 
-    def __init__(self, connection: Connection, path: Path) -> None:
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._path = path
+        self._path = connection.path
 
     def _whole(self, what: str, rows: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
         """Return rows without their last column, which says whether each is as it was written; raises CaseDamaged."""
@@ -75,6 +76,17 @@ class Topic:
             "INSERT INTO row_ids (run, id) VALUES (?, ?) ON CONFLICT DO NOTHING", ((run_id, r) for r in ordered)
         )
         return {row_id: self._known_row_key(run_id, row_id) for row_id in ordered}
+
+    def _columns(self, run_id: str) -> tuple[str, ...] | None:
+        """Return the columns of a run's results, None while it has delivered none."""
+        rows = self._connection.query(f"SELECT columns, {is_whole(r='runs')} FROM runs r WHERE id = ?", [run_id])
+        columns = self._whole(f"run {run_id}", rows)[0][0]
+        return None if columns is None else unpack_names(columns)
+
+    def _field(self, key: int) -> bytes:
+        rows = self._connection.query(f"SELECT body, {is_whole(f='fields')} FROM fields f WHERE key = ?", [key])
+        body: bytes = self._whole("a value of a row", rows or [(b"", False)])[0][0]
+        return body
 
 
 def now() -> str:

@@ -63,7 +63,7 @@ def ingest(
             messages().print("Stopped. Files read so far are kept; the same command goes on from there.")
             raise typer.Exit(INTERRUPTED) from None
         remember_readings(found.readings)
-        _report(opened, found, gone_text(gone_files(opened, folder)), quiet=quiet)
+        _report(opened, found, gone_text(gone_files(opened.documents, folder)), quiet=quiet)
     raise typer.Exit(1 if found.failed else 0)
 
 

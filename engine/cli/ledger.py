@@ -54,7 +54,7 @@ def ledger(
         console = output()
         console.print(styled((f"Run {chosen.id}", "bold"), f" of {opened.path.name}: {_when(chosen)}"))
         console.print(ledger_view(opened.ledger.sums(chosen.id)))
-        if calls := calls_view(opened, chosen.id):
+        if calls := calls_view(opened.replies, chosen.id):
             console.print(calls)
         if notes := notes_view(opened.ledger.decisions(chosen.id)):
             console.print(notes)

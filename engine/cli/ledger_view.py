@@ -16,6 +16,7 @@ from engine.results.ledger import RowNames, notes_of
 from storage.case import Case
 from storage.documents import FailedFile
 from storage.ledger import DocumentRecord, DocumentSums, Ledger, StoredDecision, StoredFate
+from storage.replies import Replies
 
 _NUMBERS = ("in", "output", "rejected", "failed", "rows out")
 _REPLY_CHARACTERS = 400
@@ -61,7 +62,7 @@ def unread_view(case: Case, documents: Container[str] | None = None) -> Renderab
     """
     warnings = [w for w in case.documents.warnings() if documents is None or w.document_id in documents]
     parts: list[RenderableType] = []
-    if hidden := hidden_pages_text(case):
+    if hidden := hidden_pages_text(case.listing):
         parts.append(styled(("Hidden  ", "bold"), f"{hidden}; models see it only with --include-hidden."))
     if warnings:
         count = len({warning.document_id for warning in warnings})
@@ -125,11 +126,11 @@ def notes_view(decisions: Sequence[StoredDecision]) -> RenderableType | None:
     return Group(*parts) if parts else None
 
 
-def calls_view(case: Case, run_id: str) -> RenderableType | None:
+def calls_view(replies: Replies, run_id: str) -> RenderableType | None:
     """Tell calls of the model that a kill cut short, and their repetitions, from finished ones; None without any."""
-    answered = sum(case.replies.calls_of_run(run_id).values())
-    unfinished = sum(case.replies.unfinished_calls_of_run(run_id).values())
-    repeated = sum(case.replies.repeated_calls_of_run(run_id).values())
+    answered = sum(replies.calls_of_run(run_id).values())
+    unfinished = sum(replies.unfinished_calls_of_run(run_id).values())
+    repeated = sum(replies.repeated_calls_of_run(run_id).values())
     if not unfinished and not repeated:
         return None
     parts = [f"{answered:,} answered"]

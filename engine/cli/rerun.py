@@ -56,7 +56,7 @@ def rerun(
             raise typer.Exit(INTERRUPTED) from None
         facts = {"run": stored.id, "rows": found.rows_before, "same_rows": found.same_rows}
         problem = record_beside(opened, "rerun", {**facts, "models": _weights(found)})
-        asked = weights_of_run(opened, stored.id)
+        asked = weights_of_run(opened.custody, stored.id)
     _report(stored.id, found)
     output().print(exactness(asked or dict.fromkeys(name for name in found.weights)), soft_wrap=True)
     if problem:

@@ -80,14 +80,14 @@ def search(  # noqa: PLR0913, PLR0917 - one parameter per option
         wanted = _wanted(opened, _query(text or []), only, saved)
         if not (wanted.words or terms):
             raise UsageError(f"the saved search {wanted.name!r} has filters and no words", advice="Give words as well.")
-        within = documents_of(opened, wanted)
+        within = documents_of(opened.runs, wanted)
         if terms is not None:
             _count(opened, terms, within, out, as_json=as_json, overwrite=overwrite)
             return
         if save:
             save_search(opened, replace(wanted, name=save))
         hits = opened.search.find(wanted.words, limit + 1, within=within)
-        names = file_names(opened)
+        names = file_names(opened.documents)
     for hit in hits[:limit]:
         if as_json:
             place = {"file": names[hit.document_id], "page": hit.page, "line": hit.line, "text": hit.text}
@@ -116,7 +116,7 @@ def _wanted(case: Case, words: str, only: DocumentFilter, saved: str) -> SavedSe
     """Return the search that is meant: the saved one, where that is named, with what is given in place of its own."""
     if not saved:
         return SavedSearch("", words, only)
-    search = find_search(case, saved)
+    search = find_search(case.cache, saved)
     both = replace(search.only, tags=only.tags or search.only.tags, starred=only.starred or search.only.starred)
     return replace(search, words=words or search.words, only=both)
 
@@ -129,7 +129,7 @@ def _list_saved(case: Path, forget: str, *, as_json: bool) -> None:
         output().print(styled(("Removed ", "bold"), f"the saved search {visible(forget)}"), soft_wrap=True)
         return
     with Case(case, read_only=True) as opened:
-        searches = saved_searches(opened)
+        searches = saved_searches(opened.cache)
     for each in searches:
         filters = {part: value for part, value in asdict(each.only).items() if value}
         if as_json:

@@ -75,7 +75,7 @@ def trace(
         columns = _chosen(traced, column)
         title = f"Row {traced.number} of run {traced.run_id}"
         output().print(styled((title, "bold"), (f"  id {traced.row.id}", "dim")))
-        warning = change_warning(opened, traced.run_id, only={traced.row.id}, reviews=False)
+        warning = change_warning(opened.seals, traced.run_id, only={traced.row.id}, reviews=False)
         if warning:
             messages().print(styled(("WARNING: ", "bold red"), warning), soft_wrap=True)
         leaves = [leaf for name in columns for leaf in _show_column(traced, name)]
@@ -158,7 +158,7 @@ def _draw(case: Case, places: Sequence[EvidenceRecord], target: Path, options: P
     for index, page in enumerate(pages):
         out = image_path(target, index, len(pages))
         try:
-            draw(case, page, out, options)
+            draw(case.documents, page, out, options)
         except DocumentError as error:
             failed += 1
             show_problem(f"no picture of page {page.page}", str(error), error.advice)
@@ -221,7 +221,7 @@ class TracedRow:
         self.number = number
         self.row: RowRecord = case.rows.get(run_id, row_id)
         self.columns = tuple(columns)
-        self.files = file_names(case)
+        self.files = file_names(case.documents)
 
     def leaves(self, column: str) -> list[Leaf]:
         """List the values of a cell that were looked for, in order; empty when it holds nothing to look for."""
@@ -233,7 +233,7 @@ class TracedRow:
 
     def citation(self, place: EvidenceRecord) -> str:
         """Write a place compactly: `file p.3 l.12-14`."""
-        found: Citation = citation_of(self.case, place, self.files)
+        found: Citation = citation_of(self.case.documents, place, self.files)
         return citation_text([found])
 
     def lines(self, place: EvidenceRecord, context: int = 1) -> list[QuotedLine]:
@@ -256,11 +256,9 @@ class TracedRow:
 
     def decisions(self) -> Iterator[StoredDecision]:
         """Give the verdicts about names that occur in this row or in the rows it comes from."""
-        ancestors = self.case.rows.ancestors(self.run_id, self.row.id)
-        rows = [
-            self.row,
-            *(self.case.rows.get(self.run_id, relative.id) for relative in ancestors if relative.operator),
-        ]
+        kept = self.case.rows
+        ancestors = kept.ancestors(self.run_id, self.row.id)
+        rows = [self.row, *(kept.get(self.run_id, relative.id) for relative in ancestors if relative.operator)]
         names = {name for row in rows for name in _names_in(row.values)}
         for decision in self.case.ledger.decisions(self.run_id):
             if decision.record.left in names or decision.record.right in names:

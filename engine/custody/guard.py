@@ -8,6 +8,7 @@ from dataclasses import replace
 from storage.case import Case
 from storage.errors import CustodyBroken
 from storage.export.table import ResultTable, free_name
+from storage.seals import Seals
 
 MOST_NAMED = 10
 """Changed rows and lines that a message names; all are counted."""
@@ -15,13 +16,13 @@ MOST_NAMED = 10
 WARNING_COLUMN = "custody_warning"
 
 
-def change_warning(case: Case, run_id: str, *, only: Collection[str] | None = None, reviews: bool = True) -> str:
+def change_warning(seals: Seals, run_id: str, *, only: Collection[str] | None = None, reviews: bool = True) -> str:
     """Say what of a run differs from what was recorded of it; empty for nothing.
 
     `only`: the ids of the rows to look at, all if None. `reviews`: look at what reviewers said too, whose corrections
     are no such changes as long as they were made in Redwell. Raises NotInCase.
     """
-    changes = case.seals.state(run_id, only=only, reviews=reviews).changes
+    changes = seals.state(run_id, only=only, reviews=reviews).changes
     if not changes:
         return ""
     more = f", and {len(changes) - MOST_NAMED} more" if len(changes) > MOST_NAMED else ""

@@ -13,7 +13,8 @@ from engine.custody.recording import ledger_counts, record_beside, reviewer, ver
 from storage.case import Case
 from storage.custody import CustodyEntry
 from storage.export.atomic import replacing
-from storage.ledger import DocumentRecord
+from storage.ledger import DocumentRecord, LedgerBook
+from storage.runs import Runs
 from storage.topic import now
 
 FORMAT: Final = "redwell manifest 1"
@@ -83,7 +84,7 @@ def write_manifest(case: Case, run_id: str, export: Export) -> tuple[str, ...]:
             "by": facts["by"],
         },
         "warnings": [*export.warnings, *([problem] if problem else [])],
-        "run": _run(case, run_id, entries),
+        "run": _run(case.runs, run_id, entries),
         "reviews": _reviews(run_id, entries),
         "counts": ledger_counts(case.ledger.sums(run_id)),
         "custody": {
@@ -93,7 +94,7 @@ def write_manifest(case: Case, run_id: str, export: Export) -> tuple[str, ...]:
             "has_this_export": not problem,
         },
         "versions": versions(),
-        "sources": list(sources_of(case, run_id, entries)),
+        "sources": list(sources_of(case.ledger, run_id, entries)),
     }
     with replacing(manifest_path(export.out)) as path:
         path.write_text(json.dumps(body, ensure_ascii=True, indent=1) + "\n", encoding="utf-8")
@@ -101,8 +102,8 @@ def write_manifest(case: Case, run_id: str, export: Export) -> tuple[str, ...]:
     return (problem,) if problem else ()
 
 
-def _run(case: Case, run_id: str, entries: Sequence[CustodyEntry]) -> dict[str, Any]:
-    run = case.runs.get(run_id)
+def _run(runs: Runs, run_id: str, entries: Sequence[CustodyEntry]) -> dict[str, Any]:
+    run = runs.get(run_id)
     end, start, results = (_first(entries, event, run_id) for event in ("run_end", "run_start", "results"))
     return {
         "id": run.id,
@@ -134,7 +135,7 @@ def _reviews(run_id: str, entries: Sequence[CustodyEntry]) -> list[dict[str, Any
     ]
 
 
-def sources_of(case: Case, run_id: str, entries: Sequence[CustodyEntry]) -> Iterator[dict[str, Any]]:
+def sources_of(ledger: LedgerBook, run_id: str, entries: Sequence[CustodyEntry]) -> Iterator[dict[str, Any]]:
     """Yield every source file of a run: path below its folder, SHA-256, what became of it, and the file that holds it.
 
     Archives, which have no rows of their own, come after the files in them.
@@ -143,7 +144,7 @@ def sources_of(case: Case, run_id: str, entries: Sequence[CustodyEntry]) -> Iter
     for entry in entries:
         if entry.event in ("ingest", "unreadable"):
             logged.setdefault(entry.body.get("sha256"), []).append(entry.body)
-    files = [_source(record, logged.get(record.document_id, ())) for record in case.ledger.run_documents(run_id)]
+    files = [_source(record, logged.get(record.document_id, ())) for record in ledger.run_documents(run_id)]
     archives = {
         (body["folder"], body["path"]): {"path": body["path"], "folder": body["folder"], "sha256": body["sha256"]}
         for bodies in logged.values()

@@ -14,6 +14,7 @@ from engine.documents.parse import digest
 from engine.rows import DocumentId
 from storage.backup import BackedUp
 from storage.case import Case
+from storage.custody import Custody
 from storage.errors import StorageError
 from storage.ledger import Ledger
 from storage.reviews import ReviewEdit, ReviewStep
@@ -48,18 +49,18 @@ def record_source(case: Case, path: str, root: Path, id: DocumentId, parent: Doc
     case.custody.record("ingest", {**facts, "text_sha256": case.seals.seal_document(id)})
 
 
-def record_container(case: Case, path: str, root: Path, id: DocumentId) -> None:
+def record_container(custody: Custody, path: str, root: Path, id: DocumentId) -> None:
     """Record an archive, whose files are recorded by themselves; once, however often it is read."""
     facts = {"path": path, "folder": root.name, "sha256": id, "is_archive": True}
-    if not case.custody.has_entry("ingest", facts):
-        case.custody.record("ingest", facts)
+    if not custody.has_entry("ingest", facts):
+        custody.record("ingest", facts)
 
 
-def record_unreadable(case: Case, path: str, root: Path, id: str | None, reason: str) -> None:
+def record_unreadable(custody: Custody, path: str, root: Path, id: str | None, reason: str) -> None:
     """Record a file that could not be read; once, however often it is tried."""
     facts = {"path": path, "folder": root.name, "sha256": id, "reason": reason}
-    if not case.custody.has_entry("unreadable", facts):
-        case.custody.record("unreadable", facts)
+    if not custody.has_entry("unreadable", facts):
+        custody.record("unreadable", facts)
 
 
 def remove_documents(case: Case, ids: Iterable[str]) -> list[str]:
@@ -80,18 +81,18 @@ def put_back_documents(case: Case, ids: Iterable[str]) -> list[str]:
     return back
 
 
-def record_data_file(case: Case, run_id: str, dataset: str, file: Path, sha256: str) -> None:
+def record_data_file(custody: Custody, run_id: str, dataset: str, file: Path, sha256: str) -> None:
     """Record a data file (CSV, JSON lines, a workbook) whose rows a run reads."""
     facts = {"run": run_id, "dataset": dataset, "path": file.name, "folder": file.parent.name, "sha256": sha256}
-    case.custody.record("data", facts)
+    custody.record("data", facts)
 
 
 def record_run_start(
-    case: Case, run_id: str, *, pipeline: str, model: str, settings: Mapping[str, Any], resumed: bool
+    custody: Custody, run_id: str, *, pipeline: str, model: str, settings: Mapping[str, Any], resumed: bool
 ) -> None:
     """Record that a run begins, with what and on what."""
     facts = {"run": run_id, "pipeline_sha256": pipeline, "model": model, "settings": dict(settings), "resumed": resumed}
-    case.custody.record("run_start", {**facts, "versions": versions()})
+    custody.record("run_start", {**facts, "versions": versions()})
 
 
 def record_results(case: Case, run_id: str) -> None:
@@ -146,24 +147,24 @@ def save_review(case: Case, run_id: str, edits: Sequence[ReviewEdit]) -> int:
 def undo_review(case: Case) -> ReviewStep | None:
     """Take the last step of the reviews back, and record that; None when there is none."""
     with case.transaction():
-        return _recorded(case, "review_undone", case.reviews.undo())
+        return _recorded(case.custody, "review_undone", case.reviews.undo())
 
 
 def redo_review(case: Case) -> ReviewStep | None:
     """Make the step again that was taken back last, and record that; None when there is none."""
     with case.transaction():
-        return _recorded(case, "review_redone", case.reviews.redo())
+        return _recorded(case.custody, "review_redone", case.reviews.redo())
 
 
-def _recorded(case: Case, event: str, step: ReviewStep | None) -> ReviewStep | None:
+def _recorded(custody: Custody, event: str, step: ReviewStep | None) -> ReviewStep | None:
     if step is not None:
-        case.custody.record(event, {"step": step.number, "who": reviewer()})
+        custody.record(event, {"step": step.number, "who": reviewer()})
     return step
 
 
-def weights_of_run(case: Case, run_id: str) -> dict[str, str]:
+def weights_of_run(custody: Custody, run_id: str) -> dict[str, str]:
     """Return the models that a run asked, by name, with the SHA-256 of their weights, as the log has it."""
-    ends = [entry.body for entry in case.custody.entries() if entry.event == "run_end" and entry.body["run"] == run_id]
+    ends = [entry.body for entry in custody.entries() if entry.event == "run_end" and entry.body["run"] == run_id]
     return {model["name"]: model["sha256"] for model in ends[-1]["models"]} if ends else {}
 
 

@@ -18,6 +18,7 @@ from engine.loader import Loaded
 from engine.plan.dataset import Dataset, DatasetType
 from engine.plan.sources import fits, kind_of_source
 from storage.case import Case
+from storage.documents import Documents
 
 ASSUMED_ROWS = 100
 ASSUMED_CHARACTERS = 4_000
@@ -104,7 +105,7 @@ def _of_case(dataset: Dataset, case: Case) -> list[Item]:
     for entry in wanted_documents(case, dataset):
         path = next((found.path for found in case.documents.paths(entry.id)), entry.filename)
         if fits(path, dataset.glob):
-            text = _text(case, entry.id, dataset)
+            text = _text(case.documents, entry.id, dataset)
             values = {"filename": entry.filename, "text": text}
             found.append(Item(entry.filename, {key: len(value) for key, value in values.items()}, values))
     return found
@@ -125,7 +126,7 @@ def _length(value: Any) -> int:
 
 
 def _documents(dataset: Dataset, folder: Path, case: Case | None) -> Source:
-    known = _known_texts(case, dataset) if case else {}
+    known = _known_texts(case.documents, dataset) if case else {}
     items: list[Item] = []
     guessed = 0
     for file in sorted(walk([folder]).files, key=lambda path: path.parts):
@@ -152,13 +153,13 @@ def _guess(suffix: str, size_bytes: int) -> int:
     return round(size_bytes / per_character) if per_character else PICTURE_CHARACTERS
 
 
-def _text(case: Case, document_id: str, dataset: Dataset) -> str:
-    return "\n".join(line.text if dataset.include_hidden else line.seen for line in case.documents.lines(document_id))
+def _text(documents: Documents, document_id: str, dataset: Dataset) -> str:
+    return "\n".join(line.text if dataset.include_hidden else line.seen for line in documents.lines(document_id))
 
 
-def _known_texts(case: Case, dataset: Dataset) -> dict[str, str]:
+def _known_texts(documents: Documents, dataset: Dataset) -> dict[str, str]:
     texts: dict[str, str] = {}
-    for entry in case.documents.entries():
-        text = _text(case, entry.id, dataset)
-        texts |= {found.path: text for found in case.documents.paths(entry.id)}
+    for entry in documents.entries():
+        text = _text(documents, entry.id, dataset)
+        texts |= {found.path: text for found in documents.paths(entry.id)}
     return texts

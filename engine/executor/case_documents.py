@@ -13,7 +13,7 @@ from engine.errors import CaseError
 from engine.rows import DocumentId
 from storage.case import Case
 from storage.documents import LineRecord
-from storage.labels import DocumentFacts
+from storage.labels import DocumentFacts, Labels
 
 # What a table shows of a document besides its file: its language and the year it is about, by simple counting.
 
@@ -81,13 +81,13 @@ def save_document(case: Case, document: Document, seconds: float | None = None) 
             lines=(LineRecord(line.number, line.page, line.text, line.hidden) for line in document.lines),
             warnings=document.warnings,
         )
-        save_facts(case, document, seconds)
+        save_facts(case.labels, document, seconds)
 
 
-def save_facts(case: Case, document: Document, seconds: float | None = None) -> None:
+def save_facts(labels: Labels, document: Document, seconds: float | None = None) -> None:
     """Work out and keep what a table shows of a document besides its file."""
     facts = DocumentFacts(ocr_pages_of(document), language_of(document), year_of(document), seconds)
-    case.labels.save_facts(document.id, facts)
+    labels.save_facts(document.id, facts)
 
 
 def load_document(case: Case, id: DocumentId) -> Document:

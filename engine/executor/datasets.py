@@ -28,7 +28,7 @@ from engine.plan.dataset import Dataset
 from engine.plan.sources import fits, kind_of_source
 from engine.rows import DocumentId, Row
 from storage.case import Case
-from storage.documents import DocumentEntry
+from storage.documents import DocumentEntry, Documents
 from storage.ledger import DocumentRecord, FateRecord
 from storage.listing import DocumentFilter
 
@@ -156,7 +156,7 @@ class DatasetReader:
             return self._from_case(dataset, other)
 
     def _from_case(self, dataset: Dataset, source: Case) -> ReadDataset:
-        paths = {entry.id: _path_of(source, entry) for entry in wanted_documents(source, dataset)}
+        paths = {entry.id: _path_of(source.documents, entry) for entry in wanted_documents(source, dataset)}
         chosen = dict(islice(((id, path) for id, path in paths.items() if fits(path, dataset.glob)), self.first))
         failures = [f for f in source.documents.failures() if not dataset.is_selection and fits(f.path, dataset.glob)]
         if not chosen and not failures and self.first != 0:
@@ -230,8 +230,8 @@ def _documents(
     return found
 
 
-def _path_of(case: Case, entry: DocumentEntry) -> str:
-    paths = case.documents.paths(entry.id)
+def _path_of(documents: Documents, entry: DocumentEntry) -> str:
+    paths = documents.paths(entry.id)
     return paths[0].path if paths else entry.filename
 
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from storage.case import Case
+from storage.documents import Documents
 
 _NAMED = 3
 
 
-def gone_files(case: Case, folder: Path) -> list[str]:
+def gone_files(documents: Documents, folder: Path) -> list[str]:
     """Return the paths below a folder, or the file, at which documents were read that stand nowhere now, sorted.
 
     A document that was moved, and found where it is now, is not gone; nor is one that was removed from the case.
     """
     root = folder.expanduser().resolve()
     gone: list[str] = []
-    for paths in case.documents.paths_of_files():
+    for paths in documents.paths_of_files():
         below = [path for path in paths if Path(path).is_relative_to(root)]
         if below and not any(_stands(Path(path)) for path in paths):
             gone += below

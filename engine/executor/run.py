@@ -256,7 +256,8 @@ class _Run:
         resumed = earlier is not None and earlier.status != "finished"
         model, settings = self._options.settings.model or self._plan.default_model, self._kept_settings()
         with self._case.transaction():
-            self._case.custody.begin()
+            custody = self._case.custody
+            custody.begin()
             self._run_id = self._case.runs.start(
                 pipeline_yaml=to_yaml(self._plan),
                 pipeline_digest=self._plan.digest,
@@ -265,7 +266,7 @@ class _Run:
                 settings=settings,
             )
             record_run_start(
-                self._case, self._run_id, pipeline=self._plan.digest, model=model, settings=settings, resumed=resumed
+                custody, self._run_id, pipeline=self._plan.digest, model=model, settings=settings, resumed=resumed
             )
         self._emit(
             RunStarted(
@@ -354,7 +355,8 @@ class _Run:
         found = await reader.read(dataset)
         if kind_of_source(dataset, self._loaded.directory) == "file":
             file = dataset.location(self._loaded.directory)
-            record_data_file(self._case, self._run_id, dataset.name, file, await asyncio.to_thread(digest, file))
+            sha256 = await asyncio.to_thread(digest, file)
+            record_data_file(self._case.custody, self._run_id, dataset.name, file, sha256)
         functions = ParsingFunctions(reader, self._plan.parsing_tools, trusts_code=self._options.settings.trust_code)
         await functions.apply(dataset, found)
         self._failed_items += found.failed
@@ -390,7 +392,8 @@ class _Run:
 
     def _deliver(self, rows: Sequence[Row], passages: Mapping[str, Sequence[Retrieved]]) -> RunResult:
         columns = result_columns(self._plan, rows, self._options.columns, source_fields=list(self._source_fields))
-        finder = EvidenceFinder(self._rows, source_reader(self._case, hidden=self._plan.includes_hidden), passages)
+        read = source_reader(self._case.documents, hidden=self._plan.includes_hidden)
+        finder = EvidenceFinder(self._rows, read, passages)
         with self._case.transaction():
             for row in rows:
                 records = [r for cell in finder.evidence(row, columns) for r in evidence_records(row.id, cell)]

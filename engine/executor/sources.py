@@ -24,6 +24,7 @@ from engine.executor.reading_rates import Reading
 from engine.plan.plan import Dataset
 from engine.rows import DocumentId, Row
 from storage.case import Case
+from storage.documents import Documents
 from storage.ledger import DocumentRecord
 
 Passed = Callable[[], Awaitable[None]]
@@ -105,7 +106,7 @@ async def ingest_files(  # noqa: PLR0913 - what ingest takes, and the files by t
         known=(lambda document: False) if again else case.documents.has,
         options=options,
         workers=workers,
-        known_children=lambda document: _children(case, document),
+        known_children=lambda document: _children(case.documents, document),
     )
     async with aclosing(events) as stream:  # type: ignore[type-var]
         async for event in stream:
@@ -125,8 +126,8 @@ def first_files(folder: Path, count: int, *, follow_links: bool = False) -> list
     return list(islice(kept, count))
 
 
-def _children(case: Case, document: DocumentId) -> Sequence[dict[str, Any]]:
-    metadata = case.documents.get(document).body["metadata"]
+def _children(documents: Documents, document: DocumentId) -> Sequence[dict[str, Any]]:
+    metadata = documents.get(document).body["metadata"]
     children: Sequence[dict[str, Any]] = metadata.get("children", ())
     return children
 
@@ -169,7 +170,7 @@ class _Ingestion:
                 self._keep_path(known, event)
                 self._read(event, known, "duplicate", load_document(self._case, known), 0.0)
             case Unpacked(id=archive):
-                record_container(self._case, self._relative(event.path), self._root, archive)
+                record_container(self._case.custody, self._relative(event.path), self._root, archive)
 
     def _time(self, document: Document, seconds: float) -> None:
         timed = Reading(1, len(document.pages), document.size_bytes, seconds)
@@ -226,7 +227,7 @@ class _Ingestion:
     def _failed(self, event: FileFailed) -> None:
         with self._case.transaction(relaxed=True):
             self._case.documents.save_failure(event.path, event.sha256, event.reason, event.message, event.advice)
-            record_unreadable(self._case, self._relative(event.path), self._root, event.sha256, event.reason)
+            record_unreadable(self._case.custody, self._relative(event.path), self._root, event.sha256, event.reason)
         self.result.fates.append(
             DocumentRecord(event.path, "failed", event.sha256, event.reason, event.message, event.advice)
         )
@@ -246,15 +247,15 @@ class _Ingestion:
         return Path(os.path.relpath(path, self._root)).as_posix()
 
 
-def source_reader(case: Case, *, hidden: bool = False) -> Callable[[DocumentId], SourceText]:
+def source_reader(documents: Documents, *, hidden: bool = False) -> Callable[[DocumentId], SourceText]:
     """Return what reads the numbered lines of a document from the case, when evidence is looked for in it.
 
     `hidden`: models were shown the text of hidden lines, so values may come from there.
     """
-    names = {entry.id: entry.filename for entry in case.documents.entries()}
+    names = {entry.id: entry.filename for entry in documents.entries()}
 
     def read(id: DocumentId) -> SourceText:
-        lines = tuple(SourceLine(n.number, n.page, n.text if hidden else n.seen) for n in case.documents.lines(id))
+        lines = tuple(SourceLine(n.number, n.page, n.text if hidden else n.seen) for n in documents.lines(id))
         return SourceText(id, lines, names=(names[id],))
 
     return read

@@ -33,6 +33,7 @@ from engine.rows import DocumentId
 from models.matrices import Matrix, new_matrix
 from models.protocol import ModelBackend, Reply, Request, Sampling
 from storage.case import Case
+from storage.documents import Documents
 
 WatchOutcome = Callable[[str, Outcome], None]
 """Sees what one call of an operator made of its rows, as soon as it did; rows may be seen more than once."""
@@ -174,7 +175,7 @@ class OperatorTools:
 
     async def read_by_ocr(self, document_id: DocumentId, pages: Sequence[int]) -> Document:
         """Read some pages of a document's file by OCR, the others left empty; raises DocumentError."""
-        return await read_by_ocr(self._resources.case, document_id, pages)
+        return await read_by_ocr(self._resources.case.documents, document_id, pages)
 
     async def call_code(self, program: Program, given: Any) -> Any:
         """Call code of the pipeline in a confined process; raises PipelineError unless it is trusted."""
@@ -200,12 +201,12 @@ class OperatorTools:
         return self._backend
 
 
-async def read_by_ocr(case: Case, document_id: DocumentId, pages: Collection[int]) -> Document:
+async def read_by_ocr(documents: Documents, document_id: DocumentId, pages: Collection[int]) -> Document:
     """Read pages of a document's file by OCR; the other pages of what is returned are empty, and nothing is kept.
 
     Raises DocumentError where the file is not there any more, or is another by now.
     """
-    for found in case.documents.paths(document_id):
+    for found in documents.paths(document_id):
         file = Path(found.path)
         if file.is_file() and await asyncio.to_thread(digest, file) == document_id:
             options = ParseOptions(ocr="only", tables=False, pages=tuple(sorted(pages)))

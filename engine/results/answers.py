@@ -14,6 +14,7 @@ from engine.results.table import result_view
 from engine.results.values import shown
 from storage.case import Case
 from storage.evidence import EvidenceRecord
+from storage.runs import Runs
 
 MOST_ITEMS = 200
 MOST_CHARACTERS = 2000
@@ -76,9 +77,9 @@ class ShownAnswer:
     document_name: str
 
 
-def question_columns(case: Case, run_id: str) -> tuple[QuestionColumn, ...]:
+def question_columns(runs: Runs, run_id: str) -> tuple[QuestionColumn, ...]:
     """List the questions that the operators `answer` of a run asked, in their order; the last of one name counts."""
-    return _questions(case.runs.get(run_id).pipeline_yaml)
+    return _questions(runs.get(run_id).pipeline_yaml)
 
 
 @lru_cache(maxsize=KEPT_PIPELINES)
@@ -104,7 +105,7 @@ def answers_of(case: Case, run_id: str, row_id: str) -> tuple[ShownAnswer, ...]:
     row, values = view.rows[number], view.values[number]
     return tuple(
         _answer(asked, values, row.documents, case.evidence.of_row(run_id, row_id, f"{asked.name}_items"))
-        for asked in question_columns(case, run_id)
+        for asked in question_columns(case.runs, run_id)
         if isinstance(values.get(f"{asked.name}_items"), list) and f"{asked.name}_status" in values
     )
 

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Final
 
 from storage.case import Case
+from storage.listing import Listing
 
 HIDDEN_WORDS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -41,8 +42,8 @@ def hidden_warning(case: Case, run_id: str, *, rows: Collection[str] | None = No
     return f"{values} on text that no reader of its page sees: {named}"
 
 
-def hidden_pages_text(case: Case) -> str:
+def hidden_pages_text(listing: Listing) -> str:
     """Sum up the pages with hidden text of a case; "" where there is none."""
-    counts = case.listing.count_hidden_pages()
+    counts = listing.count_hidden_pages()
     parts = [f"{pages:,} {HIDDEN_WORDS.get(kind, kind)}" for kind, pages in counts]
     return f"pages with text that no reader sees: {', '.join(parts)}" if parts else ""

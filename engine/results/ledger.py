@@ -11,9 +11,10 @@ from typing import Literal
 
 from engine.operators.base import NOTE
 from storage.case import Case
+from storage.documents import Documents
 from storage.errors import NotInCase
 from storage.export.assemble import file_names
-from storage.ledger import DocumentRecord, FateRecord, StoredDecision
+from storage.ledger import DocumentRecord, FateRecord, LedgerBook, StoredDecision
 from storage.rows import RowRecord
 
 TurnedDown = Literal["failed", "rejected"]
@@ -84,12 +85,12 @@ class RowNames:
 
     @cached_property
     def _files(self) -> dict[str, str]:
-        return file_names(self._case)
+        return file_names(self._case.documents)
 
 
-def count_turned_down(case: Case, run_id: str, fate: TurnedDown) -> int:
+def count_turned_down(ledger: LedgerBook, run_id: str, fate: TurnedDown) -> int:
     """Count what `turned_down` lists."""
-    sums = case.ledger.sums(run_id)
+    sums = ledger.sums(run_id)
     files = sums.documents.failed if fate == "failed" else 0
     return files + sum(each.failed if fate == "failed" else each.rejected for each in sums.operators)
 
@@ -104,7 +105,7 @@ def turned_down(case: Case, run_id: str, fate: TurnedDown, *, offset: int, limit
     if len(entries) < limit:
         names = RowNames(case, run_id)
         more = case.ledger.fates(run_id, fate=fate, offset=max(offset - len(files), 0), limit=limit - len(entries))
-        entries += [_row_entry(case, names, stored.operator, stored.record) for stored in more]
+        entries += [_row_entry(case.documents, names, stored.operator, stored.record) for stored in more]
     return entries
 
 
@@ -121,11 +122,11 @@ def _files(case: Case, run_id: str) -> list[LedgerEntry]:
     ]
 
 
-def _row_entry(case: Case, names: RowNames, operator: str, record: FateRecord) -> LedgerEntry:
+def _row_entry(documents: Documents, names: RowNames, operator: str, record: FateRecord) -> LedgerEntry:
     row = names.row(record.row_id)
     document = (row.document_id if row is not None else None) or ""
     line = (row.first_line if row is not None else None) or 0
-    lines = case.documents.lines(document, line, line) if document and line else []
+    lines = documents.lines(document, line, line) if document and line else []
     return LedgerEntry(
         name=names.place(row) if row is not None and document else f"row {record.row_id}",
         operator=operator,

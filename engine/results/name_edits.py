@@ -73,7 +73,7 @@ def _part(case: Case, run_id: str, column: str, name: str, form: str, others: It
     forms = forms_of(case, run_id, operator_of(case, run_id, column), column)
     view = result_view(case, run_id)
     named = [row.number for row in view.rows if name in items(view.cell(row.number, column))]
-    inside = {number: forms_in(case, run_id, view.rows[number].id, forms) for number in named}
+    inside = {number: forms_in(case.rows, run_id, view.rows[number].id, forms) for number in named}
     pure = [number for number in named if inside[number] == {form}]
     mixed = sum(form in inside[number] for number in named) - len(pure)
     rows = _rename(case, run_id, view, column, pure, {name: form})

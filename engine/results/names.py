@@ -18,7 +18,7 @@ from engine.results.values import items
 from engine.rows import DocumentId, Span
 from storage.case import Case
 from storage.ledger import DecisionRecord
-from storage.rows import RowRecord
+from storage.rows import RowRecord, Rows
 
 MOST_PLACES = 3
 """Documents in which a form of a name is shown."""
@@ -119,9 +119,9 @@ def operator_of(case: Case, run_id: str, column: str) -> str:
     return found[column]
 
 
-def forms_in(case: Case, run_id: str, row_id: str, forms: Forms) -> set[str]:
+def forms_in(rows: Rows, run_id: str, row_id: str, forms: Forms) -> set[str]:
     """Return the forms that went into a result row."""
-    there = [row_id, *(relative.id for relative in case.rows.ancestors(run_id, row_id))]
+    there = [row_id, *(relative.id for relative in rows.ancestors(run_id, row_id))]
     return {forms.original[id] for id in there if id in forms.original}
 
 
@@ -134,19 +134,19 @@ def forms_of(case: Case, run_id: str, operator: str, column: str) -> Forms:
     key = str(case.path), run_id, operator, column
     with _guard:
         if key not in _kept:
-            _kept[key] = _read_forms(case, run_id, operator, column)
+            _kept[key] = _read_forms(case.rows, run_id, operator, column)
         _kept.move_to_end(key)
         while len(_kept) > KEPT_INDEXES:
             _kept.popitem(last=False)
         return _kept[key]
 
 
-def _read_forms(case: Case, run_id: str, operator: str, column: str) -> Forms:
+def _read_forms(rows: Rows, run_id: str, operator: str, column: str) -> Forms:
     original: dict[str, str] = {}
     canonical: dict[str, str] = {}
     sources: dict[str, list[RowRecord]] = {}
-    for row in case.rows.of_operator(run_id, operator):
-        source = case.rows.get(run_id, row.parents[0]) if row.parents else row
+    for row in rows.of_operator(run_id, operator):
+        source = rows.get(run_id, row.parents[0]) if row.parents else row
         form = shown(source.values.get(column))
         original[row.id], canonical[form] = form, shown(row.values.get(column))
         sources.setdefault(form, []).append(source)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from engine.results.same_question import runs_of_question
 from storage.case import Case
+from storage.result_rows import ResultRows
 
 KEPT = 4
 
@@ -38,17 +39,18 @@ def new_rows(case: Case, run_id: str) -> frozenset[str] | None:
 
 def _compare(case: Case, run_id: str) -> frozenset[str] | None:
     results = case.runs.results(run_id)
-    before = [run.id for run in runs_of_question(case, run_id) if int(run.id) < int(run_id)]
+    before = [run.id for run in runs_of_question(case.runs, run_id) if int(run.id) < int(run_id)]
     earlier = {id: found.row_ids for id in before if (found := case.runs.results(id)) is not None}
     if results is None or not earlier:
         return None
     fresh = set(results.row_ids).difference(*earlier.values())
     if not fresh:
         return frozenset()
-    known = {digest for id in earlier for digest in _digests(case, id).values()}
-    return frozenset(id for id, digest in _digests(case, run_id).items() if id in fresh and digest not in known)
+    known = {digest for id in earlier for digest in _digests(case.result_rows, id).values()}
+    digests = _digests(case.result_rows, run_id)
+    return frozenset(id for id, digest in digests.items() if id in fresh and digest not in known)
 
 
-def _digests(case: Case, run_id: str) -> Mapping[str, bytes]:
-    columns = case.result_rows.columns(run_id)
-    return {row.id: row.identity(columns).digest for row in case.result_rows.read(run_id)}
+def _digests(result_rows: ResultRows, run_id: str) -> Mapping[str, bytes]:
+    columns = result_rows.columns(run_id)
+    return {row.id: row.identity(columns).digest for row in result_rows.read(run_id)}

@@ -10,8 +10,7 @@ from typing import Literal
 
 from ruamel.yaml import YAML
 
-from storage.case import Case
-from storage.runs import StoredRun
+from storage.runs import Runs, StoredRun
 
 PairKind = Literal["same_as", "keep_apart"]
 KINDS: tuple[PairKind, ...] = ("same_as", "keep_apart")
@@ -20,10 +19,10 @@ _MARKS = ("tags", "starred", "words", "documents")
 _KEPT = 256
 
 
-def runs_of_question(case: Case, run_id: str) -> list[StoredRun]:
+def runs_of_question(runs: Runs, run_id: str) -> list[StoredRun]:
     """Return the runs that were finished of the question that a run asks, first started first; raises NotInCase."""
-    wanted = question_text(case.runs.get(run_id).pipeline_yaml)
-    finished = (run for run in case.runs.all() if run.status == "finished")
+    wanted = question_text(runs.get(run_id).pipeline_yaml)
+    finished = (run for run in runs.all() if run.status == "finished")
     return [run for run in finished if question_text(run.pipeline_yaml) == wanted]
 
 

@@ -6,9 +6,11 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from engine.errors import UsageError
+from storage.cache import Cache
 from storage.case import Case
 from storage.errors import CaseDamaged
 from storage.listing import DocumentFilter
+from storage.runs import Runs
 
 LONGEST_NAME = 60
 """Characters."""
@@ -26,16 +28,16 @@ class SavedSearch:
     only: DocumentFilter = DocumentFilter()
 
 
-def saved_searches(case: Case) -> tuple[SavedSearch, ...]:
+def saved_searches(cache: Cache) -> tuple[SavedSearch, ...]:
     """List the saved searches by name."""
-    return tuple(_read(saved) for _, saved in sorted(case.cache.of_kind(_KIND).items()))
+    return tuple(_read(saved) for _, saved in sorted(cache.of_kind(_KIND).items()))
 
 
-def find_search(case: Case, name: str) -> SavedSearch:
+def find_search(cache: Cache, name: str) -> SavedSearch:
     """Return the saved search of a name, letters' case aside; raises UsageError naming those there are."""
-    saved = case.cache.get(_KIND, _key(name))
+    saved = cache.get(_KIND, _key(name))
     if saved is None:
-        names = ", ".join(each.name for each in saved_searches(case))
+        names = ", ".join(each.name for each in saved_searches(cache))
         raise UsageError(f"no search is saved as {name!r}", advice=f"Saved searches: {names or 'none'}.")
     return _read(saved)
 
@@ -64,10 +66,10 @@ def remove_search(case: Case, name: str) -> None:
     """Forget a saved search; raises UsageError where there is none of that name."""
     with case.transaction():
         if not case.cache.forget(_KIND, _key(name)):
-            find_search(case, name)
+            find_search(case.cache, name)
 
 
-def documents_of(case: Case, search: SavedSearch) -> DocumentFilter | None:
+def documents_of(runs: Runs, search: SavedSearch) -> DocumentFilter | None:
     """Return the filter of a search as it is now, None for all documents; `new` is meant of the last run's question."""
     if search.only == DocumentFilter():
         return None
@@ -75,8 +77,8 @@ def documents_of(case: Case, search: SavedSearch) -> DocumentFilter | None:
         return search.only
     from engine.results.same_question import runs_of_question  # noqa: PLC0415 - reads pipelines
 
-    finished = [run.id for run in case.runs.all() if run.status == "finished"]
-    asked_in = tuple(run.id for run in runs_of_question(case, finished[-1])) if finished else ()
+    finished = [run.id for run in runs.all() if run.status == "finished"]
+    asked_in = tuple(run.id for run in runs_of_question(runs, finished[-1])) if finished else ()
     return replace(search.only, asked_in=asked_in)
 
 

@@ -77,7 +77,7 @@ def query_of(term: str) -> str:
 def count_terms(case: Case, lines: Iterable[str], within: DocumentFilter | None = None) -> TermCounts:
     """Count the lines that hold each term, in all documents or in those that fit; raises as `terms_in` does."""
     terms = terms_in(lines)
-    names = file_names(case)
+    names = file_names(case.documents)
     counts_of = [case.search.count_lines(query_of(term), within) for term in terms]
     totals: Counter[str] = sum((Counter(counts) for counts in counts_of), Counter())
     documents = sorted(totals, key=lambda id: (-totals[id], names[id], id))

@@ -111,7 +111,7 @@ def write_outs(
         output.network.check(case.result_rows.columns(run_id))
     if output.timeline is not None or networks:
         output = replace(output, reviews=replace(output.reviews, drop_rejected=True))
-    warning = change_warning(case, run_id, only=output.rows, reviews=output.reviews != ReviewOptions())
+    warning = change_warning(case.seals, run_id, only=output.rows, reviews=output.reviews != ReviewOptions())
     if not output.despite_changes:
         refuse_changes(case, warning)
     table = result_table(
@@ -156,7 +156,7 @@ def _network_rows(case: Case, run_id: str, table: ResultTable) -> list[NetworkRo
 def _write_network(case: Case, rows: Sequence[NetworkRow], out: Path, choice: NetworkChoice) -> str:
     """Write a network; return a note that says how large it is."""
     network = make_network(rows, choice)
-    write_network(network, file_names(case), out)
+    write_network(network, file_names(case.documents), out)
     return f"{len(network.nodes):,} nodes and {len(network.links):,} links"
 
 

@@ -14,6 +14,7 @@ from engine.errors import DocumentError
 from engine.executor.case_documents import load_document
 from engine.rows import DocumentId
 from storage.case import Case
+from storage.documents import Documents
 from storage.evidence import EvidenceRecord
 
 
@@ -40,9 +41,9 @@ def marked_pages(case: Case, places: Iterable[EvidenceRecord]) -> list[PageImage
     return [PageImage(document, page, tuple(found)) for (document, page), found in boxes.items()]
 
 
-def draw(case: Case, image: PageImage, out: Path, options: ParseOptions, *, dpi: int = 150) -> None:
+def draw(documents: Documents, image: PageImage, out: Path, options: ParseOptions, *, dpi: int = 150) -> None:
     """Write a PNG of the page with its boxes; raises DocumentError when that cannot be done."""
-    file, member = source_file(case, image.document_id)
+    file, member = source_file(documents, image.document_id)
     if not member and _sha256(file) != image.document_id:
         raise DocumentError(
             f"{file} has changed since it was read",
@@ -52,12 +53,12 @@ def draw(case: Case, image: PageImage, out: Path, options: ParseOptions, *, dpi:
     render_page(file, image.page, boxes=image.boxes, out=out, dpi=dpi, member=member, options=options)
 
 
-def source_file(case: Case, document_id: str) -> tuple[Path, str]:
+def source_file(documents: Documents, document_id: str) -> tuple[Path, str]:
     """Find the file of a document: its path, and the name within it for one that lies inside a mail or archive.
 
     Raises DocumentError when it is not where it was found.
     """
-    paths = [Path(found.path) for found in case.documents.paths(document_id)]
+    paths = [Path(found.path) for found in documents.paths(document_id)]
     for path in paths:
         for outer in (path, *path.parents):
             if outer.is_file():

@@ -55,7 +55,7 @@ def write_report(
             f"a report of {len(table.rows):,} rows would have {total:,} pages of evidence; it can have {MOST_PAGES:,}",
             advice="Select fewer rows for the report, or write a table.",
         )
-    files = file_names(case)
+    files = file_names(case.documents)
     with tempfile.TemporaryDirectory(prefix="redwell-") as scratch, replacing(out) as path:
         drawing = _Drawing(case, files, Path(scratch), options, told, total)
         sections = tuple(
@@ -108,7 +108,7 @@ class _Drawing:
         caption = f"{file}, page {page.page}: {', '.join(columns)}"
         picture = self._scratch / f"{self._done}.png"
         try:
-            draw(self._case, page, picture, self._options, dpi=PICTURE_DPI)
+            draw(self._case.documents, page, picture, self._options, dpi=PICTURE_DPI)
         except DocumentError as error:
             if error.reason != "no_page_image":
                 note = f"{file}, page {page.page}, was not drawn: {error}"

@@ -141,7 +141,7 @@ def compare(first: Case, first_run: str, second: Case, second_run: str) -> Compa
         same += not changed
     added = [row for id, row in after.items() if id not in before]
     differences += [Difference(row.number + 1, row.id, "", None, row.values) for row in added]
-    old, new = weights_of_run(first, first_run), weights_of_run(second, second_run)
+    old, new = weights_of_run(first.custody, first_run), weights_of_run(second.custody, second_run)
     weights = {name: (old.get(name, ""), new.get(name, "")) for name in dict.fromkeys([*old, *new])}
     return Comparison(len(before), len(after), same, tuple(differences), weights)
 

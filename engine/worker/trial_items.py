@@ -100,7 +100,7 @@ class _Items:
         self._by_operator = {name: case.rows.of_operator(run_id, name) for name in (*sources, *nodes)}
         records = [record for rows in self._by_operator.values() for record in rows]
         self._rows = {RowId(record.id): _row(record) for record in records}
-        self._finder = EvidenceFinder(self._rows, source_reader(case, hidden=plan.includes_hidden))
+        self._finder = EvidenceFinder(self._rows, source_reader(case.documents, hidden=plan.includes_hidden))
 
     def all(self) -> list[TriedItem]:
         names = dict.fromkeys(name for step in self._plan.steps for name in step.operators)

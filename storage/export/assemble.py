@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from storage.case import Case
+from storage.documents import Documents
 from storage.errors import ExportError
 from storage.evidence import EvidenceRecord
 from storage.export.reviews import ReviewOptions, reviews_of, with_reviews
@@ -35,7 +36,7 @@ def result_table(
             f"run {run_id} of {case.path} has delivered no results yet", advice="Resume the run, then export again."
         )
     chosen = tuple(results.columns if columns is None else columns)
-    files = file_names(case)
+    files = file_names(case.documents)
     wanted = [row_id for row_id in results.row_ids if only is None or row_id in only]
     rows = []
     for done, row_id in enumerate(wanted):
@@ -62,15 +63,15 @@ def _result_row(case: Case, run_id: str, row_id: str, columns: Sequence[str], fi
     citations: dict[str, tuple[Citation, ...]] = {}
     for record in case.evidence.of_row(run_id, row_id):
         if record.column in columns:
-            citations[record.column] = (*citations.get(record.column, ()), citation_of(case, record, files))
+            citations[record.column] = (*citations.get(record.column, ()), citation_of(case.documents, record, files))
     return ResultRow(row_id, case.rows.get(run_id, row_id).values, citations)
 
 
-def citation_of(case: Case, record: EvidenceRecord, files: Mapping[str, str]) -> Citation:
+def citation_of(documents: Documents, record: EvidenceRecord, files: Mapping[str, str]) -> Citation:
     """Turn a record of evidence into a citation that quotes its lines, joined by line breaks."""
     if record.document_id is None or record.first_line is None or record.last_line is None:
         return Citation(None, method=record.method, path=record.path, score=record.score)
-    lines = case.documents.lines(record.document_id, record.first_line, record.last_line)
+    lines = documents.lines(record.document_id, record.first_line, record.last_line)
     return Citation(
         files[record.document_id],
         record.page,
@@ -83,12 +84,12 @@ def citation_of(case: Case, record: EvidenceRecord, files: Mapping[str, str]) ->
     )
 
 
-def file_names(case: Case) -> dict[str, str]:
+def file_names(documents: Documents) -> dict[str, str]:
     """Name each document, by id: its file name, or its path where several documents share the name."""
-    entries = case.documents.entries()
+    entries = documents.entries()
     counts = Counter(entry.filename for entry in entries)
     names = {}
     for entry in entries:
-        paths = case.documents.paths(entry.id) if counts[entry.filename] > 1 else []
+        paths = documents.paths(entry.id) if counts[entry.filename] > 1 else []
         names[entry.id] = paths[0].path if paths else entry.filename
     return names

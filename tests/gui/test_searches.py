@@ -137,7 +137,7 @@ def test_a_search_is_saved_used_again_and_removed(qtbot: QtBot, opened: MainWind
     dialog.accept()
     qtbot.waitUntil(lambda: place.searches.names() == ["R&D: orders"], timeout=WAIT)
     with Case(case, read_only=True) as read:
-        (kept,) = saved_searches(read)
+        (kept,) = saved_searches(read.cache)
     assert (kept.words, kept.only) == ("police", DocumentFilter(text="order", kinds=("pdf",)))
 
     place.clear_filters()

@@ -78,7 +78,7 @@ def complete_facts(desk: Desk, *, case: str) -> int:
         return 0
     with desk.writing(case) as opened:
         for document in missing[:FACTS_AT_ONCE]:
-            save_facts(opened, load_document(opened, DocumentId(document)))
+            save_facts(opened.labels, load_document(opened, DocumentId(document)))
     return len(missing) - len(missing[:FACTS_AT_ONCE])
 
 

@@ -68,7 +68,7 @@ def matrix(
     _check_most(most_values * most_documents, MOST_CELLS)
     opened = desk.reading(case)
     found = count_by_document(result_view(opened, run), _held(only), column, most_values, most_documents)
-    files = file_names(opened)
+    files = file_names(opened.documents)
     return NamedMatrix(found, tuple(files[document] for document in found.documents))
 
 

@@ -109,7 +109,7 @@ def new_to_question(desk: Desk, *, case: str, run: str = "") -> NewToQuestion | 
     if not finished:
         return None
     chosen = run if run in finished else list(finished)[-1]
-    asked_in = tuple(stored.id for stored in runs_of_question(opened, chosen))
+    asked_in = tuple(stored.id for stored in runs_of_question(opened.runs, chosen))
     name = question_names(opened.path).get(chosen, f"Run {chosen}")
     new = opened.listing.documents_that_fit(DocumentFilter(asked_in=asked_in, new=True))
     return NewToQuestion(chosen, name, asked_in, tuple(sorted(new)))
@@ -151,9 +151,8 @@ def failures(desk: Desk, *, case: str, offset: int = 0, limit: int = 100) -> Fai
     """Return some of the files that could not be read, by path, with the reason and what to do."""
     check_page(offset, limit)
     opened = desk.reading(case)
-    return FailuresPage(
-        offset, opened.listing.count_failures(), tuple(opened.documents.failures(offset=offset, limit=limit))
-    )
+    failures = tuple(opened.documents.failures(offset=offset, limit=limit))
+    return FailuresPage(offset, opened.listing.count_failures(), failures)
 
 
 @query("documents.star", lane="edit")

@@ -111,7 +111,7 @@ def estimate(desk: Desk, *, case: str, folder: str) -> IngestEstimate:
         known=known,
         removed=removed,
         bytes=sizes.total(),
-        gone=gone_text(gone_files(opened, path)),
+        gone=gone_text(gone_files(opened.documents, path)),
         hidden=found.hidden,
         pages=sum(kind.pages for kind in kinds),
         seconds=sum(kind.seconds for kind in kinds) / workers,

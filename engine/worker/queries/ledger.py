@@ -42,7 +42,7 @@ def sums(desk: Desk, *, case: str, run: str) -> LedgerSums:
         operators=found.operators,
         adds_up=found.adds_up,
         failed=found.failed,
-        rejected=count_turned_down(opened, run, "rejected"),
+        rejected=count_turned_down(opened.ledger, run, "rejected"),
         notes=tuple(notes_of(opened.ledger.decisions(run))),
     )
 
@@ -55,4 +55,4 @@ def page(
     check_page(offset, limit)
     opened = desk.reading(case)
     entries = turned_down(opened, run, fate, offset=offset, limit=limit)
-    return LedgerPage(offset, count_turned_down(opened, run, fate), tuple(entries))
+    return LedgerPage(offset, count_turned_down(opened.ledger, run, fate), tuple(entries))

@@ -96,7 +96,7 @@ def show(
     opened = desk.reading(case)
     network = _network(result_view(opened, run), choice, only)
     part = network.largest(MOST_NODES, MOST_LINKS)
-    files = file_names(opened)
+    files = file_names(opened.documents)
     places = lay_out(len(part.nodes), [(link.first, link.second, float(len(link.rows))) for link in part.links])
     return ShownNetwork(
         nodes=tuple(
@@ -135,7 +135,7 @@ def rows(
         raise UsageError("no node is named", advice="Name one node, or the two ends of a link.")
     there = [row for row in nodes[0].rows if all(row in set(node.rows) for node in nodes)]
     numbers = {row.id: row.number for row in view.rows}
-    files = file_names(opened)
+    files = file_names(opened.documents)
     found = tuple(_linked_row(view, numbers[row], choice, nodes, files) for row in there[:MOST_ROWS])
     return LinkedRows(found, len(there) - len(found))
 
@@ -156,7 +156,7 @@ def save(
         raise UsageError(f"{target.name} names no format of a network", advice=f"End it with {GRAPHML} or {FTM}.")
     opened = desk.reading(case)
     network = _network(result_view(opened, run), choice, only)
-    write_network(network, file_names(opened), target)
+    write_network(network, file_names(opened.documents), target)
     return len(network.nodes), len(network.links)
 
 

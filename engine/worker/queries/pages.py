@@ -81,7 +81,7 @@ def picture(
         options = ParseOptions(password=password, threads=1)
         drawn = out.with_suffix(f".{id(desk)}.png")
         try:
-            draw(desk.reading(case), PageImage(document, page, ()), drawn, options, dpi=dpi)
+            draw(desk.reading(case).documents, PageImage(document, page, ()), drawn, options, dpi=dpi)
         except DocumentError as error:
             if error.reason != "encrypted":
                 raise

@@ -199,7 +199,7 @@ def table(desk: Desk, *, case: str, run: str) -> TableInfo:
     """Describe the table of a run."""
     opened = desk.reading(case)
     resolved = {found.column: found.operator for found in resolved_columns(opened, run)}
-    told = {column: asked.name for asked in question_columns(opened, run) for column in asked.columns}
+    told = {column: asked.name for asked in question_columns(opened.runs, run) for column in asked.columns}
     sample = list(opened.result_rows.read(run, limit=SAMPLED_ROWS))
     columns = tuple(
         ColumnInfo(
@@ -220,7 +220,7 @@ def prepare(desk: Desk, *, case: str, run: str) -> int:
 @query("results.changes", lane="slow")
 def changes(desk: Desk, *, case: str, run: str) -> str:
     """Say what of a run differs from what was recorded of it; empty for nothing."""
-    return change_warning(desk.reading(case), run)
+    return change_warning(desk.reading(case).seals, run)
 
 
 @query("results.page")
@@ -341,7 +341,7 @@ def _places(case: Case, records: Iterable[EvidenceRecord], value: Any, column: s
     documents: dict[str, Document] = {id: load_document(case, DocumentId(id)) for id in ids}
     files = {id: document.filename for id, document in documents.items()}
     for record in found:
-        cited = citation_of(case, record, files)
+        cited = citation_of(case.documents, record, files)
         yield CellPlace(
             inside=record.path if record.path != column else "",
             value=shown(inner_value(value, column, record.path))[:MOST_CHARACTERS],

@@ -120,7 +120,7 @@ def save_terms(
 @query("search.saved")
 def saved(desk: Desk, *, case: str) -> tuple[SavedSearch, ...]:
     """List the saved searches by name."""
-    return saved_searches(desk.reading(case))
+    return saved_searches(desk.reading(case).cache)
 
 
 @query("search.save", lane="edit")

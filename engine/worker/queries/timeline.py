@@ -79,7 +79,7 @@ def show(
         return ShownTimeline("", (), (), (), 0, 0)
     timeline = _timeline(view, chosen, only)
     evidence = opened.evidence.of_column(run, chosen)
-    files = file_names(opened)
+    files = file_names(opened.documents)
     numbers = {row.id: row.number for row in view.rows}
 
     def described(row: str, path: str) -> tuple[int, str, str]:

@@ -179,7 +179,7 @@ def results_of(case: Case, run_id: str, task: Task) -> list[Result]:
 
 def document_ids(case: Case, rows: Iterable[Row | RowRecord], task: Task) -> dict[str, str]:
     """Map rows of the task's dataset to the ids of their documents; an attachment is its mail."""
-    files = record_names(case)
+    files = record_names(case.documents)
     return {
         row.id: files[row.document_id] if row.document_id in files else str(row.values.get(task.id_field, ""))
         for row in rows

@@ -63,7 +63,7 @@ def test_a_page_is_read_by_ocr_alone(tmp_path):
         parsed = parse_file(file, ParseOptions(ocr="never")).document
         save_document(case, parsed)
         case.documents.add_path(parsed.id, str(file), None)
-        other = asyncio.run(read_by_ocr(case, parsed.id, [2]))
+        other = asyncio.run(read_by_ocr(case.documents, parsed.id, [2]))
     assert [(one.page, one.source) for one in other.lines] == [(2, "ocr")]
     assert "deductible is 250" in other.lines[0].text
 

@@ -70,7 +70,7 @@ def test_documents_that_came_after_a_question_are_new_until_it_was_asked_about_t
         return {entry.filename.removesuffix(".txt"): entry.id for entry in desk.case.documents.entries()}
 
     def new_to(run: str) -> list[str]:
-        runs = tuple(run.id for run in runs_of_question(desk.case, run))
+        runs = tuple(run.id for run in runs_of_question(desk.case.runs, run))
         listed = desk.case.listing.list_documents(offset=0, limit=9, wanted=DocumentFilter(asked_in=runs))
         found = desk.case.listing.list_documents(offset=0, limit=9, wanted=DocumentFilter(asked_in=runs, new=True))
         assert {row.id for row in listed if row.is_new} == {row.id for row in found}
@@ -91,4 +91,4 @@ def test_documents_that_came_after_a_question_are_new_until_it_was_asked_about_t
     assert new_to(first.run_id) == []
     view = result_view(desk.case, third.run_id)
     assert sorted(view.cell(number, "word") for number in view.select(Selection(only_new=True))) == ["beta", "delta"]
-    assert runs_of_question(desk.case, desk.run_again(question(OTHER)).run_id)[0].id == "4"
+    assert runs_of_question(desk.case.runs, desk.run_again(question(OTHER)).run_id)[0].id == "4"

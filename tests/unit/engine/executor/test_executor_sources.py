@@ -225,7 +225,7 @@ def test_files_that_are_gone_are_told_unless_they_were_moved_or_removed(bench, f
         archive.writestr("inner.txt", "inner")
     write_texts(folder, {"c.txt": "gamma", "d.txt": "delta"})
     desk.run_again(pipeline(folder, LIST))
-    assert gone_files(desk.case, folder) == []
+    assert gone_files(desk.case.documents, folder) == []
     assert gone_text([]) == ""
 
     (folder / "a.txt").unlink()
@@ -233,11 +233,11 @@ def test_files_that_are_gone_are_told_unless_they_were_moved_or_removed(bench, f
     (folder / "c.txt").rename(folder / "moved.txt")
     (folder / "d.txt").unlink()
     remove_documents(desk.case, [entry.id for entry in desk.case.documents.entries() if entry.filename == "d.txt"])
-    assert [Path(path).name for path in gone_files(desk.case, folder)] == ["a.txt", "c.txt", "mail.eml"]
+    assert [Path(path).name for path in gone_files(desk.case.documents, folder)] == ["a.txt", "c.txt", "mail.eml"]
     desk.run_again(pipeline(folder, LIST))  # finds where c.txt is now
-    gone = gone_files(desk.case, folder)
+    gone = gone_files(desk.case.documents, folder)
     assert [Path(path).name for path in gone] == ["a.txt", "mail.eml"]
-    assert gone_files(desk.case, folder / "a.txt") == gone[:1]
-    assert gone_files(desk.case, folder.parent / "elsewhere") == []
+    assert gone_files(desk.case.documents, folder / "a.txt") == gone[:1]
+    assert gone_files(desk.case.documents, folder.parent / "elsewhere") == []
     assert gone_text(gone).startswith("2 files that were read are not there any more (a.txt, mail.eml);")
     assert gone_text("abcde").split(";")[0].endswith("(a, b, c and 2 more)")

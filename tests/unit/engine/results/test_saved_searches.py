@@ -42,11 +42,11 @@ def test_a_search_comes_back_with_every_filter(tmp_path: Path) -> None:
         save_search(case, SavedSearch("  Use of  force ", ' "use of force" ', EVERY_FILTER))
         save_search(case, SavedSearch("a first one", "taser"))
     with Case(path, read_only=True) as case:
-        assert saved_searches(case) == (
+        assert saved_searches(case.cache) == (
             SavedSearch("a first one", "taser", DocumentFilter()),
             SavedSearch("Use of force", '"use of force"', EVERY_FILTER),
         )
-        assert find_search(case, "USE of force") == SavedSearch("Use of force", '"use of force"', EVERY_FILTER)
+        assert find_search(case.cache, "USE of force") == SavedSearch("Use of force", '"use of force"', EVERY_FILTER)
         assert verify_case(path).is_sound
 
 
@@ -54,22 +54,22 @@ def test_runs_are_not_kept_and_new_is_meant_of_the_last_one(tmp_path: Path) -> N
     with Case(tmp_path / "c.redwell") as case:
         kept = save_search(case, SavedSearch("n", "x", DocumentFilter(new=True, asked_in=("7",))))
         assert kept.only == DocumentFilter(new=True)
-        assert documents_of(case, kept) == DocumentFilter(new=True)  # nothing ran
+        assert documents_of(case.runs, kept) == DocumentFilter(new=True)  # nothing ran
         run = case.runs.start(
             pipeline_yaml="operations: []", pipeline_digest="p", model_name="m", model_digest="d", settings={}
         )
         case.runs.finish(run, "finished")
-        assert documents_of(case, kept) == DocumentFilter(new=True, asked_in=(run,))
-        assert documents_of(case, SavedSearch("n", "x")) is None
+        assert documents_of(case.runs, kept) == DocumentFilter(new=True, asked_in=(run,))
+        assert documents_of(case.runs, SavedSearch("n", "x")) is None
 
 
 def test_the_same_name_replaces_and_a_removed_one_is_gone(tmp_path: Path) -> None:
     with Case(tmp_path / "c.redwell") as case:
         save_search(case, SavedSearch("Force", "force"))
         save_search(case, SavedSearch("FORCE", "use of force"))
-        assert saved_searches(case) == (SavedSearch("FORCE", "use of force"),)
+        assert saved_searches(case.cache) == (SavedSearch("FORCE", "use of force"),)
         remove_search(case, "force")
-        assert saved_searches(case) == ()
+        assert saved_searches(case.cache) == ()
         with pytest.raises(UsageError, match="no search is saved as 'force'"):
             remove_search(case, "force")
 
@@ -87,7 +87,7 @@ def test_what_cannot_be_kept_is_refused(tmp_path: Path, search: SavedSearch, sai
     with Case(tmp_path / "c.redwell") as case:
         with pytest.raises(UsageError, match=said):
             save_search(case, search)
-        assert saved_searches(case) == ()
+        assert saved_searches(case.cache) == ()
 
 
 def test_there_are_not_too_many(tmp_path: Path) -> None:
@@ -115,16 +115,16 @@ def test_a_value_of_another_shape_is_damage(tmp_path: Path, body: object) -> Non
     with Case(tmp_path / "c.redwell") as case:
         case.cache.save("saved search", "n", body)
         with pytest.raises(CaseDamaged, match="cannot be read"):
-            saved_searches(case)
+            saved_searches(case.cache)
 
 
 def test_filters_of_a_later_version_are_never_left_out(tmp_path: Path) -> None:
     with Case(tmp_path / "c.redwell") as case:
         case.cache.save("saved search", "n", {"name": "n", "words": "x", "only": {"languages": ["de"]}})
         with pytest.raises(UsageError, match="does not know: languages"):
-            find_search(case, "n")
+            find_search(case.cache, "n")
         remove_search(case, "n")
-        assert saved_searches(case) == ()
+        assert saved_searches(case.cache) == ()
 
 
 def test_a_repaired_case_has_them_still(tmp_path: Path) -> None:
@@ -132,4 +132,4 @@ def test_a_repaired_case_has_them_still(tmp_path: Path) -> None:
         save_search(case, SavedSearch("Force", "force", DocumentFilter(kinds=("pdf",))))
     repair_case(tmp_path / "c.redwell", tmp_path / "new.redwell")
     with Case(tmp_path / "new.redwell", read_only=True) as case:
-        assert saved_searches(case) == (SavedSearch("Force", "force", DocumentFilter(kinds=("pdf",))),)
+        assert saved_searches(case.cache) == (SavedSearch("Force", "force", DocumentFilter(kinds=("pdf",))),)

@@ -208,9 +208,11 @@ def test_what_was_allowed_to_leave_is_in_the_log_of_the_case(tmp_path: Path) -> 
         for hosts in (LAB, []):  # of a version without a log
             settings = {"allow_hosts": hosts}
             case.runs.start(pipeline_yaml="", pipeline_digest="d", model_name="m", model_digest="", settings=settings)
-        record_run_start(case, "7", pipeline="d", model="m", settings={"allow_hosts": LAB}, resumed=False)
-        record_run_start(case, "7", pipeline="d", model="m", settings={"allow_hosts": ["b.lan:1"]}, resumed=True)
-        record_run_start(case, "8", pipeline="d", model="m", settings={}, resumed=False)
+        record_run_start(case.custody, "7", pipeline="d", model="m", settings={"allow_hosts": LAB}, resumed=False)
+        record_run_start(
+            case.custody, "7", pipeline="d", model="m", settings={"allow_hosts": ["b.lan:1"]}, resumed=True
+        )
+        record_run_start(case.custody, "8", pipeline="d", model="m", settings={}, resumed=False)
         assert note_allowed(case, "trial", LAB) == ""
         assert note_allowed(case, "build", []) == ""
     with Case(path, read_only=True) as case:
