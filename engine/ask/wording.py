@@ -89,6 +89,9 @@ _LISTED: Final = re.compile(r"(?P<name>\w[\w' -]*?)\s*\((?P<choices>[\w' -]+(?:\
 """`classification (secret, confidential, unclassified)`."""
 _YES_OR_NO: Final = re.compile(r"[\s,(]*\b(?:y/n|yes/no|yes or no)\)?$", re.IGNORECASE)
 _ALTERNATIVES: Final = re.compile(r"(?P<before>(?:[\w' -]+,\s*)*[\w' -]+?),?\s+or\s+(?P<last>[\w' -]+)", re.IGNORECASE)
+_MOST_CHOICE_WORDS: Final = 3
+_OPENS: Final = re.compile(r"\b(?:are|did|does|had|has|how|if|is|was|were|what|when|where|whether|which|who)\b", re.I)
+_OPENS_CHOICE: Final = re.compile(rf"^(?:(?:{_OPENS.pattern}|it|it's|he|of|she|they)\s+)+", re.I)
 _ARTICLES: Final = re.compile(r"^(?:(?:the|a|an|its|their|his|her|any|each|every|all)\s+)+", re.IGNORECASE)
 _DANGLING: Final = re.compile(r"\s+(?:of|for|with|about|by|in|on|to|from) (?:it|them|this|that|these|those)$|\s+each$")
 _SEVERAL_PARTS: Final = re.compile(r"[,;:/+]|[.?!]\s+\S|\b(?:and|with|whether|if|including)\b", re.IGNORECASE)
@@ -111,6 +114,15 @@ _FOR_EACH: Final = re.compile(
     r"(?=\s*(?:[;:,.?!)]|$)|\s+(?:and|by|did|does|for|from|had|has|have|in|is|on|or|please|pls|that|to|was|were|where|which"
     r"|who|with)\b)",
     re.IGNORECASE,
+)
+_ROW_EACH: Final = re.compile(
+    r"(?:^|[.:;!?]\s+)(?:at|for|from|in|of)?\s*(?:each|every) (?P<noun>\w+(?: \w+)??)"
+    r"(?:\s+(?:cited|described|found|listed|mentioned|named|reported))?\s*[,:;]",
+    re.IGNORECASE,
+)
+"""`For each violation cited: employer, penalty`."""
+_ROW_EVERYBODY: Final = re.compile(
+    r"^\W*(?:\w+\s+){0,3}?(?:everybody|everyone|all (?:the )?(?:people|persons))\b", re.I
 )
 _NO_THINGS: Final = words("one other time day case thing item line row entry single")
 _LEADS: Final = re.compile(
@@ -185,6 +197,11 @@ def _asked_rows(question: str) -> str:
     `inspections from 2020 on: address, date` asks for a row per inspection, however the model reads it.
     """
     text = re.sub(r"\s+", " ", question).strip()
+    if _ROW_EVERYBODY.match(text):
+        return "person"
+    if each := _ROW_EACH.search(text):
+        noun = row_noun(each["noun"], text)
+        return "" if noun.lower().split(" ")[-1] in _SOMETIMES_DOCUMENTS else noun
     asked = _LEADS.sub("", text)
     end = _LIST_ENDS.search(asked)
     noun = asked[: end.start()].strip() if end else ""
@@ -275,13 +292,17 @@ def alternatives(question: str) -> list[tuple[str, ...]]:
     """Find the choices that a question names: `sustained, not sustained or exonerated`."""
     groups = []
     for match in _ALTERNATIVES.finditer(question):
-        before = [part.strip() for part in match["before"].split(",")]
-        last = [word for word in match["last"].split() if word]
-        words = [*before, " ".join(last[:3])]
-        # Of the first, the words before it are the sentence: the longest choice says how many belong to it.
-        most = max((len(word.split()) for word in words[1:]), default=1)
-        first = " ".join(words[0].split()[-most:])
-        groups.append(tuple(_ARTICLES.sub("", word) for word in (first, *words[1:]) if word))
+        choices = [" ".join(match["last"].split()[:3])]
+        # Of the first choice, the words before it are the sentence: the longest says how many belong to it.
+        for part in reversed(match["before"].split(",")):
+            most = max(len(choice.split()) for choice in choices)
+            is_first = len(part.split()) > _MOST_CHOICE_WORDS or _OPENS.search(part) is not None
+            choices.insert(0, " ".join(part.split()[-most:]) if is_first else part.strip())
+            if is_first:
+                break
+        most = max((len(choice.split()) for choice in choices[1:]), default=1)
+        choices[0] = _OPENS_CHOICE.sub("", " ".join(choices[0].split()[-most:]))
+        groups.append(tuple(_ARTICLES.sub("", choice) for choice in choices if choice))
     return groups
 
 

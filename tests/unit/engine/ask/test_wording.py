@@ -94,6 +94,34 @@ def test_what_a_question_lists_first_is_the_row() -> None:
         assert settle(Proposal(asked, "document", columns)).row == ""
 
 
+@pytest.mark.parametrize(
+    ("asked", "row"),
+    [
+        ("OSHA files. For each violation cited: employer, penalty", "violation"),
+        ("At each bail hearing, what was asked for?", "bail hearing"),
+        ("everybody who is named in these files, and their role", "person"),
+        ("For each contract: parties, fee", ""),
+    ],
+)
+def test_what_each_row_is_may_be_said_in_other_ways(asked: str, row: str) -> None:
+    assert settle(Proposal(asked, "document", (Column("employer"), Column("penalty")))).row == row
+
+
+@pytest.mark.parametrize(
+    ("asked", "choices"),
+    [
+        ("Candidate, party, how many signed, and whether it was accepted or rejected", ("accepted", "rejected")),
+        (
+            "employer, standard, and if it's serious, willful, repeat or other",
+            ("serious", "willful", "repeat", "other"),
+        ),
+        ("was it sustained, not sustained or exonerated", ("sustained", "not sustained", "exonerated")),
+    ],
+)
+def test_choices_begin_behind_their_question(asked: str, choices: tuple[str, ...]) -> None:
+    assert alternatives(asked) == [choices]
+
+
 def test_what_is_asked_for_each_has_a_column() -> None:
     columns = (Column("bidder", "person"), Column("amount offered", "amount"))
     settled = settle(Proposal("who bid on each tender, and how much", "bid", columns))
