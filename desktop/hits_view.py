@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QPainter, QPalette
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, QPointF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QFont, QPainter, QPalette, QTextCharFormat, QTextLayout
 from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
+from desktop.text_shape import reads_from_right, shaped, units
 from desktop.theme import hit_colour
 from desktop.workspace import Workspace
 
@@ -106,13 +108,29 @@ class _HitDelegate(QStyledItemDelegate):
         painter.setPen(faint)
         painter.drawText(x, y + metrics.ascent(), f"{row['name']}   page {row['page']}, line {row['line']}")
         painter.setPen(ink)
-        for text, is_hit in row["pieces"]:
-            width = metrics.horizontalAdvance(text)
-            if is_hit and not is_selected:
-                painter.fillRect(QRectF(x, y + height, width, height), hit_colour())
-            painter.drawText(x, y + height + metrics.ascent(), text)
-            x += width
+        layout, marks = line_of_hit(row["pieces"], option.font, hit_colour())
+        wide = layout.boundingRect().width()
+        begins = area.right() - 8 - wide if reads_from_right(layout.text()) else float(x)
+        layout.draw(painter, QPointF(begins, y + height), [] if is_selected else marks)
         painter.restore()
+
+
+def line_of_hit(
+    pieces: Sequence[tuple[str, bool]], font: QFont, ground: QColor
+) -> tuple[QTextLayout, list[QTextLayout.FormatRange]]:
+    """Set a line in the order in which it is read; return it with its hits, each on a ground of their own."""
+    text = "".join(piece for piece, _ in pieces)
+    layout, _ = shaped(text, font, from_right=reads_from_right(text))
+    marks, begin = [], 0
+    for piece, is_hit in pieces:
+        if is_hit:
+            look = QTextCharFormat()
+            look.setBackground(ground)
+            mark = QTextLayout.FormatRange()
+            mark.start, mark.length, mark.format = begin, units(piece, len(piece)), look
+            marks.append(mark)
+        begin += units(piece, len(piece))
+    return layout, marks
 
 
 class HitsView(QListView):

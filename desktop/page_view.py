@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 
 from desktop.hidden_text import hidden_words
 from desktop.plain_text import plain
+from desktop.text_shape import edges_of, has_letters_from_right, reads_from_right, span_of, width_of
 
 __all__ = ["Box", "PageView", "ViewLine", "lay_out"]
 
@@ -46,7 +47,8 @@ class ViewLine:
     """A line to show. `box` is given for every line: pages without boxes are laid out first (`lay_out`).
 
     `hidden` says why a reader of the page does not see it. `goes_on`: it is a further part of the line above, which was
-    too long for the page; it begins at character `begin` of the whole.
+    too long for the page; it begins at character `begin` of the whole. `from_right`: text without boxes of its own that
+    is read from right to left.
     """
 
     number: int
@@ -56,6 +58,7 @@ class ViewLine:
     hidden: str | None = None
     goes_on: bool = False
     begin: int = 0
+    from_right: bool = False
 
 
 def lay_out(
@@ -64,22 +67,27 @@ def lay_out(
     """Put the lines of a file without pages below each other; return them with the width and height in points.
 
     A line is its number, its text, and how it is hidden, if it is. One that is too long for the page goes on below it.
+    One that is read from right to left begins at the right margin.
     """
-    metrics = QFontMetricsF(text_font())
+    font = text_font()
+    metrics = QFontMetricsF(font)
     height, width = _TEXT_POINTS * _LINE_GAP, metrics.horizontalAdvance("n")
     most = max(int((page_width - 2 * _MARGIN) / width), _FEWEST_CHARACTERS)
+    whole_width = max(_MARGIN * 2 + most * width, page_width)
     shown: list[ViewLine] = []
     top = _MARGIN
     for number, text, hidden in lines:
-        begin = 0
+        begin, from_right = 0, reads_from_right(text)
         for part in wrapped(text.expandtabs(4), most):
-            right = _MARGIN + max(len(part.rstrip()), 1) * width
-            box = (_MARGIN, top, right, top + height)
-            shown.append(ViewLine(number, part, box, "text", hidden, begin > 0, begin))
+            letters = part.rstrip() or "n"
+            wide = len(letters) * width if letters.isascii() else width_of(letters, font)
+            left = whole_width - _MARGIN - wide if from_right else _MARGIN
+            box = (left, top, left + wide, top + height)
+            shown.append(ViewLine(number, part, box, "text", hidden, begin > 0, begin, from_right))
             begin += len(part)
             top += height
         top += height * _PARAGRAPH_GAP * (begin > most)
-    return shown, max(_MARGIN * 2 + most * width, page_width), max(top + _MARGIN, 200.0)
+    return shown, whole_width, max(top + _MARGIN, 200.0)
 
 
 def wrapped(text: str, most: int) -> list[str]:
@@ -148,6 +156,10 @@ class _Lines(QGraphicsItem):
                 painter.scale(where.width() / width if width else 1.0, 1.0)
                 painter.drawText(QRectF(0, 0, width + 4, where.height()), Qt.AlignmentFlag.AlignVCenter, line.text)
                 painter.restore()
+            elif line.from_right:
+                painter.setLayoutDirection(Qt.LayoutDirection.RightToLeft)  # which also begins it at the right
+                painter.drawText(where.adjusted(-400, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, line.text.rstrip())
+                painter.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
             else:
                 painter.drawText(where.adjusted(0, 0, 400, 0), Qt.AlignmentFlag.AlignVCenter, line.text.rstrip())
 
@@ -421,6 +433,9 @@ def _part_box(part: ViewLine, begin: int, end: int) -> Box | None:
     if first >= last:
         return None
     x0, y0, x1, y1 = part.box
+    if not part.text.isascii():
+        left, right = span_of(part.text.rstrip(), text_font(), first, last, from_right=part.from_right)
+        return (x0 + left, y0, x0 + right, y1)
     step = (x1 - x0) / max(len(part.text.rstrip()), 1)
     return (x0 + first * step, y0, x0 + last * step, y1)
 
@@ -432,14 +447,19 @@ def boxes_of(texts: Sequence[str], boxes: Sequence[Box], stretch: Stretch) -> li
         edges, (_, y0, _, y1) = _edges(texts[line], boxes[line]), boxes[line]
         begin = stretch.first.character if line == stretch.first.line else 0
         end = stretch.last.character if line == stretch.last.line else len(texts[line])
-        found.append((edges[begin], y0, edges[end], y1))
+        left, right = sorted((edges[begin], edges[end]))
+        found.append((left, y0, right, y1))
     return found
 
 
 def _edges(text: str, box: Box) -> list[float]:
-    """Return the x of the left edge of each character, and of the end."""
+    """Return the x of the edge at which each character begins, and of the end."""
     font = QFont()
     font.setPixelSize(_FONT_PIXELS)
+    if has_letters_from_right(text):
+        found = edges_of(text, font)
+        scale = (box[2] - box[0]) / max(*found, 1.0)
+        return [box[0] + place * scale for place in found]
     metrics = QFontMetricsF(font)
     places, at = [0.0], 0.0
     for character in text:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +13,15 @@ from engine.documents.drafts import LineDraft
 from engine.documents.mupdf import first_line, pymupdf
 from engine.documents.pdf_hidden import Painted, Place, hidden_characters, how_hidden
 from engine.documents.pdf_notes import WIDGET_ERRORS, read_fields, read_notes
-from engine.documents.reading_order import ASKEW, Fragment, turned
+from engine.documents.reading_order import ASKEW, Fragment, is_right_to_left, turned
 
 FLAGS = pymupdf.TEXT_CID_FOR_UNKNOWN_UNICODE
 """No ligature code points (they become letters), no pictures; also what lies outside the page."""
 
 _ASKEW_DEGREES = 10
+_TOUCHING = 0.1
+"""Heights of the letters."""
+_SAME_LINE = 0.6
 _MANY_PATHS = 5000
 _BOLD_FONT = re.compile(r"bold|black|heavy|demi", re.IGNORECASE)
 _BUTTONS = (pymupdf.PDF_WIDGET_TYPE_CHECKBOX, pymupdf.PDF_WIDGET_TYPE_RADIOBUTTON)
@@ -88,7 +91,38 @@ def read_text_layer(page: Any) -> TextLayer:
 
 def _lines(page: Any, form: str) -> list[dict[str, Any]]:
     blocks = page.get_text(form, flags=FLAGS, clip=pymupdf.INFINITE_RECT())["blocks"]
-    return [line for block in blocks for line in block.get("lines", ())]
+    return [line for block in blocks for line in _joined(block.get("lines", ()))]
+
+
+def _joined(lines: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Join the pieces of a line that is read from right to left, which MuPDF cuts at each number and mark in it."""
+    before: dict[str, Any] | None = None
+    for line in lines:
+        if before is not None and _goes_on_leftwards(before, line):
+            box = _around((before["bbox"], line["bbox"]))
+            before = {**before, "spans": [*before["spans"], *line["spans"]], "bbox": box}
+            continue
+        if before is not None:
+            yield before
+        before = line
+    if before is not None:
+        yield before
+
+
+def _goes_on_leftwards(before: Mapping[str, Any], line: Mapping[str, Any]) -> bool:
+    """Say whether a piece ends where the one before begins, on one baseline, and one of them reads from the right."""
+    (x0, y0, _, y1), (_, top, right, bottom) = before["bbox"], line["bbox"]
+    height = min(y1 - y0, bottom - top)
+    return (
+        before["dir"] == line["dir"] == (1.0, 0.0)
+        and abs(x0 - right) <= _TOUCHING * height
+        and min(y1, bottom) - max(y0, top) >= _SAME_LINE * height
+        and is_right_to_left("".join(_text_of(span) for piece in (before, line) for span in piece["spans"]))
+    )
+
+
+def _text_of(span: Mapping[str, Any]) -> str:
+    return span["text"] if "text" in span else "".join(character["c"] for character in span["chars"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ page into one line; its layout model reads columns, takes 0.1 to 0.3 s a page, a
 
 1. fragments on one baseline form a row;
 2. runs of rows that leave one vertical gutter free, with running text on both sides, are columns;
-3. columns are read one after the other, everything else row by row across the page.
+3. columns are read one after the other, everything else row by row across the page. Rows and columns of a script that
+   is read from right to left begin at the right.
 """
 
 from __future__ import annotations
@@ -84,6 +85,12 @@ def join_row(row: Sequence[Fragment]) -> str:
     return "".join(parts)
 
 
+def is_right_to_left(text: str) -> bool:
+    """Say whether more letters are of a script that is read from right to left (Arabic, Hebrew) than are not."""
+    kinds = Counter(map(unicodedata.bidirectional, text))
+    return kinds["R"] + kinds["AL"] > kinds["L"]
+
+
 def enclosing(boxes: Iterable[Box]) -> Box:
     """Return the smallest box around all of `boxes`, which must not be empty."""
     every = list(boxes)
@@ -130,8 +137,9 @@ def _read(fragments: Row, rules: Sequence[Box]) -> list[Row]:
             start += 1
             continue
         pieces = [f for row in rows[start:end] for f in row]
-        lines += _read([f for f in pieces if _middle(f) < gutter], rules)
-        lines += _read([f for f in pieces if _middle(f) >= gutter], rules)
+        columns = [[f for f in pieces if _middle(f) < gutter], [f for f in pieces if _middle(f) >= gutter]]
+        for column in reversed(columns) if _reads_from_right(pieces) else columns:
+            lines += _read(column, rules)
         start = end
     return lines
 
@@ -146,7 +154,7 @@ def _rows(fragments: Iterable[Fragment]) -> list[Row]:
         else:
             home.append(fragment)
     for row in rows:
-        row.sort(key=lambda f: f.frame.x0, reverse=_is_right_to_left(row))
+        row.sort(key=lambda f: f.frame.x0, reverse=_reads_from_right(row))
     return sorted(rows, key=lambda row: median((f.frame.y0 + f.frame.y1) / 2 for f in row))
 
 
@@ -169,9 +177,8 @@ def _covers(one: Fragment, other: Fragment) -> bool:
     return shared > 0.5 * narrower
 
 
-def _is_right_to_left(row: Row) -> bool:
-    kinds = Counter(unicodedata.bidirectional(c) for f in row for c in f.text)
-    return kinds["R"] + kinds["AL"] > kinds["L"]
+def _reads_from_right(row: Row) -> bool:
+    return is_right_to_left("".join(f.text for f in row))
 
 
 def _middle(fragment: Fragment) -> float:
