@@ -136,8 +136,8 @@ _NOUN_ENDS: Final = re.compile(
     re.IGNORECASE,
 )
 _LIST_ENDS: Final = re.compile(
-    rf"{_NOUN_ENDS.pattern}|\s[-–—]\s|\s(?:about|after|against|before|between|he|i|of|over|she|since|they|under|w|we|whose"
-    r"|without|you)\b|\s\d",
+    rf"{_NOUN_ENDS.pattern}|\s[-–—]\s|\s(?:about|across|after|against|among|before|between|during|he|i|inside|near|of|over|she|since|they"
+    r"|through|under|until|w|we|whose|within|without|you)\b|\s\d",
     re.IGNORECASE,
 )
 _NO_NOUN: Final = re.compile(r"(?:about|at|by|for|from|how|in|is|of|on|to|when|where|who|with)\b", re.IGNORECASE)
@@ -370,7 +370,11 @@ def _without(name: str, choices: Iterable[str]) -> str:
 def _joined(columns: list[Column], question: str) -> list[Column]:
     """Make one column of those that are choices of one thing."""
     for group in alternatives(question):
-        apart = [c for c in columns if c.kind in ("yes/no", "text") and c.name.lower() in {g.lower() for g in group}]
+        apart = [
+            c
+            for c in columns
+            if c.kind in ("yes/no", "text") and _OPENS_CHOICE.sub("", c.name.lower()) in {g.lower() for g in group}
+        ]
         if len(apart) < 2:
             continue
         place = columns.index(apart[0])

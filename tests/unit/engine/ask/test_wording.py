@@ -70,6 +70,12 @@ def test_columns_for_each_choice_become_one_column() -> None:
     )
 
 
+def test_a_choice_with_a_verb_before_it_is_one_of_them() -> None:
+    columns = (Column("was granted", "yes/no"), Column("denied", "yes/no"), Column("withdrawn", "yes/no"))
+    settled = settle(Proposal("For each file, was it granted, denied or withdrawn?", "file", columns))
+    assert settled.columns == (Column("outcome", "one of", ("granted", "denied", "withdrawn")),)
+
+
 def test_a_row_that_no_column_names_gets_one() -> None:
     asked = "everyone who gave money, with town and amount"
     settled = settle(Proposal(asked, "donor", (Column("town"), Column("amount", "amount"))))
