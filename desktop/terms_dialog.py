@@ -114,6 +114,7 @@ class TermsDialog(QDialog):
         self.export = push_button("export", "Export…", self.ask_to_save)
         self.export.setEnabled(False)
         self._lay_out()
+        self.list.setFocus()
         self.list.textChanged.connect(self._enable)
         self._enable()
 
@@ -182,7 +183,9 @@ class TermsDialog(QDialog):
         column.addWidget(QLabel(_HINT, wordWrap=True, textFormat=Qt.TextFormat.PlainText))
         column.addWidget(self.list, 1)
         row = QHBoxLayout()
-        row.addWidget(push_button("open", "Open a file…", self.ask_for_list))
+        opening = push_button("open", "Open a file…", self.ask_for_list)
+        opening.setAutoDefault(False)
+        row.addWidget(opening)
         row.addWidget(self.count_button)
         column.addLayout(row)
         splitter = QSplitter()
@@ -211,9 +214,8 @@ class TermsDialog(QDialog):
         self.table.setColumnWidth(0, _NAME_WIDTH)
         for section in range(1, self.model.columnCount()):
             self.table.setColumnWidth(section, max(_COUNT_WIDTH, header.sectionSizeHint(section)))
-        self.sorted.sort(-1)  # the order of the worker: most lines first
+        header.setSortIndicator(-1, Qt.SortOrder.AscendingOrder)  # the order of the worker: most lines first
         self.table.setSortingEnabled(True)
-        header.setSortIndicator(-1, Qt.SortOrder.DescendingOrder)
         none = [each["term"] for each in self.model.terms if not each["lines"]]
         is_filtered = any(value for part, value in self._only.items() if part != "asked_in")
         where = " among those that fit the filters of Documents" if is_filtered else ""

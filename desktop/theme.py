@@ -30,7 +30,10 @@ HIT = {False: "#ffe08a", True: "#6b5310"}
 
 @dataclass(frozen=True, slots=True)
 class Colours:
-    """What a palette is made of. `faint` is read too, `disabled` need not be; `chosen` is text on the accent."""
+    """What a palette is made of. `faint` is read too, `disabled` need not be; `chosen` is text on the accent.
+
+    `problem` is text that warns (the role BrightText, which Qt's own widgets leave alone).
+    """
 
     window: str
     base: str
@@ -40,15 +43,16 @@ class Colours:
     disabled: str
     accent: str
     chosen: str
+    problem: str
 
 
 _PLAIN: Final = {
-    False: Colours("#f4f4f2", "#ffffff", "#f8f8f6", "#1c1c1a", "#5f5f5b", "#965f5f5b", "#1b5fa8", "#ffffff"),
-    True: Colours("#232427", "#303237", "#2a2c30", "#ececea", "#a5a5a0", "#96a5a5a0", "#5aa2e6", "#0b0b0b"),
+    False: Colours("#f4f4f2", "#ffffff", "#f8f8f6", "#1c1c1a", "#5f5f5b", "#965f5f5b", "#1b5fa8", "#ffffff", "#b02a1e"),
+    True: Colours("#232427", "#303237", "#2a2c30", "#ececea", "#a5a5a0", "#96a5a5a0", "#5aa2e6", "#0b0b0b", "#f2a09a"),
 }
 _CONTRAST: Final = {
-    False: Colours("#ffffff", "#ffffff", "#ffffff", "#000000", "#222222", "#555555", "#00309e", "#ffffff"),
-    True: Colours("#000000", "#000000", "#000000", "#ffffff", "#dddddd", "#aaaaaa", "#ffd800", "#000000"),
+    False: Colours("#ffffff", "#ffffff", "#ffffff", "#000000", "#222222", "#555555", "#00309e", "#ffffff", "#8c0000"),
+    True: Colours("#000000", "#000000", "#000000", "#ffffff", "#dddddd", "#aaaaaa", "#ffd800", "#000000", "#ffb4ab"),
 }
 """By whether they are dark."""
 _ICONS = Path(__file__).parent / "icons"
@@ -150,6 +154,7 @@ def palette_of(colours: Colours) -> QPalette:
         (role.ToolTipBase, colours.base),
         (role.ToolTipText, colours.text),
         (role.PlaceholderText, colours.faint),
+        (role.BrightText, colours.problem),
         (role.Highlight, colours.accent),
         (role.HighlightedText, colours.chosen),
         (role.Accent, colours.accent),

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from PySide6.QtCore import Qt, QUrl
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtGui import QDesktopServices, QPalette
 from PySide6.QtWidgets import (
     QButtonGroup,
     QFileDialog,
@@ -156,7 +156,10 @@ class ExportPlace(Place):
         self.runs.currentIndexChanged.connect(lambda index: self._choose_run())
         self.hidden_note = QLabel(textFormat=Qt.TextFormat.PlainText, wordWrap=True)
         self.hidden_note.setAccessibleName("Warning about hidden text")
-        self.hidden_note.setStyleSheet("color: #b02a1e; font-weight: 600;")
+        self.hidden_note.setForegroundRole(QPalette.ColorRole.BrightText)
+        bold = self.hidden_note.font()
+        bold.setBold(True)
+        self.hidden_note.setFont(bold)
         self.hidden_note.hide()
         self.only_selected = CheckBox("Only the rows selected in Results")
         self.only_columns = CheckBox("Only the columns shown in Results")

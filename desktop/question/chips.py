@@ -53,9 +53,11 @@ class MenuButton(QToolButton):
         option.features = QStyleOptionToolButton.ToolButtonFeature.None_
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw it like a button without a menu."""
+        """Draw it like a button without a menu; one that cannot be pressed says its text all the same."""
         option = QStyleOptionToolButton()
         self.initStyleOption(option)
+        faint = self.palette().color(QPalette.ColorRole.PlaceholderText)
+        option.palette.setColor(QPalette.ColorGroup.Disabled, QPalette.ColorRole.ButtonText, faint)
         QStylePainter(self).drawComplexControl(QStyle.ComplexControl.CC_ToolButton, option)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QComboBox, QFormLayout, QLabel, QToolButton, QVBoxLayout, QWidget
 
 from desktop.plain_text import plain
@@ -54,7 +55,7 @@ class OperatorForm(QWidget):
         self._type.activated.connect(lambda index: self._set(["type"], self._type.currentText(), do="set"))
         self._layout.addRow("Type", self._type)
         self._hint = QLabel(textFormat=Qt.TextFormat.PlainText, wordWrap=True)
-        self._hint.setEnabled(False)
+        self._hint.setForegroundRole(QPalette.ColorRole.PlaceholderText)
         self._hint.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self._more = QToolButton()
         self._more.setText("More settings")

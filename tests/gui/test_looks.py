@@ -12,10 +12,11 @@ from cut_off import cut_off_when_laid_out
 from gui_waiting import WAIT
 from invented_results import make_results
 from PySide6.QtGui import QColor, QPalette
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
 from desktop.places.documents import DocumentsPlace
+from desktop.places.export import ExportPlace
 from desktop.places.question import QuestionPlace
 from desktop.places.results import ResultsPlace
 from desktop.places.start import StartPlace
@@ -99,8 +100,37 @@ def test_texts_can_be_told_from_their_ground(qapp: QApplication, theme: Theme) -
     for ground in (colours.window, colours.base, colours.other):
         assert contrast(colours.text, ground) >= wanted
         assert contrast(colours.faint, ground) >= wanted
+        assert contrast(colours.problem, ground) >= wanted
         assert contrast(colours.accent, ground) >= (wanted if theme == "contrast" else 3.0)  # 1.4.11: not text
     assert contrast(colours.chosen, colours.accent) >= wanted
+
+
+@pytest.mark.parametrize("theme", THEMES[1:])
+def test_what_is_only_said_can_be_read_in_every_place(qtbot: QtBot, filled: MainWindow, theme: Theme) -> None:
+    filled.set_theme(theme)
+    qtbot.wait(50)  # palettes come with the event loop
+    export = next(place for place in filled.places if isinstance(place, ExportPlace))
+    question = next(place for place in filled.places if isinstance(place, QuestionPlace))
+    filled.go_to("Question")
+    question.cards.open_card("list_officers")
+    wanted = AAA if theme == "contrast" else AA
+    faint: set[str] = set()
+    for place in filled.places:
+        filled.go_to(place.name)
+        qtbot.waitUntil(lambda: not filled.workspace.client.waiting, timeout=WAIT)
+        qtbot.wait(50)
+        if place is export:
+            export.hidden_note.setText("One row rests on text that no page shows.")
+            export.hidden_note.show()
+        for label in place.findChildren(QLabel):
+            is_of_a_control = label.buddy() is not None or not label.parentWidget().isEnabled()
+            if not label.isVisible() or not label.text().strip() or is_of_a_control:
+                continue
+            assert not label.styleSheet()  # its colour would stay when the theme changes
+            colour = label.palette().color(label.palette().currentColorGroup(), label.foregroundRole())
+            if contrast(colour.name(), colours_of(theme).window) < wanted or colour.alpha() < 255:
+                faint.add(f"{place.name}: {label.text()[:40]!r}")
+    assert faint == set()
 
 
 def test_what_is_disabled_can_be_read_in_high_contrast(qapp: QApplication) -> None:
