@@ -62,10 +62,13 @@ def preview(driver: Driver, question: str, actions: int, line: QLineEdit, pictur
     driver.click(ask.look)
     driver.wait("the begin of the preview", lambda: ask.preview.is_going)
     driver.wait("the preview", lambda: not ask.preview.is_going and not driver.window.workspace.job.is_going)
-    driver.wait("its rows", lambda: not driver.window.workspace.client.waiting)
+    model = ask.preview.model
+    is_empty = ask.preview.status.text().startswith("0 rows")
+    driver.wait("its rows", lambda: is_empty or (model.rowCount() and model.row(model.rowCount() - 1)))
     done = time.monotonic()
+    driver.wait("the end of painting", lambda: not driver.window.workspace.client.waiting)
     driver.window.grab().save(str(picture))
-    proposal, model = ask.proposal or {}, ask.preview.model
+    proposal = ask.proposal or {}
     rows = [model.row(number) for number in range(model.rowCount())]
     return Previewed(
         question=question,
