@@ -50,6 +50,8 @@ _NEAR_LINK = 5.0
 """So many pixels beside a node or a link still pick it."""
 _MOST_NAMES = 140
 _LONGEST_NAME = 190.0
+_SEEN = 0.5
+"""Opacity of a link that can be told from its ground (3 to 1), light or dark; of very many, each is fainter."""
 _SMOOTH_LINKS = 1500
 """Up to so many links are drawn without steps, which takes longer."""
 _LINES_AT_ONCE = 200
@@ -136,9 +138,10 @@ class NetworkDrawing:
         """Draw the links, those of more rows thicker."""
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, len(self.links) <= _SMOOTH_LINKS)
         ink = colours.color(QPalette.ColorRole.Text)
+        weakest = _SEEN if len(self.links) <= _SMOOTH_LINKS else 0.0
         for least, most, width, strength in ((1, 2, 1.0, 0.22), (2, 4, 1.6, 0.32), (4, 1 << 60, 2.6, 0.45)):
             line = QColor(ink)
-            line.setAlphaF(strength)
+            line.setAlphaF(max(strength, weakest))
             painter.setPen(QPen(line, width))
             lines = [QLineF(places[k.first], places[k.second]) for k in self.links if least <= k.rows < most]
             for begin in range(0, len(lines), _LINES_AT_ONCE):

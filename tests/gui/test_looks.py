@@ -15,6 +15,7 @@ from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
+from desktop.network_view import _SEEN as LINK
 from desktop.places.documents import DocumentsPlace
 from desktop.places.export import ExportPlace
 from desktop.places.question import QuestionPlace
@@ -27,6 +28,8 @@ ROOT = Path(__file__).resolve().parents[2]
 SCALE = os.environ.get("QT_SCALE_FACTOR", "1")
 AA, AAA = 4.5, 7.0
 """Contrast that WCAG 2.2 asks of text, 1.4.3 and 1.4.6."""
+GRAPHICS = 3.0
+"""Of what is no text, 1.4.11."""
 
 
 @pytest.fixture(autouse=True)
@@ -139,6 +142,13 @@ def test_what_is_disabled_can_be_read_in_high_contrast(qapp: QApplication) -> No
     disabled = palette.color(QPalette.ColorGroup.Disabled, QPalette.ColorRole.WindowText)
     assert contrast(disabled.name(), colours.window) >= AA
     assert isinstance(colours, Colours)
+
+
+@pytest.mark.parametrize("theme", THEMES[1:])
+def test_links_of_a_small_network_can_be_seen(qapp: QApplication, theme: Theme) -> None:
+    ink, ground = QColor(colours_of(theme).text), QColor(colours_of(theme).base)
+    mixed = [round(a * LINK + b * (1 - LINK)) for a, b in zip(ink.getRgb()[:3], ground.getRgb()[:3], strict=True)]
+    assert contrast(QColor(*mixed).name(), ground.name()) >= GRAPHICS
 
 
 def contrast(one: str, other: str) -> float:
