@@ -36,12 +36,12 @@ def case(tmp_path: Path) -> Path:
 
 def test_lines_are_read_in_their_order_and_found(case: Path) -> None:
     with Case(case, read_only=True) as opened:
-        documents = {entry.id: entry.filename for entry in opened.documents()}
+        documents = {entry.id: entry.filename for entry in opened.documents.entries()}
         assert sorted(documents.values()) == ["letter.pdf", "letter.txt"]
         for id in documents:
-            assert [line.text for line in opened.lines(id)] == [HEBREW, ARABIC, ENGLISH]
+            assert [line.text for line in opened.documents.lines(id)] == [HEBREW, ARABIC, ENGLISH]
         for words, line in (("כהן", 1), ('"יוסי כהן"', 1), ('"ב-3 במאי"', 1), ("منصور", 2), ('"أحمد منصور"', 2)):
-            assert sorted((documents[hit.document_id], hit.line) for hit in opened.search(words)) == [
+            assert sorted((documents[hit.document_id], hit.line) for hit in opened.search.find(words)) == [
                 ("letter.pdf", line),
                 ("letter.txt", line),
             ]
@@ -60,5 +60,5 @@ def test_of_two_columns_the_right_one_is_read_first(tmp_path: Path) -> None:
         pdf.save(records / "columns.pdf")
     with Case(tmp_path / "c.redwell") as case:
         asyncio.run(ingest(records, case, lambda event: None, dataset="r", options=ParseOptions(), workers=1))
-        (document,) = case.documents()
-        assert [line.text for line in case.lines(document.id)] == [*right, *left]
+        (document,) = case.documents.entries()
+        assert [line.text for line in case.documents.lines(document.id)] == [*right, *left]
