@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from models.errors import ModelError
+from models.fence.process import die_with_parent
 from models.gguf import TensorBytes, read_header, read_tensor_bytes
 from models.hardware import COMPUTE_BASE_BYTES, COMPUTE_BATCH_TOKENS, Gpu, Hardware, find_gpus, inspect_hardware
 
@@ -137,4 +138,5 @@ def _gb(count: int) -> str:
 
 
 if __name__ == "__main__":
+    die_with_parent()
     sys.exit(main(sys.argv[1:]))

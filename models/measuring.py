@@ -19,6 +19,7 @@ from functools import partial
 from pathlib import Path
 
 from models.errors import ModelError
+from models.fence.process import die_with_parent
 from models.install import find_model
 from models.isolation.cage import end
 from models.layouts import can_lay_out, choose_layout
@@ -144,4 +145,5 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
+    die_with_parent()
     end(main(sys.argv[1:]))

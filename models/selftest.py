@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from models.errors import ModelError
+from models.fence.process import die_with_parent
 from models.isolation.cage import end, enter_model_cage, model_environment
 from models.protocol import runtime_of
 
@@ -141,4 +142,5 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
+    die_with_parent()
     end(main(sys.argv[1:]))
