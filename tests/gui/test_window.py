@@ -122,8 +122,9 @@ def test_a_document_is_removed_after_a_question_and_put_back(qtbot: QtBot, opene
     next(button for button in box.buttons() if button.text() == "Remove").click()
     qtbot.waitUntil(lambda: place.model.rowCount() == count - 1, timeout=WAIT)
     qtbot.waitUntil(lambda: opened.workspace.summary["documents"] == count - 1, timeout=WAIT)
-    removed = next(item for item in place.facets._boxes() if item.text(0) == "Removed from the case")
-    removed.setCheckState(0, Qt.CheckState.Checked)
+    removed = lambda: [box for box in place.facets._boxes() if box.text(0) == "Removed from the case"]  # noqa: E731
+    qtbot.waitUntil(lambda: bool(removed()), timeout=WAIT)
+    removed()[0].setCheckState(0, Qt.CheckState.Checked)
     qtbot.waitUntil(lambda: place.model.rowCount() == 1, timeout=WAIT)
     place.table.selectRow(0)
     place.put_back()
