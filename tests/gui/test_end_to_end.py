@@ -21,7 +21,7 @@ from storage.export.assemble import result_table
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORDS = ROOT / "examples" / "police" / "records"
-FILES = ("03_order*", "07_cad*", "08_prop*", "11_email*")
+FILES = ("03_order*", "11_email*")
 MODELS = ("qwen2.5-coder-0.5b", "qwen2.5-coder-1.5b")
 """The smaller of those that are installed is asked."""
 MOST_SECONDS = 900
