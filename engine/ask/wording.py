@@ -107,7 +107,12 @@ _ROW_IS: Final = (
         r"(?P<noun>[a-z]+(?: (?:file|document|report|letter))?)\b",
         re.IGNORECASE,
     ),
-    re.compile(r"\bfor (?:every|each) (?P<noun>[a-z]+)\s*:", re.IGNORECASE),
+    # `For each violation cited: employer, penalty`
+    re.compile(
+        r"(?:^|[.:;!?]\s+)(?:at|for|from|in|of)?\s*(?:each|every) (?P<noun>\w+(?: \w+)??)"
+        r"(?:\s+(?:cited|described|found|listed|mentioned|named|reported))?\s*[,:;]",
+        re.IGNORECASE,
+    ),
 )
 _FOR_EACH: Final = re.compile(
     r"(?:\b(?:each|every)|(?:[,;:(]|^)\s*per)\s+(?P<noun>\w+)"
@@ -115,12 +120,6 @@ _FOR_EACH: Final = re.compile(
     r"|who|with)\b)",
     re.IGNORECASE,
 )
-_ROW_EACH: Final = re.compile(
-    r"(?:^|[.:;!?]\s+)(?:at|for|from|in|of)?\s*(?:each|every) (?P<noun>\w+(?: \w+)??)"
-    r"(?:\s+(?:cited|described|found|listed|mentioned|named|reported))?\s*[,:;]",
-    re.IGNORECASE,
-)
-"""`For each violation cited: employer, penalty`."""
 _ROW_EVERYBODY: Final = re.compile(
     r"^\W*(?:\w+\s+){0,3}?(?:everybody|everyone|all (?:the )?(?:people|persons))\b", re.I
 )
@@ -131,13 +130,9 @@ _LEADS: Final = re.compile(
     re.IGNORECASE,
 )
 _NOUN_ENDS: Final = re.compile(
-    r"[;:,.?!()]|\s(?:with|including|and|or|who|that|which|where|when|in|from|for|by|on|at|to|is|are|was|were|has|"
-    r"have|had|did|do|does|mentioned|named|listed|described)\b",
-    re.IGNORECASE,
-)
-_LIST_ENDS: Final = re.compile(
-    rf"{_NOUN_ENDS.pattern}|\s[-–—]\s|\s(?:about|across|after|against|among|before|between|during|he|i|inside|near|of|over|she|since|they"
-    r"|through|under|until|w|we|whose|within|without|you)\b|\s\d",
+    r"[;:,.?!()]|\s[-–—]\s|\s\d|\s(?:about|across|after|against|among|and|are|at|before|between|by|described|did|do|does"
+    r"|during|for|from|had|has|have|he|i|in|including|inside|is|listed|mentioned|named|near|of|on|or|over|she|since|that"
+    r"|they|through|to|under|until|w|was|we|were|when|where|which|who|whose|with|within|without|you)\b",
     re.IGNORECASE,
 )
 _NO_NOUN: Final = re.compile(r"(?:about|at|by|for|from|how|in|is|of|on|to|when|where|who|with)\b", re.IGNORECASE)
@@ -154,9 +149,8 @@ def draft_from_words(question: str) -> Proposal:
     begin = _COLUMNS_BEGIN.search(asked)
     parts = re.split(r",\s*(?:and\s+)?|;\s*|\s+and\s+", asked[begin.end() :]) if begin else []
     named = [column for part in parts if (column := _column(part))]
-    head = asked[: begin.start()] if begin else asked
-    noun = _NOUN_ENDS.split(_LEADS.sub("", head), maxsplit=1)[0].strip()
-    row = row_noun(noun, text) if noun and len(noun.split()) <= 4 and singular(noun) != noun else ""
+    said = _said_row(text)
+    row = _asked_rows(text) if said is None else said
     if not named:
         named = [Column("sentence", "quotation")] if row else [Column("answer"), Column("sentence", "quotation")]
     elif row and not any(row.lower() in column.name.lower() or "name" in column.name for column in named):
@@ -199,11 +193,8 @@ def _asked_rows(question: str) -> str:
     text = re.sub(r"\s+", " ", question).strip()
     if _ROW_EVERYBODY.match(text):
         return "person"
-    if each := _ROW_EACH.search(text):
-        noun = row_noun(each["noun"], text)
-        return "" if noun.lower().split(" ")[-1] in _SOMETIMES_DOCUMENTS else noun
     asked = _LEADS.sub("", text)
-    end = _LIST_ENDS.search(asked)
+    end = _NOUN_ENDS.search(asked)
     noun = asked[: end.start()].strip() if end else ""
     stands_alone = end is not None and end.group().strip().lower() not in {",", ".", "?", "and", "or"}
     if not stands_alone or not 1 <= len(noun.split()) <= 3 or _NO_NOUN.match(noun) or singular(noun) == noun:

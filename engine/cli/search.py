@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import starmap
 from pathlib import Path
@@ -88,15 +89,20 @@ def search(  # noqa: PLR0913, PLR0917 - one parameter per option
             save_search(opened, replace(wanted, name=save))
         hits = opened.search.find(wanted.words, limit + 1, within=within)
         names = file_names(opened.documents)
+    if as_json:
+        _write_hits(hits[:limit], names)
+        return
     for hit in hits[:limit]:
-        if as_json:
-            place = {"file": names[hit.document_id], "page": hit.page, "line": hit.line, "text": hit.text}
-            place |= {"hidden": hit.hidden} if hit.hidden else {}
-            sys.stdout.write(json.dumps({"document": hit.document_id, **place}, ensure_ascii=False) + "\n")
-        else:
-            output().print(_hit_line(hit, names[hit.document_id]), soft_wrap=True)
-    if not as_json:
-        _sum_up(len(hits), limit)
+        output().print(_hit_line(hit, names[hit.document_id]), soft_wrap=True)
+    _sum_up(len(hits), limit)
+
+
+def _write_hits(hits: Sequence[Hit], names: Mapping[str, str]) -> None:
+    """Write one JSON object a line."""
+    for hit in hits:
+        place = {"file": names[hit.document_id], "page": hit.page, "line": hit.line, "text": hit.text}
+        place |= {"hidden": hit.hidden} if hit.hidden else {}
+        sys.stdout.write(json.dumps({"document": hit.document_id, **place}, ensure_ascii=False) + "\n")
 
 
 def _check(text: list[str] | None, terms: Path | None, out: Path | None, save: str, saved: str) -> None:
@@ -212,5 +218,5 @@ def _hit_line(hit: Hit, name: str) -> Text:
 
 
 def _sum_up(found: int, limit: int) -> None:
-    more = f"the first {limit:,} lines; there are more (--limit)" if found > limit else counted(found, "line")
+    more = f"{counted(limit, 'line')} of more (--limit)" if found > limit else counted(found, "line")
     output().print(styled((more, "dim")))

@@ -30,8 +30,7 @@ from models.protocol import Reply, canonical_json
 Answer = Callable[[ModelNode, Question, Tools], Coroutine[Any, Any, Reply]]
 
 PART_TOKENS = 4_000
-"""Parts are not made larger, whatever the model's context: reading a token among 30,000 others
-costs several times as much as among 4,000 (docs/decisions/0057)."""
+"""Parts are not made larger, whatever the model's context (docs/decisions/0057)."""
 
 OWN_SHARE = 0.8
 """Of the tokens that a part and its context may have, how many are its own."""

@@ -255,6 +255,15 @@ pipeline: {steps: [{name: s, input: records, operations: [find]}]}
 """
 
 
+def ask_about_all(qtbot: QtBot, window: MainWindow) -> None:
+    """Run QUESTION over all documents of the case, and wait for its end."""
+    question = questions_folder(Path(window.workspace.case)) / "people.yaml"
+    question.parent.mkdir(exist_ok=True)
+    question.write_text(QUESTION, encoding="utf-8")
+    with qtbot.waitSignal(window.workspace.run_finished, timeout=WAIT):
+        window.workspace.answer_wanted.emit(str(question), "case:")
+
+
 def marks(place: DocumentsPlace) -> dict[str, str]:
     keys = [key for key, _ in COLUMNS]
     cells = [[place.model.index(row, keys.index(key)).data() for key in ("name", "star")] for row in range(9)]
@@ -273,11 +282,7 @@ def test_new_files_are_read_and_asked_about_alone(
     assert not place.ingest.ask.isVisible()  # there is no question yet
     place.ask_new()
     qtbot.waitUntil(lambda: "No question was asked" in window.messages.text, timeout=WAIT)
-    question = questions_folder(Path(window.workspace.case)) / "people.yaml"
-    question.parent.mkdir(exist_ok=True)
-    question.write_text(QUESTION, encoding="utf-8")
-    with qtbot.waitSignal(window.workspace.run_finished, timeout=WAIT):
-        window.workspace.answer_wanted.emit(str(question), "case:")
+    ask_about_all(qtbot, window)
 
     window.go_to("Documents")
     place.watched.watch(str(letters))
@@ -309,11 +314,7 @@ def test_new_documents_are_marked_and_shown_alone(
     drop(window, tmp_path / "letters")
     start_reading(qtbot, place)
     qtbot.waitUntil(lambda: "2 files looked at" in place.ingest.text, timeout=WAIT)
-    question = questions_folder(Path(window.workspace.case)) / "people.yaml"
-    question.parent.mkdir(exist_ok=True)
-    question.write_text(QUESTION, encoding="utf-8")
-    with qtbot.waitSignal(window.workspace.run_finished, timeout=WAIT):
-        window.workspace.answer_wanted.emit(str(question), "case:")
+    ask_about_all(qtbot, window)
     window.go_to("Documents")
     write(tmp_path / "letters", "c")
     drop(window, tmp_path / "letters")
