@@ -218,5 +218,5 @@ def _hit_line(hit: Hit, name: str) -> Text:
 
 
 def _sum_up(found: int, limit: int) -> None:
-    more = f"{counted(limit, 'line')} of more (--limit)" if found > limit else counted(found, "line")
+    more = f"{counted(limit, 'line')} shown; there are more (--limit)" if found > limit else counted(found, "line")
     output().print(styled((more, "dim")))
