@@ -151,6 +151,11 @@ class LlamaBackend:
         """Return a copy of the token counts since loading."""
         return replace(self._scheduler.counters)
 
+    @property
+    def in_progress(self) -> tuple[int, int]:
+        """Return the tokens read and written of the requests in progress; from any thread."""
+        return self._scheduler.in_progress
+
     def count_tokens(self, text: str) -> int:
         """Count the tokens of plain text."""
         return int(self._pieces(text, False).size)

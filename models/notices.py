@@ -42,7 +42,16 @@ class Caution:
         return self.text
 
 
-Notice = Restarted | ContextLimited | Caution
+@dataclass(frozen=True, slots=True)
+class Working:
+    """How far the requests in progress are: tokens of their prompts that were read, and tokens of their replies."""
+
+    model: str
+    read: int
+    written: int
+
+
+Notice = Restarted | ContextLimited | Caution | Working
 
 Tell = Callable[[Notice], None]
 
@@ -64,11 +73,12 @@ class Notices:
         self._watcher: Tell | None = None
 
     def tell(self, notice: Notice) -> None:
-        """Pass a notice on, or keep it for the first who watches."""
+        """Pass a notice on, or keep it for the first who watches; how far the work is, is of no use later."""
         with self._turn:
             watcher = self._watcher
             if watcher is None:
-                self._unheard.append(notice)
+                if not isinstance(notice, Working):
+                    self._unheard.append(notice)
                 return
         watcher(notice)
 

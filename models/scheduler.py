@@ -77,6 +77,17 @@ class Scheduler:
         """Say whether nothing waits or runs."""
         return not self._line.jobs and not self._running
 
+    @property
+    def in_progress(self) -> tuple[int, int]:
+        """Count the tokens read of the running prompts (not those that were there already) and written after them."""
+        read = written = 0
+        for job in tuple(self._running):  # asked from other threads, too
+            slot = job.slot
+            if slot is not None:
+                read += max(0, min(slot.evaluated, int(job.prompt.size)) - job.reused)
+                written += len(job.reply)
+        return read, written
+
     def submit(self, job: Job) -> None:
         """Queue a job. Its first tokens, or its whole reply, may already be forced by the schema."""
         self._full = False

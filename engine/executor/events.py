@@ -163,6 +163,18 @@ class ModelCall(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ModelWorking(Event):
+    """How far the calls in progress of a model are, about once a second: tokens read of their prompts, and written.
+
+    A call that has ended (ModelCall) counts no more.
+    """
+
+    model: str
+    read: int
+    written: int
+
+
+@dataclass(frozen=True, slots=True)
 class Warned(Event):
     """Something a user should know, though the run goes on."""
 
@@ -201,6 +213,7 @@ KINDS: dict[str, type[Event]] = {
         OperatorFinished,
         RowFailed,
         ModelCall,
+        ModelWorking,
         Warned,
         RunFinished,
     )

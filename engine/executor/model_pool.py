@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import EnvironmentMissing
-from engine.executor.events import Emit, Event, ModelLoading, ModelReady, ModelRestarted, Warned
+from engine.executor.events import Emit, Event, ModelLoading, ModelReady, ModelRestarted, ModelWorking, Warned
 from engine.finishing import to_the_end
 from models.errors import ModelError
-from models.notices import GivesNotice, Notice, Restarted
+from models.notices import GivesNotice, Notice, Restarted, Working
 from models.protocol import ModelBackend
 
 OpenModel = Callable[[str], ModelBackend]
@@ -111,4 +111,6 @@ class ModelPool:
 def _event_of(notice: Notice) -> Event:
     if isinstance(notice, Restarted):
         return ModelRestarted(notice.model, notice.reason, notice.settings)
+    if isinstance(notice, Working):
+        return ModelWorking(notice.model, notice.read, notice.written)
     return Warned(str(notice))

@@ -16,12 +16,15 @@ from engine.executor.events import (
     ModelCall,
     ModelLoading,
     ModelReady,
+    ModelRestarted,
+    ModelWorking,
     OperatorFinished,
     OperatorProgress,
     OperatorStarted,
     RowFailed,
     RunStarted,
 )
+from engine.executor.stages import REPLY_CHARACTERS
 
 SPEED_SECONDS = 30.0
 """Tokens per second are taken over this long; a call's tokens count when it ends."""
@@ -35,7 +38,13 @@ CHAIN_PACE_SECONDS, LEAST_ROWS = 120.0, 10
 """The pace of whole rows is that of the last so many seconds, or of so many rows where these took longer."""
 
 LEAST_SHARE = 0.1
-"""Before so much is done nothing is said of the time left: many rows are being read, and few have come out."""
+"""Before so much is done nothing is said of the time left."""
+
+CHARACTERS_READ = 4.0
+"""Characters of a token that is read, until the first rows have shown how many there are."""
+
+CHARACTERS_WRITTEN = 10.0
+"""A token that is written takes as long as reading so many characters: a reply of 100 tokens is REPLY_CHARACTERS."""
 
 
 @dataclass
@@ -82,29 +91,43 @@ class OperatorState:
 
 @dataclass
 class ChainState:
-    """Row-local operators through which rows pass one by one. `paces` are (time, size done) samples, oldest first."""
+    """Row-local operators through which rows pass one by one.
+
+    `size_ahead` is what is done of the rows that have not passed yet. `paces` are (time, size done) samples, oldest
+    first.
+    """
 
     operators: tuple[str, ...]
+    rows_done: int = 0
     size_done: int = 0
     size_total: int = 0
-    paces: deque[tuple[float, int]] = field(default_factory=deque)
+    size_ahead: float = 0.0
+    paces: deque[tuple[float, float]] = field(default_factory=deque)
 
-    def take(self, event: ChainProgress, now: float) -> None:
-        """Take in how far the rows are."""
-        self.size_done, self.size_total = event.size_done, event.size_total
-        self.paces.append((now, event.size_done))
+    @property
+    def size_worked(self) -> float:
+        """Return what is done, of rows that have not passed yet, too."""
+        return min(self.size_done + self.size_ahead, self.size_total)
+
+    def share_done(self) -> float:
+        """Return how much is done, 0 to 1."""
+        return self.size_worked / self.size_total if self.size_total else 0.0
+
+    def sample(self, now: float) -> None:
+        """Keep how far it is at this time."""
+        self.paces.append((now, self.size_worked))
 
     def seconds_left(self, now: float) -> float | None:
         """Estimate the time until all rows have passed; None at the end and before a tenth of the work is done."""
         while len(self.paces) > LEAST_ROWS and self.paces[1][0] < now - CHAIN_PACE_SECONDS:
             self.paces.popleft()
+        if self.size_done == self.size_total or not self.paces or self.share_done() < LEAST_SHARE:
+            return None
         then, done_then = self.paces[0]
-        done = self.size_done - done_then
-        if self.size_done == self.size_total or not done or now - then < LEAST_PACE_SECONDS:
+        done = self.size_worked - done_then
+        if done <= 0 or now - then < LEAST_PACE_SECONDS:
             return None
-        if self.size_done < LEAST_SHARE * self.size_total:
-            return None
-        return (self.size_total - self.size_done) * (now - then) / done
+        return (self.size_total - self.size_worked) * (now - then) / done
 
 
 @dataclass
@@ -153,6 +176,9 @@ class RunState:
         self.operators: dict[str, OperatorState] = {}
         self.chain: ChainState | None = None
         self.calls = CallState()
+        self._working: dict[str, ModelWorking] = {}
+        self._ahead = (0, 0)
+        self._characters_read = CHARACTERS_READ
         self.loading = ""
         self.model = ""
 
@@ -175,7 +201,7 @@ class RunState:
         if operator.end is not None:
             return 1.0
         if self.chain is not None and operator.name in self.chain.operators:
-            return self.chain.size_done / self.chain.size_total if self.chain.size_total else 0.0
+            return self.chain.share_done()
         return min(operator.done / operator.total, 1.0) if operator.total else 0.0
 
     def operator_seconds_left(self, operator: OperatorState) -> float | None:
@@ -203,7 +229,11 @@ class RunState:
             case ChainProgress():
                 self._take_chain(event)
             case ModelCall():
-                self.calls.take(event, self.clock())
+                self._take_call(event)
+            case ModelWorking():
+                self._take_working(event)
+            case ModelRestarted():
+                self._take_working(ModelWorking(event.model, 0, 0))
             case OperatorStarted() | OperatorProgress() | OperatorFinished() | RowFailed():
                 self._take_operator(event)
 
@@ -220,9 +250,34 @@ class RunState:
     def _take_chain(self, event: ChainProgress) -> None:
         if self.chain is None or self.chain.operators != event.operators:
             self.chain = ChainState(event.operators)
+        chain = self.chain
+        chain.rows_done, chain.size_done, chain.size_total = event.rows_done, event.size_done, event.size_total
         if self.calls.from_cache and not self.calls.made:
-            self.chain.paces.clear()  # what was answered in an earlier run says nothing of the pace
-        self.chain.take(event, self.clock())
+            chain.paces.clear()  # what was answered in an earlier run says nothing of the pace
+        read = self.calls.prompt_tokens - self.calls.reused_tokens
+        if read and chain.rows_done and not self.calls.from_cache:
+            self._characters_read = (chain.size_done - chain.rows_done * REPLY_CHARACTERS) / read
+        chain.sample(self.clock())
+
+    def _take_call(self, event: ModelCall) -> None:
+        self.calls.take(event, self.clock())
+        if not event.from_cache:  # it is no longer in progress
+            read, written = self._ahead
+            read -= event.prompt_tokens - event.reused_tokens
+            self._look_ahead(max(read, 0), max(written - event.sampled_tokens - event.forced_tokens, 0))
+
+    def _take_working(self, event: ModelWorking) -> None:
+        self._working[event.model] = event
+        every = self._working.values()
+        self._look_ahead(sum(one.read for one in every), sum(one.written for one in every))
+        if self.chain is not None:
+            self.chain.sample(self.clock())
+
+    def _look_ahead(self, read: int, written: int) -> None:
+        """Count what was read and written for rows that have not passed yet, in tokens."""
+        self._ahead = (read, written)
+        if self.chain is not None:
+            self.chain.size_ahead = read * self._characters_read + written * CHARACTERS_WRITTEN
 
     def _take_operator(self, event: OperatorStarted | OperatorProgress | OperatorFinished | RowFailed) -> None:
         operator = self.operators.setdefault(event.operator, OperatorState(event.operator))

@@ -36,6 +36,9 @@ from models.isolation.wire import (
 from models.opening import open_here
 from models.protocol import ModelBackend, ModelSpec, Reply
 
+TELL_SECONDS = 1.0
+"""So often the parent hears how far the requests in progress are."""
+
 OpenModel = Callable[[ModelSpec], ModelBackend]
 
 _KILL_FIRST = "500"
@@ -77,6 +80,7 @@ class _Child:
         self._sending = threading.Lock()
         self._loop = asyncio.new_event_loop()
         self._tasks: dict[int, asyncio.Task[Reply]] = {}
+        self._telling: asyncio.Task[None] | None = None
 
     def run(self, spec: ModelSpec) -> int:
         """Open the model and serve; returns the exit code when it cannot be opened."""
@@ -125,6 +129,17 @@ class _Child:
         task = self._loop.create_task(self._backend.ask(request_from(body)))
         self._tasks[number] = task
         task.add_done_callback(partial(self._answer, number))
+        if self._telling is None and hasattr(self._backend, "in_progress"):
+            self._telling = self._loop.create_task(self._tell_progress(self._backend))
+
+    async def _tell_progress(self, backend: Any) -> None:
+        """Tell how far the requests are while there are any, and once more when there are none."""
+        while self._telling is not None:
+            await asyncio.sleep(TELL_SECONDS)
+            if not self._tasks:
+                self._telling = None
+            read, written = backend.in_progress
+            self._send({"working": read, "written": written})
 
     def _cancel(self, number: int) -> None:
         if task := self._tasks.get(number):

@@ -32,7 +32,7 @@ from models.isolation.launch import child_command
 from models.isolation.line import Line, Ticket
 from models.isolation.process import ModelProcess
 from models.isolation.wire import Frame, error_from, reply_from, request_to, spec_to
-from models.notices import ContextLimited, Notice, Restarted
+from models.notices import ContextLimited, Notice, Restarted, Working
 from models.protocol import ModelSpec, Request
 from models.replies import LEAST_REPLY_TOKENS
 
@@ -284,6 +284,8 @@ class Supervisor:
                 self._fail(process, number, error_from(body))
             case {"uncounted": number, "value": body}:
                 self._counts.settle(number, error_from(body))
+            case {"working": int(read), "written": int(written)}:
+                self._tell(Working(self._spec.name, read, written))
             case {"loading": dict(settings), "own_context": int(own)}:
                 self._settings, self._own_context = settings, own
             case {"ready": {"name": str(name), "digest": str(digest), "layout": str(layout), "context": int(context)}}:

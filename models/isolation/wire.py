@@ -1,8 +1,8 @@
 """What parent and child say to each other: JSON lines, and how requests, replies and errors are written in them.
 
 A line is one object; its first key is its kind. From the parent: `open`, `ask`, `cancel`, `count`, or `attempt` alone.
-From the child: `loading`, `ready`, `failed`, `reply`, `error`, `counted`, `uncounted`, `attempted`. Nothing that is
-read is ever run, and a type is only chosen among the errors that are known here.
+From the child: `loading`, `ready`, `failed`, `reply`, `error`, `working`, `counted`, `uncounted`, `attempted`. Nothing
+that is read is ever run, and a type is only chosen among the errors that are known here.
 """
 
 from __future__ import annotations

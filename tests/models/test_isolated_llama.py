@@ -16,7 +16,7 @@ from models.cache_place import models_folder
 from models.errors import InvalidSchema, ModelCrashed, OutOfTokens, PromptTooLong
 from models.fits import find_misfit
 from models.isolation.backend import IsolatedBackend
-from models.notices import Restarted
+from models.notices import Restarted, Working
 from models.protocol import ModelSpec, Request, Sampling, Segment
 
 pytestmark = pytest.mark.model
@@ -88,8 +88,23 @@ async def test_three_kills_during_twelve_requests_lose_none(backend: IsolatedBac
 
     values = await asyncio.gather(*(ask(number) for number in range(ROWS)))
     assert [find_misfit(value, SCHEMA) for value in values] == [None] * ROWS
-    assert 1 <= len(heard) <= KILLS
-    assert {type(notice) for notice in heard} == {Restarted}
+    ends = [notice for notice in heard if not isinstance(notice, Working)]
+    assert 1 <= len(ends) <= KILLS
+    assert {type(notice) for notice in ends} == {Restarted}
+
+
+async def test_how_far_a_long_prompt_is_is_told_while_it_is_read(backend: IsolatedBackend) -> None:
+    heard: list[object] = []
+    backend.watch(heard.append)
+    reply = await backend.ask(request("And who? " + "The van was grey, with a dent. " * 300))
+    told = [notice for notice in heard if isinstance(notice, Working)]
+    assert len(told) >= 2
+    assert [notice.read for notice in told] == sorted(notice.read for notice in told)
+    assert 0 < told[0].read < told[-1].read <= reply.prompt_tokens
+    while told[-1].read:
+        await asyncio.sleep(0.1)
+        told = [notice for notice in heard if isinstance(notice, Working)]
+    assert told[-1] == Working(backend.name, 0, 0)
 
 
 async def test_a_reply_is_the_same_before_and_after_a_kill(backend: IsolatedBackend) -> None:

@@ -586,6 +586,20 @@ def test_of_a_long_queue_the_shortest_few_are_answered_before_the_others_begin(c
     assert all(o.job.reply == expected_reply(o.job.prompt.tolist(), 30) for o in bench.outcomes)
 
 
+def test_what_is_in_progress_is_what_was_read_and_written_of_running_jobs() -> None:
+    bench = Bench(batch_tokens=32)
+    bench.submit(bench.job([2] * 30, 3))
+    bench.run()
+    assert bench.scheduler.in_progress == (0, 0)
+    job = bench.submit(bench.job([2] * 30 + [3] * 40, 3))[0]
+    bench.scheduler.step()
+    assert (job.reused, bench.scheduler.in_progress) == (30, (32, 0))
+    bench.scheduler.step()
+    assert bench.scheduler.in_progress == (40, len(job.reply)) == (40, 1)
+    bench.run()
+    assert bench.scheduler.in_progress == (0, 0)
+
+
 def test_a_long_request_that_came_first_does_not_keep_the_first_answer_back() -> None:
     bench = Bench(batch_tokens=64, cells=8192)
     long = bench.submit(bench.job([3] * 2000, 30))[0]

@@ -21,6 +21,8 @@ from engine.executor.events import (
     ModelLoading,
     ModelReady,
     ModelRestarted,
+    ModelWorking,
+    ModelRestarted,
     OperatorFinished,
     OperatorProgress,
     OperatorStarted,
@@ -179,6 +181,32 @@ def test_time_left_of_a_chain_follows_the_size_of_its_rows() -> None:
     state.take(OperatorFinished("find", 10, 10, 0, 0))
     assert state.operator_seconds_left(state.operators["find"]) is None
     assert state.share_done() == pytest.approx(0.6)  # one of two operators is done, the other to a fifth
+
+
+def test_time_left_counts_what_is_read_of_rows_that_have_not_passed() -> None:
+    """Fourteen rows of 4,000 characters: 400 of these are read a second, then 14 replies are written in 60 seconds."""
+    clock = Clock()
+    clock.now = 0
+    state = state_after(*START, ChainProgress(CHAIN, 0, 14, 0, 14 * 5_000), clock=clock)
+    for seconds in range(1, 71):
+        clock.now = seconds
+        state.take(ModelWorking("m", read=100 * seconds, written=0))
+    assert state.share_done() == pytest.approx(0.4)  # 7,000 tokens of 4 characters, of 70,000 with the replies
+    assert state.seconds_left() == pytest.approx(105)  # 42,000 at 400 a second; in truth 70 + 60
+    for seconds in range(71, 141):
+        clock.now = seconds
+        state.take(ModelWorking("m", read=100 * seconds, written=0))
+    clock.now = 170
+    state.take(ModelWorking("m", read=14_000, written=700))
+    assert state.share_done() == pytest.approx(0.9)
+    assert 15 < (state.seconds_left() or 0) < 30
+    clock.now = 200
+    for row in range(1, 14):
+        state.take(call(read=1_000, reused=0, written=100))
+        state.take(ChainProgress(CHAIN, row, 14, row * 5_000, 14 * 5_000))
+    assert state.share_done() == pytest.approx(13 / 14 + 1_000 * 4 / 70_000)  # one is still being written
+    state.take(ModelRestarted("m", "it was killed", ""))
+    assert state.share_done() == pytest.approx(13 / 14)
 
 
 def test_replies_of_an_earlier_run_do_not_count_as_pace() -> None:

@@ -23,6 +23,7 @@ from engine.executor.events import (
     ModelLoading,
     ModelReady,
     ModelRestarted,
+    ModelWorking,
     OperatorFinished,
     OperatorProgress,
     OperatorStarted,
@@ -49,6 +50,7 @@ SAMPLES = {
     "OperatorFinished": OperatorFinished("list", 12, 10, 1, 1),
     "RowFailed": RowFailed("list", "00ff", 'reply: "ä\n\u2028', "Ask again."),
     "ModelCall": ModelCall("list", "00ff", 100, 60, 12, 5, 0.75, from_cache=False),
+    "ModelWorking": ModelWorking("tiny", 4_096, 12),
     "Warned": Warned("the key 'x' has no effect"),
     "RunFinished": RunFinished("1", "failed", 0, 2, 3, 9.5, "no model", "Install one."),
 }
