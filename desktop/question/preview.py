@@ -21,6 +21,8 @@ from desktop.workspace import Workspace
 DRAWN, FIRST, SELECTED = "drawn", "first", "selected"
 DOCUMENTS = 3
 MOST_SELECTED = 20
+MOST_CHARACTERS = 6_000
+"""Of each document that was not selected itself: three are read and answered in about a minute on a small computer."""
 _FOLLOW_MILLISECONDS = 120
 _OUTDATED = "The question was changed since. Preview it again."
 _BEGIN = "Preview shows the table of three documents."
@@ -46,12 +48,14 @@ class PreviewPanel(QWidget):
         self._given: dict[str, Any] = {}
         self._allowed: dict[str, Any] = {}
         self._names: list[str] = []
+        self._in_part: list[tuple[str, float]] = []
         self._told: set[str] = set()  # rows that were called wrong, by which the question was changed
         self.model = ResultsModel(self._ask, workspace.client.forget, self)
         self.table = ResultsTable(self.model, workspace.settings)
         self.table.setAccessibleName("Preview")
         self.evidence = EvidencePanel(workspace, ask=self._ask)
         self.which = choice_box("Documents of the preview")
+        self.which.setToolTip("Of long documents parts are read; those that you select in Documents are read whole")
         self.status = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
         self.status.setAccessibleName("State of the preview")
         self.again = tool_button("retry", "Draw three other documents", self.draw_others)
@@ -210,6 +214,7 @@ class PreviewPanel(QWidget):
             self._show_buttons()
             return
         self._given["documents"] = list(documents)
+        self._given["most_characters"] = 0 if self.which.currentData() == SELECTED else MOST_CHARACTERS
         self.status.setText("Reading…")
         self._space.job.start("try", **self._given, **self._allowed)
 
@@ -222,7 +227,7 @@ class PreviewPanel(QWidget):
             case "OperatorProgress" if event["total"]:
                 self.status.setText(f"Reading: {event['done']} of {event['total']}")
             case "Tried":
-                self._names = event["documents"]
+                self._names, self._in_part = event["documents"], event["in_part"]
                 self._case, self._run = event["case"], event["run"]
                 self._ask("results.table", self._show_results, self._failed, run=self._run)
 
@@ -232,9 +237,10 @@ class PreviewPanel(QWidget):
         self.table.show_columns()
         self.table.show()
         self.evidence.hide()
-        self.status.setText(f"{counted(table['rows'], 'row')} in {_listed(self._names)}. {_CLICK}")
+        where, parts = _listed(self._names), _parts(self._in_part)
+        self.status.setText(f"{counted(table['rows'], 'row')} in {where}. {parts}{_CLICK}")
         if not table["rows"]:
-            self.status.setText(f"Nothing was found in {_listed(self._names)}. Draw others, or change the question.")
+            self.status.setText(f"Nothing was found in {where}. {parts}Draw others, or change the question.")
         self._show_buttons()
         self.shown.emit()
 
@@ -291,3 +297,11 @@ def _listed(names: list[str]) -> str:
         return counted(len(names), "document")
     *before, last = names or ["no document"]
     return f"{', '.join(before)} and {last}" if before else last
+
+
+def _parts(in_part: list[tuple[str, float]]) -> str:
+    """Say of which documents only parts were read, with a blank behind it; empty where of none."""
+    if not in_part:
+        return ""
+    shares = ", ".join(f"{name} {max(share, 0.01):.0%}" for name, share in in_part)
+    return f"Only the parts that fit the question best were read ({shares}); a run reads all. "

@@ -54,13 +54,17 @@ class RunCommand(SettingsKeys):
 
 @dataclass(frozen=True, kw_only=True)
 class TryCommand(SettingsKeys):
-    """Try a pipeline on a few documents of a case; relative paths start beside it where no `directory` is given."""
+    """Try a pipeline on a few documents of a case; relative paths start beside it where no `directory` is given.
+
+    Of documents of more than `most_characters` (0: no limit) the parts are read that fit the question best.
+    """
 
     text: str
     case: Path
     directory: Path | None = None
     documents: Texts = ()
     until: str = ""
+    most_characters: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)

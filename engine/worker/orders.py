@@ -45,7 +45,15 @@ def build_job(order: BuildCommand) -> BuildJob:
 def trial_job(order: TryCommand) -> TrialJob:
     """Make the job of a `try` command; raises UsageError."""
     directory = order.directory or order.case.parent
-    return TrialJob(order.text, order.case, directory, order.documents, order.until, settings_of(order))
+    return TrialJob(
+        order.text,
+        order.case,
+        directory,
+        order.documents,
+        order.until,
+        max(order.most_characters, 0),
+        settings_of(order),
+    )
 
 
 def export_job(order: ExportCommand) -> ExportJob:

@@ -7,11 +7,12 @@ are looked up and kept in the person's case: what a trial asked is not asked aga
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from engine.ask.pipeline import table_of
 from engine.errors import PipelineError, UsageError
 from engine.executor.asking import CachedAsk, RepliesOnly, ReplyStore
 from engine.executor.case_documents import load_document, save_document
@@ -27,6 +28,7 @@ from engine.worker.allowed import note_allowed
 from engine.worker.jobs import NewModels
 from engine.worker.model_choice import settled
 from engine.worker.trial_items import AskedOf, TriedItem, tried_items
+from engine.worker.trial_parts import best_parts
 from models.protocol import ModelBackend, Reply, Request
 from storage.case import Case
 from storage.codec import dump_json
@@ -39,7 +41,8 @@ DOCUMENTS = 3
 class TrialJob:
     """One trial as ordered. `text` is the pipeline, whose relative paths start at `directory`.
 
-    `until`: the last operator, "" for all; `documents`: ids, empty for the first ones.
+    `until`: the last operator, "" for all; `documents`: ids, empty for the first ones. Of a document of more than
+    `most_characters`, if that is not 0, the parts are read that fit the question best.
     """
 
     text: str
@@ -47,6 +50,7 @@ class TrialJob:
     directory: Path
     documents: tuple[str, ...] = ()
     until: str = ""
+    most_characters: int = 0
     settings: RunSettings = field(default=RunSettings())
 
 
@@ -65,7 +69,8 @@ class TriedLine:
 class Tried(Event):
     """A trial is done: its items in order, each to be read from the file `path`, one a line.
 
-    `case` and `run` are where its results lie, until the next trial.
+    `case` and `run` are where its results lie, until the next trial. `in_part`: the names of documents of which parts
+    were read, and the share of their text, 0 to 1.
     """
 
     path: str
@@ -77,6 +82,7 @@ class Tried(Event):
     note: str
     case: str = ""
     run: str = ""
+    in_part: tuple[tuple[str, float], ...] = ()
 
 
 async def try_pipeline(
@@ -93,7 +99,7 @@ async def try_pipeline(
     until = job.until or loaded.plan.steps[-1].operators[-1]
     with Case(job.case, create=False) as case, Case(scratch / "trial.redwell") as own:
         note_allowed(case, "trial", settings.allow_hosts)
-        documents = _copy_documents(case, own, job.documents)
+        read = _copy_documents(case, own, job)
         loaded, first = _with_own_documents(loaded)
         loaded = settled(loaded, settings.model, models)
         asked: list[AskedOf] = []
@@ -112,13 +118,14 @@ async def try_pipeline(
     return Tried(
         path=str(path),
         until=until,
-        documents=tuple(documents),
+        documents=tuple(name for name, _ in read),
         items=tuple(_line(item) for item in items),
         calls=sum(not one.reply.from_cache for one in asked if one.reply is not None),
         from_case=sum(one.reply.from_cache for one in asked if one.reply is not None),
         note=_note(loaded.plan),
         case=str(scratch / "trial.redwell"),
         run=result.run_id,
+        in_part=tuple((name, share) for name, share in read if share < 1),
     )
 
 
@@ -149,18 +156,27 @@ class _RecordingAsk(CachedAsk):
         return record.reply
 
 
-def _copy_documents(case: Case, own: Case, wanted: Sequence[str]) -> list[str]:
-    """Copy the documents of a trial; return their names."""
+def _copy_documents(case: Case, own: Case, job: TrialJob) -> list[tuple[str, float]]:
+    """Copy the documents of a trial; return the name of each and the share of its text that is read, 0 to 1."""
     entries = {entry.id: entry for entry in case.documents.entries()}
-    chosen = [id for id in wanted if id in entries] if wanted else list(entries)[:DOCUMENTS]
-    names = []
+    chosen = [id for id in job.documents if id in entries] if job.documents else list(entries)[:DOCUMENTS]
+    read = []
     for id in chosen:
         paths = case.documents.paths(id)
+        document, share = load_document(case, DocumentId(id)), 1.0
+        if job.most_characters:
+            document, share = best_parts(document, _question(job.text), job.most_characters)
         with own.transaction():
-            save_document(own, load_document(case, DocumentId(id)))
+            save_document(own, document)
             own.documents.add_path(id, paths[0].path if paths else entries[id].filename)
-        names.append(entries[id].filename)
-    return names
+        read.append((entries[id].filename, share))
+    return read
+
+
+def _question(text: str) -> str:
+    """Return what a pipeline says that it was written for, with its columns; empty where it says nothing."""
+    table = table_of(text)
+    return " ".join((table.question, table.row, *(column.name for column in table.columns))) if table else ""
 
 
 def _with_own_documents(loaded: Loaded) -> tuple[Loaded, int | None]:

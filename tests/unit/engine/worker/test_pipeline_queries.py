@@ -13,9 +13,13 @@ import pytest
 from scripted_cases import make_folder
 from scripted_redwell import ScriptedModels
 
+from engine.ask.pipeline import pipeline_text
+from engine.ask.proposal import Column, Proposal
 from engine.documents.options import ParseOptions
+from engine.executor.case_documents import load_document
 from engine.executor.settings import RunSettings
 from engine.executor.sources import ingest
+from engine.rows import DocumentId
 from engine.templates import template
 from engine.worker.allowed import allowed_in
 from engine.worker.queries.desk import Desk
@@ -140,6 +144,29 @@ def test_a_trial_takes_the_chosen_documents(case: Path, tmp_path: Path) -> None:
     tried = run_trial(case, tmp_path / "trial", text=EMPTY, documents=(chosen,))
     assert tried.documents == ("beta.txt",)
     assert [(line.name, line.fate) for line in tried.items] == [("beta.txt", "output")]
+
+
+def test_of_a_long_document_a_trial_reads_the_parts_that_fit_the_question(case: Path, tmp_path: Path) -> None:
+    filler = "The weather was mild and the road was dry on that day.\n" * 60
+    long = tmp_path / "records" / "long.txt"
+    long.write_text(f"Report of the night shift\n{filler}A grey van, plate KX 1187, stood at the gate.\n{filler}")
+    with Case(case) as opened:
+        options = ParseOptions()
+        asyncio.run(ingest(long.parent, opened, lambda event: None, dataset="r", options=options, workers=1))
+        chosen = next(entry.id for entry in opened.documents.entries() if entry.filename == "long.txt")
+    text = pipeline_text(Proposal("Which vans are named, with plate?", "van", (Column("plate"),)))
+    tried = run_trial(case, tmp_path / "trial", text=text, documents=(chosen,), most_characters=3_200)
+    [(name, share)] = tried.in_part
+    assert name == "long.txt"
+    assert 0.4 < share < 0.48  # two pieces of at most 1,500 characters, of 6,672
+    with Case(Path(tried.case), read_only=True) as own:
+        read = load_document(own, DocumentId(chosen))
+    assert read.lines[0].text == "Report of the night shift"
+    assert read.lines[61].text == "A grey van, plate KX 1187, stood at the gate."  # at the line where it is
+    assert [line.number for line in read.lines] == list(range(1, len(read.lines) + 1))
+    assert len(read.text.strip()) <= 3_200
+    whole = run_trial(case, tmp_path / "whole", text=text, documents=(chosen,))
+    assert whole.in_part == ()
 
 
 def test_a_trial_that_may_send_text_elsewhere_is_recorded_in_the_case(case: Path, tmp_path: Path) -> None:
