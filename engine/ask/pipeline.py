@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from engine.ask.english import plural
 from engine.ask.proposal import Column, Kind, Proposal, checked, field_name, from_json
+from engine.ask.wording import person_column
 from engine.errors import UsageError
 from engine.language.templates import prompt_template
 from engine.language.writer import written as yaml_text
@@ -100,8 +101,8 @@ def _rows_of(proposal: Proposal) -> list[dict[str, Any]]:
         "type": "unnest", "unnest_key": items, "recursive": True, "expand_fields": names,
     }  # fmt: skip
     operations: list[dict[str, Any]] = [cut, read, distinct, unnest]
-    if proposal.columns[0].kind == "person":
-        operations.append({"name": "names_only", "type": "filter", "condition": f"input.{names[0]} | is_person"})
+    if person := person_column(proposal):
+        operations.append({"name": "names_only", "type": "filter", "condition": f"input.{person.field} | is_person"})
     return [*operations, {"name": "table", "type": "map", "drop_keys": [items]}]
 
 

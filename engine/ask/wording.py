@@ -40,6 +40,12 @@ _PERSONS: Final = words(
     "accountant applicant assistant claimant complainant immigrant informant inhabitant lieutenant merchant occupant "
     "participant sergeant"
 )
+_HUMANS: Final = words(
+    "person people officer sergeant lieutenant detective deputy witness victim suspect judge patient doctor physician "
+    "nurse teacher employee man woman child relative guest passenger prisoner inmate detainee inhabitant immigrant "
+    "informant"
+)
+"""Nouns that a firm or a town is never called by, as it may be a donor, a vendor, a defendant."""
 _EVENTS: Final = words(
     "payment call transaction purchase transfer donation meeting hearing visit prescription stop message"
 )
@@ -259,6 +265,12 @@ def with_identity(proposal: Proposal) -> Proposal:
         return proposal
     first = Column(row[:LONGEST_NAME], "person" if is_person else "text")
     return replace(proposal, columns=distinct((first, *columns)))
+
+
+def person_column(proposal: Proposal) -> Column | None:
+    """Return the first column where it names the human being that a row is, else None."""
+    first, head = proposal.columns[0], proposal.row.lower().split(" ")[-1]
+    return first if first.kind == "person" and singular(head) in _HUMANS else None
 
 
 def _without_restating(proposal: Proposal) -> Proposal:

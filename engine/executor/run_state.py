@@ -6,6 +6,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import inf
 
 from engine.executor.events import (
     ChainProgress,
@@ -27,7 +28,7 @@ from engine.executor.events import (
 from engine.executor.stages import REPLY_CHARACTERS
 
 SPEED_SECONDS = 30.0
-"""Tokens per second are taken over this long; a call's tokens count when it ends."""
+"""Tokens per second are taken over this long."""
 
 PACE_SECONDS = 60.0
 """Time left is estimated from the pace of the last so many seconds, so a burst of cached replies is soon forgotten."""
@@ -132,7 +133,11 @@ class ChainState:
 
 @dataclass
 class CallState:
-    """Model calls and their tokens; only calls that were made have tokens here."""
+    """Model calls and their tokens; only calls that were made have tokens here.
+
+    `read_ahead` and `written_ahead` are the tokens of calls in progress, as far as a model tells. `samples` are (time,
+    tokens read, tokens written) so far, oldest first.
+    """
 
     made: int = 0
     from_cache: int = 0
@@ -140,11 +145,18 @@ class CallState:
     reused_tokens: int = 0
     sampled_tokens: int = 0
     forced_tokens: int = 0
-    recent: deque[tuple[float, int, int]] = field(default_factory=deque)
-    """(time, tokens read, tokens written) of each call, for the speed."""
+    read_ahead: int = 0
+    written_ahead: int = 0
+    working: dict[str, ModelWorking] = field(default_factory=dict)
+    samples: deque[tuple[float, int, int]] = field(default_factory=lambda: deque([(-inf, 0, 0)]))
+
+    @property
+    def read(self) -> int:
+        """Return the tokens that were read for calls that have ended."""
+        return self.prompt_tokens - self.reused_tokens
 
     def take(self, call: ModelCall, now: float) -> None:
-        """Count one call."""
+        """Count one call; it is no longer in progress."""
         if call.from_cache:
             self.from_cache += 1
             return
@@ -153,15 +165,27 @@ class CallState:
         self.reused_tokens += call.reused_tokens
         self.sampled_tokens += call.sampled_tokens
         self.forced_tokens += call.forced_tokens
-        read = call.prompt_tokens - call.reused_tokens
-        self.recent.append((now, read, call.sampled_tokens + call.forced_tokens))
+        self.read_ahead = max(self.read_ahead - call.prompt_tokens + call.reused_tokens, 0)
+        self.written_ahead = max(self.written_ahead - call.sampled_tokens - call.forced_tokens, 0)
+        self._sample(now)
+
+    def take_working(self, told: ModelWorking, now: float) -> None:
+        """Take in how far the calls in progress of a model are."""
+        self.working[told.model] = told
+        self.read_ahead = sum(one.read for one in self.working.values())
+        self.written_ahead = sum(one.written for one in self.working.values())
+        self._sample(now)
+
+    def _sample(self, now: float) -> None:
+        written = self.sampled_tokens + self.forced_tokens + self.written_ahead
+        self.samples.append((now, self.read + self.read_ahead, written))
 
     def speeds(self, now: float) -> tuple[float, float]:
         """Return tokens read and written per second, lately."""
-        while self.recent and self.recent[0][0] < now - SPEED_SECONDS:
-            self.recent.popleft()
-        read, written = (sum(part) for part in ([r for _, r, _ in self.recent], [w for _, _, w in self.recent]))
-        return read / SPEED_SECONDS, written / SPEED_SECONDS
+        while len(self.samples) > 1 and self.samples[1][0] < now - SPEED_SECONDS:
+            self.samples.popleft()
+        (_, read_then, written_then), (_, read, written) = self.samples[0], self.samples[-1]
+        return max(read - read_then, 0) / SPEED_SECONDS, max(written - written_then, 0) / SPEED_SECONDS
 
 
 class RunState:
@@ -176,8 +200,6 @@ class RunState:
         self.operators: dict[str, OperatorState] = {}
         self.chain: ChainState | None = None
         self.calls = CallState()
-        self._working: dict[str, ModelWorking] = {}
-        self._ahead = (0, 0)
         self._characters_read = CHARACTERS_READ
         self.loading = ""
         self.model = ""
@@ -228,12 +250,8 @@ class RunState:
                 self.loading, self.model = "", event.model
             case ChainProgress():
                 self._take_chain(event)
-            case ModelCall():
-                self._take_call(event)
-            case ModelWorking():
-                self._take_working(event)
-            case ModelRestarted():
-                self._take_working(ModelWorking(event.model, 0, 0))
+            case ModelCall() | ModelWorking() | ModelRestarted():
+                self._take_work(event)
             case OperatorStarted() | OperatorProgress() | OperatorFinished() | RowFailed():
                 self._take_operator(event)
 
@@ -254,30 +272,25 @@ class RunState:
         chain.rows_done, chain.size_done, chain.size_total = event.rows_done, event.size_done, event.size_total
         if self.calls.from_cache and not self.calls.made:
             chain.paces.clear()  # what was answered in an earlier run says nothing of the pace
-        read = self.calls.prompt_tokens - self.calls.reused_tokens
-        if read and chain.rows_done and not self.calls.from_cache:
-            self._characters_read = (chain.size_done - chain.rows_done * REPLY_CHARACTERS) / read
+        if self.calls.read and chain.rows_done and not self.calls.from_cache:
+            self._characters_read = (chain.size_done - chain.rows_done * REPLY_CHARACTERS) / self.calls.read
         chain.sample(self.clock())
 
-    def _take_call(self, event: ModelCall) -> None:
-        self.calls.take(event, self.clock())
-        if not event.from_cache:  # it is no longer in progress
-            read, written = self._ahead
-            read -= event.prompt_tokens - event.reused_tokens
-            self._look_ahead(max(read, 0), max(written - event.sampled_tokens - event.forced_tokens, 0))
-
-    def _take_working(self, event: ModelWorking) -> None:
-        self._working[event.model] = event
-        every = self._working.values()
-        self._look_ahead(sum(one.read for one in every), sum(one.written for one in every))
+    def _take_work(self, event: ModelCall | ModelWorking | ModelRestarted) -> None:
+        """Count what was read and written, also for rows that have not passed yet."""
+        now = self.clock()
+        match event:
+            case ModelCall():
+                self.calls.take(event, now)
+            case ModelWorking():
+                self.calls.take_working(event, now)
+            case ModelRestarted():
+                self.calls.take_working(ModelWorking(event.model, 0, 0), now)
         if self.chain is not None:
-            self.chain.sample(self.clock())
-
-    def _look_ahead(self, read: int, written: int) -> None:
-        """Count what was read and written for rows that have not passed yet, in tokens."""
-        self._ahead = (read, written)
-        if self.chain is not None:
+            read, written = self.calls.read_ahead, self.calls.written_ahead
             self.chain.size_ahead = read * self._characters_read + written * CHARACTERS_WRITTEN
+            if not isinstance(event, ModelCall):  # its row passes next
+                self.chain.sample(now)
 
     def _take_operator(self, event: OperatorStarted | OperatorProgress | OperatorFinished | RowFailed) -> None:
         operator = self.operators.setdefault(event.operator, OperatorState(event.operator))

@@ -34,6 +34,13 @@ def test_rows_that_are_persons_must_be_names() -> None:
     assert [node.name for node in loaded.plan.operators][-2:] == ["names_only", "table"]
 
 
+@pytest.mark.parametrize("row", ["donor", "vendor", "defendant", "party"])
+def test_rows_that_may_be_firms_are_not_dropped_for_having_no_name_of_a_person(row: str) -> None:
+    """`City of Larkmoor` and `Jones & Sons` are donors, too."""
+    loaded = parse_pipeline(pipeline_text(Proposal("Who gave how much?", row, (Column(row, "person"),))))
+    assert "names_only" not in [node.name for node in loaded.plan.operators]
+
+
 @pytest.mark.parametrize("row", ["car", ""])
 def test_the_results_have_the_columns_of_the_table_and_no_other(row: str) -> None:
     proposal = Proposal("Which cars?", row, ALL)

@@ -22,7 +22,6 @@ from engine.executor.events import (
     ModelReady,
     ModelRestarted,
     ModelWorking,
-    ModelRestarted,
     OperatorFinished,
     OperatorProgress,
     OperatorStarted,
@@ -229,6 +228,10 @@ def test_speed_counts_only_calls_that_were_made_lately() -> None:
     assert (state.calls.made, state.calls.from_cache) == (1, 1)
     clock.now += 31
     assert state.calls.speeds(clock.now) == (0.0, 0.0)
+    state.take(ModelWorking("m", read=600, written=60))  # what is in progress counts, too
+    assert state.calls.speeds(clock.now) == (20.0, 2.0)
+    state.take(call(read=600, reused=0, written=60))
+    assert state.calls.speeds(clock.now) == (20.0, 2.0)
 
 
 def test_a_log_gets_lines_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
