@@ -18,7 +18,8 @@ from desktop.words import counted, spoken_duration
 from desktop.workspace import Workspace
 
 _ESTIMATE_MILLISECONDS = 300
-_OWN_STEPS = "This question has several steps, which run as they are. Change them under Advanced."
+_OWN_STEPS = "This question has several steps, which run as they are. Change them under Advanced, or make it your own."
+_MADE_OWN = "It is one plain question now, without the steps of the ready-made one. Change the columns as you like."
 
 
 class AskBox(QWidget):
@@ -71,6 +72,8 @@ class AskBox(QWidget):
         self.run = push_button("run", "Run", lambda: self._want("run"))
         self.edit = push_button("question", "Advanced…", lambda: self._want("edit"))
         self.edit.setToolTip("The steps of the question, their forms and the YAML")
+        self.own = push_button("question", "Make it my own", self.make_own)
+        self.own.setToolTip("Change the columns: the same table is then asked for in one step, without joining names")
         self.others = push_button("templates", "Other questions", self.clear)
         self._waiting = QTimer(self, interval=_ESTIMATE_MILLISECONDS, singleShot=True)
         self._waiting.timeout.connect(self._ask_estimate)
@@ -113,6 +116,13 @@ class AskBox(QWidget):
         self.note.setText(note)
         self._begin("Changing the table…")
         self._ask("draft", "ask.change", self._changed, proposal=self._proposal, note=note, rejected=rejected)
+
+    def make_own(self) -> None:
+        """Ask for the table of a ready-made question in one step of its own, so that its columns can be changed."""
+        if self._proposal is not None and self._has_own_steps:
+            self._title = ""
+            self.began.emit()  # the file of the question stays as it is
+            self._edited({}, _MADE_OWN)
 
     def try_now(self) -> None:
         """Preview the table on three documents."""
@@ -174,7 +184,7 @@ class AskBox(QWidget):
         done = QHBoxLayout()
         done.addWidget(self.documents)
         done.addWidget(self.estimate, 1)
-        for button in (self.look, self.run, self.edit, self.others):
+        for button in (self.look, self.run, self.own, self.edit, self.others):
             done.addWidget(button)
         self.proposed = QWidget()
         inner = QVBoxLayout(self.proposed)
@@ -252,7 +262,7 @@ class AskBox(QWidget):
         if was != (proposal is not None):
             self.opened.emit(proposal is not None)
 
-    def _edited(self, table: dict[str, Any]) -> None:
+    def _edited(self, table: dict[str, Any], said: str = "") -> None:
         """Have the pipeline written anew; a table that cannot be is refused, and the one before is shown again."""
         before = self._proposal
         if before is None:
@@ -263,7 +273,7 @@ class AskBox(QWidget):
             self._show_table(before)
 
         def taken(drafted: dict[str, Any]) -> None:
-            self._end("")
+            self._end(said)
             self._take(drafted)
             self.preview.outdate()
             self.text_changed.emit(self._text)
@@ -300,6 +310,7 @@ class AskBox(QWidget):
         can_change = self._proposal is not None and not self._has_own_steps
         has_documents = self.count is None or self.count > 0
         wrong = len(self.preview.rejected()) if can_change else 0
+        self.own.setVisible(self._has_own_steps)
         self.note.setEnabled(can_change)
         self.apply.setEnabled(can_change and self.propose.isEnabled())
         self.apply.setText(f"Change it by {counted(wrong, 'wrong row')}" if wrong else "Change it")

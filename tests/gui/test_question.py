@@ -432,6 +432,20 @@ def test_a_ready_made_question_has_the_same_form(qtbot: QtBot, place: QuestionPl
     assert place.document.file.name == "Officers and misconduct"
 
 
+def test_a_ready_made_question_can_be_made_ones_own(qtbot: QtBot, place: QuestionPlace) -> None:
+    place.begin.templates.itemClicked.emit(place.begin.templates.item(0))
+    ask = place.begin.ask
+    qtbot.waitUntil(ask.proposed.isVisible, timeout=WAIT)
+    assert ask.own.isVisible() and not ask.note.isEnabled()
+    ask.own.click()
+    qtbot.waitUntil(lambda: not ask.own.isVisible(), timeout=WAIT)
+    assert "one plain question now" in ask.state.text()
+    assert names_of(ask) == ["officer", "acts", "dates", "evidence", "records"]
+    assert ask.note.isEnabled() and "type: resolve" not in ask.text
+    ask.chips.edited.emit({"columns": [{"name": "officer", "kind": "person", "choices": []}]})
+    qtbot.waitUntil(lambda: names_of(ask) == ["officer"], timeout=WAIT)
+
+
 def test_a_preview_shows_a_table_whose_cells_open_their_page(
     qtbot: QtBot, place: QuestionPlace, opened: MainWindow
 ) -> None:
