@@ -19,7 +19,18 @@ from engine.evidence.cells import CellEvidence
 from engine.executor.asking import CachedAsk, NewAsk
 from engine.executor.calls import Account
 from engine.executor.datasets import DatasetReader, ReadDataset
-from engine.executor.events import Emit, Event, FilesFound, ModelCall, OperatorProgress, RunFinished, RunStarted, Warned
+from engine.executor.events import (
+    ChainProgress,
+    Emit,
+    Event,
+    FilesFound,
+    ModelCall,
+    ModelWorking,
+    OperatorProgress,
+    RunFinished,
+    RunStarted,
+    Warned,
+)
 from engine.executor.model_pool import ModelPool, OpenEmbedder, OpenModel
 from engine.executor.parsing import ParsingFunctions
 from engine.executor.results import EvidenceFinder, result_columns
@@ -109,7 +120,7 @@ Result = TypeVar("Result")
 HEAD_START_SECONDS = 0.3
 """A dataset that tells nothing of files gets so long before a model is loaded: it may fail at once."""
 
-TRANSIENT_EVENTS = (OperatorProgress, ModelCall)
+TRANSIENT_EVENTS = (OperatorProgress, ChainProgress, ModelCall, ModelWorking)
 """Events that are only worth seeing live; replies are kept in the cache, progress in the ledger."""
 
 

@@ -34,7 +34,7 @@ from engine.executor.events import (
     event_from_json,
 )
 from engine.worker.gate import Gate, GatedBackend
-from models.notices import ContextLimited, Restarted
+from models.notices import ContextLimited, Restarted, Working
 
 SAMPLES = {
     "RunStarted": RunStarted("1", "/c.redwell", "tiny", ("list", "each"), resumed=True),
@@ -141,7 +141,9 @@ def test_the_case_keeps_the_events_but_for_the_passing_ones(bench, tmp_path) -> 
     desk = bench(answer)
     result = asyncio.run(desk.run(pipeline(file, LIST)))
     kept = [event_from_json(json.dumps(stored.event)) for stored in desk.case.events.of_run(result.run_id)]
-    assert kept == [e for e in desk.events if not isinstance(e, OperatorProgress | ModelCall)]
+    passing = OperatorProgress | ChainProgress | ModelCall | ModelWorking
+    assert kept == [e for e in desk.events if not isinstance(e, passing)]
+    assert len(kept) < len(desk.events)
 
 
 def test_warnings_of_the_pipeline_are_told(bench, tmp_path) -> None:
@@ -199,6 +201,7 @@ class TellingBackend(ScriptedBackend):
         tell(ContextLimited("tiny", 4096, 32768))
 
     async def ask(self, request):
+        await asyncio.to_thread(self.tell, Working("tiny", 12, 3))
         await asyncio.to_thread(self.tell, Restarted("tiny", "it crashed (SIGSEGV)", "with the same settings"))
         return await super().ask(request)
 
@@ -210,6 +213,7 @@ async def test_what_a_model_tells_beside_its_replies_is_told_and_kept(bench, tmp
     result = await desk.run(pipeline(write_jsonl(tmp_path / "in.jsonl", [{"text": "a"}, {"text": "b"}]), WORD))
     restarted = ModelRestarted("tiny", "it crashed (SIGSEGV)", "with the same settings")
     assert desk.of(ModelRestarted) == [restarted] * 2
+    assert desk.of(ModelWorking) == [ModelWorking("tiny", 12, 3)] * 2
     (warning,) = desk.of(Warned)
     assert "4,096 tokens" in warning.message
     assert "32,768" in warning.message
