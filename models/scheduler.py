@@ -33,6 +33,9 @@ FIRST_RUNNING = 2
 LONG_QUEUE_BATCHES = 64
 """A queue is long from so many batches of unread tokens on: there a few replies written beside few cost little."""
 
+FIRST_REPLY_TOKENS = 200
+"""After so many tokens of a reply nothing waits for it any more: it may go round in circles."""
+
 LOOPS = "Ask for less per call, or say in the prompt how many items there may be."
 
 DRAFT_BATCH = 16
@@ -168,7 +171,7 @@ class Scheduler:
         and is long, too.
         """
         while self._line.jobs and not self._full:
-            self._is_first = not self._has_answered and self._queue_is_long()
+            self._is_first = not self._has_answered and self._queue_is_long() and not self._writes_long()
             most = min(FIRST_RUNNING, self._most_running) if self._is_first else self._most_running
             has_enough = self._unread_tokens() >= self._batch_tokens and not self._is_first
             if len(self._running) >= most or has_enough:
@@ -182,6 +185,9 @@ class Scheduler:
     def _queue_is_long(self) -> bool:
         waiting = sum(int(job.prompt.size) for job in self._line.jobs)
         return waiting >= LONG_QUEUE_BATCHES * self._batch_tokens
+
+    def _writes_long(self) -> bool:
+        return any(len(job.reply) > FIRST_REPLY_TOKENS for job in self._running)
 
     def _start(self, job: Job, source: Slot | None, length: int) -> bool:
         """Give the job a slot; False if there is no room while others run."""

@@ -51,6 +51,7 @@ def test_overnight() -> None:
             limit=chosen.seconds,
         )
     )
+    (chosen.out / "events.jsonl").write_text(overnight.stamped_lines(took), encoding="utf-8")
     after = measure_rates(gguf, RATES_AT, seconds=chosen.seconds)
     rates = {name: (before[name] + after[name]) / 2 for name in before}
     figures = {
@@ -58,7 +59,6 @@ def test_overnight() -> None:
         "rates": {"before": before, "after": after},
     }
     (chosen.out / "overnight.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
-    (chosen.out / "events.jsonl").write_text(overnight.stamped_lines(took), encoding="utf-8")
     print(f"\n{chosen.model}, {pages} pages\n{overnight.report(figures)}")
     assert figures["ended"], "the run did not come to its end"
 

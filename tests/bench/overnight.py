@@ -192,13 +192,18 @@ def reading(took: Took) -> dict[str, float]:
     }
 
 
-def quality(case: Path, gold_file: Path) -> Score:
-    """Score the pairs (file, officer) of the invented files; what is said of real files has no gold and counts not."""
+def quality(case: Path, gold_file: Path) -> Score | None:
+    """Score the pairs (file, officer) of the invented files; what is said of real files has no gold and counts not.
+
+    None where the run did not come to its end.
+    """
     gold = Gold.read(gold_file)
     known = {file for officer in gold.officers for file in officer["forms"]}
     with Case(case) as opened:
         run = opened.runs.latest()
-        pairs = predicted_pairs(opened, run.id, gold) if run else {}
+        if run is None or opened.runs.results(run.id) is None:
+            return None
+        pairs = predicted_pairs(opened, run.id, gold)
     return score((pair for pair in pairs if pair[0] in known), gold.pairs)
 
 
@@ -225,9 +230,7 @@ def measure(took: Took, case: Path, gold: Path, rates: Mapping[str, float]) -> d
         "estimated_over_true": estimates(took),
         "peak_bytes": dict(took.peaks),
         "case_bytes": size_of(case),
-        "precision": round(found.precision, 3),
-        "recall": round(found.recall, 3),
-        "f1": round(found.f1, 3),
+        "quality": None if found is None else [round(x, 3) for x in (found.precision, found.recall, found.f1)],
     }
 
 

@@ -20,6 +20,7 @@ from models.loops import LEAST_TOKENS
 from models.protocol import Sampling
 from models.scheduler import (
     DRAFT_BATCH,
+    FIRST_REPLY_TOKENS,
     FIRST_RUNNING,
     LONG_QUEUE_BATCHES,
     MOST_OVERTAKEN,
@@ -584,6 +585,18 @@ def test_of_a_long_queue_the_shortest_few_are_answered_before_the_others_begin(c
     bench.run()
     assert max(running) == 16
     assert all(o.job.reply == expected_reply(o.job.prompt.tolist(), 30) for o in bench.outcomes)
+
+
+def test_a_first_reply_that_does_not_end_holds_the_others_up_no_longer() -> None:
+    bench = Bench(batch_tokens=64, cells=8192)
+    endless = bench.submit(bench.job([3] * 10, 2_000, max_tokens=2_100))[0]
+    bench.submit(*(bench.job([2 + i % 15, 2 + i // 15, *[5] * 70], 30) for i in range(LONG_QUEUE_BATCHES + 2)))
+    while not bench.outcomes:
+        bench.scheduler.step()
+    assert bench.outcomes[0].job is not endless
+    assert len(endless.reply) < FIRST_REPLY_TOKENS + 100
+    bench.run()
+    assert all(o.error is None for o in bench.outcomes if o.job is not endless)
 
 
 def test_what_is_in_progress_is_what_was_read_and_written_of_running_jobs() -> None:
