@@ -103,7 +103,7 @@ class AskBack(QWidget):
         super().__init__(parent)
         self.question = QLabel(textFormat=Qt.TextFormat.PlainText, wordWrap=True)
         self.answer = QLineEdit(maxLength=LONGEST_SAID, placeholderText="What the question means")
-        self.answer.setAccessibleName("Your answer to the question back")
+        self.answer.setAccessibleName("Your answer to this question")
         self.answer.setToolTip("It is added to the question. No other question is asked again.")
         self._document = ""
         self.only_here = CheckBox("Only for this document")

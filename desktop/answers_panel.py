@@ -71,7 +71,7 @@ class AnswersPanel(QWidget):
         self.tree.currentItemChanged.connect(lambda now, before: self._chosen())
         self.question = QLabel(textFormat=Qt.TextFormat.PlainText, wordWrap=True)
         self.note = QLabel(textFormat=Qt.TextFormat.PlainText, wordWrap=True)
-        self.note.setAccessibleName("What to know of the answer")
+        self.note.setAccessibleName("Note on the answer")
         self.cards = ItemCards()
         self.cards.chosen.connect(self._show_item)
         self.ask_back = AskBack()

@@ -85,7 +85,7 @@ _TEXTS: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
 def tooltip(key: str, row: Mapping[str, Any]) -> str | None:
     """Return what there is more to say of a cell."""
     if key == "star" and row["is_new"]:
-        return "It came after the last run of the question, which has not read it"
+        return "Added after the last run of the question, which has not read it"
     if key == "text" and row["warnings"]:
         return "\n".join(row["warnings"])
     return str(row["id"]) if key == "hash" else str(row["path"]) if key == "name" else None

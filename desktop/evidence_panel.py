@@ -118,7 +118,7 @@ class EvidencePanel(QWidget):
         for button in (self._before, self._after):
             button.setEnabled(len(self._places) > 1)
         if not self._places:
-            nothing = "This value was not looked for: it says nothing that a record could say."
+            nothing = "This value was not looked for: it is not made of words of a record."
             told = "Not located: this value was looked for in the records and not found." if missing else nothing
             self._where.setText(told)
             self.viewer.clear()

@@ -20,7 +20,7 @@ _WINDOW = "the window"
 _NOT_YET = "not in this session"
 _OUTCOMES = {
     "kernel": "refused",
-    "python": "refused by Python alone, which native code passes",
+    "python": "refused by Python only, which native code could bypass",
     "made": "NOT REFUSED",
     "untried": "not tried",
 }

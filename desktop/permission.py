@@ -11,12 +11,12 @@ from PySide6.QtWidgets import QMessageBox, QWidget
 from desktop.question_box import YesOrNo, ask_yes_or_no
 
 _ASKED = {
-    "read": "This question wants to read something that does not lie beside it:",
-    "write": "This question wants to write somewhere else than beside it:",
-    "overwrite": "A file is there already, and is not as Redwell wrote it for this case:",
+    "read": "This question wants to read something outside its own folder:",
+    "write": "This question wants to write outside its own folder:",
+    "overwrite": "This would replace a file that Redwell did not write for this case, or that changed since:",
 }
 _MEANS = {
-    "read": "A question from somebody else could read what is none of its business. Allow it only if you know why.",
+    "read": "A question from somebody else could read private files. Allow it only if you know why.",
     "write": "A question from somebody else could put files anywhere. Allow it only if you know why.",
     "overwrite": "What is in it now is lost if you allow it.",
 }

@@ -162,7 +162,7 @@ class RunQueue(QObject):
         def clarified(told: dict[str, Any]) -> None:
             self._take(told["queue"])
             begun = self.start(told["entry"])
-            how = "is asked again now" if begun else "is asked again when what goes on has ended"
+            how = "is asked again now" if begun else "is asked again when the current job has ended"
             self._space.said.emit(f"{question} {how}. All other answers are kept.", "")
 
         known = {"run": run, "operator": operator, "question": question, "said": said, "entry": of_run}

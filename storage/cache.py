@@ -1,4 +1,4 @@
-"""Values by kind and key, as bytes or JSON: results that are dear to make again, and small notes of a person."""
+"""Values by kind and key, as bytes or JSON: results that are costly to make again, and small notes of a person."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ from storage.migrations import APPLICATION_ID
 from storage.open_files import OpenFile
 from storage.sqlite_library import NOT_A_DATABASE, code_of, translated
 
-# How far a conversion is, told while SQLite works, and its end before the last step where nobody wants it any more.
+# Progress of a conversion while SQLite works, and the way to stop it before its last step.
 
 STEPS: Final = 1000
 """Instructions of SQLite's machine between two looks; a look costs microseconds."""

@@ -21,7 +21,7 @@ HINTS: Final = (
     "What was changed; a plan stands below the one that it was made from",
     "From 1, useless, to 4, nothing to improve",
     "Rows of the sample that it was rated on",
-    "What these rows take when nothing is known from before",
+    "Time for these rows if no reply is kept from before",
     "Plans that promise little are rated on few rows",
 )
 OWN_TITLE = "Your question"

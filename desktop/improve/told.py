@@ -87,7 +87,7 @@ def state_text(entry: Mapping[str, Any] | None, *, is_going: bool) -> str:
         return ""
     match entry["state"]:
         case "waiting":
-            return "Waits in the queue of Run until what goes on there is done."
+            return "Waits in the queue of Run until the current job is done."
         case "running":
             return "Improving was interrupted; what was tried is kept."
         case "failed":

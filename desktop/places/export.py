@@ -173,7 +173,7 @@ class ExportPlace(Place):
         self.drop_rejected = CheckBox("Leave out rows that were rejected")
         self.drop_rejected.setChecked(True)
         self.despite_changes = CheckBox("Also what differs from what was recorded, with a warning in every row")
-        self.bom = CheckBox("Mark the file as UTF-8 (Excel on Windows likes that)")
+        self.bom = CheckBox("Mark the file as UTF-8 (Excel on Windows needs that)")
         self.joined = CheckBox("Write lists as text joined by ; instead of JSON")
         self.joined.setChecked(True)
 

@@ -153,7 +153,7 @@ class ModelsPlace(Place):
         """Hash the chosen model again and compare."""
         row = self.current()
         if row is not None and row["installed"]:
-            text = f"{row['id']} is what it was: its hash is the same."
+            text = f"{row['id']} is unchanged: its hash is the same."
             self._do(f"Checking {row['id']}", "models.check", lambda sha256: self._say(text), model=row["id"])
 
     def ask_remove(self) -> None:
@@ -162,7 +162,7 @@ class ModelsPlace(Place):
         if row is None or not row["installed"]:
             return
         text = f"Delete {row['id']} from this computer?"
-        more = f"{size_text(row['bytes'])} become free; what it replied is kept."
+        more = f"{size_text(row['bytes'])} will be free. Its replies are kept."
         asked = YesOrNo("Remove a model", text, "Delete", more, destroys=True)
         ask_yes_or_no(self, asked, lambda: self.remove(row["id"]))
 

@@ -375,7 +375,7 @@ class ResultsPlace(Place):
             if column.resolved_by:
                 self.names.show_name(self.run, column.name, str(index.data() or ""))
             else:
-                self.names.clear(f"{column.name}: nothing decided which of its values are one.")
+                self.names.clear(f"{column.name}: no step decided which of its values mean the same.")
         elif self.parts.side is self.answers:
             self.answers.show_row(self.run, row["id"], column.name)
         else:

@@ -88,7 +88,7 @@ class RunPlace(Place):
     def start(self) -> None:
         """Continue the chosen entry if it was interrupted, begin it if it waits, else begin the next that waits."""
         if self.workspace.job.is_going:
-            self.workspace.said.emit("Something is going on already.", "The queue goes on by itself at its end.")
+            self.workspace.said.emit("Something is going on already.", "The queue goes on when it ends.")
             return
         entry = self.panel.current()
         wanted = entry["id"] if entry and (self.queue.can_continue(entry) or entry["state"] == "waiting") else 0

@@ -260,7 +260,7 @@ class EncryptionBox(QGroupBox):
         self.decrypt.setVisible(is_encrypted)
         for button in self._buttons():
             button.setEnabled(bool(summary) and not job.is_going and not self._space.read_only)
-            button.setToolTip("When what is going on is done" if job.is_going else "")
+            button.setToolTip("When the current job is done" if job.is_going else "")
 
     def _how_far(self) -> str:
         progress = self._space.job.progress

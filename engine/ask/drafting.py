@@ -80,7 +80,7 @@ async def revise(proposal: Proposal, note: str, model: ModelBackend | None, *, r
     """Change a proposal by a note in plain words ("split make and model", "only cars, not weapons").
 
     What the model changes in row and columns is taken; a note that changes neither is told to the model with the
-    question from then on. `rejected` are rows, as text, that the user called wrong; without a note, they are one.
+    question from then on. `rejected` are rows, as text, that the user called wrong; they stand for a missing note.
     Raises UsageError for an empty note.
     """
     wish = re.sub(r"\s+", " ", note).strip()
@@ -112,7 +112,7 @@ async def revise_once(
 
 
 def _merged(before: Proposal, after: Proposal) -> Proposal:
-    """Keep the note only where it changed nothing that is seen: a condition is not lost, a wish not said twice."""
+    """Drop the notes that changed the row or a column, which would be told twice; keep others, such as conditions."""
     changed = (after.columns, after.row) != (before.columns, before.row)
     return replace(after, notes=before.notes) if changed else after
 
@@ -157,7 +157,7 @@ async def _ask(model: ModelBackend, prompt: str) -> dict[str, Any]:
     try:
         reply = await model.ask(request)
     except OutOfTokens as error:
-        # It goes round in circles: the columns that it wrote before are a draft.
+        # The model repeats itself: the columns that it wrote so far are a draft.
         if kept := complete_entries(error.partial, _SCHEMA):
             return kept
         raise

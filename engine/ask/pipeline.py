@@ -133,7 +133,7 @@ def _prompt(name: str, proposal: Proposal, shown: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Take apart what would begin a statement of a template, which a question never means."""
+    """Break up `{{`, `{%` and `{#`: a question is no template."""
     return re.sub(r"\{(?=[{%#])", "{ ", text)
 
 

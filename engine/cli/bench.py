@@ -30,8 +30,8 @@ def bench(  # noqa: PLR0913, PLR0917 - one parameter per option
         typer.Option("--peers", metavar="DOCETL,LOTUS", help="Pythons of environments that have DocETL (and LOTUS)."),
     ] = "",
     server: Annotated[Path | None, typer.Option("--server", metavar="FILE", help="A llama-server for peers.")] = None,
-    repeats: Annotated[int, typer.Option("--repeats", min=1, help="Run every contestant so many times.")] = 1,
-    draws: Annotated[int, typer.Option("--draws", min=1, help="Run each job on so many lots of rows.")] = 1,
+    repeats: Annotated[int, typer.Option("--repeats", min=1, help="How often to run every contestant.")] = 1,
+    draws: Annotated[int, typer.Option("--draws", min=1, help="How many lots of rows to run each job on.")] = 1,
     growth: Annotated[bool, typer.Option("--growth", help="Also more documents and more prompts.")] = False,
     quick: Annotated[bool, typer.Option("--quick", help="A few rows only, to see that everything runs.")] = False,
 ) -> None:

@@ -49,7 +49,7 @@ CaseOption = Annotated[
     typer.Option("--case", metavar="FILE", help="The case file; PIPELINE's name with .redwell if not given."),
 ]
 MinutesOption = Annotated[
-    float, typer.Option("--minutes", metavar="N", help="The whole build takes no longer than so many minutes.")
+    float, typer.Option("--minutes", metavar="N", help="Time limit of the whole build, in minutes.")
 ]
 SampleOption = Annotated[int, typer.Option("--sample", metavar="N", min=1, help="Documents on which plans are tried.")]
 PolicyOption = Annotated[
@@ -66,7 +66,8 @@ ReportOption = Annotated[
     typer.Option("--report", metavar="FILE", help="Write what was tried and why (.html, and .json beside it)."),
 ]
 AgentModelOption = Annotated[
-    str, typer.Option("--agent-model", metavar="NAME", help="Who proposes prompts; the pipeline's if not given.")
+    str,
+    typer.Option("--agent-model", metavar="NAME", help="The model that proposes prompts; the pipeline's if not given."),
 ]
 EvaluationOption = Annotated[
     Path | None,
@@ -79,7 +80,7 @@ EvaluationOption = Annotated[
 MetricKeyOption = Annotated[
     str, typer.Option("--metric-key", metavar="NAME", help="Which of the numbers that evaluate returns counts.")
 ]
-SeedOption = Annotated[int, typer.Option("--seed", min=0, metavar="N", help="Another draw of documents.")]
+SeedOption = Annotated[int, typer.Option("--seed", min=0, metavar="N", help="Draw other documents.")]
 JsonEventsOption = Annotated[
     bool, typer.Option("--json-events", help="Write events to stdout as JSON lines, in place of the summary.")
 ]

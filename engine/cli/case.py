@@ -52,9 +52,7 @@ def _case() -> None:
 def verify(
     case: CaseArgument,
     case_passphrase_file: CasePassphraseFileOption = None,
-    digest: Annotated[
-        bool, typer.Option("--digest", help="Also write the SHA-256 of everything that the case says.")
-    ] = False,
+    digest: Annotated[bool, typer.Option("--digest", help="Also write a SHA-256 of the contents of the case.")] = False,
 ) -> None:
     """Check that a case is as it was written: the file, all documents, lines, replies, rows, reviews, ledger and log.
 

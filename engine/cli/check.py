@@ -25,7 +25,7 @@ def check(
     input: InputOption = None,
     allow_path: AllowPathOption = None,
     pipeline_only: Annotated[
-        bool, typer.Option("--pipeline-only", help="Leave out what is around the pipeline: its data and the models.")
+        bool, typer.Option("--pipeline-only", help="Do not check the data files and the models.")
     ] = False,
 ) -> None:
     """Check a pipeline without running it: every problem with its line.

@@ -31,10 +31,10 @@ def explain(  # noqa: PLR0913, PLR0917 - one parameter per option
     model: Annotated[str, typer.Option("--model", metavar="NAME", help="A model of `redwell models list`.")] = "",
     documents: Annotated[
         int | None,
-        typer.Option("--documents", metavar="N", help="Predict for so many documents like those of the input."),
+        typer.Option("--documents", metavar="N", help="Predict for N documents like those of the input."),
     ] = None,
     pages: Annotated[
-        int | None, typer.Option("--pages", metavar="N", help="Predict for so many pages in all.", show_default=False)
+        int | None, typer.Option("--pages", metavar="N", help="Predict for N pages in all.", show_default=False)
     ] = None,
     rates: Annotated[
         Path | None,

@@ -34,7 +34,7 @@ def ingest(
     *,
     case: Annotated[Path, typer.Option("--case", metavar="FILE", help="The case file; made if it is not there.")],
     again: Annotated[
-        bool, typer.Option("--again", help="Read also what is in the case, in place of what was read before.")
+        bool, typer.Option("--again", help="Read files that are in the case again, and replace what was read.")
     ] = False,
     quiet: QuietOption = False,
     settings: RunSettings,

@@ -37,7 +37,9 @@ def ledger(
     failed: Annotated[
         bool, typer.Option("--failed", help="List files and rows that failed, with the reasons.")
     ] = False,
-    rejected: Annotated[bool, typer.Option("--rejected", help="List rows that were turned down.")] = False,
+    rejected: Annotated[
+        bool, typer.Option("--rejected", help="List rows that were rejected, with the reasons.")
+    ] = False,
     decisions: Annotated[bool, typer.Option("--decisions", help="List verdicts about pairs and names.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Write everything as one JSON object.")] = False,
 ) -> None:

@@ -48,7 +48,7 @@ COMMANDS = (
     Entry("trace", "engine.cli.trace", "Show the lines of the records that a cell of the table comes from."),
     Entry("ledger", "engine.cli.ledger", "Show what became of every file and every row."),
     Entry("search", "engine.cli.search", "Find words in the records of a case."),
-    Entry("case", "engine.cli.case", "Encrypt a case with a passphrase, change the passphrase, take it away."),
+    Entry("case", "engine.cli.case", "Check, back up, repair or encrypt a case; take documents out of it."),
     Entry("models", "engine.cli.models", "List, install, add, check and remove the models on this machine."),
     Entry("doctor", "engine.cli.doctor", "See what works on this machine and what to install."),
     Entry("desktop", "engine.cli.desktop", "Open the window: drop a folder, watch it being read, see every page."),

@@ -41,7 +41,7 @@ app = typer.Typer(no_args_is_help=True, **COMMAND_SETTINGS)
 Ids = Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Models of `redwell models list`.")]
 
 
-Test = Annotated[bool, typer.Option("--test", help="See whether it answers; it is loaded in a process apart.")]
+Test = Annotated[bool, typer.Option("--test", help="Check that it answers, in a separate process.")]
 
 
 @app.callback()
@@ -113,9 +113,7 @@ def add(
     ],
     *,
     name: Annotated[str, typer.Option("--name", help="What to call it; the file's own name if not given.")] = "",
-    test: Annotated[
-        bool, typer.Option("--test", help="See whether it answers; it is loaded in a process apart.")
-    ] = False,
+    test: Annotated[bool, typer.Option("--test", help="Check that it answers, in a separate process.")] = False,
     schema_mode: servers.SchemaModeOption = None,
     context_tokens: servers.ContextOption = None,
     requests: servers.RequestsOption = None,
@@ -169,9 +167,7 @@ def get_from_hub(
     ],
     *,
     online: Annotated[bool, typer.Option("--online", help="Allow this command to use the network.")] = False,
-    test: Annotated[
-        bool, typer.Option("--test", help="See whether it answers; it is loaded in a process apart.")
-    ] = False,
+    test: Annotated[bool, typer.Option("--test", help="Check that it answers, in a separate process.")] = False,
 ) -> None:
     """Download a GGUF file from a model hub, with --online only, and check it against the hash that the hub says.
 

@@ -25,8 +25,8 @@ InputOption = Annotated[
         "--input",
         "-i",
         metavar="[NAME=]PATH",
-        help="A folder or file in place of a dataset of the pipeline; case: for the documents of the case itself, "
-        "case:starred=1, case:tag=NAME or case:words=WORDS for some of them.",
+        help="A folder or file to read in place of a dataset. case: reads the documents of the case; "
+        "case:starred=1, case:tag=NAME or case:words=WORDS reads some of them.",
     ),
 ]
 OutOption = Annotated[
@@ -40,7 +40,9 @@ OutOption = Annotated[
     ),
 ]
 ColumnsOption = Annotated[str, typer.Option("--columns", metavar="A,B", help="Columns of the table, in order.")]
-BomOption = Annotated[bool, typer.Option("--bom", help="Begin CSV with a byte order mark, which Excel likes.")]
+BomOption = Annotated[
+    bool, typer.Option("--bom", help="Begin CSV with a byte order mark, so that Excel reads it as UTF-8.")
+]
 ListsOption = Annotated[
     Literal["json", "joined"], typer.Option("--lists", help="Write lists as JSON, or joined by `; `.")
 ]
@@ -94,7 +96,7 @@ DespiteChangesOption = Annotated[
     ),
 ]
 OverwriteOption = Annotated[
-    bool, typer.Option("--overwrite", help="Replace files that are there and that Redwell did not write.")
+    bool, typer.Option("--overwrite", help="Also replace existing files that Redwell did not write.")
 ]
 NetworkOption = Annotated[
     bool,

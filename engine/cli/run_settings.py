@@ -28,17 +28,17 @@ WorkersOption = Annotated[
 ]
 FollowLinksOption = Annotated[
     bool,
-    typer.Option("--follow-links", help="Read also what links in a folder lead to outside it; they are listed if not."),
+    typer.Option("--follow-links", help="Also read what links lead to outside the folder; otherwise they are listed."),
 ]
 HiddenOption = Annotated[
     bool,
     typer.Option(
         "--include-hidden",
-        help="Show models also the text of documents that no reader of a page sees: under boxes, ...",
+        help="Also show models text that a reader of the page cannot see: under boxes, ...",
     ),
 ]
 TrustOption = Annotated[
-    bool, typer.Option("--trust-code", help="Let Python that the pipeline brings along run (code_* operators).")
+    bool, typer.Option("--trust-code", help="Run the Python code that the pipeline contains (code_* operators).")
 ]
 AllowHostOption = Annotated[
     list[str] | None,
@@ -53,7 +53,7 @@ AllowPathOption = Annotated[
     typer.Option(
         "--allow-path",
         metavar="PATH",
-        help="Let the pipeline read and write at PATH, beside its own folder and the inputs. May be repeated.",
+        help="Let the pipeline also read and write at PATH, outside its folder and the inputs. May be repeated.",
     ),
 ]
 ClusterOption = Annotated[

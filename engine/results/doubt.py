@@ -38,7 +38,7 @@ class Doubt:
 
     @property
     def weight(self) -> float:
-        """Return by what rows are ordered, most doubtful first: a failed check weighs as much as no agreement."""
+        """Return the sort key, higher for more doubt: a failed check weighs as much as no agreement at all."""
         return self.disagreement + self.failed
 
 

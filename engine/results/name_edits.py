@@ -31,7 +31,7 @@ class NamesChanged:
 
 
 def merge_names(case: Case, run_id: str, column: str, names: Sequence[str], into: str) -> NamesChanged:
-    """Say that names are one; all rows show `into`. Raises UsageError, PipelineError or ExportError."""
+    """Join names into one; all rows show `into`. Raises UsageError, PipelineError or ExportError."""
     others = [name for name in dict.fromkeys(names) if name != into]
     if not others or not into.strip():
         raise UsageError("two different names are needed to make one of them", advice="Choose another name too.")

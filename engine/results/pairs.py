@@ -27,8 +27,8 @@ NamePair = tuple[str, str]
 def pipeline_of(case: Case, run_id: str) -> Path:
     """Find the pipeline beside the case that a run was made from; write it if there is none.
 
-    What a person has decided since is no difference: pairs of names, and what questions mean (`clarified`).
-    Nor is which documents of the case it read, by mark, by words or by name.
+    Later decisions of a person make no difference (pairs of names, what questions mean: `clarified`), nor does the
+    choice of documents of the case, by mark, by words or by name.
 
     Raises ExportError or DiskFull when it cannot be written.
     """

@@ -20,7 +20,7 @@ _KEPT = 256
 
 
 def runs_of_question(runs: Runs, run_id: str) -> list[StoredRun]:
-    """Return the runs that were finished of the question that a run asks, first started first; raises NotInCase."""
+    """Return the finished runs of the question that a run asks, in the order of their start; raises NotInCase."""
     wanted = question_text(runs.get(run_id).pipeline_yaml)
     finished = (run for run in runs.all() if run.status == "finished")
     return [run for run in finished if question_text(run.pipeline_yaml) == wanted]
@@ -28,7 +28,7 @@ def runs_of_question(runs: Runs, run_id: str) -> list[StoredRun]:
 
 @lru_cache(_KEPT)
 def question_text(pipeline: str) -> str:
-    """Write a pipeline without what is no other question: which documents of a case it reads, and decisions since.
+    """Write a pipeline without what does not change its question: the choice of documents, and later decisions.
 
     A person decides about pairs of names, and about what questions mean (`clarified`).
     """

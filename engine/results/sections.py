@@ -74,7 +74,7 @@ class Sections:
 
 @lru_cache(maxsize=2)
 def _grouped(view: ResultView, wanted: Selection, column: str) -> Sequence[tuple[str, Sequence[int]]]:
-    """Return the groups with their rows; kept, for each page of a table asks for them."""
+    """Return the groups with their rows; cached, because each page of a table asks for them."""
     view.check_column(column)
     rows: dict[str, list[int]] = {}
     for number in view.select(wanted):

@@ -43,7 +43,7 @@ class Words(tuple[str, ...]):
 
 
 def folded(text: Any) -> Folded:
-    """Write a text so that what differs in case, accents, punctuation and white space is the same; "" for no text.
+    """Return a text without accents and punctuation, in lower case, with single spaces; "" for no text.
 
     The filter `TEXT | folded`.
     """
@@ -53,7 +53,7 @@ def folded(text: Any) -> Folded:
 
 
 def contains_words(one: Any, other: Any) -> bool:
-    """Say whether a text holds the other, as whole words, or the other it.
+    """Say whether either text contains the other as whole words.
 
     The filter `TEXT | contains_words(TEXT)`.
     """

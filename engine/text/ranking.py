@@ -91,7 +91,7 @@ async def embed_whole(texts: Sequence[str], embed: Embed) -> NDArray[np.float32]
 
 
 def fused(by_text: Sequence[float], by_embedding: Sequence[float]) -> list[float]:
-    """Add up what a text scores by its two ranks; one without any word of the query has no rank in the first."""
+    """Add the scores of each text's two ranks; a text without any word of the query gets none for its words."""
     return [
         (reciprocal(text_rank) if score > 0 else 0.0) + reciprocal(embedding_rank)
         for score, text_rank, embedding_rank in zip(by_text, ranks(by_text), ranks(by_embedding), strict=True)

@@ -26,7 +26,6 @@ _UNIT = re.compile(
     re.IGNORECASE,
 )
 
-
 _COUNTED = re.compile(
     r"\)?\s*(?:(?:calendar|business|working|consecutive)\s+)?"
     r"(?:days?|weeks?|months?|years?|hours?|minutes?|per\s?cent|times)\b",
@@ -57,8 +56,8 @@ class _Sum:
 class Amount(ValueType):
     """A sum of money: `value`, `currency` (ISO 4217) and `unit`, such as `per claim`, or null.
 
-    `currency` is what a sign that several currencies share ($) or no sign at all means; `decimal` (point or comma)
-    which mark separates the fraction in 1.200.
+    `currency` is the meaning of a sign that several currencies share ($), or of no sign; `decimal` (point or comma)
+    is the mark that separates the fraction in 1.200.
     """
 
     name = "amount"

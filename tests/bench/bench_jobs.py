@@ -1,4 +1,4 @@
-"""The five jobs of issue 4, with Redwell and with the peers that are named: `redwell bench jobs` (README.md)."""
+"""The jobs A to G, with Redwell and with the peers that are named: `redwell bench jobs` (README.md)."""
 
 from __future__ import annotations
 

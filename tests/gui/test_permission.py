@@ -78,7 +78,7 @@ def test_a_question_asks_before_it_reads_or_overwrites(
 
     place.start()
     assert "wants to read" in answer(qtbot, window, "Allow this once")
-    assert "A file is there already" in answer(qtbot, window, "Allow this once")
+    assert "would replace a file" in answer(qtbot, window, "Allow this once")
     qtbot.waitUntil(lambda: state(place) == "finished", timeout=WAIT)
     assert json.loads(notes.read_text())["twice"] == 8
 
