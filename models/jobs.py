@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from models.choices import Step
 from models.errors import ModelError
 from models.guides import Guide, TokenMask
-from models.loops import LEAST_TOKENS, loops
+from models.loops import loops, records_repeat
 from models.protocol import Sampling
 from models.sequences import Slot
 
@@ -81,7 +81,7 @@ def _match_length(prompt: NDArray[np.int32], tokens: NDArray[np.int32], end: int
     return int(different[0]) if different.size else length
 
 
-LOOK_TOKENS = 64
+LOOK_TOKENS = 32
 """A reply is looked at for loops after so many more tokens, each time."""
 
 
@@ -115,7 +115,7 @@ class Job:
     sampled: int = 0
     forced: int = 0
     overtaken: int = 0
-    next_look: int = LEAST_TOKENS
+    next_look: int = LOOK_TOKENS
     cancelled: bool = False
     _random: np.random.Generator | None = None
 
@@ -128,7 +128,11 @@ class Job:
         if len(self.reply) < self.next_look:
             return False
         self.next_look = len(self.reply) + LOOK_TOKENS
-        return loops(self.reply, self.prompt)
+        return loops(self.reply, self.prompt) or (self.bytes_of is not None and records_repeat(self._text()))
+
+    def _text(self) -> str:
+        assert self.bytes_of is not None
+        return b"".join(map(self.bytes_of, self.reply)).decode("utf-8", "replace")
 
     @property
     def random(self) -> np.random.Generator:

@@ -6,10 +6,12 @@ has been seen after a few rounds; the same question with some chance in the choi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic_core import from_json
 
 ROUNDS = 4
 """A block that was written so many times in a row, and nothing since, is a loop ..."""
@@ -19,6 +21,12 @@ LEAST_TOKENS = 256
 
 LEAST_CHARACTERS = 80
 """The same for text, which is looked at only when the limit is reached: there it costs nothing to ask again."""
+
+REPEATED_RECORDS = 2
+"""A list of records goes round in circles when so many in a row stood in it before (docs/decisions/0059)."""
+
+LEAST_FIELDS = 2
+"""Records have so many fields or more: equal words or numbers in a list may well be an answer."""
 
 WINDOW = 2048
 """Only so many last items are looked at, so a longer block than a quarter of them is not noticed."""
@@ -34,9 +42,40 @@ def loops(reply: Sequence[int], prompt: NDArray[np.int32]) -> bool:
 
 
 def text_loops(text: str) -> bool:
-    """Say whether a text ends in a loop."""
+    """Say whether a text ends in a loop, or in a list of records that goes round in circles."""
+    if records_repeat(text):
+        return True
     tail = np.frombuffer(text[-WINDOW * 4 :].encode("utf-32-le"), np.int32)
     return block_length(tail, LEAST_CHARACTERS) > 0
+
+
+def records_repeat(text: str) -> bool:
+    """Say whether the beginning of a JSON text ends within a list whose last complete records stood in it before."""
+    start = min((at for at in (text.find("{"), text.find("[")) if at >= 0), default=-1)
+    if start < 0:
+        return False
+    try:
+        value = from_json(text[start:], allow_partial="trailing-strings")
+    except ValueError:
+        return False
+    return any(_ends_in_repeats(entries[:-1]) for entries in _open_lists(value))
+
+
+def _ends_in_repeats(entries: Sequence[Any]) -> bool:
+    before, last = entries[:-REPEATED_RECORDS], entries[-REPEATED_RECORDS:]
+    return bool(before) and all(
+        isinstance(entry, dict) and len(entry) >= LEAST_FIELDS and entry in before for entry in last
+    )
+
+
+def _open_lists(value: Any) -> Iterator[Sequence[Any]]:
+    """Yield the lists that the end of a JSON text stands in, the outermost first."""
+    while isinstance(value, dict | list) and value:
+        if isinstance(value, list):
+            yield value
+            value = value[-1]
+        else:
+            value = next(reversed(value.values()))
 
 
 def block_length(items: NDArray[np.int32], least: int) -> int:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.loops import LEAST_CHARACTERS, LEAST_TOKENS, ROUNDS, block_length, loops, text_loops
+from models.loops import LEAST_CHARACTERS, LEAST_TOKENS, ROUNDS, block_length, loops, records_repeat, text_loops
 
 NO_PROMPT = np.arange(1000, 1100, dtype=np.int32)
 
@@ -52,3 +54,30 @@ def test_a_text_loops_as_its_tokens_do() -> None:
     assert not text_loops('{"what": "' + sentence * (ROUNDS - 1))
     assert not text_loops("na" * (LEAST_CHARACTERS // 2 - 1))
     assert not text_loops("")
+
+
+def begun(*entries: object, field: str = "officers") -> str:
+    """Return the beginning of a reply that lists the entries, and begins another."""
+    return json.dumps({"note": "", field: [*entries, {"name": "x"}]}, indent=2)[: -len('"x"\n    }\n  ]\n}')]
+
+
+A, B, C = ({"name": name, "date": "2020-05-06"} for name in "ABC")
+
+
+def test_records_that_come_round_again_are_a_loop() -> None:
+    assert records_repeat(begun(A, B, C, A, B))
+    assert records_repeat(begun(A, A, A))
+    assert records_repeat("```json\n" + begun(A, B, A, B))
+    assert records_repeat(json.dumps([{"sheet": 1, "rows": [A, B, A, B, C]}])[: -len("]}]")])
+    assert text_loops(begun(A, B, C, A, B))
+
+
+def test_records_that_come_again_now_and_then_are_none() -> None:
+    assert not records_repeat(begun(A, B, A))  # one payment may have been made twice
+    assert not records_repeat(begun(A, A))
+    assert not records_repeat(begun(A, B, A, C, A))
+    assert not records_repeat(begun(*[{"name": "A"}] * 9))  # of one field only
+    assert not records_repeat(json.dumps({"marks": [5, 5, 4, 5, 5, 5, 5]}))
+    assert not records_repeat(json.dumps({"rows": [A, A, A], "note": ""})[:-1])  # this list has ended
+    assert not records_repeat("")
+    assert not records_repeat("Nothing of { this is JSON")
