@@ -13,7 +13,7 @@ from engine.answers.specs import spec_of
 from engine.answers.values import answer_type, require_value
 from engine.language.templates import Template
 from engine.operators.accounting import require
-from engine.operators.asking import ModelNode
+from engine.operators.model_node import AGREE, Component, ModelNode
 from engine.plan.frozen import FrozenMap
 from engine.plan.node import Traits
 from engine.values.base import ValueType
@@ -86,7 +86,7 @@ class Answer(ModelNode):
         {"retriever": "answer finds its passages itself, in the text that it is asked about"}
     )
 
-    agrees: ClassVar[bool] = True
+    takes: ClassVar[tuple[Component, ...]] = (AGREE,)
 
     question: Template | None = None
     questions: tuple[AskedQuestion, ...] = ()
@@ -121,7 +121,7 @@ class Answer(ModelNode):
         """Return the questions, in order."""
         return self.questions or ((AskedQuestion(question=self.question),) if self.question else ())
 
-    def traits(self) -> Traits:
+    def own_traits(self) -> Traits:
         """Say what it reads and writes."""
         prompts = [asked.question for asked in self.asked]
         names = [FILENAME for asked in self.asked if asked.clarified_for]

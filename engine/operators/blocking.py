@@ -12,10 +12,10 @@ import numpy as np
 
 from engine.language.conditions import Condition, condition
 from engine.operators.accounting import Failure, attempt_all, require
-from engine.operators.asking import ModelNode
 from engine.operators.base import Decision, Tools
 from engine.operators.deciding import DecidingNode, LeanMethod
 from engine.operators.mentions import shown
+from engine.operators.model_node import LAYOUT, Component, ModelNode
 from engine.operators.pairs import (
     MOST_PAIRS,
     Order,
@@ -61,7 +61,7 @@ class ComparingNode(DecidingNode):
     `comparison_model` is asked about pairs; without `model`, it is the operator's model.
     """
 
-    lays_out: ClassVar[bool] = True
+    takes: ClassVar[tuple[Component, ...]] = (LAYOUT,)
     lean_methods: ClassVar[tuple[LeanMethod, ...]] = ("none", "anchors", "reviewed")
 
     correct_lean: LeanMethod = "anchors"

@@ -103,7 +103,7 @@ class Cluster(ModelNode):
         """Say whether the prompt can be put about clusters as well as about rows."""
         return not self._lacking
 
-    def traits(self) -> Traits:
+    def own_traits(self) -> Traits:
         """Say what it reads and writes."""
         return Traits(
             reads=reads_of(self.summary_prompt, "inputs", self.summary_schema) | frozenset(self.embedding_keys),

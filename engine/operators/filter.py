@@ -113,6 +113,12 @@ class Filter(DecidingNode, RowPromptNode):
         return super().is_row_local and not self.corrects_lean
 
     @property
+    def counted_otherwise(self) -> Mapping[str, bool]:
+        """Return the keys by which answers are counted or shared in another way than by `agree`: which are set."""
+        own = {"output.probabilities": bool(self.probabilities), "correct_lean": self.corrects_lean}
+        return {**own, **super().counted_otherwise, "readings": bool(self.readings)}
+
+    @property
     def _names(self) -> tuple[str, ...]:
         return self.schema.names if self.schema else ()
 
@@ -130,7 +136,7 @@ class Filter(DecidingNode, RowPromptNode):
         """Return the answer's fields that stay in the row."""
         return tuple(n for n in self._names if self.keep_decision or n not in self._booleans)
 
-    def traits(self) -> Traits:
+    def own_traits(self) -> Traits:
         """Say what it reads and writes."""
         dropped = frozenset(self.drop_keys)
         if self.readings:

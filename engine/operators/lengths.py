@@ -89,8 +89,7 @@ def asked_about(node: ModelNode, question: Question, shown: Mapping[str, str]) -
     if question.about is not None:
         made = question.about(shown)
         return replace(made, values=question.values, probabilities=question.probabilities, task=question.task)
-    schema = getattr(node, "schema", None)
-    if schema is not None and schema.has_quotes:
+    if node.schema is not None and node.schema.has_quotes:
         return None
     prompt = question.prompt
     texts = shown_texts(question)

@@ -16,9 +16,7 @@ from engine.language.schema import ListOf, Schema
 from engine.language.templates import prompt_template
 from engine.operators.accounting import all_or_none
 from engine.operators.base import Tools
-from engine.operators.bias import log_odds_of
 from engine.operators.cutting import by_tokens
-from engine.operators.deciding import DecidingNode
 from engine.operators.gather import Chunk, ChunkedDocument, Gather, render
 from engine.operators.lengths import asked_about, shown_texts, spare_tokens
 from engine.operators.model_node import ModelNode
@@ -101,15 +99,11 @@ def _gathered(field: str, chunks: Sequence[str], limit: int, tools: Tools) -> li
 
 
 async def _merged(node: ModelNode, question: Question, replies: Sequence[Reply], tools: Tools) -> Reply:
-    """Make one reply: of a filter the first yes; else code joins lists, and the model puts together other fields.
-
-    Of a filter whose bias is corrected it is the reply that says yes with most conviction.
-    """
-    if isinstance(node, DecidingNode):
-        if node.corrects_lean:
-            return max(replies, key=lambda reply: log_odds_of(reply, node.decision))
-        return next((reply for reply in replies if reply.value[node.decision]), replies[0])
-    schema: Schema = getattr(node, "schema")  # noqa: B009 - of map, whose schema is there where it asks
+    """Make one reply: the one that the operator chooses; else code joins lists, and the model other fields."""
+    if (chosen := node.chosen(replies)) is not None:
+        return chosen
+    schema = node.schema
+    assert schema is not None  # of map, whose schema is there where it asks
     values = [reply.value for reply in replies]
     value = _joined_lists(schema, values)
     rest = Schema(tuple(f for f in schema.fields if f.name not in value)) if len(value) < len(schema.fields) else None

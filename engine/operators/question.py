@@ -100,8 +100,7 @@ def answer_fields(node: ModelNode, question: Question) -> frozenset[str]:
     asked = question.json_schema.get("properties", {})
     if question.answer_at:
         asked = asked.get(question.answer_at, {}).get("properties", {})
-    schema = getattr(node, "schema", None)
-    return frozenset(asked) if schema is None else frozenset(asked) & frozenset(schema.names)
+    return frozenset(asked) if node.schema is None else frozenset(asked) & frozenset(node.schema.names)
 
 
 def request_for(node: ModelNode, question: Question, tools: Tools) -> Request:

@@ -83,7 +83,7 @@ class Rank(ModelNode):
         """Say whether the first order needs the embedding model."""
         return self.initial_ordering_method != "likert"
 
-    def traits(self) -> Traits:
+    def own_traits(self) -> Traits:
         """Say what it reads and writes."""
         return Traits(
             reads=frozenset(self.input_keys),

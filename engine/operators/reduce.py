@@ -20,6 +20,7 @@ from engine.operators.aggregates import Aggregate, parse_aggregates
 from engine.operators.asking import ModelNode, ask, reads_of, visible
 from engine.operators.base import Decision, Operator, Outcome, Tools
 from engine.operators.folding import Fold, State, fold_rows, needs_folding
+from engine.operators.model_node import RETRIEVER, Component
 from engine.operators.parallel_folds import Merge, fold_and_merge
 from engine.operators.row_prompts import REFUSED
 from engine.operators.vectors import representatives, text_to_embed
@@ -52,7 +53,7 @@ class Reduce(ModelNode):
     """
 
     kind: ClassVar[str] = "reduce"
-    retrieves: ClassVar[bool] = True
+    takes: ClassVar[tuple[Component, ...]] = (RETRIEVER,)
     refused: ClassVar[Mapping[str, str]] = FrozenMap({key: REFUSED[key] for key in ("agent", "tools")})
 
     reduce_key: tuple[str, ...]
@@ -120,7 +121,7 @@ class Reduce(ModelNode):
         require(self, size is None or size >= 2, f"merge_batch_size must be at least 2, not {size}")
 
     def _check_fields(self) -> None:
-        others = {*self.keys, *(self.schema.names if self.schema else ())}
+        others = {*self.keys, *self.answered_fields}
         twice = sorted(others & set(self.aggregate))
         require(self, not twice, f"aggregate would overwrite {', '.join(twice)}", "Give the aggregate another name.")
         for prompt, variable, there in (
@@ -168,7 +169,7 @@ class Reduce(ModelNode):
         }
         return tuple(name for name, wanted in named.items() if wanted)
 
-    def traits(self) -> Traits:
+    def own_traits(self) -> Traits:
         """Say what it reads and writes; with `pass_through` the first row's fields survive."""
         reads = reads_of(self.prompt, "inputs", self.schema) | reads_of(self.fold_prompt, "inputs", None)
         sampled = self.value_sampling.embedding_keys if self.value_sampling else ()
@@ -200,8 +201,7 @@ class Reduce(ModelNode):
 
     def written_fields(self) -> tuple[str, ...]:
         """Return the keys, the schema's fields, the aggregates, and the fields about the rows behind them."""
-        names = self.schema.names if self.schema else ()
-        return tuple(dict.fromkeys([*self.keys, *names, *self.aggregate, *self.extra_fields]))
+        return tuple(dict.fromkeys([*self.keys, *self.answered_fields, *self.aggregate, *self.extra_fields]))
 
 
 _ONLY_WITH_PROMPT = (

@@ -169,7 +169,7 @@ class Resolve(ComparingNode):
             return False
         return self.blocking_threshold is not None or not (self.rules or self.blocking_conditions)
 
-    def traits(self) -> Traits:
+    def own_traits(self) -> Traits:
         """Say what it reads and writes."""
         compared, resolved = self.comparison_prompt, self.resolution_prompt
         reads = compared.reads("input1") | compared.reads("input2") if compared else frozenset[str]()

@@ -11,6 +11,7 @@ from engine.language.schema import Schema
 from engine.language.templates import SHOWS_ROWS, Template
 from engine.operators.accounting import require
 from engine.operators.asking import ModelNode, Question, quote_source, reads_of, texts_of
+from engine.operators.model_node import COMPONENTS, Component
 from engine.plan.frozen import FrozenMap
 from engine.rows import Row
 
@@ -39,10 +40,7 @@ class RowPromptNode(ModelNode):
     """
 
     refused: ClassVar[Mapping[str, str]] = REFUSED
-    splits_long_inputs: ClassVar[bool] = True
-    agrees: ClassVar[bool] = True
-    retrieves: ClassVar[bool] = True
-    lays_out: ClassVar[bool] = True
+    takes: ClassVar[tuple[Component, ...]] = COMPONENTS
 
     prompt: Template | None = field(default=None, metadata={SHOWS_ROWS: True})
     schema: Schema | None = field(default=None, metadata={"yaml": "output.schema"})
@@ -70,6 +68,11 @@ class RowPromptNode(ModelNode):
         for key in ("max_batch_size", "num_calibration_docs"):
             value = getattr(self, key)
             require(self, value is None or value >= 1, f"{key} must be at least 1, not {value}")
+
+    @property
+    def counted_otherwise(self) -> Mapping[str, bool]:
+        """Return the keys by which answers are counted or shared in another way than by `agree`: which are set."""
+        return {"batch_prompt": self.batch_prompt is not None}
 
     @property
     def batch_size(self) -> int:

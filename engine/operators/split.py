@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from engine.documents.headings import Heading, headings
-from engine.operators.accounting import process_rows, require, text_of
-from engine.operators.base import Operator, Outcome, Tools
+from engine.operators.accounting import require, row_by_row, text_of
+from engine.operators.base import Operator, Tools
 from engine.operators.cutting import (
     Cut,
     after_form_feeds,
@@ -130,14 +130,9 @@ class Split(Node):
         )
 
 
-async def run(node: Split, rows: Sequence[Row], tools: Tools) -> Outcome:
+async def chunk(node: Split, row: Row, tools: Tools) -> Sequence[Row]:
     """Make a row per chunk; an empty text is one empty chunk."""
-
-    async def chunk(row: Row) -> Sequence[Row]:
-        text = text_of(row, node.split_key)
-        return list(_chunk_rows(node, row, text, tools))
-
-    return await process_rows(node, rows, chunk, tools)
+    return list(_chunk_rows(node, row, text_of(row, node.split_key), tools))
 
 
 def _chunk_rows(node: Split, row: Row, text: str, tools: Tools) -> Iterator[Row]:
@@ -196,4 +191,4 @@ def _header(heading: Heading) -> dict[str, Any]:
     return {"header": heading.text, "level": heading.level}
 
 
-OPERATOR = Operator(Split, run)
+OPERATOR = Operator(Split, row_by_row(chunk))

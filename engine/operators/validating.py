@@ -66,8 +66,7 @@ def failing(node: ModelNode, question: Question, reply: Reply) -> list[Complaint
 def concerning(node: ModelNode, question: Question, expressions: tuple[Expression, ...]) -> Iterator[Expression]:
     """Give the expressions that are about what a question asks for (an operator may ask for its fields one by one)."""
     asked = answer_fields(node, question)
-    schema = getattr(node, "schema", None)
-    elsewhere = frozenset(schema.names) - asked if schema else frozenset()
+    elsewhere = frozenset(node.schema.names) - asked if node.schema else frozenset()
     return (e for e in expressions if asked and not e.fields("output") & elsewhere)
 
 
