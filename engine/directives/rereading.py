@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from engine.language.schema import DictOf, Either, Field, ListOf, Nullable, Quote, Record, Schema, Type
 from engine.language.template_text import rename_fields
 from engine.language.templates import Template
-from engine.operators.model_node import Gleaning
+from engine.operators.asking import Gleaning
 from engine.operators.row_prompts import RowPromptNode
 
 N = TypeVar("N", bound=RowPromptNode)

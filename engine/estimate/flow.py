@@ -19,8 +19,8 @@ from engine.estimate.sizes import (
 )
 from engine.estimate.sources import Source
 from engine.operators.answer_node import Answer
+from engine.operators.asking import ModelNode
 from engine.operators.code_reduce import CodeReduce
-from engine.operators.model_node import ModelNode
 from engine.operators.reduce import Reduce
 from engine.operators.split import Split
 from engine.plan.node import Node

@@ -13,7 +13,7 @@ from engine.language.layout import Layout, lay_out
 from engine.language.position import Positions
 from engine.language.problems import Problem, Severity
 from engine.language.templates import Template
-from engine.operators.model_node import ModelNode
+from engine.operators.asking import ModelNode
 from engine.plan.node import Node
 from engine.plan.plan import Plan, Settings
 from models.replies import LEAST_REPLY_TOKENS

@@ -23,10 +23,8 @@ from engine.operators.accounting import row_by_row, succeed_all, text_of
 from engine.operators.answer_node import Answer as AnswerNode
 from engine.operators.answer_node import AskedQuestion
 from engine.operators.answer_source import Source
-from engine.operators.asking import Question, ask_reply, fits
+from engine.operators.asking import Question, ask_once, ask_reply, fits, prompt_tokens, reply_room
 from engine.operators.base import Operator, Tools
-from engine.operators.question import prompt_tokens, reply_room
-from engine.operators.replies import ask_once
 from engine.operators.second_look import SecondLook, takes_second_looks
 from engine.rows import Row, Span
 from models.protocol import Reply

@@ -13,7 +13,7 @@ from engine.answers.specs import spec_of
 from engine.answers.values import answer_type, require_value
 from engine.language.templates import Template
 from engine.operators.accounting import require
-from engine.operators.model_node import AGREE, Component, ModelNode
+from engine.operators.asking import AGREE, Component, ModelNode
 from engine.plan.frozen import FrozenMap
 from engine.plan.node import Traits
 from engine.values.base import ValueType

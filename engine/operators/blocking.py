@@ -12,10 +12,10 @@ import numpy as np
 
 from engine.language.conditions import Condition, condition
 from engine.operators.accounting import Failure, attempt_all, require
+from engine.operators.asking import LAYOUT, Component, ModelNode
 from engine.operators.base import Decision, Tools
 from engine.operators.deciding import DecidingNode, LeanMethod
 from engine.operators.mentions import shown
-from engine.operators.model_node import LAYOUT, Component, ModelNode
 from engine.operators.pairs import (
     MOST_PAIRS,
     Order,

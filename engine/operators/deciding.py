@@ -11,10 +11,10 @@ from engine.errors import ItemError
 from engine.language.common_checks import example_problems
 from engine.language.problems import Finding
 from engine.operators.accounting import Failure, attempt_all, require
+from engine.operators.asking import ModelNode
 from engine.operators.base import Decision
 from engine.operators.bias import Bias, log_odds_of, of_content_free, of_reviewed
 from engine.operators.content_free import Values, shuffled
-from engine.operators.model_node import ModelNode
 from engine.operators.vote import FEWEST
 from engine.plan.frozen import freeze
 from models.protocol import Reply

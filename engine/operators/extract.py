@@ -13,11 +13,20 @@ import re2
 from engine.errors import ItemError
 from engine.language.templates import Template, prompt_template
 from engine.operators.accounting import require, row_by_row, succeed_all, text_of
-from engine.operators.asking import ModelNode, Question, ask_reply, fits, reads_of
+from engine.operators.asking import (
+    AGREE,
+    RETRIEVER,
+    Component,
+    ModelNode,
+    Question,
+    ask_reply,
+    fits,
+    prompt_tokens,
+    reads_of,
+    refuse_invalid,
+    reply_room,
+)
 from engine.operators.base import Operator, Tools
-from engine.operators.model_node import AGREE, RETRIEVER, Component
-from engine.operators.question import prompt_tokens, reply_room
-from engine.operators.validating import refuse_invalid
 from engine.plan.node import Traits
 from engine.rows import Row, Span
 from engine.text.numbered_text import NumberedText, first_line_of, merge

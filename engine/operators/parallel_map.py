@@ -12,12 +12,10 @@ from engine.language.expressions import Expression
 from engine.language.schema import Schema
 from engine.language.templates import SHOWS_ROWS, Template, show_rows
 from engine.operators.accounting import require, row_by_row, succeed_all
-from engine.operators.asking import Gleaning, ModelNode, Question, ask, visible
+from engine.operators.asking import COMPONENTS, Component, Gleaning, ModelNode, Question, ask, refuse_invalid, visible
 from engine.operators.base import Operator, Tools
 from engine.operators.map import Map
-from engine.operators.model_node import COMPONENTS, Component
 from engine.operators.row_prompts import REFUSED, row_question
-from engine.operators.validating import refuse_invalid
 from engine.plan.node import Traits
 from engine.rows import Row
 from models.protocol import Reply, canonical_json

@@ -17,10 +17,9 @@ from engine.language.schema import Schema
 from engine.language.templates import SHOWS_ROWS, Template
 from engine.operators.accounting import label, process, require, value_of
 from engine.operators.aggregates import Aggregate, parse_aggregates
-from engine.operators.asking import ModelNode, ask, reads_of, visible
+from engine.operators.asking import RETRIEVER, Component, ModelNode, ask, reads_of, visible
 from engine.operators.base import Decision, Operator, Outcome, Tools
 from engine.operators.folding import Fold, State, fold_rows, needs_folding
-from engine.operators.model_node import RETRIEVER, Component
 from engine.operators.parallel_folds import Merge, fold_and_merge
 from engine.operators.row_prompts import REFUSED
 from engine.operators.vectors import representatives, text_to_embed

@@ -12,9 +12,8 @@ from engine.language.sandbox import to_json
 from engine.language.schema import Schema
 from engine.language.templates import Template, prompt_template
 from engine.operators.accounting import Failure, attempt, attempt_all, fail, process_rows, succeed_all
-from engine.operators.asking import Question, ask, ask_reply, fits, quote_source, settle, texts_of, visible
+from engine.operators.asking import Question, ask, ask_once, ask_reply, fits, quote_source, settle, texts_of, visible
 from engine.operators.base import Outcome, Rejected, Tools
-from engine.operators.replies import ask_once
 from engine.operators.row_prompts import RowPromptNode, row_question, with_anchors
 from engine.rows import Row, RowId
 from models.protocol import Reply, canonical_json

@@ -10,8 +10,7 @@ from engine.language.layout import Layout, lay_out
 from engine.language.schema import Schema
 from engine.language.templates import SHOWS_ROWS, Template
 from engine.operators.accounting import require
-from engine.operators.asking import ModelNode, Question, quote_source, reads_of, texts_of
-from engine.operators.model_node import COMPONENTS, Component
+from engine.operators.asking import COMPONENTS, Component, ModelNode, Question, quote_source, reads_of, texts_of
 from engine.plan.frozen import FrozenMap
 from engine.rows import Row
 

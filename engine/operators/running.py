@@ -7,10 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from engine.errors import RunStopped
+from engine.operators.asking import EMPTINESS, ModelNode
 from engine.operators.base import CallRecord, Decision, OperatorInput, Outcome, Rejected, Tools
-from engine.operators.emptiness import EMPTINESS
 from engine.operators.error_keys import OnErrorNode
-from engine.operators.model_node import ModelNode
 from engine.operators.pairs import CONDITIONS
 from engine.operators.registry import REGISTRY
 from engine.plan.node import Node

@@ -52,7 +52,7 @@ class Gleaning:
 
 @dataclass(frozen=True, kw_only=True)
 class Agree:
-    """Ask `times` times and vote, field by field (engine.operators.agreeing).
+    """Ask `times` times and vote, field by field (engine.operators.asking.agreeing).
 
     `model` gives the further readings; without it the operator's own does, at `temperature` and with other seeds.
     """
@@ -97,7 +97,7 @@ SPLIT = Component(
     "too_long: split is not possible for {kind}",
     "Use it for map, filter and parallel_map; here: error, middle_out, head or head_tail.",
 )
-"""Ask part by part where the row is too long (engine.operators.long_inputs): a Question says how (`about`)."""
+"""Ask part by part where the row is too long (engine.operators.asking.long_inputs): a Question says how (`about`)."""
 
 LAYOUT = Component(
     lambda node: node.layout != "as_written",
@@ -111,7 +111,7 @@ AGREE = Component(
     "agree is not possible for {kind}: its questions are about several rows",
     "Use it for map, parallel_map, filter and extract.",
 )
-"""Compare several answers (engine.operators.agreeing): each question is about one row."""
+"""Compare several answers (engine.operators.asking.agreeing): each question is about one row."""
 
 COMPONENTS = (RETRIEVER, SPLIT, LAYOUT, AGREE)
 

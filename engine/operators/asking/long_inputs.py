@@ -15,13 +15,13 @@ from engine.language.sandbox import to_json
 from engine.language.schema import ListOf, Schema
 from engine.language.templates import prompt_template
 from engine.operators.accounting import all_or_none
+from engine.operators.asking.lengths import asked_about, shown_texts, spare_tokens
+from engine.operators.asking.model_node import ModelNode
+from engine.operators.asking.question import Question, fits
+from engine.operators.asking.replies import ask_once, check_fit
 from engine.operators.base import Tools
 from engine.operators.cutting import by_tokens
 from engine.operators.gather import Chunk, ChunkedDocument, Gather, render
-from engine.operators.lengths import asked_about, shown_texts, spare_tokens
-from engine.operators.model_node import ModelNode
-from engine.operators.question import Question, fits
-from engine.operators.replies import ask_once, check_fit
 from engine.rows import Row, RowId
 from models.protocol import Reply, canonical_json
 

@@ -15,31 +15,61 @@ from engine.language.layout import refer_back
 from engine.language.schema import Field, Quote, QuoteSource, Scalar, Schema
 from engine.language.templates import CONTEXT_PLACE, Template, prompt_template
 from engine.operators.accounting import Failure, attempt
-from engine.operators.agreeing import ask_to_agree
+from engine.operators.asking.agreeing import ask_to_agree
+from engine.operators.asking.emptiness import EMPTINESS, asking_for_emptiness, note_emptiness
+from engine.operators.asking.lengths import fitted
+from engine.operators.asking.long_inputs import answer_in_parts, needs_parts
+from engine.operators.asking.model_node import (
+    AGREE,
+    COMPONENTS,
+    LAYOUT,
+    RETRIEVER,
+    SPLIT,
+    Component,
+    Gleaning,
+    ModelNode,
+)
+from engine.operators.asking.question import (
+    Question,
+    Turn,
+    answer_fields,
+    answer_format,
+    fits,
+    prompt_tokens,
+    reply_room,
+    request_for,
+)
+from engine.operators.asking.replies import Asked, ask_once
+from engine.operators.asking.validating import refuse_invalid, validated
 from engine.operators.base import Tools
-from engine.operators.emptiness import EMPTINESS, asking_for_emptiness, note_emptiness
-from engine.operators.lengths import fitted
-from engine.operators.long_inputs import answer_in_parts, needs_parts
-from engine.operators.model_node import Gleaning, ModelNode
-from engine.operators.question import Question, Turn, answer_fields, answer_format, fits, request_for
-from engine.operators.replies import Asked, ask_once
-from engine.operators.validating import refuse_invalid, validated
 from engine.text.name_finder import about
 from engine.text.sentences import sentences
 from models.protocol import Reply
 
 __all__ = [
+    "AGREE",
+    "COMPONENTS",
+    "EMPTINESS",
+    "LAYOUT",
+    "RETRIEVER",
+    "SPLIT",
+    "Component",
     "Gleaning",
     "ModelNode",
     "Question",
     "Turn",
     "answer_fields",
+    "answer_format",
     "ask",
+    "ask_once",
     "ask_reply",
     "fits",
     "main_text_field",
+    "prompt_tokens",
     "quote_source",
     "reads_of",
+    "refuse_invalid",
+    "reply_room",
     "request_for",
     "settle",
     "texts_of",

@@ -9,8 +9,8 @@ from typing import Any
 
 from engine.language.layout import DOCUMENT_CHARACTERS, lay_out
 from engine.language.templates import Template, prompt_template
+from engine.operators.asking.model_node import ModelNode
 from engine.operators.base import Tools
-from engine.operators.model_node import ModelNode
 from engine.plan.frozen import FrozenMap, thaw
 from models.protocol import Purpose, Reply, Request, Segment, canonical_json, pointer_to
 from models.replies import LEAST_REPLY_TOKENS

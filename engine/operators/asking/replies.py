@@ -10,10 +10,10 @@ from typing import Any
 from pydantic_core import from_json
 
 from engine.errors import ItemError
+from engine.operators.asking.blanks import without_fillers
+from engine.operators.asking.model_node import AGREE, ModelNode
+from engine.operators.asking.question import Question, request_for
 from engine.operators.base import Tools
-from engine.operators.blanks import without_fillers
-from engine.operators.model_node import AGREE, ModelNode
-from engine.operators.question import Question, request_for
 from models.errors import OutOfTokens
 from models.fits import find_misfits
 from models.protocol import Reply

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from engine.operators.asking.model_node import AGREE, ModelNode
+from engine.operators.asking.question import Question, answer_fields
 from engine.operators.base import Tools
-from engine.operators.model_node import AGREE, ModelNode
-from engine.operators.question import Question, answer_fields
 from models.protocol import Reply, pointer_to
 
 EMPTINESS = "_empty"

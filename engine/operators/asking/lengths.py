@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
+from engine.operators.asking.model_node import ModelNode
+from engine.operators.asking.question import Question, fits, prompt_tokens, reply_room
 from engine.operators.base import Tools
-from engine.operators.model_node import ModelNode
-from engine.operators.question import Question, fits, prompt_tokens, reply_room
 
 Cut = Literal["head", "middle_out", "head_tail"]
 

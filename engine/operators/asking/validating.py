@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from engine.errors import ItemError
 from engine.language.expressions import CannotEvaluate, Expression
 from engine.language.templates import prompt_template
+from engine.operators.asking.model_node import ModelNode
+from engine.operators.asking.question import Question, answer_fields, fits
+from engine.operators.asking.replies import Asked, ask_once
 from engine.operators.base import Tools
-from engine.operators.model_node import ModelNode
-from engine.operators.question import Question, answer_fields, fits
-from engine.operators.replies import Asked, ask_once
 from models.protocol import Reply
 
 ADVICE = "Loosen the expression, raise num_retries_on_validate_failure, or ask for it in the prompt."
