@@ -18,7 +18,7 @@ from engine.estimate.sizes import (
     written_sizes,
 )
 from engine.estimate.sources import Source
-from engine.operators.answer_node import Answer
+from engine.operators.answer.node import Answer
 from engine.operators.asking import ModelNode
 from engine.operators.code_reduce import CodeReduce
 from engine.operators.reduce import Reduce

@@ -11,7 +11,7 @@ from engine.language.binding import templates_of
 from engine.language.layout import DOCUMENT_CHARACTERS, Layout, in_reading_order
 from engine.language.schema import Enum, ListOf, Nullable, Quote, Record, Scalar, Type, Value
 from engine.language.templates import Template
-from engine.operators.answer_node import Answer
+from engine.operators.answer.node import Answer
 from engine.operators.split import Split
 from engine.operators.unnest import Unnest
 from engine.plan.node import Node

@@ -20,12 +20,12 @@ from engine.answers.values import answer_types
 from engine.errors import DocumentError
 from engine.language.templates import prompt_template
 from engine.operators.accounting import row_by_row, succeed_all, text_of
-from engine.operators.answer_node import Answer as AnswerNode
-from engine.operators.answer_node import AskedQuestion
-from engine.operators.answer_source import Source
+from engine.operators.answer.node import Answer as AnswerNode
+from engine.operators.answer.node import AskedQuestion
+from engine.operators.answer.second_look import SecondLook, takes_second_looks
+from engine.operators.answer.source import Source
 from engine.operators.asking import Question, ask_once, ask_reply, fits, prompt_tokens, reply_room
 from engine.operators.base import Operator, Tools
-from engine.operators.second_look import SecondLook, takes_second_looks
 from engine.rows import Row, Span
 from models.protocol import Reply
 

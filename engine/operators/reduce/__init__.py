@@ -16,11 +16,11 @@ from engine.language.position import did_you_mean
 from engine.language.schema import Schema
 from engine.language.templates import SHOWS_ROWS, Template
 from engine.operators.accounting import label, process, require, value_of
-from engine.operators.aggregates import Aggregate, parse_aggregates
 from engine.operators.asking import RETRIEVER, Component, ModelNode, ask, reads_of, visible
 from engine.operators.base import Decision, Operator, Outcome, Tools
-from engine.operators.folding import Fold, State, fold_rows, needs_folding
-from engine.operators.parallel_folds import Merge, fold_and_merge
+from engine.operators.reduce.aggregates import Aggregate, parse_aggregates
+from engine.operators.reduce.folding import Fold, State, fold_rows, needs_folding
+from engine.operators.reduce.parallel_folds import Merge, fold_and_merge
 from engine.operators.row_prompts import REFUSED
 from engine.operators.vectors import representatives, text_to_embed
 from engine.plan.frozen import FrozenMap, freeze
