@@ -158,7 +158,7 @@ def _decision(node: Map | Filter) -> str:
 
 def _checked_here(node: Map | Filter, fields: Sequence[str], known: Sequence[str]) -> tuple[Expression, ...]:
     """Return the expressions that can be checked as soon as these fields are answered, and not before."""
-    names = set(node.schema.names) if node.schema else set()
+    names = set(node.answered_fields)
     needed = {e: e.fields("output") & names for e in node.validate}
     answered = {*fields, *known}
     is_last = not names - answered

@@ -6,13 +6,13 @@ import functools
 import math
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 
 from engine.language.conditions import Condition, condition
 from engine.operators.accounting import Failure, attempt_all, require
-from engine.operators.asking import LAYOUT, Component, ModelNode
+from engine.operators.asking import LAYOUT, Component
 from engine.operators.base import Decision, Tools
 from engine.operators.deciding import DecidingNode, LeanMethod
 from engine.operators.mentions import shown
@@ -32,7 +32,7 @@ from engine.operators.pairs import (
 )
 from engine.text.ranking import STEP, embed_whole
 from models.matrices import new_matrix
-from models.protocol import Reply, Request, Sampling
+from models.protocol import Sampling
 
 SAMPLE = 200
 """Pairs asked about to find the threshold ("hundreds" in the paper); so few in all are compared without one."""
@@ -128,32 +128,13 @@ class ComparingNode(DecidingNode):
         """Say whether embeddings propose pairs."""
         return self.blocking_threshold is not None or not self.blocking_conditions
 
-    def comparing(self, tools: Tools) -> Tools:
-        """Return the tools that ask about pairs."""
-        return asking_model(self, self.comparison_model, tools)
+    def if_other(self, model: str | None) -> str | None:
+        """Return a model where it is another than the operator's own, else None."""
+        return model if model != self.model else None
 
     def condition_reads(self, side: int) -> frozenset[str]:
         """Return the fields its conditions need of the left (0) or right (1) row."""
         return frozenset().union(*(each.reads(side) for each in self.blocking_conditions))
-
-
-class _OtherModel:
-    """Tools that ask another model than the operator's own."""
-
-    def __init__(self, tools: Tools, model: str) -> None:
-        self._tools = tools
-        self._model = model
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._tools, name)
-
-    async def ask(self, request: Request, *, model: str | None = None) -> Reply:
-        return await self._tools.ask(request, model=model or self._model)
-
-
-def asking_model(node: ModelNode, model: str | None, tools: Tools) -> Tools:
-    """Return tools whose `ask` asks the model of that name, or the operator's own (None)."""
-    return tools if model in (None, node.model) else cast("Tools", _OtherModel(tools, str(model)))
 
 
 @dataclass(frozen=True)

@@ -82,11 +82,11 @@ class Filter(DecidingNode, RowPromptNode):
             "a filter needs prompt and output.schema, a condition, or readings",
             'For example condition: input.outcome == "sustained".',
         )
-        booleans = self._booleans
+        booleans, names = self._booleans, ", ".join(self.answered_fields)
         require(
             self,
             len(booleans) == 1,
-            f"a filter's schema needs exactly one boolean field, not {len(booleans)}: {', '.join(self._names)}",
+            f"a filter's schema needs exactly one boolean field, not {len(booleans)}: {names}",
             "For example output.schema: {quote: quote, keep: boolean}.",
         )
 
@@ -119,10 +119,6 @@ class Filter(DecidingNode, RowPromptNode):
         return {**own, **super().counted_otherwise, "readings": bool(self.readings)}
 
     @property
-    def _names(self) -> tuple[str, ...]:
-        return self.schema.names if self.schema else ()
-
-    @property
     def _booleans(self) -> list[str]:
         return [f.name for f in self.schema.fields if f.type == Scalar("boolean")] if self.schema else []
 
@@ -134,7 +130,7 @@ class Filter(DecidingNode, RowPromptNode):
     @property
     def kept(self) -> tuple[str, ...]:
         """Return the answer's fields that stay in the row."""
-        return tuple(n for n in self._names if self.keep_decision or n not in self._booleans)
+        return tuple(n for n in self.answered_fields if self.keep_decision or n not in self._booleans)
 
     def own_traits(self) -> Traits:
         """Say what it reads and writes."""
@@ -279,7 +275,8 @@ async def _by_condition(node: Filter, test: RowExpression, row: Row) -> Sequence
 
 def _reason(node: Filter, answer: Mapping[str, Any]) -> str:
     """Say why a row was turned down: its decision, and the first text the model gave with it."""
-    texts = [answer[n] for n in ("reason", *node._names) if isinstance(answer.get(n), str) and answer[n].strip()]
+    names = ("reason", *node.answered_fields)
+    texts = [answer[name] for name in names if isinstance(answer.get(name), str) and answer[name].strip()]
     verdict = f"filter {node.name}: {node.decision} is false"
     return f"{verdict}: {texts[0].strip()}" if texts else verdict
 

@@ -7,7 +7,7 @@ improved (gleaning), and checked (validate) with retries. See docs/operators/com
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from engine.language.expressions import CannotEvaluate
@@ -191,14 +191,14 @@ def _is_wanted(gleaning: Gleaning, asked: Asked, tools: Tools) -> bool:
         return True
 
 
+@dataclass(frozen=True)
 class _Round:
     """One round: judge, and improve if the judge says so."""
 
-    def __init__(self, node: ModelNode, gleaning: Gleaning, tools: Tools, number: int) -> None:
-        self._node = node
-        self._gleaning = gleaning
-        self._tools = tools
-        self._number = number
+    node: ModelNode
+    gleaning: Gleaning
+    tools: Tools
+    number: int
 
     async def play(self, asked: Asked) -> Asked:
         """Return the improved answer, or `asked` itself where it is good. Raises what asking raises."""
@@ -207,23 +207,23 @@ class _Round:
         if not (judgement["should_refine"] and improvements):
             return asked
         told = prompt_template("improve").render(improvements=improvements).strip()
-        question = asked.question.then(asked.reply, told, f"gleaning round {self._number}")
-        return Asked(question, await ask_once(self._node, question, self._tools))
+        question = asked.question.then(asked.reply, told, f"gleaning round {self.number}")
+        return Asked(question, await ask_once(self.node, question, self.tools))
 
     async def _judge(self, asked: Asked) -> dict[str, Any]:
         answer = asked.question.answer(asked.reply)
         output = {**asked.question.values, **answer}
-        asks, shown = self._gleaning.validation_prompt, {"output": output, "input": asked.question.values}
-        wish = refer_back(asks, self._node.layout, asked.question.prompt, **shown)
+        asks, shown = self.gleaning.validation_prompt, {"output": output, "input": asked.question.values}
+        wish = refer_back(asks, self.node.layout, asked.question.prompt, **shown)
         told = f"{wish.rstrip()}\n\n{answer_format(JUDGEMENT.describe())}"
         question = replace(
-            asked.question.then(asked.reply, told, f"judge round {self._number}"),
+            asked.question.then(asked.reply, told, f"judge round {self.number}"),
             json_schema=JUDGEMENT.json_schema(lambda _: ()),
             bare="",
             examples_for=asked.question.json_schema,
             probabilities=False,
         )
-        reply = await ask_once(self._node, question, self._tools, model=self._gleaning.model)
+        reply = await ask_once(self.node, question, self.tools, model=self.gleaning.model)
         return dict(reply.value)
 
 

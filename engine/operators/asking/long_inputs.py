@@ -7,7 +7,7 @@ This is what a map becomes for a single row at run time (paper, end of section 4
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from engine.errors import ItemError
@@ -124,40 +124,40 @@ def _joined_lists(schema: Schema, values: Sequence[Mapping[str, Any]]) -> dict[s
     return joined
 
 
+@dataclass(frozen=True)
 class _Merge:
     """Put the answers about several parts together into one, by the model."""
 
-    def __init__(self, node: ModelNode, question: Question, schema: Schema, tools: Tools) -> None:
-        self._node = node
-        self._question = question
-        self._schema = schema
-        self._tools = tools
+    node: ModelNode
+    question: Question
+    schema: Schema
+    tools: Tools
 
     async def merge(self, values: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """Return the fields of the schema for all parts; answers too many for one prompt are merged in two halves."""
-        wanted = [{field.name: value[field.name] for field in self._schema.fields} for value in values]
+        wanted = [{field.name: value[field.name] for field in self.schema.fields} for value in values]
         if all(value == wanted[0] for value in wanted):
             return wanted[0]
         question = self._ask_for(wanted)
-        if not fits(self._node, question, self._tools) and len(wanted) > 2:
+        if not fits(self.node, question, self.tools) and len(wanted) > 2:
             middle = len(wanted) // 2
             wanted = [await self.merge(wanted[:middle]), await self.merge(wanted[middle:])]
             return await self.merge(wanted)
-        reply = await ask_once(self._node, question, self._tools)
+        reply = await ask_once(self.node, question, self.tools)
         return dict(reply.value)
 
     def _ask_for(self, values: Sequence[Mapping[str, Any]]) -> Question:
-        shown = shown_texts(self._question)
-        task = self._question.prompt
+        shown = shown_texts(self.question)
+        task = self.question.prompt
         for text in sorted(shown.values(), key=len, reverse=True):
             task = task.replace(text, "[the text]")
         prompt = prompt_template("merge_parts").render(task=task, answers=[to_json(value) for value in values])
         return Question(
             prompt=prompt.strip(),
-            json_schema=self._schema.json_schema(lambda _: _texts_in(values)),
-            form=self._schema.describe(),
+            json_schema=self.schema.json_schema(lambda _: _texts_in(values)),
+            form=self.schema.describe(),
             task=f"merge {len(values)} parts",
-            row_id=self._question.row_id,
+            row_id=self.question.row_id,
             answer_at="",
         )
 
