@@ -163,6 +163,13 @@ def kind_of(value: Any) -> str:
     return names.get(type(value), "a number" if isinstance(value, int | float) else type(value).__name__)
 
 
+def require_at_least(node: Node, **least: int) -> None:
+    """Raise PipelineError if a number of the node is smaller than that; None is not."""
+    for key, smallest in least.items():
+        value = getattr(node, key)
+        require(node, value is None or value >= smallest, f"{key} must be at least {smallest}, not {value}")
+
+
 def require_alone(node: Node, key: str, others: Mapping[str, bool], advice: str) -> None:
     """Raise PipelineError if one of the other keys is set too; `advice` may name the `{first}` of them."""
     both = [other for other, is_set in others.items() if is_set]

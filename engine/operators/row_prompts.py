@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from engine.language.layout import Layout, lay_out
 from engine.language.schema import Schema
 from engine.language.templates import SHOWS_ROWS, Template
-from engine.operators.accounting import require
+from engine.operators.accounting import require, require_at_least
 from engine.operators.asking import COMPONENTS, Component, ModelNode, Question, quote_source, reads_of, texts_of
 from engine.plan.frozen import FrozenMap
 from engine.rows import Row
@@ -64,9 +64,7 @@ class RowPromptNode(ModelNode):
             "batch_prompt and retriever cannot be combined: what is found for one row would be shown with others",
             "Remove one of them.",
         )
-        for key in ("max_batch_size", "num_calibration_docs"):
-            value = getattr(self, key)
-            require(self, value is None or value >= 1, f"{key} must be at least 1, not {value}")
+        require_at_least(self, max_batch_size=1, num_calibration_docs=1)
 
     @property
     def counted_otherwise(self) -> Mapping[str, bool]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from engine.documents.headings import Heading, headings
-from engine.operators.accounting import require, row_by_row, text_of
+from engine.operators.accounting import require, require_at_least, row_by_row, text_of
 from engine.operators.base import Operator, Tools
 from engine.operators.cutting import (
     Cut,
@@ -75,9 +75,7 @@ class Split(Node):
             )
         if self.method == "delimiter":
             self._check_delimiter()
-        for key in ("num_pages", "max_level"):
-            value = getattr(self, key)
-            require(self, value is None or value >= 1, f"{key} must be at least 1, not {value}")
+        require_at_least(self, num_pages=1, max_level=1)
 
     def _refuse_foreign_settings(self) -> None:
         for method, keys in _OWN_KEYS.items():

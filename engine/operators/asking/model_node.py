@@ -12,7 +12,7 @@ from engine.language.expressions import Expression
 from engine.language.layout import Layout
 from engine.language.problems import Finding
 from engine.language.templates import Template, show_rows
-from engine.operators.accounting import require, require_alone
+from engine.operators.accounting import require, require_alone, require_at_least
 from engine.operators.base import Tools
 from engine.operators.error_keys import OnErrorNode
 from engine.plan.frozen import freeze
@@ -148,14 +148,7 @@ class ModelNode(OnErrorNode):
         show_rows(self)
         object.__setattr__(self, "validate", tuple(self.validate))
         object.__setattr__(self, "examples", freeze(self.examples))
-        for name, least in (
-            ("max_tokens", 1),
-            ("temperature", 0),
-            ("limit", 1),
-            ("num_retries_on_validate_failure", 0),
-        ):
-            value = getattr(self, name)
-            require(self, value is None or value >= least, f"{name} must be at least {least}, not {value}")
+        require_at_least(self, max_tokens=1, temperature=0, limit=1, num_retries_on_validate_failure=0)
         for seconds in (self.timeout_seconds, self.timeout):
             require(self, seconds is None or seconds > 0, f"timeout_seconds must be more than 0, not {seconds}")
         given = {self.timeout_seconds, self.timeout} - {None}
@@ -272,11 +265,11 @@ class ModelNode(OnErrorNode):
         A retriever's own query reads of the row what it likes.
         """
         own, judge = self.own_traits(), self.gleaning and self.gleaning.validation_prompt
-        beside = self._named("output") - frozenset(self.schema.names) if self.schema else frozenset[str]()
+        beside = self._names_read("output") - frozenset(self.schema.names) if self.schema else frozenset[str]()
         is_unknown = self.retriever is not None or bool(judge and judge.reads_unknown)
         return replace(
             own,
-            reads=own.reads | self._named("input") | beside,
+            reads=own.reads | self._names_read("input") | beside,
             writes=own.writes | {name for name in (self.context_field, self.agreement_field) if name},
             reads_unknown=own.reads_unknown or is_unknown or any(e.reads_unknown for e in self._expressions),
         )
@@ -286,7 +279,7 @@ class ModelNode(OnErrorNode):
         condition = self.gleaning.condition if self.gleaning else None
         return (*self.validate, condition) if condition else self.validate
 
-    def _named(self, variable: str) -> frozenset[str]:
+    def _names_read(self, variable: str) -> frozenset[str]:
         """Return the fields that expressions and the gleaning prompt name through a variable."""
         judged = self.gleaning.validation_prompt.reads(variable) if self.gleaning else frozenset[str]()
         return judged.union(*(expression.fields(variable) for expression in self._expressions))

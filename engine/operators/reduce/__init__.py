@@ -15,7 +15,7 @@ from engine.errors import PipelineError
 from engine.language.position import did_you_mean
 from engine.language.schema import Schema
 from engine.language.templates import SHOWS_ROWS, Template
-from engine.operators.accounting import label, process, require, value_of
+from engine.operators.accounting import label, process, require, require_at_least, value_of
 from engine.operators.asking import RETRIEVER, Component, ModelNode, ask, reads_of, visible
 from engine.operators.base import Decision, Operator, Outcome, Tools
 from engine.operators.reduce.aggregates import Aggregate, parse_aggregates
@@ -86,7 +86,7 @@ class Reduce(ModelNode):
             self, ALL not in self.reduce_key or len(self.reduce_key) == 1, f"{ALL} cannot be combined with other keys"
         )
         self._check_prompts()
-        self._check_sizes()
+        require_at_least(self, fold_batch_size=1, merge_batch_size=2)
         self._check_fields()
 
     def _check_prompts(self) -> None:
@@ -112,12 +112,6 @@ class Reduce(ModelNode):
             used = template is None or any(template.uses(variable) for variable in wanted)
             advice = f"{{% for item in {wanted[0]} %}} ... {{% endfor %}}" if wanted[0] != "output" else "{{ output }}"
             require(self, used, f"the {prompt} does not use {wanted[0]!r}", f"Write {advice}.")
-
-    def _check_sizes(self) -> None:
-        size = self.fold_batch_size
-        require(self, size is None or size >= 1, f"fold_batch_size must be at least 1, not {size}")
-        size = self.merge_batch_size
-        require(self, size is None or size >= 2, f"merge_batch_size must be at least 2, not {size}")
 
     def _check_fields(self) -> None:
         others = {*self.keys, *self.answered_fields}
