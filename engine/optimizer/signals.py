@@ -30,7 +30,6 @@ COMPLETED = "completed"
 POOLED = "pooled"
 """How far an output agrees with other readings of the same rows (engine.optimizer.pooling)."""
 
-
 WEIGHED = "weighed"
 """How good its lists are by how sure a model is of each item (engine.optimizer.weighing); then there is no POOLED."""
 

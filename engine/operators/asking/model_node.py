@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, final
 
 from engine.errors import PipelineError
 from engine.language.common_checks import example_problems, prompt_problems
@@ -259,6 +259,7 @@ class ModelNode(OnErrorNode):
         """Say what the operator reads, writes and removes, these keys apart."""
         raise TypeError(f"{type(self).__name__} must define own_traits()")
 
+    @final
     def traits(self) -> Traits:
         """Complete the operator's own by what these keys read and write.
 
