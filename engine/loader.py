@@ -234,8 +234,7 @@ class _Loader:
                 place = self.root.at("retrievers", retriever.name, key)
                 self.errors.add(place.error(message, advice=did_you_mean(retriever.source, sources)))
         for node, where in operators:
-            name = getattr(node, "retriever", None)
-            if name and name not in names:
+            if (name := node.retriever) and name not in names:
                 advice = did_you_mean(name, names) or "Write it under retrievers."
                 self.errors.add(where.at("retriever").error(f"there is no retriever {name!r}", advice=advice))
 

@@ -12,7 +12,7 @@ from engine.ask.proposal import LONGEST_NAME, MOST_COLUMNS, Column, Proposal, as
 from engine.ask.wording import draft_from_words, settle
 from engine.errors import UsageError
 from engine.language.templates import prompt_template
-from engine.operators.replies import complete_entries
+from engine.operators.asking.replies import complete_entries
 from models.errors import ModelError, OutOfTokens
 from models.protocol import ModelBackend, Purpose, Request, Sampling, Segment, canonical_json
 

@@ -12,7 +12,6 @@ from engine.directives.fields import fields_before
 from engine.directives.fitting import NOT_DIVISIBLE, has_key, row_node, unreadable_prompt
 from engine.directives.prompt_checks import ProposedPrompt
 from engine.directives.proposals import a_list, a_prompt, an_object, one_of
-from engine.directives.rereading import keys_of_asking
 from engine.directives.splicing import free_field, free_name, spliced
 from engine.directives.wording import asked_for, worded
 from engine.language.expressions import Expression
@@ -137,7 +136,7 @@ class Chaining(Directive[ChainingParams]):
                 break
             name = free_name(plan, f"{node.name}_{number}", taken)
             taken.append(name)
-            common = {k: v for k, v in keys_of_asking(node).items() if k not in shared}
+            common = {k: v for k, v in node.common_keys.items() if k not in shared}
             nodes.append(Map(**{**common, **shared, "name": name, "gleaning": None}))
             known += link.fields
         return spliced(plan, match, nodes)
@@ -159,7 +158,7 @@ def _decision(node: Map | Filter) -> str:
 
 def _checked_here(node: Map | Filter, fields: Sequence[str], known: Sequence[str]) -> tuple[Expression, ...]:
     """Return the expressions that can be checked as soon as these fields are answered, and not before."""
-    names = set(node.schema.names) if node.schema else set()
+    names = set(node.answered_fields)
     needed = {e: e.fields("output") & names for e in node.validate}
     answered = {*fields, *known}
     is_last = not names - answered

@@ -178,7 +178,7 @@ class DocumentChunking(Directive[ChunkingParams]):
             prompt=replace(node.prompt, text=params.prompt) if node.prompt else None,
             quoted={params.split_key: split.chunk_key},
         )
-        own = frozenset(node.schema.names if node.schema else ())
+        own = frozenset(node.answered_fields)
         part = replace(part, drop_keys=tuple(key for key in node.drop_keys if key in own))
         dropped = [key for key in node.drop_keys if key not in own]
         added = [split.chunk_key, gather.rendered_key, split.id_key, split.number_key]

@@ -13,7 +13,7 @@ from engine.directives.proposals import a_number, a_prompt, an_object
 from engine.directives.splicing import spliced
 from engine.directives.wording import worded
 from engine.language.templates import Template
-from engine.operators.model_node import Gleaning, ModelNode
+from engine.operators.asking import Gleaning, ModelNode
 from engine.plan.plan import Plan
 
 MOST_ROUNDS = 3

@@ -24,7 +24,6 @@ from engine.directives.fields import fields_before
 from engine.directives.fitting import undividable
 from engine.directives.prompt_checks import ProposedPrompt
 from engine.directives.proposals import a_list, a_prompt, an_object, one_of
-from engine.directives.rereading import keys_of_asking
 from engine.directives.splicing import free_field, free_name, spliced, without_fields
 from engine.directives.wording import asked_for, worded
 from engine.language.schema import Field, ListOf, Schema
@@ -168,7 +167,7 @@ class Isolating(Directive[IsolatingParams]):
             fields += [renamed_field(field, name) for field, name in zip(types, own, strict=True)]
             prompts.append(PromptPart(prompt=Template(part.prompt), output_keys=tuple(own)))
         asking = ParallelMap(
-            **keys_of_asking(node),
+            **node.common_keys,
             prompts=tuple(prompts),
             schema=Schema(tuple(fields)),
             input=node.input,

@@ -15,7 +15,6 @@ from engine.directives.division import named_kinds, renamed_field, without_kinds
 from engine.directives.fitting import long_texts, quoted_field, row_node, undividable
 from engine.directives.item_by_item import ItemNames, item_by_item
 from engine.directives.proposals import a_flag, a_list, an_object, one_of
-from engine.directives.rereading import keys_of_asking
 from engine.directives.splicing import free_field, free_name, spliced, without_fields
 from engine.directives.wording import worded
 from engine.language.computation import Computation
@@ -155,7 +154,7 @@ def _asking(plan: Plan, match: Match, params: KindParams) -> tuple[ParallelMap, 
         text = worded("isolated_kinds", prompt=without_kinds(node.prompt.text, left_out).rstrip(), field="", kinds=name)
         prompts.append(PromptPart(prompt=Template(text), output_keys=(own,)))
     asking = ParallelMap(
-        **{**keys_of_asking(node), **_text_first(plan, match, list(kinds.values()))},
+        **{**node.common_keys, **_text_first(plan, match, list(kinds.values()))},
         prompts=tuple(prompts),
         schema=Schema(tuple(fields)),
         input=node.input,

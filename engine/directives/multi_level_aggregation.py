@@ -208,7 +208,7 @@ def _candidates(plan: Plan, place: Place, facts: Facts) -> list[str]:
     """Return fields by which groups may be divided: of the document first, then those the prompt does not read."""
     node = Match.at(place).node(plan, Reduce)
     there = fields_before(plan, place, facts).names - set(node.keys)
-    held = {*(node.schema.names if node.schema else ()), *node.aggregate, *node.extra_fields}
+    held = {*node.answered_fields, *node.aggregate, *node.extra_fields}
     seen = node.prompt.mentions("inputs") if node.prompt else frozenset[str]()
     plain = [
         name for name in there - held if not isinstance(type_of_field(plan, place, name), ListOf | DictOf | Record)

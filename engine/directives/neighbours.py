@@ -27,8 +27,7 @@ def reader_of(plan: Plan, match: Match, fields: Collection[str]) -> Reader | Non
     names = step_of(plan, match.step).operators
     for index in range(match.stop, len(names)):
         node = plan.operator(names[index])
-        prompt = getattr(node, "prompt", None)
-        if isinstance(node, Map | Filter) and prompt and node.schema and prompt.mentions() & set(fields):
+        if isinstance(node, Map | Filter) and node.prompt and node.schema and node.prompt.mentions() & set(fields):
             return Reader(index, node)
         if not node.traits().keeps_others or node.traits().inputs == 2:
             return None

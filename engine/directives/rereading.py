@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from engine.language.schema import DictOf, Either, Field, ListOf, Nullable, Quote, Record, Schema, Type
 from engine.language.template_text import rename_fields
 from engine.language.templates import Template
-from engine.operators.model_node import Gleaning, ModelNode
+from engine.operators.asking import Gleaning
 from engine.operators.row_prompts import RowPromptNode
 
 N = TypeVar("N", bound=RowPromptNode)
@@ -36,11 +36,6 @@ def reading(
         input=tuple(names.get(name, name) for name in node.input),
         examples=tuple({key: _renamed(value, names, key) for key, value in one.items()} for one in node.examples),
     )
-
-
-def keys_of_asking(node: ModelNode) -> dict[str, Any]:
-    """Return the keys, with their values, that all operators have which ask a model; its name is one."""
-    return {f.name: getattr(node, f.name) for f in fields(ModelNode)}
 
 
 def quoting_from(schema: Schema | None, names: Mapping[str, str]) -> Schema | None:

@@ -106,7 +106,7 @@ class SecondReading(Directive[SecondReadingParams]):
         """Return the prompts of both readings."""
         node, names = row_node(plan, match), ItemNames.of(plan, match, params.field)
         fields = fields_before(plan, match.place, facts)
-        there = fields.with_names(names.candidate, names.row, *(f for f in _names_of(node) if f != params.field))
+        there = fields.with_names(names.candidate, names.row, *(f for f in node.answered_fields if f != params.field))
         shown = frozenset({params.source, names.candidate})
         return [
             ProposedPrompt(
@@ -160,7 +160,3 @@ def _lists(plan: Plan, match: Match) -> list[str]:
     node = row_node(plan, match)
     fields = node.schema.fields if node.schema else ()
     return [f.name for f in fields if isinstance(f.type, ListOf) and f.name not in node.drop_keys]
-
-
-def _names_of(node: Map | Filter) -> tuple[str, ...]:
-    return node.schema.names if node.schema else ()

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from engine.directives.base import Blocked, Directive, Facts, Match, Params
 from engine.directives.proposals import an_object, one_of
 from engine.directives.splicing import spliced
-from engine.operators.model_node import ModelNode
+from engine.operators.asking import ModelNode
 from engine.plan.plan import Plan
 
 

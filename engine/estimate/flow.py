@@ -18,8 +18,11 @@ from engine.estimate.sizes import (
     written_sizes,
 )
 from engine.estimate.sources import Source
-from engine.language.layout import Layout
-from engine.operators.model_node import ModelNode
+from engine.operators.answer.node import Answer
+from engine.operators.asking import ModelNode
+from engine.operators.code_reduce import CodeReduce
+from engine.operators.reduce import Reduce
+from engine.operators.split import Split
 from engine.plan.node import Node
 from engine.plan.work import Work, Workflow, WorkStep
 from models.protocol import CHARACTERS_PER_TOKEN
@@ -169,7 +172,7 @@ def _calls(node: Node, rows: Guess, sides: Sequence[Flowing], assumptions: dict[
     if traits.row_local or node.kind == "filter":
         agree = node.agreement if isinstance(node, ModelNode) else None
         asked = prompts * (agree.times if agree else 1)
-        return rows.times(asked, asked, asked * getattr(node, "rounds", 1))
+        return rows.times(asked, asked, asked * (node.rounds if isinstance(node, Answer) else 1))
     if traits.cardinality == "many_to_one":
         return _groups(node, rows)
     if sides:
@@ -182,7 +185,7 @@ def _calls(node: Node, rows: Guess, sides: Sequence[Flowing], assumptions: dict[
 
 
 def _groups(node: Node, rows: Guess) -> Guess:
-    if getattr(node, "keys", None) == ():
+    if isinstance(node, Reduce | CodeReduce) and not node.keys:
         return rows.at_most(1)
     return Guess(min(rows.low, 1), max(min(rows.likely, 1), rows.likely / GROUP_ROWS), rows.high)
 
@@ -204,12 +207,11 @@ def _prompt_tokens(node: Node, flow: Flowing, calls: Guess, characters_per_token
 def _read_tokens(node: Node, flow: Flowing, calls: Guess, tokens: Guess, characters_per_token: float) -> Guess:
     """Leave out of the prompts' tokens what is read once for several of them."""
     prompts = main_prompts(node)
-    if calls == NOTHING or not node.traits().row_local:
+    if calls == NOTHING or not (isinstance(node, ModelNode) and node.traits().row_local):
         return tokens
     share = calls.times(*[1 / max(1, len(prompts))] * 3)
-    layout: Layout = getattr(node, "layout", "as_written")
     for prompt in prompts:
-        begins = leading_fields(prompt, layout, flow.sizes, characters_per_token)
+        begins = leading_fields(prompt, node.layout, flow.sizes, characters_per_token)
         for end in range(2, len(begins) + 1):
             tokens = _spared(tokens, begins[:end], flow, share)
     return tokens
@@ -260,10 +262,9 @@ def _by_cardinality(node: Node, flow: Flowing) -> Guess:
 
 
 def _spread(node: Node, flow: Flowing) -> Guess:
-    tokens = getattr(node, "num_tokens", None)
-    if isinstance(tokens, int) and tokens > 0:
+    if isinstance(node, Split) and node.num_tokens:
         text = sum(flow.sizes.get(name, 0.0) for name in node.traits().reads)
-        chunks = max(1.0, math.ceil(text / tokens))
+        chunks = max(1.0, math.ceil(text / node.num_tokens))
         flow.assumptions[f"{node.name}: every text is of average length"] = None
         return flow.rows.times(chunks, chunks, chunks)
     flow.assumptions[f"{node.name}: {UNNESTED:.0f} rows come of each"] = None

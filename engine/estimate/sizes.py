@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 
 from engine.estimate.sources import Source
 from engine.language.binding import templates_of
 from engine.language.layout import DOCUMENT_CHARACTERS, Layout, in_reading_order
-from engine.language.schema import Enum, ListOf, Nullable, Quote, Record, Scalar, Schema, Type, Value
+from engine.language.schema import Enum, ListOf, Nullable, Quote, Record, Scalar, Type, Value
 from engine.language.templates import Template
+from engine.operators.answer.node import Answer
+from engine.operators.split import Split
+from engine.operators.unnest import Unnest
 from engine.plan.node import Node
 
 SYSTEM_TOKENS = 60
@@ -44,27 +48,23 @@ def source_sizes(source: Source, characters_per_token: float) -> dict[str, float
 def written_sizes(node: Node, sizes: Sizes) -> dict[str, float]:
     """Judge the fields that an operator writes: by its schema, else no longer than what it reads."""
     traits = node.traits()
-    schema = getattr(node, "schema", None)
-    written = {f.name: _type_tokens(f.type) for f in schema.fields} if isinstance(schema, Schema) else {}
+    written = {f.name: _type_tokens(f.type) for f in node.schema.fields} if node.schema else {}
     longest = max((sizes.get(name, 0.0) for name in traits.reads), default=_UNKNOWN_TOKENS)
     others = {name: min(longest, _chunk_tokens(node)) if traits.reads else _UNKNOWN_TOKENS for name in traits.writes}
-    if node.kind == "unnest":
-        key = str(getattr(node, "unnest_key", ""))
-        others = {name: sizes.get(key, _UNKNOWN_TOKENS) / LIST_ITEMS for name in traits.writes}
+    if isinstance(node, Unnest):
+        others = {name: sizes.get(node.unnest_key, _UNKNOWN_TOKENS) / LIST_ITEMS for name in traits.writes}
     return {**others, **{name: tokens for name, tokens in written.items() if name in traits.writes}}
 
 
 def _chunk_tokens(node: Node) -> float:
-    tokens = getattr(node, "num_tokens", None)
-    return float(tokens) if isinstance(tokens, int) else float("inf")
+    return float(node.num_tokens) if isinstance(node, Split) and node.num_tokens else math.inf
 
 
 def reply_tokens(node: Node) -> tuple[float, float]:
     """Return how many tokens of a reply the model chooses, and how many the schema forces, about."""
-    schema = getattr(node, "schema", None)
-    if not isinstance(schema, Schema):
+    if node.schema is None:
         return _UNKNOWN_TOKENS, _NAME_TOKENS
-    return sum(_type_tokens(f.type) for f in schema.fields), _NAME_TOKENS * len(schema.fields)
+    return sum(_type_tokens(f.type) for f in node.schema.fields), _NAME_TOKENS * len(node.schema.fields)
 
 
 def _type_tokens(kind: Type) -> float:
@@ -105,11 +105,10 @@ def prompt_tokens(template: Template, sizes: Sizes, characters_per_token: float)
 
 def shown_tokens(node: Node, sizes: Sizes) -> float:
     """Judge what an operator shows of a text beside its prompts: passages of it, at most so many tokens (answer)."""
-    most, field = getattr(node, "passage_tokens", None), getattr(node, "text_key", "")
-    if most is None:
+    if not isinstance(node, Answer):
         return 0.0
-    text = sizes.get(field, _UNKNOWN_TOKENS)
-    return text if getattr(node, "retrieval", "") == "whole" else min(float(most), text)
+    text = sizes.get(node.text_key, _UNKNOWN_TOKENS)
+    return text if node.retrieval == "whole" else min(float(node.passage_tokens), text)
 
 
 def read_tokens(template: Template, sizes: Sizes) -> float:

@@ -13,6 +13,7 @@ from engine.language.layout import Layout, lay_out
 from engine.language.position import Positions
 from engine.language.problems import Problem, Severity
 from engine.language.templates import Template
+from engine.operators.asking import ModelNode
 from engine.plan.node import Node
 from engine.plan.plan import Plan, Settings
 from models.replies import LEAST_REPLY_TOKENS
@@ -52,7 +53,7 @@ def too_long(
     ]
 
 
-def _readers(plan: Plan, sources: Mapping[str, Source]) -> Iterator[tuple[Node, Source]]:
+def _readers(plan: Plan, sources: Mapping[str, Source]) -> Iterator[tuple[ModelNode, Source]]:
     """Give the operators that ask about each row by fields that come unchanged from a dataset."""
     for step in plan.steps:
         changed: set[str] = set()
@@ -62,16 +63,16 @@ def _readers(plan: Plan, sources: Mapping[str, Source]) -> Iterator[tuple[Node, 
             if not (traits.row_local and traits.inputs == 1) or traits.cardinality == "one_to_many":
                 break  # behind it, rows are others than those of the dataset
             reads = {name for prompt in main_prompts(node) for name in prompt.mentions("input")}
-            asks = traits.calls_model and getattr(node, "too_long", "error") == "error"
-            if asks and not reads & changed and not traits.reads_unknown:
+            is_known = traits.calls_model and not reads & changed and not traits.reads_unknown
+            if isinstance(node, ModelNode) and node.too_long == "error" and is_known:
                 yield from ((node, source) for source in given)
             changed |= traits.writes | traits.removes
 
 
 def _problems(
-    node: Node, source: Source, context_tokens: int, settings: Settings, positions: Positions
+    node: ModelNode, source: Source, context_tokens: int, settings: Settings, positions: Positions
 ) -> Iterator[Problem]:
-    most = getattr(node, "max_tokens", None) or settings.max_tokens
+    most = node.max_tokens or settings.max_tokens
     room = context_tokens - min(most, LEAST_REPLY_TOKENS)
     severities: tuple[Severity, ...] = ("error", "warning")
     for severity in severities:
@@ -85,9 +86,8 @@ def _problems(
             yield _problem(node, source, found, room, severity, positions)
 
 
-def _long(node: Node, item: Item) -> Long:
-    layout: Layout = getattr(node, "layout", "as_written")
-    characters = max((_characters(prompt, layout, item) for prompt in main_prompts(node)), default=0)
+def _long(node: ModelNode, item: Item) -> Long:
+    characters = max((_characters(prompt, node.layout, item) for prompt in main_prompts(node)), default=0)
     least, most = (round(characters / per_token) for per_token in (MOST_CHARACTERS, FEWEST_CHARACTERS))
     return Long(item.label, 0 if item.is_guess else least, most + SYSTEM_TOKENS)
 

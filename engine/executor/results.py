@@ -9,8 +9,8 @@ from types import MappingProxyType
 from engine.errors import UsageError
 from engine.evidence.cells import CellEvidence, locate_row
 from engine.evidence.locate import SourceText, TextIndex
+from engine.operators.asking import EMPTINESS
 from engine.operators.base import Retrieved
-from engine.operators.emptiness import EMPTINESS
 from engine.plan.node import Node
 from engine.plan.plan import Plan, Step
 from engine.plan.sources import DOCUMENT_FIELDS

@@ -314,7 +314,7 @@ class _Run:
     def _load_early(self) -> asyncio.Task[ModelBackend] | None:
         """Let the default model load while files are being read; None where no operator asks it."""
         nodes = self._workflow.nodes()
-        if any(node.traits().calls_model and not getattr(node, "model", None) for node in nodes):
+        if any(node.traits().calls_model and not node.model for node in nodes):
             return self._pool.prefetch(self._plan.default_model)
         return None
 
@@ -337,9 +337,9 @@ class _Run:
         traits = node.traits()
         if not (traits.calls_model or traits.counts_tokens):
             return None
-        for name in getattr(node, "other_models", ()):
+        for name in node.other_models:
             await self._pool.model(name)
-        return await self._pool.model(getattr(node, "model", None) or self._plan.default_model)
+        return await self._pool.model(node.model or self._plan.default_model)
 
     # -- datasets ------------------------------------------------------------------------------------------------
 

@@ -12,8 +12,9 @@ from engine.errors import DocumentError, PipelineError
 from engine.frame.merging import Part
 from engine.language.checks import field_flow
 from engine.language.position import Where
-from engine.language.schema import ListOf, Schema
+from engine.language.schema import ListOf
 from engine.language.schema_text import parse_type
+from engine.operators.unnest import Unnest
 from engine.plan.node import Node
 from engine.plan.plan import Dataset
 from engine.plan.sources import kind_of_source
@@ -100,11 +101,10 @@ def _type_of(value: Any) -> str:
 def _after(node: Node, types: Mapping[str, str]) -> dict[str, str]:
     traits = node.traits()
     kept = {n: t for n, t in types.items() if (traits.keeps_others or n in traits.writes) and n not in traits.removes}
-    schema = getattr(node, "schema", None)
-    if isinstance(schema, Schema):
-        kept |= {f.name: f.type.text() for f in schema.fields if f.name in traits.writes}
-    if node.kind == "unnest":
-        kept |= _unnested(str(getattr(node, "unnest_key", "")), types)
+    if node.schema:
+        kept |= {f.name: f.type.text() for f in node.schema.fields if f.name in traits.writes}
+    if isinstance(node, Unnest):
+        kept |= _unnested(node.unnest_key, types)
     return {**kept, **{name: kept.get(name, UNKNOWN) for name in node.written_fields()}}
 
 

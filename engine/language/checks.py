@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from engine.language.binding import YamlPath, parts_of
-from engine.language.common_checks import common_problems
 from engine.language.expressions import Expression, rooted
 from engine.language.position import Positions, did_you_mean
 from engine.language.problems import Problem, Severity
@@ -261,7 +260,7 @@ class _Check:
             )
 
     def common(self, node: Node) -> Iterator[Problem]:
-        for found in common_problems(node):
+        for found in node.problems():
             yield self.problem(node, found.path, found.message, found.advice, severity=found.severity)
 
     def value_parts(self, node: Node, flow: _Flow) -> Iterator[Problem]:
@@ -307,10 +306,9 @@ def _advance(node: Node, traits: Traits, flow: _Flow) -> None:
     for name in sorted(traits.writes - traits.removes):  # sorted: messages list fields in this order
         flow.available[name] = node.name
         flow.removed.pop(name, None)
-    schema = getattr(node, "schema", None)
     known = flow.types
     flow.types = {name: kind for name, kind in known.items() if name not in traits.writes | gone}
-    for each in schema.fields if isinstance(schema, Schema) else ():
+    for each in node.schema.fields if node.schema else ():
         flow.types |= {each.name: each.type} if each.name in traits.writes else {}
     if not traits.opens:
         return
@@ -344,8 +342,7 @@ def _reader(node: Node, name: str) -> tuple[YamlPath, int, int]:
 
 def _answer_fields(node: Node, path: YamlPath) -> tuple[str, ...]:
     """Return the fields of the answer where the part at `path` may name them too: in validate and gleaning."""
-    schema = getattr(node, "schema", None)
-    return schema.names if schema is not None and path[:1] in (("validate",), ("gleaning",)) else ()
+    return node.schema.names if node.schema and path[:1] in (("validate",), ("gleaning",)) else ()
 
 
 def _all_mentions(template: Template) -> Iterable[str]:
@@ -373,8 +370,7 @@ def unknown_parts(node: Node, values: Mapping[str, ValueType]) -> Iterator[tuple
 
     `values` are the typed fields of the rows that the node is given; those of its own answer are added.
     """
-    schema = getattr(node, "schema", None)
-    own = value_types({each.name: each.type for each in schema.fields} if isinstance(schema, Schema) else {})
+    own = value_types({each.name: each.type for each in node.schema.fields} if node.schema else {})
     for path, expression in parts_of(node, Expression):
         for part in rooted(expression.tree.body, expression.variables):
             variable, *keys = _keys(part)

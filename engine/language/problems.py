@@ -31,6 +31,16 @@ class Problem:
         return ": ".join(part for part in (place, mark, name, self.message) if part)
 
 
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A problem of one operator, and its YAML path in there."""
+
+    path: tuple[str | int, ...]
+    message: str
+    advice: str
+    severity: Severity = "error"
+
+
 class Gathered:
     """What is wrong with the parts of one thing, so that all of it is told at once."""
 

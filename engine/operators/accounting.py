@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from engine.errors import ItemError, PipelineError
-from engine.operators.base import Failed, Outcome, Rejected, Tools
+from engine.operators.base import Failed, OperatorFunction, Outcome, Rejected, Tools
 from engine.plan.node import Node
 from engine.rows import Row
-from models.errors import ModelError
+from models.errors import ModelError, OutOfTokens, TimedOut
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -60,6 +60,15 @@ async def process_rows(
         return await work(group[0])
 
     return await process(node, [[row] for row in rows], single, tools)
+
+
+def row_by_row(work: Callable[[Any, Row, Tools], Awaitable[Sequence[Row] | Rejected]]) -> OperatorFunction:
+    """Make an operator's `run` of what it does with one row: all rows at once; what comes of them keeps their order."""
+
+    async def run(node: Node, rows: Sequence[Row], tools: Tools) -> Outcome:
+        return await process_rows(node, rows, lambda row: work(node, row, tools), tools)
+
+    return run
 
 
 async def attempt_all(
@@ -113,7 +122,7 @@ async def attempt(work: Callable[[Item], Awaitable[Result]], item: Item) -> Resu
     except ModelError as error:
         if error.is_environment:
             raise  # nothing is wrong with the row: every other would fail the same way
-        return Failure(str(error), error.advice, getattr(error, "partial", None))
+        return Failure(str(error), error.advice, error.partial if isinstance(error, OutOfTokens | TimedOut) else None)
 
 
 def fail(node: Node, rows: Sequence[Row], failure: Failure) -> list[Failed]:
@@ -152,6 +161,20 @@ def kind_of(value: Any) -> str:
     """Name the JSON kind of a value for an error message."""
     names = {type(None): "null", bool: "a boolean", str: "text", list: "a list", dict: "a dictionary"}
     return names.get(type(value), "a number" if isinstance(value, int | float) else type(value).__name__)
+
+
+def require_at_least(node: Node, **least: int) -> None:
+    """Raise PipelineError if a number of the node is smaller than that; None is not."""
+    for key, smallest in least.items():
+        value = getattr(node, key)
+        require(node, value is None or value >= smallest, f"{key} must be at least {smallest}, not {value}")
+
+
+def require_alone(node: Node, key: str, others: Mapping[str, bool], advice: str) -> None:
+    """Raise PipelineError if one of the other keys is set too; `advice` may name the `{first}` of them."""
+    both = [other for other, is_set in others.items() if is_set]
+    advice = advice.format(first="".join(both[:1]))
+    require(node, not both, f"{key} and {', '.join(both)} cannot be combined", advice)
 
 
 def require(node: Node, condition: bool, message: str, advice: str = "") -> None:

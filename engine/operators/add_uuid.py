@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from engine.operators.accounting import process_rows, require
-from engine.operators.base import Operator, Outcome, Tools
+from engine.operators.accounting import require, row_by_row
+from engine.operators.base import Operator, Tools
 from engine.plan.node import Node, Traits
 from engine.rows import Row, RowId
 
@@ -36,13 +36,9 @@ class AddUuid(Node):
         return Traits(reads=frozenset(), writes=frozenset({self.field}), calls_model=False)
 
 
-async def run(node: AddUuid, rows: Sequence[Row], tools: Tools) -> Outcome:
-    """Add the field; rows keep their order."""
-
-    async def identify(row: Row) -> Sequence[Row]:
-        return [row.derive(node.name, {**row.values, node.field: row_uuid(row.id)})]
-
-    return await process_rows(node, rows, identify, tools)
+async def identify(node: AddUuid, row: Row, tools: Tools) -> Sequence[Row]:
+    """Add the field."""
+    return [row.derive(node.name, {**row.values, node.field: row_uuid(row.id)})]
 
 
 def row_uuid(id: RowId) -> str:
@@ -50,4 +46,4 @@ def row_uuid(id: RowId) -> str:
     return str(uuid.uuid5(NAMESPACE, id))
 
 
-OPERATOR = Operator(AddUuid, run)
+OPERATOR = Operator(AddUuid, row_by_row(identify))

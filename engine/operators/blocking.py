@@ -6,13 +6,13 @@ import functools
 import math
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 
 from engine.language.conditions import Condition, condition
-from engine.operators.accounting import Failure, attempt_all, require
-from engine.operators.asking import ModelNode
+from engine.operators.accounting import Failure, attempt_all, require, require_at_least
+from engine.operators.asking import LAYOUT, Component
 from engine.operators.base import Decision, Tools
 from engine.operators.deciding import DecidingNode, LeanMethod
 from engine.operators.mentions import shown
@@ -32,7 +32,7 @@ from engine.operators.pairs import (
 )
 from engine.text.ranking import STEP, embed_whole
 from models.matrices import new_matrix
-from models.protocol import Reply, Request, Sampling
+from models.protocol import Sampling
 
 SAMPLE = 200
 """Pairs asked about to find the threshold ("hundreds" in the paper); so few in all are compared without one."""
@@ -61,7 +61,7 @@ class ComparingNode(DecidingNode):
     `comparison_model` is asked about pairs; without `model`, it is the operator's model.
     """
 
-    lays_out: ClassVar[bool] = True
+    takes: ClassVar[tuple[Component, ...]] = (LAYOUT,)
     lean_methods: ClassVar[tuple[LeanMethod, ...]] = ("none", "anchors", "reviewed")
 
     correct_lean: LeanMethod = "anchors"
@@ -81,9 +81,9 @@ class ComparingNode(DecidingNode):
         threshold, recall = self.blocking_threshold, self.blocking_target_recall
         require(self, threshold is None or -1 <= threshold <= 1, f"blocking_threshold is a cosine, not {threshold}")
         require(self, 0 < recall <= 1, f"blocking_target_recall must be above 0 and at most 1, not {recall}")
-        limit, batch = self.limit_comparisons, self.compare_batch_size
+        limit = self.limit_comparisons
         require(self, limit is None or limit >= 0, f"limit_comparisons must not be negative, but is {limit}")
-        require(self, batch is None or batch >= 1, f"compare_batch_size must be at least 1, not {batch}")
+        require_at_least(self, compare_batch_size=1)
 
     @property
     def decision(self) -> str:
@@ -128,32 +128,13 @@ class ComparingNode(DecidingNode):
         """Say whether embeddings propose pairs."""
         return self.blocking_threshold is not None or not self.blocking_conditions
 
-    def comparing(self, tools: Tools) -> Tools:
-        """Return the tools that ask about pairs."""
-        return asking_model(self, self.comparison_model, tools)
+    def if_other(self, model: str | None) -> str | None:
+        """Return a model where it is another than the operator's own, else None."""
+        return model if model != self.model else None
 
     def condition_reads(self, side: int) -> frozenset[str]:
         """Return the fields its conditions need of the left (0) or right (1) row."""
         return frozenset().union(*(each.reads(side) for each in self.blocking_conditions))
-
-
-class _OtherModel:
-    """Tools that ask another model than the operator's own."""
-
-    def __init__(self, tools: Tools, model: str) -> None:
-        self._tools = tools
-        self._model = model
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._tools, name)
-
-    async def ask(self, request: Request, *, model: str | None = None) -> Reply:
-        return await self._tools.ask(request, model=model or self._model)
-
-
-def asking_model(node: ModelNode, model: str | None, tools: Tools) -> Tools:
-    """Return tools whose `ask` asks the model of that name, or the operator's own (None)."""
-    return tools if model in (None, node.model) else cast("Tools", _OtherModel(tools, str(model)))
 
 
 @dataclass(frozen=True)

@@ -21,9 +21,8 @@ from engine.language.schema import Schema
 from engine.language.schema_compile import read_value
 from engine.language.schema_types import DictOf, Either, Enum, ListOf, Nullable, Record, Scalar, Type, Value
 from engine.language.templates import Template, prompt_template
-from engine.operators.asking import Question, ask_reply, fits, main_text_field, visible
+from engine.operators.asking import Question, ask_once, ask_reply, fits, main_text_field, visible
 from engine.operators.base import Tools
-from engine.operators.replies import ask_once
 from engine.operators.row_prompts import RowPromptNode, row_question
 from engine.rows import Row, Span
 from engine.text.numbered_text import NumberedText, first_line_of

@@ -15,7 +15,7 @@ from engine.errors import ItemError
 from engine.language.position import did_you_mean
 from engine.language.schema import Schema
 from engine.language.templates import SHOWS_ROWS, Template
-from engine.operators.accounting import Failure, attempt_all, fail, process_rows, require
+from engine.operators.accounting import Failure, attempt_all, fail, process_rows, require, require_at_least
 from engine.operators.asking import ModelNode, Question, ask, fits, quote_source, reads_of, texts_of
 from engine.operators.base import Failed, Operator, Outcome, Tools
 from engine.operators.packing import pack
@@ -79,12 +79,10 @@ class Cluster(ModelNode):
         )
 
     def _check_numbers(self) -> None:
-        share, count, distance = self.collapse, self.num_clusters, self.distance_threshold
+        share, distance = self.collapse, self.distance_threshold
         require(self, share is None or 0 <= share <= 1, f"collapse is a share from 0 to 1, not {share}")
-        require(self, count is None or count >= 1, f"num_clusters must be at least 1, not {count}")
+        require_at_least(self, num_clusters=1, max_batch_size=1)
         require(self, distance is None or distance >= 0, f"distance_threshold must not be negative, but is {distance}")
-        size = self.max_batch_size
-        require(self, size is None or size >= 1, f"max_batch_size must be at least 1, not {size}")
         given = [n for n in ("collapse", "num_clusters", "distance_threshold") if getattr(self, n) is not None]
         require(self, len(given) < 2, f"{' and '.join(given)} exclude each other", "Keep one of them.")
 
@@ -103,7 +101,7 @@ class Cluster(ModelNode):
         """Say whether the prompt can be put about clusters as well as about rows."""
         return not self._lacking
 
-    def traits(self) -> Traits:
+    def own_traits(self) -> Traits:
         """Say what it reads and writes."""
         return Traits(
             reads=reads_of(self.summary_prompt, "inputs", self.summary_schema) | frozenset(self.embedding_keys),

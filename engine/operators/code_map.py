@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from engine.operators.base import Operator, Outcome, Tools
-from engine.operators.coding import RowCode, run_fused, run_rows, within_limit
+from engine.operators.coding import RowCode, beyond_limit, run_fused, run_rows
 from engine.plan.node import Traits
 from engine.rows import Row
 
@@ -51,9 +51,9 @@ class CodeMap(RowCode):
 
 async def run(node: CodeMap, rows: Sequence[Row], tools: Tools) -> Outcome:
     """Call the code for all rows; rows keep their order."""
-    taken, rejected = within_limit(node, rows)
-    outcome = await run_rows(node, taken, tools)
-    return replace(outcome, rejected=[*outcome.rejected, *rejected])
+    outcome = await run_rows(node, rows[: node.limit], tools)
+    beyond = beyond_limit(node, rows[node.limit :] if node.limit else ())
+    return replace(outcome, rejected=[*outcome.rejected, *beyond])
 
 
 OPERATOR = Operator(CodeMap, run, run_fused)

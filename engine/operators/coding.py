@@ -12,7 +12,7 @@ from engine.code.program import Program, Reading, Wants, problem_of, reading_of
 from engine.code.sharing import can_share
 from engine.errors import PipelineError
 from engine.language.schema import Schema
-from engine.operators.accounting import Failure, attempt_all, process_rows, require
+from engine.operators.accounting import Failure, attempt_all, process_rows, require, require_at_least, row_by_row
 from engine.operators.base import Outcome, Rejected, Tools
 from engine.operators.error_keys import OnErrorNode
 from engine.plan.frozen import thaw
@@ -41,15 +41,8 @@ class CodeNode(OnErrorNode):
         super().__post_init__()
         problem = problem_of(self.code)
         require(self, not problem, problem, "Write code: with a function def transform(...): that returns its result.")
-        count = self.concurrent_thread_count
-        require(self, count is None or count >= 1, f"concurrent_thread_count must be at least 1, not {count}")
-        require(self, self.limit is None or self.limit >= 1, f"limit must be at least 1, not {self.limit}")
+        require_at_least(self, concurrent_thread_count=1, limit=1, memory_bytes=SMALLEST_MEMORY)
         require(self, self.timeout_seconds > 0, f"timeout_seconds must be above 0, not {self.timeout_seconds:g}")
-        require(
-            self,
-            self.memory_bytes >= SMALLEST_MEMORY,
-            f"memory_bytes must be at least {SMALLEST_MEMORY}, not {self.memory_bytes}",
-        )
 
     @property
     def declared(self) -> frozenset[str]:
@@ -84,13 +77,12 @@ class RowCode(CodeNode):
         raise TypeError(f"{type(self).__name__} must define made_of()")
 
 
-async def run_rows(node: RowCode, rows: Sequence[Row], tools: Tools) -> Outcome:
-    """Call the code for all rows; rows keep their order."""
+async def _run_row(node: RowCode, row: Row, tools: Tools) -> Sequence[Row] | Rejected:
+    return node.made_of(row, await call(node, row.values, tools, wants=node.wants))
 
-    async def work(row: Row) -> Sequence[Row] | Rejected:
-        return node.made_of(row, await call(node, row.values, tools, wants=node.wants))
 
-    return await process_rows(node, rows, work, tools)
+run_rows = row_by_row(_run_row)
+"""Call the code for all rows."""
 
 
 async def run_fused(nodes: Sequence[RowCode], rows: Sequence[Row], tools: Tools) -> Sequence[Outcome]:
@@ -150,8 +142,3 @@ def _program(node: CodeNode, tools: Tools, wants: Wants, drops: tuple[str, ...] 
 def beyond_limit(node: CodeNode, rows: Iterable[Row]) -> list[Rejected]:
     """Turn down rows that come after the limit."""
     return [Rejected(row, f"{node.kind} {node.name}: not taken, the limit is {node.limit}") for row in rows]
-
-
-def within_limit(node: CodeNode, rows: Sequence[Row]) -> tuple[Sequence[Row], list[Rejected]]:
-    """Part the first `limit` rows from the others, which are turned down."""
-    return rows[: node.limit], beyond_limit(node, rows[len(rows[: node.limit]) :])

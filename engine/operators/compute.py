@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 from engine.errors import ItemError
 from engine.language.computation import Computation, Computed
-from engine.operators.accounting import process_rows, require
-from engine.operators.base import Operator, Outcome, Tools
+from engine.operators.accounting import require, row_by_row
+from engine.operators.base import Operator, Tools
 from engine.plan.frozen import freeze
 from engine.plan.node import Node, Traits
 from engine.rows import Row
@@ -65,13 +65,9 @@ class Compute(Node):
         return tuple(each for name in self.fields for each in ((name, name + BASIS) if self.basis else (name,)))
 
 
-async def run(node: Compute, rows: Sequence[Row], tools: Tools) -> Outcome:
-    """Compute for each row; rows keep their order. An expression that goes wrong fails its row."""
-
-    async def computed(row: Row) -> Sequence[Row]:
-        return [row.derive(node.name, _computed(node, row.values))]
-
-    return await process_rows(node, rows, computed, tools)
+async def compute(node: Compute, row: Row, tools: Tools) -> Sequence[Row]:
+    """Compute the fields of a row; raises ItemError where an expression goes wrong."""
+    return [row.derive(node.name, _computed(node, row.values))]
 
 
 def _computed(node: Compute, before: Mapping[str, Any]) -> dict[str, Any]:
@@ -92,4 +88,4 @@ def _basis(expression: Computation, made: Computed) -> dict[str, Any]:
     return {"expression": expression.text, "rates": [used.to_json() for used in made.rates], "reason": made.reason}
 
 
-OPERATOR = Operator(Compute, run)
+OPERATOR = Operator(Compute, row_by_row(compute))

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from engine.errors import ItemError
+from engine.language.common_checks import example_problems
+from engine.language.problems import Finding
 from engine.operators.accounting import Failure, attempt_all, require
+from engine.operators.asking import ModelNode
 from engine.operators.base import Decision
-from engine.operators.bias import Bias, of_content_free, of_reviewed
+from engine.operators.bias import Bias, log_odds_of, of_content_free, of_reviewed
 from engine.operators.content_free import Values, shuffled
-from engine.operators.model_node import ModelNode
 from engine.operators.vote import FEWEST
 from engine.plan.frozen import freeze
+from models.protocol import Reply
 
 LeanMethod = Literal["none", "anchors", "content_free", "batch", "reviewed"]
 
@@ -83,6 +86,17 @@ class DecidingNode(ModelNode, ABC):
     def corrects_lean(self) -> bool:
         """Say whether decisions are read from probabilities."""
         return self.correct_lean != "none"
+
+    def problems(self) -> Iterator[Finding]:
+        """Say what is wrong, also with reviewed rows."""
+        yield from super().problems()
+        yield from example_problems(self, "reviewed", self.reviewed)
+
+    def chosen(self, replies: Sequence[Reply]) -> Reply:
+        """Return the first yes about parts of a text; where the bias is corrected, that of most conviction."""
+        if self.corrects_lean:
+            return max(replies, key=lambda reply: log_odds_of(reply, self.decision))
+        return next((reply for reply in replies if reply.value[self.decision]), replies[0])
 
 
 async def find_bias(node: DecidingNode, rows: Sequence[Values], read: Read, seed: int) -> Bias:

@@ -67,7 +67,7 @@ class Equijoin(ComparingNode):
         """Say whether a limit may leave out pairs, of all or of a row."""
         return super().is_limited or self.most_left is not None or self.most_right is not None
 
-    def traits(self) -> Traits:
+    def own_traits(self) -> Traits:
         """Say what it reads of either side and writes."""
         prompt = self.comparison_prompt
         return Traits(

@@ -12,11 +12,21 @@ import re2
 
 from engine.errors import ItemError
 from engine.language.templates import Template, prompt_template
-from engine.operators.accounting import process_rows, require, succeed_all, text_of
-from engine.operators.asking import ModelNode, Question, ask_reply, fits, reads_of
-from engine.operators.base import Operator, Outcome, Tools
-from engine.operators.question import prompt_tokens, reply_room
-from engine.operators.validating import refuse_invalid
+from engine.operators.accounting import require, row_by_row, succeed_all, text_of
+from engine.operators.asking import (
+    AGREE,
+    RETRIEVER,
+    Component,
+    ModelNode,
+    Question,
+    ask_reply,
+    fits,
+    prompt_tokens,
+    reads_of,
+    refuse_invalid,
+    reply_room,
+)
+from engine.operators.base import Operator, Tools
 from engine.plan.node import Traits
 from engine.rows import Row, Span
 from engine.text.numbered_text import NumberedText, first_line_of, merge
@@ -38,8 +48,7 @@ class Extract(ModelNode):
     """
 
     kind: ClassVar[str] = "extract"
-    retrieves: ClassVar[bool] = True
-    agrees: ClassVar[bool] = True
+    takes: ClassVar[tuple[Component, ...]] = (RETRIEVER, AGREE)
 
     prompt: Template
     document_keys: tuple[str, ...]
@@ -66,7 +75,7 @@ class Extract(ModelNode):
         suffix = f"_extracted_{self.name}" if self.extraction_key_suffix is None else self.extraction_key_suffix
         return f"{document_key}{suffix}"
 
-    def traits(self) -> Traits:
+    def own_traits(self) -> Traits:
         """Say what it reads and writes."""
         return Traits(
             reads=reads_of(self.prompt, "input", None) | frozenset(self.document_keys),
@@ -87,20 +96,16 @@ class Passage:
     spans: tuple[Span, ...]
 
 
-async def run(node: Extract, rows: Sequence[Row], tools: Tools) -> Outcome:
-    """Extract from all rows at once; rows keep their order, document and span."""
-
-    async def extract(row: Row) -> Sequence[Row]:
-        found = await succeed_all(node.document_keys, lambda key: _passages(node, row, key, tools))
-        added: dict[str, str | list[str]] = {}
-        copied: dict[str, tuple[Span, ...]] = {}
-        for key, passages in zip(map(node.output_key, node.document_keys), found, strict=True):
-            added[key] = _joined(node, [passage.text for passage in passages])
-            copied |= {path: spans for path, spans in _places(node, key, passages) if spans}
-        _refuse_invalid(node, row, added)
-        return [row.derive(node.name, {**row.values, **added}, copied=copied)]
-
-    return await process_rows(node, rows, extract, tools)
+async def extract(node: Extract, row: Row, tools: Tools) -> Sequence[Row]:
+    """Extract from a row, which keeps its document and span."""
+    found = await succeed_all(node.document_keys, lambda key: _passages(node, row, key, tools))
+    added: dict[str, str | list[str]] = {}
+    copied: dict[str, tuple[Span, ...]] = {}
+    for key, passages in zip(map(node.output_key, node.document_keys), found, strict=True):
+        added[key] = _joined(node, [passage.text for passage in passages])
+        copied |= {path: spans for path, spans in _places(node, key, passages) if spans}
+    _refuse_invalid(node, row, added)
+    return [row.derive(node.name, {**row.values, **added}, copied=copied)]
 
 
 def _joined(node: Extract, texts: Sequence[str]) -> str | list[str]:
@@ -358,4 +363,4 @@ def _options() -> re2.Options:
     return options
 
 
-OPERATOR = Operator(Extract, run)
+OPERATOR = Operator(Extract, row_by_row(extract))

@@ -82,11 +82,11 @@ class Filter(DecidingNode, RowPromptNode):
             "a filter needs prompt and output.schema, a condition, or readings",
             'For example condition: input.outcome == "sustained".',
         )
-        booleans = self._booleans
+        booleans, names = self._booleans, ", ".join(self.answered_fields)
         require(
             self,
             len(booleans) == 1,
-            f"a filter's schema needs exactly one boolean field, not {len(booleans)}: {', '.join(self._names)}",
+            f"a filter's schema needs exactly one boolean field, not {len(booleans)}: {names}",
             "For example output.schema: {quote: quote, keep: boolean}.",
         )
 
@@ -113,8 +113,10 @@ class Filter(DecidingNode, RowPromptNode):
         return super().is_row_local and not self.corrects_lean
 
     @property
-    def _names(self) -> tuple[str, ...]:
-        return self.schema.names if self.schema else ()
+    def counted_otherwise(self) -> Mapping[str, bool]:
+        """Return the keys by which answers are counted or shared in another way than by `agree`: which are set."""
+        own = {"output.probabilities": bool(self.probabilities), "correct_lean": self.corrects_lean}
+        return {**own, **super().counted_otherwise, "readings": bool(self.readings)}
 
     @property
     def _booleans(self) -> list[str]:
@@ -128,9 +130,9 @@ class Filter(DecidingNode, RowPromptNode):
     @property
     def kept(self) -> tuple[str, ...]:
         """Return the answer's fields that stay in the row."""
-        return tuple(n for n in self._names if self.keep_decision or n not in self._booleans)
+        return tuple(n for n in self.answered_fields if self.keep_decision or n not in self._booleans)
 
-    def traits(self) -> Traits:
+    def own_traits(self) -> Traits:
         """Say what it reads and writes."""
         dropped = frozenset(self.drop_keys)
         if self.readings:
@@ -273,7 +275,8 @@ async def _by_condition(node: Filter, test: RowExpression, row: Row) -> Sequence
 
 def _reason(node: Filter, answer: Mapping[str, Any]) -> str:
     """Say why a row was turned down: its decision, and the first text the model gave with it."""
-    texts = [answer[n] for n in ("reason", *node._names) if isinstance(answer.get(n), str) and answer[n].strip()]
+    names = ("reason", *node.answered_fields)
+    texts = [answer[name] for name in names if isinstance(answer.get(name), str) and answer[name].strip()]
     verdict = f"filter {node.name}: {node.decision} is false"
     return f"{verdict}: {texts[0].strip()}" if texts else verdict
 

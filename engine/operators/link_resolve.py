@@ -40,7 +40,7 @@ class LinkResolve(ComparingNode):
         super().__post_init__()
         require(self, self.id_key != self.link_key, f"id_key and link_key are both {self.id_key!r}")
 
-    def traits(self) -> Traits:
+    def own_traits(self) -> Traits:
         """Say what it reads and writes."""
         prompt = self.comparison_prompt
         return Traits(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from engine.operators.accounting import process_rows, require
+from engine.operators.accounting import process_rows, require, require_alone
 from engine.operators.base import Operator, Outcome, Tools
 from engine.operators.citing import cited_row
 from engine.operators.probabilities import check_probabilities, probabilities_of
@@ -58,8 +58,7 @@ class Map(RowPromptNode):
         require(self, self.prompt is not None, "cite needs a prompt", "Write prompt and output.schema.")
         others = {"output.n": self.samples > 1, "output.probabilities": bool(self.probabilities)}
         others |= {"examples": bool(self.examples), "calibrate": self.calibrate, "too_long": self.too_long != "error"}
-        both = [key for key, given in others.items() if given] + (["batch_prompt"] if self.batch_prompt else [])
-        require(self, not both, f"cite and {', '.join(both)} cannot be combined", "Remove one of them.")
+        require_alone(self, "cite", {**others, "batch_prompt": bool(self.batch_prompt)}, "Remove one of them.")
 
     def _check_samples(self) -> None:
         require(self, self.samples >= 1, f"output.n must be at least 1, not {self.samples}")
@@ -74,6 +73,12 @@ class Map(RowPromptNode):
             f"Write a temperature above 0, or none: then it is {SAMPLES_TEMPERATURE}.",
         )
 
+    @property
+    def counted_otherwise(self) -> Mapping[str, bool]:
+        """Return the keys by which answers are counted or shared in another way than by `agree`: which are set."""
+        own = {"output.n": self.samples > 1, "output.probabilities": bool(self.probabilities)}
+        return {**own, **super().counted_otherwise}
+
     def sampling(self, tools: Tools) -> Sampling:
         """Return the pipeline's sampling with what this operator overrides; several samples are never greedy."""
         sampling = super().sampling(tools)
@@ -81,9 +86,9 @@ class Map(RowPromptNode):
             return replace(sampling, temperature=SAMPLES_TEMPERATURE)
         return sampling
 
-    def traits(self) -> Traits:
+    def own_traits(self) -> Traits:
         """Say what it reads and writes."""
-        names = frozenset(self.schema.names if self.schema else ()) | frozenset(self.probabilities)
+        names = frozenset((*self.answered_fields, *self.probabilities))
         return Traits(
             reads=self.prompt_reads,
             writes=names - frozenset(self.drop_keys),

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
 from engine.language.expressions import Expression
 from engine.language.schema import Schema
 from engine.language.templates import SHOWS_ROWS, Template, show_rows
-from engine.operators.accounting import process_rows, require, succeed_all
-from engine.operators.asking import Gleaning, ModelNode, Question, ask, visible
-from engine.operators.base import Operator, Outcome, Tools
+from engine.operators.accounting import require, row_by_row, succeed_all
+from engine.operators.asking import COMPONENTS, Component, Gleaning, ModelNode, Question, ask, refuse_invalid, visible
+from engine.operators.base import Operator, Tools
 from engine.operators.map import Map
 from engine.operators.row_prompts import REFUSED, row_question
-from engine.operators.validating import refuse_invalid
 from engine.plan.node import Traits
 from engine.rows import Row
 from models.protocol import Reply, canonical_json
@@ -51,10 +50,7 @@ class ParallelMap(ModelNode):
 
     kind: ClassVar[str] = "parallel_map"
     refused: ClassVar[Mapping[str, str]] = REFUSED
-    splits_long_inputs: ClassVar[bool] = True
-    agrees: ClassVar[bool] = True
-    retrieves: ClassVar[bool] = True
-    lays_out: ClassVar[bool] = True
+    takes: ClassVar[tuple[Component, ...]] = COMPONENTS
 
     prompts: tuple[PromptPart, ...] = ()
     schema: Schema | None = field(default=None, metadata={"yaml": "output.schema"})
@@ -70,7 +66,7 @@ class ParallelMap(ModelNode):
             "Write prompts: [{prompt: ..., output_keys: [field]}] and output.schema with all their fields.",
         )
         require(self, bool(self.prompts or self.drop_keys), "parallel_map has nothing to do", "Write prompts.")
-        self._check_coverage(self.schema.names if self.schema else ())
+        self._check_coverage(self.answered_fields)
 
     def _check_coverage(self, names: Sequence[str]) -> None:
         answered = Counter(key for part in self.prompts for key in part.output_keys)
@@ -94,18 +90,17 @@ class ParallelMap(ModelNode):
     def _map(self, part: PromptPart) -> Map:
         assert self.schema is not None  # __post_init__
         schema = Schema(tuple(f for f in self.schema.fields if f.name in part.output_keys))
-        common = {f.name: getattr(self, f.name) for f in fields(ModelNode)}
         own = {
             "model": part.model or self.model,
             "gleaning": part.gleaning or self.gleaning,
             "validate": tuple(e for e in self.validate if not self._named(e) - set(schema.names)),
             "examples": tuple(_example_of(example, schema) for example in self.examples),
         }
-        return Map(**{**common, **own}, prompt=part.prompt, schema=schema, input=self.input)
+        return Map(**{**self.common_keys, **own}, prompt=part.prompt, schema=schema, input=self.input)
 
     def _named(self, expression: Expression) -> frozenset[str]:
         """Return the fields of the schema that an expression is about."""
-        return expression.fields("output") & frozenset(self.schema.names if self.schema else ())
+        return expression.fields("output") & frozenset(self.answered_fields)
 
     @property
     def other_models(self) -> tuple[str, ...]:
@@ -113,32 +108,27 @@ class ParallelMap(ModelNode):
         own = [part.model for part in self.prompts if part.model]
         return tuple(dict.fromkeys([*super().other_models, *own, *(m for map in self.maps for m in map.other_models)]))
 
-    def traits(self) -> Traits:
+    def own_traits(self) -> Traits:
         """Say what it reads and writes."""
-        names = frozenset(self.schema.names if self.schema else ())
         asked = [map.traits() for map in self.maps]
         return Traits(
             reads=frozenset(self.input).union(*(traits.reads for traits in asked)),
-            writes=names - frozenset(self.drop_keys),
+            writes=frozenset(self.answered_fields) - frozenset(self.drop_keys),
             removes=frozenset(self.drop_keys),
             calls_model=bool(self.prompts),
             reads_unknown=any(traits.reads_unknown for traits in asked),
         )
 
 
-async def run(node: ParallelMap, rows: Sequence[Row], tools: Tools) -> Outcome:
-    """Ask everything about all rows at once; rows keep their order, document and span."""
-
-    async def answer(row: Row) -> Sequence[Row]:
-        numbers = range(len(node.prompts))
-        found = await succeed_all(numbers, lambda number: ask(node.maps[number], _question(node, row, number), tools))
-        answers = {key: value for answer in found for key, value in answer.items()}
-        ordered = {name: answers[name] for name in (node.schema.names if node.schema else ())}
-        _refuse_invalid(node, row, ordered)
-        values = {**row.values, **ordered}
-        return [row.derive(node.name, {k: v for k, v in values.items() if k not in node.drop_keys})]
-
-    return await process_rows(node, rows, answer, tools)
+async def answer(node: ParallelMap, row: Row, tools: Tools) -> Sequence[Row]:
+    """Ask everything about a row at once; it keeps its document and span."""
+    numbers = range(len(node.prompts))
+    found = await succeed_all(numbers, lambda number: ask(node.maps[number], _question(node, row, number), tools))
+    answers = {key: value for one in found for key, value in one.items()}
+    ordered = {name: answers[name] for name in node.answered_fields}
+    _refuse_invalid(node, row, ordered)
+    values = {**row.values, **ordered}
+    return [row.derive(node.name, {k: v for k, v in values.items() if k not in node.drop_keys})]
 
 
 def _question(node: ParallelMap, row: Row, number: int) -> Question:
@@ -159,4 +149,4 @@ def _example_of(example: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     return {**example, "output": {k: v for k, v in example["output"].items() if k in schema.names}}
 
 
-OPERATOR = Operator(ParallelMap, run)
+OPERATOR = Operator(ParallelMap, row_by_row(answer))

@@ -16,7 +16,16 @@ import numpy as np
 
 from engine.language.schema import Enum, Field, Schema
 from engine.language.templates import prompt_template
-from engine.operators.accounting import Failure, attempt, attempt_all, fail, process_rows, require, value_of
+from engine.operators.accounting import (
+    Failure,
+    attempt,
+    attempt_all,
+    fail,
+    process_rows,
+    require,
+    require_at_least,
+    value_of,
+)
 from engine.operators.asking import ModelNode, Question, ask, ask_reply, fits
 from engine.operators.base import Decision, Failed, Operator, Outcome, Tools
 from engine.operators.mentions import shown
@@ -59,11 +68,8 @@ class Rank(ModelNode):
     def __post_init__(self) -> None:
         super().__post_init__()
         require(self, bool(self.prompt.strip()), "prompt says no criterion", "Write what the rows are ordered by.")
-        at_least = {"batch_size": 1, "num_calibration_docs": 0, "num_top_items_per_window": 1, "k": 1, "window_size": 2}
-        at_least |= {"rerank_call_budget": 0, "call_budget": 0}
-        for name, least in at_least.items():
-            given = getattr(self, name)
-            require(self, given is None or given >= least, f"{name} must be at least {least}, not {given}")
+        require_at_least(self, batch_size=1, num_calibration_docs=0, num_top_items_per_window=1, k=1, window_size=2)
+        require_at_least(self, rerank_call_budget=0, call_budget=0)
         require(
             self,
             0 <= self.overlap_fraction < 1,
@@ -83,7 +89,7 @@ class Rank(ModelNode):
         """Say whether the first order needs the embedding model."""
         return self.initial_ordering_method != "likert"
 
-    def traits(self) -> Traits:
+    def own_traits(self) -> Traits:
         """Say what it reads and writes."""
         return Traits(
             reads=frozenset(self.input_keys),

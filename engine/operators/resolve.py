@@ -19,7 +19,7 @@ from engine.operators.anchors import Anchors, find_anchors
 from engine.operators.asking import Question, ask, quote_source, visible
 from engine.operators.average_linkage import MOST_ITEMS
 from engine.operators.base import Failed, Operator, Outcome, Tools
-from engine.operators.blocking import Candidates, ComparingNode, Side, asking_model, block, blocking_text, vectors_of
+from engine.operators.blocking import Candidates, ComparingNode, Side, block, blocking_text, vectors_of
 from engine.operators.comparing import Comparison, ModelRounds
 from engine.operators.content_free import shortened
 from engine.operators.mentions import Mention, find_mentions, shown
@@ -169,7 +169,7 @@ class Resolve(ComparingNode):
             return False
         return self.blocking_threshold is not None or not (self.rules or self.blocking_conditions)
 
-    def traits(self) -> Traits:
+    def own_traits(self) -> Traits:
         """Say what it reads and writes."""
         compared, resolved = self.comparison_prompt, self.resolution_prompt
         reads = compared.reads("input1") | compared.reads("input2") if compared else frozenset[str]()
@@ -362,11 +362,12 @@ async def _ask_canonical(node: Resolve, cluster: Sequence[Mention], tools: Tools
         form=node.asked_schema.describe(),
         read=node.asked_schema.read,
         task=f"name {len(inputs)} values ({label(cluster[0].row)})",
+        model=node.if_other(node.resolution_model),
         row_id=cluster[0].row.id,
         values={**cluster[0].row.values, "inputs": inputs},
         template=node.resolution_prompt,
     )
-    return await ask(node, question, asking_model(node, node.resolution_model, tools))
+    return await ask(node, question, tools)
 
 
 def _replace(node: Resolve, row: Row, canonical: dict[str, Any]) -> Row:

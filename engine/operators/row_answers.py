@@ -12,9 +12,8 @@ from engine.language.sandbox import to_json
 from engine.language.schema import Schema
 from engine.language.templates import Template, prompt_template
 from engine.operators.accounting import Failure, attempt, attempt_all, fail, process_rows, succeed_all
-from engine.operators.asking import ModelNode, Question, ask, ask_reply, fits, quote_source, settle, texts_of, visible
+from engine.operators.asking import Question, ask, ask_once, ask_reply, fits, quote_source, settle, texts_of, visible
 from engine.operators.base import Outcome, Rejected, Tools
-from engine.operators.replies import ask_once
 from engine.operators.row_prompts import RowPromptNode, row_question, with_anchors
 from engine.rows import Row, RowId
 from models.protocol import Reply, canonical_json
@@ -91,12 +90,10 @@ def sample_of(rows: Sequence[Row], size: int, seed: int) -> list[Row]:
 
 
 async def _examples(
-    node: ModelNode, prompt: Template, schema: Schema, sample: Sequence[Row], tools: Tools
+    node: RowPromptNode, prompt: Template, schema: Schema, sample: Sequence[Row], tools: Tools
 ) -> list[Example]:
-    seen_keys = getattr(node, "input", ())
-
     async def example(row: Row) -> Example:
-        seen = visible(row.values, seen_keys)
+        seen = visible(row.values, node.input)
         answer = await ask(node, row_question(row, prompt, schema, seen, layout=node.layout), tools)
         return {"input": to_json(_mentioned(prompt, seen)), "answer": to_json(answer)}
 

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 from engine.language.layout import Layout, lay_out
 from engine.language.schema import Schema
 from engine.language.templates import SHOWS_ROWS, Template
-from engine.operators.accounting import require
-from engine.operators.asking import ModelNode, Question, quote_source, reads_of, texts_of
+from engine.operators.accounting import require, require_at_least
+from engine.operators.asking import COMPONENTS, Component, ModelNode, Question, quote_source, reads_of, texts_of
 from engine.plan.frozen import FrozenMap
 from engine.rows import Row
 
@@ -39,10 +39,7 @@ class RowPromptNode(ModelNode):
     """
 
     refused: ClassVar[Mapping[str, str]] = REFUSED
-    splits_long_inputs: ClassVar[bool] = True
-    agrees: ClassVar[bool] = True
-    retrieves: ClassVar[bool] = True
-    lays_out: ClassVar[bool] = True
+    takes: ClassVar[tuple[Component, ...]] = COMPONENTS
 
     prompt: Template | None = field(default=None, metadata={SHOWS_ROWS: True})
     schema: Schema | None = field(default=None, metadata={"yaml": "output.schema"})
@@ -67,9 +64,12 @@ class RowPromptNode(ModelNode):
             "batch_prompt and retriever cannot be combined: what is found for one row would be shown with others",
             "Remove one of them.",
         )
-        for key in ("max_batch_size", "num_calibration_docs"):
-            value = getattr(self, key)
-            require(self, value is None or value >= 1, f"{key} must be at least 1, not {value}")
+        require_at_least(self, max_batch_size=1, num_calibration_docs=1)
+
+    @property
+    def counted_otherwise(self) -> Mapping[str, bool]:
+        """Return the keys by which answers are counted or shared in another way than by `agree`: which are set."""
+        return {"batch_prompt": self.batch_prompt is not None}
 
     @property
     def batch_size(self) -> int:

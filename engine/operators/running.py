@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from engine.errors import RunStopped
-from engine.operators.base import Decision, OperatorInput, Outcome, Rejected, Tools
-from engine.operators.emptiness import EMPTINESS
+from engine.operators.asking import EMPTINESS, ModelNode
+from engine.operators.base import CallRecord, Decision, OperatorInput, Outcome, Rejected, Tools
 from engine.operators.error_keys import OnErrorNode
-from engine.operators.model_node import ModelNode
 from engine.operators.pairs import CONDITIONS
 from engine.operators.registry import REGISTRY
 from engine.plan.node import Node
@@ -28,8 +27,7 @@ async def run_operator(node: Node, given: OperatorInput, tools: Tools) -> Outcom
         outcome = await _first_left(node, node.limit, given, tools)
     else:
         outcome = await _first(node, node.limit, given, tools)
-    contexts = list(_with_contexts(node, outcome.rows, tools))
-    rows = list(_with_emptiness(list(_with_agreements(node, contexts, tools)), tools))
+    rows = [_with_notes(node, row, tools.record) for row in outcome.rows]
     warnings = [*outcome.warnings, *_unanswered(outcome.decisions)]
     return replace(outcome, rows=rows, decisions=[*outcome.decisions, *tools.record.decisions], warnings=warnings)
 
@@ -111,33 +109,20 @@ def _with_rejected(outcome: Outcome, rows: Sequence[Row], limit: int) -> Outcome
     return replace(outcome, rejected=[*outcome.rejected, *(Rejected(row, f"limit {limit}") for row in rows)])
 
 
-def _with_contexts(node: Node, rows: Sequence[Row], tools: Tools) -> Iterator[Row]:
-    """Add what the retriever showed to the rows made from it, where the operator keeps it."""
-    field = node.context_field if isinstance(node, ModelNode) else None
-    for row in rows:
-        asked = next((parent for parent in row.parents if parent in tools.record.contexts), None)
-        if field is None:
-            yield row
-        else:
-            context = tools.record.contexts[asked] if asked is not None else None
-            yield replace(row, values={**row.values, field: context})
+def _with_notes(node: Node, row: Row, record: CallRecord) -> Row:
+    """Add what the record holds of the row that a row was made from, where the operator keeps it.
+
+    What the retriever showed, how far readings agree, and, where the model says so, how likely lists are to be empty.
+    """
+    noted: dict[str, Any] = {}
+    if isinstance(node, ModelNode):
+        kept: dict[str | None, Mapping[str, Any]] = {node.context_field: record.contexts}
+        kept[node.agreement_field] = record.agreements
+        noted = {field: _of_parent(row, known) for field, known in kept.items() if field}
+    if empty := _of_parent(row, record.emptiness):
+        noted[EMPTINESS] = {**(row.values.get(EMPTINESS) or {}), **empty}
+    return replace(row, values={**row.values, **noted}) if noted else row
 
 
-def _with_agreements(node: Node, rows: Sequence[Row], tools: Tools) -> Iterator[Row]:
-    """Add how far the readings agree to the rows made from what was asked about, for `agree`."""
-    field = node.agreement_field if isinstance(node, ModelNode) else None
-    for row in rows:
-        if field is None:
-            yield row
-        else:
-            found = next((tools.record.agreements[p] for p in row.parents if p in tools.record.agreements), None)
-            yield replace(row, values={**row.values, field: found})
-
-
-def _with_emptiness(rows: Sequence[Row], tools: Tools) -> Iterator[Row]:
-    """Add how likely lists are to be empty to the rows made from what was asked about, where the model says so."""
-    known = tools.record.emptiness
-    for row in rows:
-        found = next((known[parent] for parent in row.parents if parent in known), None)
-        before = row.values.get(EMPTINESS) or {}
-        yield row if found is None else replace(row, values={**row.values, EMPTINESS: {**before, **found}})
+def _of_parent(row: Row, known: Mapping[str, Any]) -> Any:
+    return next((known[parent] for parent in row.parents if parent in known), None)

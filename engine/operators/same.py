@@ -56,7 +56,7 @@ class Comparer:
         pair = self.pair_of(proposal)
         question = same_question(self.node, self.prompt, pair.row_id, pair.values)
         if not self.node.reads_probabilities:
-            return bool((await ask_reply(self.node, question, self.node.comparing(self.tools))).value["same"])
+            return bool((await ask_reply(self.node, question, self.tools)).value["same"])
         said, log_odds = await self._ask(self.node, question)
         if log_odds is None:
             return said
@@ -119,7 +119,7 @@ class Comparer:
         return bool(reply.value["same"]), log_odds_of(reply, "same") if is_known else None
 
     async def _reply(self, node: ComparingNode, question: Question) -> Reply:
-        return await ask_reply(node, replace(question, probabilities=True), node.comparing(self.tools))
+        return await ask_reply(node, replace(question, probabilities=True), self.tools)
 
 
 def same_question(node: ComparingNode, prompt: Template, row_id: str, values: Mapping[str, Any]) -> Question:
@@ -136,6 +136,7 @@ def same_question(node: ComparingNode, prompt: Template, row_id: str, values: Ma
             for text in texts_of(side, prompt, variable=variable)
         ],
         task="compare",
+        model=node.if_other(node.comparison_model),
         row_id=row_id,
         values=values,
         template=prompt,

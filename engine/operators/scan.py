@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from engine.operators.accounting import process_rows
-from engine.operators.base import Operator, Outcome, Tools
+from engine.operators.accounting import row_by_row
+from engine.operators.base import Operator, Tools
 from engine.plan.node import Node, Traits
 from engine.rows import Row
 
@@ -25,13 +25,9 @@ class Scan(Node):
         return Traits(reads=frozenset(), writes=frozenset(), calls_model=False, scans=self.dataset_name)
 
 
-async def run(node: Scan, rows: Sequence[Row], tools: Tools) -> Outcome:
-    """Pass the rows on: the executor has read the dataset, as it does for every step."""
-
-    async def give(row: Row) -> Sequence[Row]:
-        return [row.derive(node.name, row.values)]
-
-    return await process_rows(node, rows, give, tools)
+async def give(node: Scan, row: Row, tools: Tools) -> Sequence[Row]:
+    """Pass a row on: the executor has read the dataset, as it does for every step."""
+    return [row.derive(node.name, row.values)]
 
 
-OPERATOR = Operator(Scan, run)
+OPERATOR = Operator(Scan, row_by_row(give))

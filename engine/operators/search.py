@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from engine.operators.accounting import require
+from engine.operators.accounting import require, require_at_least
 from engine.operators.base import Operator, Outcome, Rejected, Tools
 from engine.operators.blocking import blocking_text
 from engine.plan.node import Node, Traits
@@ -36,7 +36,7 @@ class Search(Node):
 
     def __post_init__(self) -> None:
         require(self, bool(self.query.strip()), "query is empty", "Write what to search for.")
-        require(self, self.top_k >= 1, f"top_k must be at least 1, not {self.top_k}")
+        require_at_least(self, top_k=1)
         require(self, self.score_key != "", "score_key is empty", "Name a field, or leave score_key out.")
 
     def traits(self) -> Traits:

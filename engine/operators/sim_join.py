@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from engine.operators.accounting import require
+from engine.operators.accounting import require, require_at_least
 from engine.operators.base import Decision, Operator, Outcome, Tools
 from engine.operators.blocking import blocking_text, vectors_of
 from engine.operators.merging import How, Join, Match, Merge
@@ -39,7 +39,7 @@ class SimJoin(Node):
     exact: bool = False
 
     def __post_init__(self) -> None:
-        require(self, self.k >= 1, f"k must be at least 1, not {self.k}")
+        require_at_least(self, k=1)
         least = self.min_similarity
         require(self, least is None or -1 <= least <= 1, f"min_similarity is a cosine, not {least}")
         require(self, bool(self.score_key), "score_key must not be empty", "Name a field, or leave score_key out.")

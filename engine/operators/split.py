@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from engine.documents.headings import Heading, headings
-from engine.operators.accounting import process_rows, require, text_of
-from engine.operators.base import Operator, Outcome, Tools
+from engine.operators.accounting import require, require_at_least, row_by_row, text_of
+from engine.operators.base import Operator, Tools
 from engine.operators.cutting import (
     Cut,
     after_form_feeds,
@@ -75,9 +75,7 @@ class Split(Node):
             )
         if self.method == "delimiter":
             self._check_delimiter()
-        for key in ("num_pages", "max_level"):
-            value = getattr(self, key)
-            require(self, value is None or value >= 1, f"{key} must be at least 1, not {value}")
+        require_at_least(self, num_pages=1, max_level=1)
 
     def _refuse_foreign_settings(self) -> None:
         for method, keys in _OWN_KEYS.items():
@@ -130,14 +128,9 @@ class Split(Node):
         )
 
 
-async def run(node: Split, rows: Sequence[Row], tools: Tools) -> Outcome:
+async def chunk(node: Split, row: Row, tools: Tools) -> Sequence[Row]:
     """Make a row per chunk; an empty text is one empty chunk."""
-
-    async def chunk(row: Row) -> Sequence[Row]:
-        text = text_of(row, node.split_key)
-        return list(_chunk_rows(node, row, text, tools))
-
-    return await process_rows(node, rows, chunk, tools)
+    return list(_chunk_rows(node, row, text_of(row, node.split_key), tools))
 
 
 def _chunk_rows(node: Split, row: Row, text: str, tools: Tools) -> Iterator[Row]:
@@ -196,4 +189,4 @@ def _header(heading: Heading) -> dict[str, Any]:
     return {"header": heading.text, "level": heading.level}
 
 
-OPERATOR = Operator(Split, run)
+OPERATOR = Operator(Split, row_by_row(chunk))

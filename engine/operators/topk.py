@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from engine.language.templates import Template
@@ -83,7 +83,7 @@ class TopK(ModelNode):
     def ranking(self, criterion: str) -> Rank:
         """Return the rank operator that compares rows by a criterion."""
         return Rank(
-            **{common.name: getattr(self, common.name) for common in fields(ModelNode)},
+            **self.common_keys,
             prompt=criterion,
             input_keys=self.keys,
             initial_ordering_method="embedding",
@@ -93,7 +93,7 @@ class TopK(ModelNode):
             k=int(self.k) if self.k >= 1 else None,
         )
 
-    def traits(self) -> Traits:
+    def own_traits(self) -> Traits:
         """Say what it reads and writes."""
         scores = () if self.compares else (self.score_key,)
         return Traits(

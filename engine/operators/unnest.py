@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 from engine.errors import ItemError
 from engine.language.schema_types import DictOf, Either, ListOf, Record, Type, Value, bare_type
-from engine.operators.accounting import kind_of, process_rows, require, value_of
-from engine.operators.base import Operator, Outcome, Rejected, Tools
+from engine.operators.accounting import kind_of, require, row_by_row, value_of
+from engine.operators.base import Operator, Rejected, Tools
 from engine.plan.node import Node, Traits
 from engine.rows import Row
 
@@ -70,16 +70,12 @@ class Unnest(Node):
         return {self.unnest_key: kind} if is_list and kind and not may_have_fields else None
 
 
-async def run(node: Unnest, rows: Sequence[Row], tools: Tools) -> Outcome:
-    """Make the rows; one whose list is empty is rejected, never lost."""
-
-    async def expand(row: Row) -> Sequence[Row] | Rejected:
-        found = list(_values(node, row))
-        if not found:
-            return Rejected(row, f"{node.unnest_key} is empty")
-        return [row.derive(node.name, values, index=index) for index, values in enumerate(found)]
-
-    return await process_rows(node, rows, expand, tools)
+async def expand(node: Unnest, row: Row, tools: Tools) -> Sequence[Row] | Rejected:
+    """Make the rows of one; it is rejected, never lost, if its list is empty."""
+    found = list(_values(node, row))
+    if not found:
+        return Rejected(row, f"{node.unnest_key} is empty")
+    return [row.derive(node.name, values, index=index) for index, values in enumerate(found)]
 
 
 def _values(node: Unnest, row: Row) -> Iterator[dict[str, Any]]:
@@ -133,4 +129,4 @@ def _with_fields(node: Unnest, row: Row, element: Any, fields: Sequence[str]) ->
     return values
 
 
-OPERATOR = Operator(Unnest, run)
+OPERATOR = Operator(Unnest, row_by_row(expand))

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 from engine.errors import ItemError
 from engine.language.schema_types import Record, Type, bare_type
-from engine.operators.accounting import kind_of, process_rows, require, value_of
-from engine.operators.base import Operator, Outcome, Tools
+from engine.operators.accounting import kind_of, require, row_by_row, value_of
+from engine.operators.base import Operator, Tools
 from engine.plan.node import Node, Traits
 from engine.rows import Row
 
@@ -47,13 +47,9 @@ class UnnestColumns(Node):
         return {each.name: each.type for each in kind.fields} if isinstance(kind, Record) else None
 
 
-async def run(node: UnnestColumns, rows: Sequence[Row], tools: Tools) -> Outcome:
-    """Spread each dictionary; rows keep their order."""
-
-    async def spread(row: Row) -> Sequence[Row]:
-        return [row.derive(node.name, _spread(node, row))]
-
-    return await process_rows(node, rows, spread, tools)
+async def spread(node: UnnestColumns, row: Row, tools: Tools) -> Sequence[Row]:
+    """Spread the dictionary of a row."""
+    return [row.derive(node.name, _spread(node, row))]
 
 
 def _spread(node: UnnestColumns, row: Row) -> dict[str, Any]:
@@ -76,4 +72,4 @@ def _spread(node: UnnestColumns, row: Row) -> dict[str, Any]:
     return {**kept, **entries}
 
 
-OPERATOR = Operator(UnnestColumns, run)
+OPERATOR = Operator(UnnestColumns, row_by_row(spread))

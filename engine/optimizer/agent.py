@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from engine.errors import ItemError
 from engine.language.templates import prompt_template
-from engine.operators.question import CHAT_TOKENS, Turn
+from engine.operators.asking.question import CHAT_TOKENS, Turn
 from models.fits import find_misfits
 from models.protocol import Purpose, Reply, Request, Sampling, Segment, canonical_json
 from models.replies import LEAST_REPLY_TOKENS

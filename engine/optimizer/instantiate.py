@@ -17,7 +17,7 @@ from engine.directives.proposals import SHORTEST_PROMPT
 from engine.errors import ItemError, PipelineError
 from engine.language.template_text import field_place
 from engine.language.writer import operators_yaml
-from engine.operators.question import Turn
+from engine.operators.asking import Turn
 from engine.optimizer.agent import Agent, AgentModel, AgentQuestion, agent_prompt, as_head, texts_of_turns
 from engine.optimizer.packing import Part, input_parts, pack
 from engine.optimizer.proposing import Proposal

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any
 
-from engine.operators.lengths import NEXT_TRY, cut
+from engine.operators.asking.lengths import NEXT_TRY, cut
 from models.protocol import canonical_json
 
 MARK_TOKENS = 12

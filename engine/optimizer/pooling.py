@@ -119,7 +119,7 @@ def reading_of(plan: Plan) -> str:
     other types: what one overlooks, the other does.
     """
     asking = [node for node in plan.operators if node.traits().calls_model]
-    models = [getattr(node, "model", None) for node in asking]
+    models = [node.model for node in asking]
     prompts = [[prompt.text for _, prompt in parts_of(node, Template)] for node in asking]
     return digest_of([[node.kind for node in asking], models, prompts])
 

@@ -13,8 +13,8 @@ from engine.directives.item_by_item import YES_NO
 from engine.language.schema import Enum, Field, Schema
 from engine.operators.accounting import Failure as NoAnswer
 from engine.operators.accounting import attempt_all
+from engine.operators.asking import answer_format
 from engine.operators.bias import log_odds_of
-from engine.operators.question import answer_format
 from engine.optimizer.agent import Agent, AgentModel, AgentQuestion, agent_prompt, as_head, joined
 from engine.optimizer.gold import Gold, GoldScore
 from engine.optimizer.outputs import OutputCell, PlanOutput

@@ -191,12 +191,12 @@ class SampleRunner:
         traits = node.traits()
         if not (traits.calls_model or traits.counts_tokens):
             return None
-        return await self._pool.model(getattr(node, "model", None) or plan.default_model)
+        return await self._pool.model(node.model or plan.default_model)
 
     async def weights_of(self, plan: Plan, node: Node) -> list[str]:
         """Identify the models that an operator may ask, and how their replies are laid out."""
         own = await self.backend_of(plan, node)
-        others = [await self._pool.model(name) for name in getattr(node, "other_models", ())]
+        others = [await self._pool.model(name) for name in node.other_models]
         return [f"{backend.digest} {backend.layout}" for backend in (own, *others) if backend is not None]
 
     def find(self, key: str, rows: Sequence[Row]) -> Made | None:
@@ -288,7 +288,7 @@ class _PlanRun:
 
     def _taken(self, node: Node, given: Sequence[Row], *made: Made) -> Sequence[Row]:
         """Take the outcomes of an operator into the account of the plan."""
-        model = getattr(node, "model", None) or self._plan.default_model
+        model = node.model or self._plan.default_model
         rows = [row for one in made for row in one.outcome.rows]
         for one in made:
             self.costs[model] = self.costs.get(model, Cost()).plus(one.cost)
@@ -308,7 +308,7 @@ class _PlanRun:
                 return known
             tally = self._runner.tally()
             backend = await self._runner.backend_of(self._plan, node)
-            for name in getattr(node, "other_models", ()):
+            for name in node.other_models:
                 await self._resources.pool.model(name)
             calls = Calls(node, replace(self._resources, asking=tally), backend, _tell_nothing)
             outcome = await self._outcome(calls, rows, sides)
@@ -326,7 +326,7 @@ class _PlanRun:
         return Outcome(account.rows_out, account.rejected, account.failed)
 
     def _count(self, node: Node, cost: Cost) -> None:
-        model = getattr(node, "model", None) or self._plan.default_model
+        model = node.model or self._plan.default_model
         self.made[model] = self.made.get(model, Cost()).plus(cost)
 
     async def _key(self, node: Node, rows: Sequence[Row], sides: Sequence[Sequence[Row]]) -> str:

@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from engine.evidence.items import leaves
-from engine.language.schema import Schema
 from engine.language.schema_types import stands_in_text
 from engine.optimizer.outputs import OutputRow, PlanOutput
 from engine.plan.frozen import FrozenMap
@@ -30,8 +29,6 @@ COMPLETED = "completed"
 
 POOLED = "pooled"
 """How far an output agrees with other readings of the same rows (engine.optimizer.pooling)."""
-
-_NO_SCHEMA = Schema(())
 
 WEIGHED = "weighed"
 """How good its lists are by how sure a model is of each item (engine.optimizer.weighing); then there is no POOLED."""
@@ -65,7 +62,7 @@ def checkable_fields(plan: Plan) -> tuple[str, ...]:
     Without any, and without reviewed rows, nothing tells two plans apart.
     """
     nodes = (node for step in plan.steps for node in plan.nodes(step))
-    fields = (field for node in nodes for field in (getattr(node, "schema", None) or _NO_SCHEMA).fields)
+    fields = (field for node in nodes if node.schema for field in node.schema.fields)
     return tuple(dict.fromkeys(field.name for field in fields if stands_in_text(field.type)))
 
 

@@ -21,7 +21,7 @@ def may_read(node: Node, field: str) -> bool:
     that gather rendered is looked up together with the chunk itself, so naming `x_rendered` names `x`.
     """
     traits = node.traits()
-    if traits.reads_unknown or getattr(node, "retriever", None) or field in ALWAYS_READ:
+    if traits.reads_unknown or node.retriever or field in ALWAYS_READ:
         return True
     if {field, f"{field}_rendered"} & (traits.reads | traits.reads_right):
         return True

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
+
+from engine.language.problems import Finding
+from engine.language.schema import Schema
 
 LEFT, RIGHT = "_left", "_right"
 """What a join appends to the name of a field that both of its sides have."""
@@ -57,7 +61,8 @@ class Node:
 
     `kind` is the YAML `type`. `sample`: work on so many rows, the first ones, while a pipeline is being written; the
     executor sees to it. A subclass lives in its operator's module and is listed in engine.operators.registry.
-    `refused` are keys that peers have and that cannot work here, each with the reason.
+    `refused` are keys that peers have and that cannot work here, each with the reason. Properties say what holds for an
+    operator that has no key of that name.
     """
 
     kind: ClassVar[str]
@@ -65,6 +70,35 @@ class Node:
 
     name: str
     sample: int | None = None
+
+    @cached_property  # not a property: a required key could not take its place
+    def schema(self) -> Schema | None:
+        """Return what the model or the code answers, as far as it is declared."""
+        return None
+
+    @property
+    def model(self) -> str | None:
+        """Return the model that is asked, None for the pipeline's."""
+        return None
+
+    @property
+    def other_models(self) -> tuple[str, ...]:
+        """Return the models that are asked beside that one."""
+        return ()
+
+    @property
+    def retriever(self) -> str | None:
+        """Return the retriever that is asked about each row or group."""
+        return None
+
+    @property
+    def limit(self) -> int | None:
+        """Return how many rows or groups are worked on at most; None for all."""
+        return None
+
+    def problems(self) -> Iterator[Finding]:
+        """Say what is wrong, or odd, beyond what `__post_init__` refuses."""
+        return iter(())
 
     def traits(self) -> Traits:
         """Say what this node reads, writes and removes."""
@@ -80,6 +114,5 @@ class Node:
     def written_fields(self) -> tuple[str, ...]:
         """Return the fields of `traits().writes` in the order in which rows receive them."""
         writes = self.traits().writes
-        schema = getattr(self, "schema", None)
-        named = [name for name in (schema.names if schema else ()) if name in writes]
+        named = [name for name in (self.schema.names if self.schema else ()) if name in writes]
         return (*named, *sorted(writes - set(named)))

@@ -125,8 +125,7 @@ class Plan:
 
     def retriever_of(self, node: Node) -> Retriever | None:
         """Return the retriever that an operator asks, None if it asks none."""
-        name = getattr(node, "retriever", None)
-        return self.retriever(name) if name else None
+        return self.retriever(node.retriever) if node.retriever else None
 
     def sources_of(self, step: Step) -> tuple[str, ...]:
         """Return the datasets and earlier steps whose rows a step needs: its inputs, and what its retrievers index."""

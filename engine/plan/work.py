@@ -124,14 +124,9 @@ def each_step(workflow: Workflow, change: Callable[[Workflow, WorkStep], Workflo
     return workflow
 
 
-def runs_code(node: Node) -> bool:
-    """Say whether an operator runs Python of the user's."""
-    return isinstance(getattr(node, "code", None), str)
-
-
 def streams(node: Node) -> bool:
     """Say whether each row can go through by itself: with a limit or a sample, rows must be counted."""
-    return node.traits().row_local and getattr(node, "limit", None) is None and node.sample is None
+    return node.traits().row_local and node.limit is None and node.sample is None
 
 
 def is_row_by_row(node: Node) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from engine.answers.telling import question_back
 from engine.loader import parse_pipeline
-from engine.operators.answer_node import FILENAME, Answer, AskedQuestion
+from engine.operators.answer.node import FILENAME, Answer, AskedQuestion
 from engine.results.table import result_view
 from engine.results.values import shown
 from storage.case import Case

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from engine.operators.emptiness import EMPTINESS
+from engine.operators.asking import EMPTINESS
 from engine.results.values import shown
 from engine.values.base import PROBLEM
 from engine.values.cells import is_typed
@@ -69,14 +69,14 @@ def doubt_of(values: Mapping[str, Any], not_located: Collection[str] = ()) -> Do
 
 
 def _agreements(values: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield what `agree` kept of each field (engine.operators.agreeing)."""
+    """Yield what `agree` kept of each field (engine.operators.asking.agreeing)."""
     for name, kept in values.items():
         if _AGREEMENT.fullmatch(name) and isinstance(kept, Mapping):
             yield from ((field, found) for field, found in kept.items() if isinstance(found, Mapping))
 
 
 def _emptiness(values: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """Yield how likely each list of the answer was to be empty (engine.operators.emptiness)."""
+    """Yield how likely each list of the answer was to be empty (engine.operators.asking.emptiness)."""
     kept = values.get(EMPTINESS)
     if isinstance(kept, Mapping):
         yield from ((field, share) for field, share in kept.items() if isinstance(share, int | float))

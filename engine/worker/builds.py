@@ -124,7 +124,7 @@ def other_models(loaded: Loaded, policy: Policy) -> tuple[str, ...]:
 
     Where the best plan is wanted, smaller ones than all of the pipeline's are left out: they only save time.
     """
-    named = {loaded.plan.default_model, *(getattr(node, "model", None) for node in loaded.plan.operators)}
+    named = {loaded.plan.default_model, *(node.model for node in loaded.plan.operators)}
     here = [s for s in list_models() if s.kind == "language" and s.installed and not s.is_broken]
     own = [s for s in here if s.id in named or (s.is_default and "" in named)]
     least = min((s.bytes for s in own), default=0) if policy.name == "best" else 0

@@ -115,11 +115,11 @@ def model_names(loaded: Loaded) -> dict[str, Position | None]:
     """List the models that the pipeline asks, each with the first place that names it."""
     names: dict[str, Position | None] = {}
     for node in _nodes(loaded.plan):
-        if own := getattr(node, "model", None):
+        if own := node.model:
             names.setdefault(own, loaded.positions.operator(node.name, "model"))
         elif _asks(node):
             names.setdefault(loaded.plan.default_model, loaded.positions.nearest(("default_model",)))
-        for other in getattr(node, "other_models", ()):
+        for other in node.other_models:
             names.setdefault(other, _position_of(loaded, node, other))
     return names
 

@@ -24,7 +24,7 @@ from bench_calibration import MODEL
 from calibration_tasks import DATA, Task, Values, tasks
 from log_odds import LogOdds
 
-from engine.operators.question import Question
+from engine.operators.asking import Question
 from models.cache_place import models_folder
 from models.llama import LlamaBackend, LlamaSettings
 

@@ -17,11 +17,10 @@ from inputs import yes_no_records
 
 from engine.language.schema import Schema
 from engine.language.templates import Template
+from engine.operators.asking import ModelNode, Question
 from engine.operators.equijoin import Equijoin
 from engine.operators.filter import Filter
-from engine.operators.model_node import ModelNode
 from engine.operators.name_rules import judge_names
-from engine.operators.question import Question
 from engine.operators.row_prompts import row_question
 from engine.operators.same import same_question
 from engine.rows import Row

@@ -11,9 +11,9 @@ from typing import cast
 
 from calibration_tasks import Task, Values
 
+from engine.operators.asking import Question, request_for
 from engine.operators.base import Tools
 from engine.operators.bias import log_odds_of
-from engine.operators.question import Question, request_for
 from models.protocol import ModelBackend, Request, Sampling
 
 

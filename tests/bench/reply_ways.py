@@ -9,7 +9,7 @@ from reply_tasks import Item, Task
 
 from engine.language.schema_types import DictOf, Either, Enum, ListOf, Nullable, Record, Type
 from engine.language.templates import prompt_template
-from engine.operators.question import answer_format
+from engine.operators.asking import answer_format
 from models.layouts import LAYOUTS, LayoutName, layout_named
 from models.protocol import Request, Sampling, Segment, canonical_json
 

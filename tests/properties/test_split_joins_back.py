@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from engine.documents.headings import Heading, headings
 from engine.documents.structure import Structure
 from engine.operators.cutting import before_lines, lines_of
-from engine.operators.split import Split, run
+from engine.operators.split import OPERATOR, Split
 from engine.rows import DocumentId, Row
 
 BREAKS = ["\n", "\r\n", "\r", "\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u2029", "\n\n", " ", "\t"]
@@ -60,7 +60,7 @@ class Tools:
 
 def chunks_of(text, method, structure=None):
     row = Row.source("test", "0", {"text": text}, DocumentId("d") if structure else None)
-    outcome = asyncio.run(run(Split(name="cut", split_key="text", **method), [row], Tools(structure)))
+    outcome = asyncio.run(OPERATOR.run(Split(name="cut", split_key="text", **method), [row], Tools(structure)))
     assert not outcome.failed
     return outcome.rows
 

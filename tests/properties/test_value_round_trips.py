@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.language.schema import Schema
-from engine.operators.agreeing import same_reading, vote
+from engine.operators.asking.agreeing import same_reading, vote
 from engine.values.amount import codes
 from engine.values.base import MARKS
 from engine.values.registry import value_type

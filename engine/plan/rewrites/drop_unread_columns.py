@@ -33,4 +33,4 @@ def _narrow_in_step(workflow: Workflow, step: WorkStep) -> Workflow:
 def _reads_what_it_names(node: Node) -> bool:
     traits = node.traits()
     reduces = traits.cardinality == "many_to_one" and not traits.keeps_others and traits.inputs == 1
-    return reduces and traits.calls_model and not traits.reads_unknown and not getattr(node, "retriever", None)
+    return reduces and traits.calls_model and not traits.reads_unknown and not node.retriever

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from engine.plan.mentions import may_read
 from engine.plan.node import Node
-from engine.plan.work import Work, Workflow, WorkStep, each_step, is_row_by_row, runs_code, streams
+from engine.plan.work import Work, Workflow, WorkStep, each_step, is_row_by_row, streams
 
 
 def push_filter_down(workflow: Workflow) -> Workflow:
@@ -27,7 +27,7 @@ def _push_in_step(workflow: Workflow, step: WorkStep) -> Workflow:
         index = next(i for i, work in enumerate(step.works) if work.node.name == name)
         place = _earliest(step.works, index)
         passed = [work.node for work in step.works[place:index]]
-        saved = [node.name for node in passed if node.traits().calls_model or runs_code(node)]
+        saved = [node.name for node in passed if (t := node.traits()).calls_model or t.runs_code]
         if not saved:
             continue
         works = (*step.works[:place], replace(step.works[index], decides=True), *step.works[place:])

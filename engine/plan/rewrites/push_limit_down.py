@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import takewhile
 
-from engine.plan.work import Workflow, WorkStep, each_step, is_row_by_row, runs_code
+from engine.plan.work import Workflow, WorkStep, each_step, is_row_by_row
 
 
 def push_limit_down(workflow: Workflow) -> Workflow:
@@ -26,7 +26,7 @@ def _push_in_step(workflow: Workflow, step: WorkStep) -> Workflow:
         if first is None:
             continue
         before = list(takewhile(lambda w: not w.decides and is_row_by_row(w.node), reversed(step.works[:index])))
-        saved = [w.node.name for w in reversed(before) if w.node.traits().calls_model or runs_code(w.node)]
+        saved = [w.node.name for w in reversed(before) if (t := w.node.traits()).calls_model or t.runs_code]
         if not saved:
             continue
         pulling = replace(work, pulls=len(before))

@@ -10,7 +10,7 @@ from scripted_model import ScriptedBackend
 from scripted_run import pipeline, write_jsonl
 
 from engine.executor.events import RowFailed
-from engine.operators.replies import complete_entries
+from engine.operators.asking.replies import complete_entries
 from models.errors import OutOfTokens
 
 OFFICERS: dict[str, Any] = {

@@ -6,11 +6,11 @@ from scripted_tools import ScriptedTools, prompt_of, rows_of, run, schema, templ
 from engine.errors import PipelineError
 from engine.language.binding import bind, unbind
 from engine.language.position import Where
-from engine.operators.agreeing import same_reading, vote
+from engine.operators.asking.agreeing import same_reading, vote
+from engine.operators.asking.model_node import AGREE_TEMPERATURE, Agree
 from engine.operators.extract import Extract
 from engine.operators.filter import Filter
 from engine.operators.map import Map
-from engine.operators.model_node import AGREE_TEMPERATURE, Agree
 from engine.operators.reduce import Reduce
 from engine.values.registry import value_type
 from models.errors import ModelCrashed

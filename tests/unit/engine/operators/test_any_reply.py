@@ -13,9 +13,9 @@ from engine.executor.calls import check_complete
 from engine.language.expressions import Expression
 from engine.language.schema import Schema
 from engine.language.templates import Template
+from engine.operators.asking import Gleaning
 from engine.operators.filter import Filter
 from engine.operators.map import Map
-from engine.operators.model_node import Gleaning
 from engine.operators.running import run_operator
 from models.errors import ModelCrashed, OutOfTokens, TimedOut
 

@@ -6,8 +6,8 @@ import pytest
 from scripted_tools import ScriptedTools, rows_of, run, schema, template, values_of
 
 from engine.language.expressions import Expression
+from engine.operators.asking import Gleaning
 from engine.operators.map import Map
-from engine.operators.model_node import Gleaning
 from models.errors import ModelCrashed, ModelMissing, OutOfTokens
 
 JUDGE_PROMPT = "Are all officers of the record listed?"

@@ -9,8 +9,8 @@ from engine.errors import PipelineError
 from engine.language.binding import bind, unbind
 from engine.language.expressions import Expression
 from engine.language.position import Where
+from engine.operators.asking import Gleaning
 from engine.operators.map import Map
-from engine.operators.model_node import Gleaning
 from engine.operators.parallel_map import ParallelMap
 from engine.operators.reduce import Reduce
 

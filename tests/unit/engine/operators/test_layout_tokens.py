@@ -6,9 +6,9 @@ import pytest
 from scripted_tools import rows_of, run, schema, template
 from token_counting import CountingTools
 
+from engine.operators.asking import Gleaning
 from engine.operators.equijoin import Equijoin
 from engine.operators.map import Map
-from engine.operators.model_node import Gleaning
 from engine.operators.parallel_map import ParallelMap, PromptPart
 from engine.operators.resolve import Resolve
 from engine.operators.running import run_operator

@@ -12,8 +12,8 @@ from scripted_tools import ScriptedTools, prompt_of, rows_of, run, schema, templ
 from engine.errors import PipelineError
 from engine.language.expressions import Expression
 from engine.language.schema import Schema
+from engine.operators.asking.lengths import cut
 from engine.operators.filter import Filter
-from engine.operators.lengths import cut
 from engine.operators.map import Map
 from engine.operators.resolve import Resolve
 from models.errors import ModelCrashed

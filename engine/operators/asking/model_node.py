@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar, Literal, final
 
+from engine.errors import PipelineError
+from engine.language.common_checks import example_problems, prompt_problems
 from engine.language.expressions import Expression
 from engine.language.layout import Layout
-from engine.language.schema import Schema
+from engine.language.problems import Finding
 from engine.language.templates import Template, show_rows
-from engine.operators.accounting import require
+from engine.operators.accounting import require, require_alone, require_at_least
 from engine.operators.base import Tools
 from engine.operators.error_keys import OnErrorNode
 from engine.plan.frozen import freeze
 from engine.plan.node import Traits
 from engine.rows import Row
-from models.protocol import Sampling
+from models.protocol import Reply, Sampling
 
 TooLong = Literal["error", "middle_out", "head", "head_tail", "split"]
 
@@ -51,7 +52,7 @@ class Gleaning:
 
 @dataclass(frozen=True, kw_only=True)
 class Agree:
-    """Ask `times` times and vote, field by field (engine.operators.agreeing).
+    """Ask `times` times and vote, field by field (engine.operators.asking.agreeing).
 
     `model` gives the further readings; without it the operator's own does, at `temperature` and with other seeds.
     """
@@ -67,22 +68,64 @@ class Agree:
             raise ValueError("agree.temperature is above 0: at 0 all readings of one model would be the same")
 
 
+@dataclass(frozen=True)
+class Component:
+    """What can be done with questions of a certain form; an operator whose questions have it lists it in `takes`.
+
+    `is_wanted` says whether the keys of a node ask for it; `refusal` and `advice` are what other operators are told.
+    """
+
+    is_wanted: Callable[[ModelNode], bool]
+    refusal: str
+    advice: str
+
+    def check(self, node: ModelNode) -> None:
+        """Refuse the keys that ask for it where the operator does not take it."""
+        is_possible = self in node.takes or not self.is_wanted(node)
+        require(node, is_possible, self.refusal.format(kind=node.kind, layout=node.layout), self.advice)
+
+
+RETRIEVER = Component(
+    lambda node: node.retriever is not None,
+    "{kind} cannot ask a retriever: its questions are about several rows at once",
+    "Let a map before it ask the retriever and write what is needed into a field.",
+)
+"""Look something up for a question: each is about one row or group."""
+
+SPLIT = Component(
+    lambda node: node.too_long == "split",
+    "too_long: split is not possible for {kind}",
+    "Use it for map, filter and parallel_map; here: error, middle_out, head or head_tail.",
+)
+"""Ask part by part where the row is too long (engine.operators.asking.long_inputs): a Question says how (`about`)."""
+
+LAYOUT = Component(
+    lambda node: node.layout != "as_written",
+    "layout: {layout} is not possible for {kind}: its prompts are laid out already, or show several rows",
+    "Leave it out; it is for map, filter, parallel_map, resolve, equijoin and link_resolve.",
+)
+"""Put whole fields first: the prompts show those of one row or of two."""
+
+AGREE = Component(
+    lambda node: node.agree is not None,
+    "agree is not possible for {kind}: its questions are about several rows",
+    "Use it for map, parallel_map, filter and extract.",
+)
+"""Compare several answers (engine.operators.asking.agreeing): each question is about one row."""
+
+COMPONENTS = (RETRIEVER, SPLIT, LAYOUT, AGREE)
+
+
 @dataclass(frozen=True, kw_only=True)
 class ModelNode(OnErrorNode):
     """What all operators that ask a model have; None stands for the pipeline's setting. See docs/operators/common.md.
 
     `limit_counts`: `limit` counts the work items that are begun, or the rows that are kept (filter).
-    `splits_long_inputs`: its Questions can be asked about a part of the row, so `too_long: split` is possible.
-    `retrieves`: its Questions are about one row or group, so a retriever can look something up for it.
-    `agrees`: its Questions are about one row, whose answers can be compared.
-    `lays_out`: its prompts show whole fields of one row or of two, which `layout` can put first.
+    `takes`: what its questions allow of COMPONENTS. A subclass defines `own_traits`.
     """
 
     limit_counts: ClassVar[Literal["begun", "kept"]] = "begun"
-    splits_long_inputs: ClassVar[bool] = False
-    retrieves: ClassVar[bool] = False
-    lays_out: ClassVar[bool] = False
-    agrees: ClassVar[bool] = False
+    takes: ClassVar[tuple[Component, ...]] = ()
 
     model: str | None = None
     max_tokens: int | None = None
@@ -100,87 +143,43 @@ class ModelNode(OnErrorNode):
     timeout_seconds: float | None = None
     timeout: float | None = None
 
-    def __init_subclass__(cls) -> None:
-        """Complete the traits of every operator by what these keys read and write."""
-        super().__init_subclass__()
-        if "traits" in vars(cls):
-            cls.traits = _completed(cls.traits)  # type: ignore[assignment, method-assign]
-
     def __post_init__(self) -> None:
         super().__post_init__()
         show_rows(self)
         object.__setattr__(self, "validate", tuple(self.validate))
         object.__setattr__(self, "examples", freeze(self.examples))
-        for name, least in (
-            ("max_tokens", 1),
-            ("temperature", 0),
-            ("limit", 1),
-            ("num_retries_on_validate_failure", 0),
-        ):
-            value = getattr(self, name)
-            require(self, value is None or value >= least, f"{name} must be at least {least}, not {value}")
+        require_at_least(self, max_tokens=1, temperature=0, limit=1, num_retries_on_validate_failure=0)
         for seconds in (self.timeout_seconds, self.timeout):
             require(self, seconds is None or seconds > 0, f"timeout_seconds must be more than 0, not {seconds}")
         given = {self.timeout_seconds, self.timeout} - {None}
         require(self, len(given) < 2, "timeout_seconds and timeout are the same key and have different values")
-        require(
-            self,
-            self.retriever is None or self.retrieves,
-            f"{self.kind} cannot ask a retriever: its questions are about several rows at once",
-            "Let a map before it ask the retriever and write what is needed into a field.",
-        )
+        for component in COMPONENTS:
+            component.check(self)
         require(
             self,
             bool(self.retriever) or not self.save_retriever_output,
             "save_retriever_output needs a retriever",
             "Write retriever: with the name of one under retrievers.",
         )
-        require(
-            self,
-            self.too_long != "split" or self.splits_long_inputs,
-            f"too_long: split is not possible for {self.kind}",
-            "Use it for map, filter and parallel_map; here: error, middle_out, head or head_tail.",
-        )
-        require(
-            self,
-            self.layout == "as_written" or self.lays_out,
-            f"layout: {self.layout} is not possible for {self.kind}: its prompts are laid out already, or show several "
-            "rows",
-            "Leave it out; it is for map, filter, parallel_map, resolve, equijoin and link_resolve.",
-        )
         for example in self.examples:
             self._check_example(example)
-        self._check_agree()
+        if self.agree is not None:
+            self._check_agree()
 
     def _check_agree(self) -> None:
-        """Refuse agree where answers cannot be compared row by row, or are counted in another way already."""
-        if self.agree is None:
-            return
-        require(
-            self,
-            self.agrees,
-            f"agree is not possible for {self.kind}: its questions are about several rows",
-            "Use it for map, parallel_map, filter and extract.",
-        )
+        """Refuse a wrong number of readings, and answers that are counted in another way already."""
         try:
             self.agreement  # noqa: B018 - it checks the number
         except ValueError as error:
-            require(self, False, str(error), "For example agree: 3, or agree: {times: 2, model: NAME}.")
-        others = {"output.n": getattr(self, "samples", 1) > 1, "output.probabilities": bool(self._probabilities)}
-        others |= {"correct_lean": getattr(self, "correct_lean", "none") != "none"}
-        others |= {key: bool(getattr(self, key, None)) for key in ("batch_prompt", "batch_prompts", "readings")}
-        both = [key for key, given in others.items() if given]
-        require(
-            self,
-            not both,
-            f"agree and {', '.join(both)} cannot be combined",
-            f"Remove one of them; {both[0] if both else ''} counts or shares answers in its own way.",
-        )
+            advice = "For example agree: 3, or agree: {times: 2, model: NAME}."
+            raise PipelineError(str(error), advice=advice, operator=self.name) from error
+        advice = "Remove one of them; {first} counts or shares answers in its own way."
+        require_alone(self, "agree", self.counted_otherwise, advice)
 
     @property
-    def _probabilities(self) -> Mapping[str, str]:
-        found: Mapping[str, str] = getattr(self, "probabilities", None) or {}
-        return found
+    def counted_otherwise(self) -> Mapping[str, bool]:
+        """Return the keys by which answers are counted or shared in another way than by `agree`: which are set."""
+        return {}
 
     @property
     def agreement(self) -> Agree | None:
@@ -208,8 +207,7 @@ class ModelNode(OnErrorNode):
     @property
     def answered_fields(self) -> tuple[str, ...]:
         """Return the fields that an example may answer; none where they are not known."""
-        schema: Schema | None = getattr(self, "schema", None)
-        return schema.names if schema else ()
+        return self.schema.names if self.schema else ()
 
     @property
     def other_models(self) -> tuple[str, ...]:
@@ -239,48 +237,50 @@ class ModelNode(OnErrorNode):
         """Give what `limit` counts: the rows one by one, or the groups of an operator that makes a row of each."""
         return [[row] for row in rows]
 
+    def chosen(self, replies: Sequence[Reply]) -> Reply | None:
+        """Return the reply that stands for those about the parts of a text; None where they are put together."""
+        return None
 
-def _completed(traits: Callable[[Any], Traits]) -> Callable[[Any], Traits]:
-    @functools.wraps(traits)
-    def completed(node: ModelNode) -> Traits:
-        own = traits(node)
-        written = {name for name in (node.context_field, node.agreement_field) if name}
+    @property
+    def common_keys(self) -> dict[str, Any]:
+        """Return the keys that all operators have which ask a model, with their values; the name is one."""
+        return {f.name: getattr(self, f.name) for f in fields(ModelNode)}
+
+    def problems(self) -> Iterator[Finding]:
+        """Say which keys have no effect, and what is wrong with prompts and examples."""
+        keys = ("validate", "gleaning", "examples", "retriever")
+        for key in keys if not self.traits().calls_model else ():
+            if getattr(self, key):
+                yield Finding((key,), f"{key} has no effect: this operator asks no model", f"Remove {key}.", "warning")
+        yield from prompt_problems(self)
+        yield from example_problems(self, "examples", self.examples)
+
+    def own_traits(self) -> Traits:
+        """Say what the operator reads, writes and removes, these keys apart."""
+        raise TypeError(f"{type(self).__name__} must define own_traits()")
+
+    @final
+    def traits(self) -> Traits:
+        """Complete the operator's own by what these keys read and write.
+
+        A retriever's own query reads of the row what it likes.
+        """
+        own, judge = self.own_traits(), self.gleaning and self.gleaning.validation_prompt
+        beside = self._names_read("output") - frozenset(self.schema.names) if self.schema else frozenset[str]()
+        is_unknown = self.retriever is not None or bool(judge and judge.reads_unknown)
         return replace(
             own,
-            reads=own.reads | _reads(node),
-            writes=own.writes | written,
-            reads_unknown=own.reads_unknown or _reads_unknown(node),
+            reads=own.reads | self._names_read("input") | beside,
+            writes=own.writes | {name for name in (self.context_field, self.agreement_field) if name},
+            reads_unknown=own.reads_unknown or is_unknown or any(e.reads_unknown for e in self._expressions),
         )
 
-    return completed
+    @property
+    def _expressions(self) -> tuple[Expression, ...]:
+        condition = self.gleaning.condition if self.gleaning else None
+        return (*self.validate, condition) if condition else self.validate
 
-
-def _reads(node: ModelNode) -> frozenset[str]:
-    """Return the fields of the rows that expressions and the gleaning prompt name, as `input` or through `output`."""
-    schema: Schema | None = getattr(node, "schema", None)
-    answer = frozenset(schema.names) if schema else None
-    return frozenset(
-        name
-        for variable, names in _named(node)
-        for name in (names if variable == "input" else names - answer if answer is not None else ())
-    )
-
-
-def _reads_unknown(node: ModelNode) -> bool:
-    """Say whether fields may be read that nobody names; a retriever's own query reads of the row what it likes."""
-    prompt = node.gleaning and node.gleaning.validation_prompt
-    if node.retriever is not None or (prompt and prompt.reads_unknown):
-        return True
-    return any(expression.reads_unknown for expression in _expressions(node))
-
-
-def _expressions(node: ModelNode) -> tuple[Expression, ...]:
-    condition = node.gleaning.condition if node.gleaning else None
-    return (*node.validate, condition) if condition else node.validate
-
-
-def _named(node: ModelNode) -> Iterator[tuple[str, frozenset[str]]]:
-    for expression in _expressions(node):
-        yield from ((variable, expression.fields(variable)) for variable in ("input", "output"))
-    if node.gleaning:
-        yield from ((variable, node.gleaning.validation_prompt.reads(variable)) for variable in ("input", "output"))
+    def _names_read(self, variable: str) -> frozenset[str]:
+        """Return the fields that expressions and the gleaning prompt name through a variable."""
+        judged = self.gleaning.validation_prompt.reads(variable) if self.gleaning else frozenset[str]()
+        return judged.union(*(expression.fields(variable) for expression in self._expressions))

@@ -10,36 +10,64 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from engine.language.expressions import CannotEvaluate
-from engine.language.layout import refer_back
-from engine.language.schema import Field, Quote, QuoteSource, Scalar, Schema
+from engine.language.schema import Quote, QuoteSource, Schema
 from engine.language.templates import CONTEXT_PLACE, Template, prompt_template
-from engine.operators.accounting import Failure, attempt
-from engine.operators.agreeing import ask_to_agree
+from engine.operators.asking.agreeing import ask_to_agree
+from engine.operators.asking.emptiness import EMPTINESS, asking_for_emptiness, note_emptiness
+from engine.operators.asking.gleaning import glean
+from engine.operators.asking.lengths import fitted
+from engine.operators.asking.long_inputs import answer_in_parts, needs_parts
+from engine.operators.asking.model_node import (
+    AGREE,
+    COMPONENTS,
+    LAYOUT,
+    RETRIEVER,
+    SPLIT,
+    Component,
+    Gleaning,
+    ModelNode,
+)
+from engine.operators.asking.question import (
+    Question,
+    Turn,
+    answer_fields,
+    answer_format,
+    fits,
+    prompt_tokens,
+    reply_room,
+    request_for,
+)
+from engine.operators.asking.replies import Asked, ask_once
+from engine.operators.asking.validating import refuse_invalid, validated
 from engine.operators.base import Tools
-from engine.operators.emptiness import EMPTINESS, asking_for_emptiness, note_emptiness
-from engine.operators.lengths import fitted
-from engine.operators.long_inputs import answer_in_parts, needs_parts
-from engine.operators.model_node import Gleaning, ModelNode
-from engine.operators.question import Question, Turn, answer_fields, answer_format, fits, request_for
-from engine.operators.replies import Asked, ask_once
-from engine.operators.validating import refuse_invalid, validated
 from engine.text.name_finder import about
 from engine.text.sentences import sentences
 from models.protocol import Reply
 
 __all__ = [
+    "AGREE",
+    "COMPONENTS",
+    "EMPTINESS",
+    "LAYOUT",
+    "RETRIEVER",
+    "SPLIT",
+    "Component",
     "Gleaning",
     "ModelNode",
     "Question",
     "Turn",
     "answer_fields",
+    "answer_format",
     "ask",
+    "ask_once",
     "ask_reply",
     "fits",
     "main_text_field",
+    "prompt_tokens",
     "quote_source",
     "reads_of",
+    "refuse_invalid",
+    "reply_room",
     "request_for",
     "settle",
     "texts_of",
@@ -121,80 +149,6 @@ def _placed(question: Question, context: str) -> Question:
         return _placed(about(shown), context)
 
     return replace(question, prompt=prompt, about=placed_about)
-
-
-JUDGEMENT = Schema((Field("should_refine", Scalar("boolean")), Field("improvements", Scalar("string"))))
-"""What the judge replies, as in DocETL."""
-
-
-async def glean(node: ModelNode, asked: Asked, tools: Tools) -> Asked:
-    """Judge and improve an answer until the judge is content, or `num_rounds` is reached.
-
-    Judge and model see the whole chat. A round that fails (out of tokens, out of room) costs nobody the answer there
-    is: it stands, and the ledger says so.
-    """
-    if node.gleaning is None or not answer_fields(node, asked.question):
-        return asked
-    for number in range(1, node.gleaning.num_rounds + 1):
-        if not _is_wanted(node.gleaning, asked, tools):
-            break
-        result = await attempt(_Round(node, node.gleaning, tools, number).play, asked)
-        if isinstance(result, Failure):
-            detail = f"gleaning round {number} failed, the answer before it stands: {result.error}"
-            tools.record.note(asked.question.row_id, "not refined", "gleaning", detail)
-            break
-        if result is asked:
-            break
-        asked = result
-    return asked
-
-
-def _is_wanted(gleaning: Gleaning, asked: Asked, tools: Tools) -> bool:
-    """Evaluate the condition; one that has no value for this answer speaks for gleaning."""
-    if gleaning.condition is None:
-        return True
-    values = asked.question.values
-    try:
-        return gleaning.condition.holds({**values, **asked.question.answer(asked.reply)}, values)
-    except CannotEvaluate as error:
-        tools.record.note(asked.question.row_id, "gleaned", "gleaning", f"its condition has no value: {error}")
-        return True
-
-
-class _Round:
-    """One round: judge, and improve if the judge says so."""
-
-    def __init__(self, node: ModelNode, gleaning: Gleaning, tools: Tools, number: int) -> None:
-        self._node = node
-        self._gleaning = gleaning
-        self._tools = tools
-        self._number = number
-
-    async def play(self, asked: Asked) -> Asked:
-        """Return the improved answer, or `asked` itself where it is good. Raises what asking raises."""
-        judgement = await self._judge(asked)
-        improvements = judgement["improvements"].strip()
-        if not (judgement["should_refine"] and improvements):
-            return asked
-        told = prompt_template("improve").render(improvements=improvements).strip()
-        question = asked.question.then(asked.reply, told, f"gleaning round {self._number}")
-        return Asked(question, await ask_once(self._node, question, self._tools))
-
-    async def _judge(self, asked: Asked) -> dict[str, Any]:
-        answer = asked.question.answer(asked.reply)
-        output = {**asked.question.values, **answer}
-        asks, shown = self._gleaning.validation_prompt, {"output": output, "input": asked.question.values}
-        wish = refer_back(asks, self._node.layout, asked.question.prompt, **shown)
-        told = f"{wish.rstrip()}\n\n{answer_format(JUDGEMENT.describe())}"
-        question = replace(
-            asked.question.then(asked.reply, told, f"judge round {self._number}"),
-            json_schema=JUDGEMENT.json_schema(lambda _: ()),
-            bare="",
-            examples_for=asked.question.json_schema,
-            probabilities=False,
-        )
-        reply = await ask_once(self._node, question, self._tools, model=self._gleaning.model)
-        return dict(reply.value)
 
 
 def texts_of(values: Mapping[str, Any], *prompts: Template | None, variable: str = "input") -> list[str]:

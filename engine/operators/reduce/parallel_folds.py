@@ -11,8 +11,8 @@ from engine.language.templates import Template, prompt_template
 from engine.operators.accounting import all_or_none
 from engine.operators.asking import Question
 from engine.operators.base import Tools
-from engine.operators.folding import Fold, State, ask_state, fold_rows, question_fits
 from engine.operators.packing import pack
+from engine.operators.reduce.folding import Fold, State, ask_state, fold_rows, question_fits
 
 ELIDED = "[...]"
 MERGED_AT_ONCE = 2

@@ -7,7 +7,7 @@ This is what a map becomes for a single row at run time (paper, end of section 4
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from engine.errors import ItemError
@@ -15,15 +15,13 @@ from engine.language.sandbox import to_json
 from engine.language.schema import ListOf, Schema
 from engine.language.templates import prompt_template
 from engine.operators.accounting import all_or_none
+from engine.operators.asking.lengths import asked_about, shown_texts, spare_tokens
+from engine.operators.asking.model_node import ModelNode
+from engine.operators.asking.question import Question, fits
+from engine.operators.asking.replies import ask_once, check_fit
 from engine.operators.base import Tools
-from engine.operators.bias import log_odds_of
 from engine.operators.cutting import by_tokens
-from engine.operators.deciding import DecidingNode
 from engine.operators.gather import Chunk, ChunkedDocument, Gather, render
-from engine.operators.lengths import asked_about, shown_texts, spare_tokens
-from engine.operators.model_node import ModelNode
-from engine.operators.question import Question, fits
-from engine.operators.replies import ask_once, check_fit
 from engine.rows import Row, RowId
 from models.protocol import Reply, canonical_json
 
@@ -101,15 +99,11 @@ def _gathered(field: str, chunks: Sequence[str], limit: int, tools: Tools) -> li
 
 
 async def _merged(node: ModelNode, question: Question, replies: Sequence[Reply], tools: Tools) -> Reply:
-    """Make one reply: of a filter the first yes; else code joins lists, and the model puts together other fields.
-
-    Of a filter whose bias is corrected it is the reply that says yes with most conviction.
-    """
-    if isinstance(node, DecidingNode):
-        if node.corrects_lean:
-            return max(replies, key=lambda reply: log_odds_of(reply, node.decision))
-        return next((reply for reply in replies if reply.value[node.decision]), replies[0])
-    schema: Schema = getattr(node, "schema")  # noqa: B009 - of map, whose schema is there where it asks
+    """Make one reply: the one that the operator chooses; else code joins lists, and the model other fields."""
+    if (chosen := node.chosen(replies)) is not None:
+        return chosen
+    schema = node.schema
+    assert schema is not None  # of map, whose schema is there where it asks
     values = [reply.value for reply in replies]
     value = _joined_lists(schema, values)
     rest = Schema(tuple(f for f in schema.fields if f.name not in value)) if len(value) < len(schema.fields) else None
@@ -130,40 +124,40 @@ def _joined_lists(schema: Schema, values: Sequence[Mapping[str, Any]]) -> dict[s
     return joined
 
 
+@dataclass(frozen=True)
 class _Merge:
     """Put the answers about several parts together into one, by the model."""
 
-    def __init__(self, node: ModelNode, question: Question, schema: Schema, tools: Tools) -> None:
-        self._node = node
-        self._question = question
-        self._schema = schema
-        self._tools = tools
+    node: ModelNode
+    question: Question
+    schema: Schema
+    tools: Tools
 
     async def merge(self, values: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """Return the fields of the schema for all parts; answers too many for one prompt are merged in two halves."""
-        wanted = [{field.name: value[field.name] for field in self._schema.fields} for value in values]
+        wanted = [{field.name: value[field.name] for field in self.schema.fields} for value in values]
         if all(value == wanted[0] for value in wanted):
             return wanted[0]
         question = self._ask_for(wanted)
-        if not fits(self._node, question, self._tools) and len(wanted) > 2:
+        if not fits(self.node, question, self.tools) and len(wanted) > 2:
             middle = len(wanted) // 2
             wanted = [await self.merge(wanted[:middle]), await self.merge(wanted[middle:])]
             return await self.merge(wanted)
-        reply = await ask_once(self._node, question, self._tools)
+        reply = await ask_once(self.node, question, self.tools)
         return dict(reply.value)
 
     def _ask_for(self, values: Sequence[Mapping[str, Any]]) -> Question:
-        shown = shown_texts(self._question)
-        task = self._question.prompt
+        shown = shown_texts(self.question)
+        task = self.question.prompt
         for text in sorted(shown.values(), key=len, reverse=True):
             task = task.replace(text, "[the text]")
         prompt = prompt_template("merge_parts").render(task=task, answers=[to_json(value) for value in values])
         return Question(
             prompt=prompt.strip(),
-            json_schema=self._schema.json_schema(lambda _: _texts_in(values)),
-            form=self._schema.describe(),
+            json_schema=self.schema.json_schema(lambda _: _texts_in(values)),
+            form=self.schema.describe(),
             task=f"merge {len(values)} parts",
-            row_id=self._question.row_id,
+            row_id=self.question.row_id,
             answer_at="",
         )
 

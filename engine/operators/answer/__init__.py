@@ -19,15 +19,13 @@ from engine.answers.telling import note_of, trace_of
 from engine.answers.values import answer_types
 from engine.errors import DocumentError
 from engine.language.templates import prompt_template
-from engine.operators.accounting import process_rows, succeed_all, text_of
-from engine.operators.answer_node import Answer as AnswerNode
-from engine.operators.answer_node import AskedQuestion
-from engine.operators.answer_source import Source
-from engine.operators.asking import Question, ask_reply, fits
-from engine.operators.base import Operator, Outcome, Tools
-from engine.operators.question import prompt_tokens, reply_room
-from engine.operators.replies import ask_once
-from engine.operators.second_look import SecondLook, takes_second_looks
+from engine.operators.accounting import row_by_row, succeed_all, text_of
+from engine.operators.answer.node import Answer as AnswerNode
+from engine.operators.answer.node import AskedQuestion
+from engine.operators.answer.second_look import SecondLook, takes_second_looks
+from engine.operators.answer.source import Source
+from engine.operators.asking import Question, ask_once, ask_reply, fits, prompt_tokens, reply_room
+from engine.operators.base import Operator, Tools
 from engine.rows import Row, Span
 from models.protocol import Reply
 
@@ -35,14 +33,10 @@ SETS = ("list", "table", "tree")
 """Shapes that can be cut off: where what lies beyond the lines shown decides whether the answer is whole."""
 
 
-async def run(node: AnswerNode, rows: Sequence[Row], tools: Tools) -> Outcome:
-    """Answer about all rows at once; rows keep their order, document and span."""
-
-    async def answer(row: Row) -> Sequence[Row]:
-        found = await succeed_all(node.asked, lambda asked: answer_question(node, asked, row, tools))
-        return [_with_answers(node, row, found)]
-
-    return await process_rows(node, rows, answer, tools)
+async def answer(node: AnswerNode, row: Row, tools: Tools) -> Sequence[Row]:
+    """Answer all questions about a row, which keeps its document and span."""
+    found = await succeed_all(node.asked, lambda asked: answer_question(node, asked, row, tools))
+    return [_with_answers(node, row, found)]
 
 
 def _with_answers(node: AnswerNode, row: Row, found: Sequence[Answered]) -> Row:
@@ -369,4 +363,4 @@ async def parse_question(node: AnswerNode, asked: AskedQuestion, row: Row, tools
     )
 
 
-OPERATOR = Operator(AnswerNode, run)
+OPERATOR = Operator(AnswerNode, row_by_row(answer))

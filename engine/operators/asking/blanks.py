@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from engine.operators.question import Question
+from engine.operators.asking.question import Question
 from engine.text.normalise import plain, words
 from engine.text.nothing import says_nothing
 from models.protocol import Reply, pointer_to

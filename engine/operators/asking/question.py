@@ -9,8 +9,8 @@ from typing import Any
 
 from engine.language.layout import DOCUMENT_CHARACTERS, lay_out
 from engine.language.templates import Template, prompt_template
+from engine.operators.asking.model_node import ModelNode
 from engine.operators.base import Tools
-from engine.operators.model_node import ModelNode
 from engine.plan.frozen import FrozenMap, thaw
 from models.protocol import Purpose, Reply, Request, Segment, canonical_json, pointer_to
 from models.replies import LEAST_REPLY_TOKENS
@@ -100,8 +100,7 @@ def answer_fields(node: ModelNode, question: Question) -> frozenset[str]:
     asked = question.json_schema.get("properties", {})
     if question.answer_at:
         asked = asked.get(question.answer_at, {}).get("properties", {})
-    schema = getattr(node, "schema", None)
-    return frozenset(asked) if schema is None else frozenset(asked) & frozenset(schema.names)
+    return frozenset(asked) if node.schema is None else frozenset(asked) & frozenset(node.schema.names)
 
 
 def request_for(node: ModelNode, question: Question, tools: Tools) -> Request:

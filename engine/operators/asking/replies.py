@@ -10,10 +10,10 @@ from typing import Any
 from pydantic_core import from_json
 
 from engine.errors import ItemError
+from engine.operators.asking.blanks import without_fillers
+from engine.operators.asking.model_node import AGREE, ModelNode
+from engine.operators.asking.question import Question, request_for
 from engine.operators.base import Tools
-from engine.operators.blanks import without_fillers
-from engine.operators.model_node import ModelNode
-from engine.operators.question import Question, request_for
 from models.errors import OutOfTokens
 from models.fits import find_misfits
 from models.protocol import Reply
@@ -38,7 +38,7 @@ async def ask_once(node: ModelNode, question: Question, tools: Tools, *, model: 
     try:
         reply = question.as_object(await (tools.ask(request) if model is None else tools.ask(request, model=model)))
     except OutOfTokens as error:
-        is_own = node.agrees and not question.answer_at
+        is_own = AGREE in node.takes and not question.answer_at
         kept = complete_entries(error.partial, question.json_schema) if is_own else None
         if kept is None:
             raise

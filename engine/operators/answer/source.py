@@ -23,7 +23,7 @@ from engine.answers.shown import Shown
 from engine.completeness.judge import judge_completeness
 from engine.completeness.retrieval import Retrieval
 from engine.documents.document import Document
-from engine.operators.answer_node import Answer
+from engine.operators.answer.node import Answer
 from engine.operators.base import Tools
 from engine.rows import Row, Span
 from engine.text.numbered_text import NumberedText, first_line_of

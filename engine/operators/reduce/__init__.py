@@ -15,12 +15,12 @@ from engine.errors import PipelineError
 from engine.language.position import did_you_mean
 from engine.language.schema import Schema
 from engine.language.templates import SHOWS_ROWS, Template
-from engine.operators.accounting import label, process, require, value_of
-from engine.operators.aggregates import Aggregate, parse_aggregates
-from engine.operators.asking import ModelNode, ask, reads_of, visible
+from engine.operators.accounting import label, process, require, require_at_least, value_of
+from engine.operators.asking import RETRIEVER, Component, ModelNode, ask, reads_of, visible
 from engine.operators.base import Decision, Operator, Outcome, Tools
-from engine.operators.folding import Fold, State, fold_rows, needs_folding
-from engine.operators.parallel_folds import Merge, fold_and_merge
+from engine.operators.reduce.aggregates import Aggregate, parse_aggregates
+from engine.operators.reduce.folding import Fold, State, fold_rows, needs_folding
+from engine.operators.reduce.parallel_folds import Merge, fold_and_merge
 from engine.operators.row_prompts import REFUSED
 from engine.operators.vectors import representatives, text_to_embed
 from engine.plan.frozen import FrozenMap, freeze
@@ -52,7 +52,7 @@ class Reduce(ModelNode):
     """
 
     kind: ClassVar[str] = "reduce"
-    retrieves: ClassVar[bool] = True
+    takes: ClassVar[tuple[Component, ...]] = (RETRIEVER,)
     refused: ClassVar[Mapping[str, str]] = FrozenMap({key: REFUSED[key] for key in ("agent", "tools")})
 
     reduce_key: tuple[str, ...]
@@ -86,7 +86,7 @@ class Reduce(ModelNode):
             self, ALL not in self.reduce_key or len(self.reduce_key) == 1, f"{ALL} cannot be combined with other keys"
         )
         self._check_prompts()
-        self._check_sizes()
+        require_at_least(self, fold_batch_size=1, merge_batch_size=2)
         self._check_fields()
 
     def _check_prompts(self) -> None:
@@ -113,14 +113,8 @@ class Reduce(ModelNode):
             advice = f"{{% for item in {wanted[0]} %}} ... {{% endfor %}}" if wanted[0] != "output" else "{{ output }}"
             require(self, used, f"the {prompt} does not use {wanted[0]!r}", f"Write {advice}.")
 
-    def _check_sizes(self) -> None:
-        size = self.fold_batch_size
-        require(self, size is None or size >= 1, f"fold_batch_size must be at least 1, not {size}")
-        size = self.merge_batch_size
-        require(self, size is None or size >= 2, f"merge_batch_size must be at least 2, not {size}")
-
     def _check_fields(self) -> None:
-        others = {*self.keys, *(self.schema.names if self.schema else ())}
+        others = {*self.keys, *self.answered_fields}
         twice = sorted(others & set(self.aggregate))
         require(self, not twice, f"aggregate would overwrite {', '.join(twice)}", "Give the aggregate another name.")
         for prompt, variable, there in (
@@ -168,7 +162,7 @@ class Reduce(ModelNode):
         }
         return tuple(name for name, wanted in named.items() if wanted)
 
-    def traits(self) -> Traits:
+    def own_traits(self) -> Traits:
         """Say what it reads and writes; with `pass_through` the first row's fields survive."""
         reads = reads_of(self.prompt, "inputs", self.schema) | reads_of(self.fold_prompt, "inputs", None)
         sampled = self.value_sampling.embedding_keys if self.value_sampling else ()
@@ -200,8 +194,7 @@ class Reduce(ModelNode):
 
     def written_fields(self) -> tuple[str, ...]:
         """Return the keys, the schema's fields, the aggregates, and the fields about the rows behind them."""
-        names = self.schema.names if self.schema else ()
-        return tuple(dict.fromkeys([*self.keys, *names, *self.aggregate, *self.extra_fields]))
+        return tuple(dict.fromkeys([*self.keys, *self.answered_fields, *self.aggregate, *self.extra_fields]))
 
 
 _ONLY_WITH_PROMPT = (

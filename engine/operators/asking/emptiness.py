@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from engine.operators.asking.model_node import AGREE, ModelNode
+from engine.operators.asking.question import Question, answer_fields
 from engine.operators.base import Tools
-from engine.operators.model_node import ModelNode
-from engine.operators.question import Question, answer_fields
 from models.protocol import Reply, pointer_to
 
 EMPTINESS = "_empty"
@@ -34,7 +34,7 @@ def note_emptiness(node: ModelNode, question: Question, reply: Reply, tools: Too
 
 def _lists(node: ModelNode, question: Question) -> Iterator[str]:
     """Give the fields of the operator's own answer about one row that are lists and may be empty."""
-    if not node.agrees or question.answer_at:
+    if AGREE not in node.takes or question.answer_at:
         return
     properties: Mapping[str, Any] = question.json_schema.get("properties", {})
     for name in answer_fields(node, question):

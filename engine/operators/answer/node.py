@@ -12,8 +12,8 @@ from engine.answers.signals import RICH, CustomSignal
 from engine.answers.specs import spec_of
 from engine.answers.values import answer_type, require_value
 from engine.language.templates import Template
-from engine.operators.accounting import require
-from engine.operators.asking import ModelNode
+from engine.operators.accounting import require, require_at_least
+from engine.operators.asking import AGREE, Component, ModelNode
 from engine.plan.frozen import FrozenMap
 from engine.plan.node import Traits
 from engine.values.base import ValueType
@@ -86,7 +86,7 @@ class Answer(ModelNode):
         {"retriever": "answer finds its passages itself, in the text that it is asked about"}
     )
 
-    agrees: ClassVar[bool] = True
+    takes: ClassVar[tuple[Component, ...]] = (AGREE,)
 
     question: Template | None = None
     questions: tuple[AskedQuestion, ...] = ()
@@ -112,16 +112,14 @@ class Answer(ModelNode):
         require(self, not self.examples, "answer takes no examples", "Say in the question what is meant.")
         taken = sorted({*RICH, "items", "headers"} & set(self.signals))
         require(self, not taken, f"the signal {', '.join(taken)!r} is one of the contract's", "Choose another name.")
-        for key in ("passage_tokens", "rounds", "max_items"):
-            value = getattr(self, key)
-            require(self, value >= 1, f"{key} must be at least 1, not {value}")
+        require_at_least(self, passage_tokens=1, rounds=1, max_items=1)
 
     @property
     def asked(self) -> tuple[AskedQuestion, ...]:
         """Return the questions, in order."""
         return self.questions or ((AskedQuestion(question=self.question),) if self.question else ())
 
-    def traits(self) -> Traits:
+    def own_traits(self) -> Traits:
         """Say what it reads and writes."""
         prompts = [asked.question for asked in self.asked]
         names = [FILENAME for asked in self.asked if asked.clarified_for]

@@ -13,9 +13,9 @@ from typing import Any
 
 from engine.errors import ItemError
 from engine.operators.accounting import Failure, attempt_all
+from engine.operators.asking.model_node import Agree, ModelNode
+from engine.operators.asking.question import Question
 from engine.operators.base import Tools
-from engine.operators.model_node import Agree, ModelNode
-from engine.operators.question import Question
 from engine.text.normalise import fold, plain
 from engine.values.base import MARKS
 from engine.values.cells import is_typed, main_part

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
+from engine.operators.asking.model_node import ModelNode
+from engine.operators.asking.question import Question, fits, prompt_tokens, reply_room
 from engine.operators.base import Tools
-from engine.operators.model_node import ModelNode
-from engine.operators.question import Question, fits, prompt_tokens, reply_room
 
 Cut = Literal["head", "middle_out", "head_tail"]
 
@@ -89,8 +89,7 @@ def asked_about(node: ModelNode, question: Question, shown: Mapping[str, str]) -
     if question.about is not None:
         made = question.about(shown)
         return replace(made, values=question.values, probabilities=question.probabilities, task=question.task)
-    schema = getattr(node, "schema", None)
-    if schema is not None and schema.has_quotes:
+    if node.schema is not None and node.schema.has_quotes:
         return None
     prompt = question.prompt
     texts = shown_texts(question)

@@ -15,8 +15,8 @@ from engine.answers.reply import Form
 from engine.answers.rivals import Rival, likely_values, rival_values
 from engine.answers.shown import Shown
 from engine.language.templates import prompt_template
-from engine.operators.answer_node import Answer as AnswerNode
-from engine.operators.answer_source import around
+from engine.operators.answer.node import Answer as AnswerNode
+from engine.operators.answer.source import around
 from engine.operators.asking import Question, ask_reply
 from engine.operators.base import Tools
 from engine.rows import Row

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from engine.errors import ItemError
 from engine.language.expressions import CannotEvaluate, Expression
 from engine.language.templates import prompt_template
+from engine.operators.asking.model_node import ModelNode
+from engine.operators.asking.question import Question, answer_fields, fits
+from engine.operators.asking.replies import Asked, ask_once
 from engine.operators.base import Tools
-from engine.operators.model_node import ModelNode
-from engine.operators.question import Question, answer_fields, fits
-from engine.operators.replies import Asked, ask_once
 from models.protocol import Reply
 
 ADVICE = "Loosen the expression, raise num_retries_on_validate_failure, or ask for it in the prompt."
@@ -66,8 +66,7 @@ def failing(node: ModelNode, question: Question, reply: Reply) -> list[Complaint
 def concerning(node: ModelNode, question: Question, expressions: tuple[Expression, ...]) -> Iterator[Expression]:
     """Give the expressions that are about what a question asks for (an operator may ask for its fields one by one)."""
     asked = answer_fields(node, question)
-    schema = getattr(node, "schema", None)
-    elsewhere = frozenset(schema.names) - asked if schema else frozenset()
+    elsewhere = frozenset(node.schema.names) - asked if node.schema else frozenset()
     return (e for e in expressions if asked and not e.fields("output") & elsewhere)
 
 
