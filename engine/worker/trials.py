@@ -15,7 +15,7 @@ from typing import Any
 from engine.errors import PipelineError, UsageError
 from engine.executor.asking import CachedAsk, RepliesOnly, ReplyStore
 from engine.executor.case_documents import load_document, save_document
-from engine.executor.events import Emit, Event
+from engine.executor.events import Emit
 from engine.executor.run import RunOptions, refuse_problems, run_pipeline
 from engine.executor.settings import RunSettings
 from engine.language.trust import refuse_untrusted
@@ -24,6 +24,7 @@ from engine.plan.plan import Dataset, Output, Plan, Step
 from engine.plan.sources import kind_of_source
 from engine.rows import DocumentId
 from engine.worker.allowed import note_allowed
+from engine.worker.contract.events import Tried, TriedLine
 from engine.worker.jobs import NewModels
 from engine.worker.model_choice import settled
 from engine.worker.trial_items import AskedOf, TriedItem, tried_items
@@ -48,35 +49,6 @@ class TrialJob:
     documents: tuple[str, ...] = ()
     until: str = ""
     settings: RunSettings = field(default=RunSettings())
-
-
-@dataclass(frozen=True, slots=True)
-class TriedLine:
-    """One thing to look at, in the list of a trial (engine.worker.trial_items.TriedItem): who did what to which row."""
-
-    operator: str
-    name: str
-    fate: str
-    calls: int
-    rows: int
-
-
-@dataclass(frozen=True, slots=True)
-class Tried(Event):
-    """A trial is done: its items in order, each to be read from the file `path`, one a line.
-
-    `case` and `run` are where its results lie, until the next trial.
-    """
-
-    path: str
-    until: str
-    documents: tuple[str, ...]
-    items: tuple[TriedLine, ...]
-    calls: int
-    from_case: int
-    note: str
-    case: str = ""
-    run: str = ""
 
 
 async def try_pipeline(

@@ -251,7 +251,7 @@ def take_answers(app: QApplication, settings: QSettings, folder: Path, out: Path
     run.queue.add(str(pipeline))
     wait_until(app, lambda: len(run.queue.entries) == 1)
     run.start()
-    wait_until(app, lambda: bool(run.queue.entries[0]["run_id"]) and not run.queue.current)
+    wait_until(app, lambda: bool(run.queue.entries[0].run_id) and not run.queue.current)
     window.go_to("Results")
     results = next(place for place in window.places if isinstance(place, ResultsPlace))
     wait_until(app, lambda: results.model.rowCount() == 2 and results.model.row(1) is not None)
@@ -261,7 +261,7 @@ def take_answers(app: QApplication, settings: QSettings, folder: Path, out: Path
     for column, name in (("effective", "answers"), ("paid_for", "answers-list"), ("rent", "answers-asked-back")):
         results.table.go_to(row, names.index(column) + 1)
         results.table.clicked.emit(results.table.currentIndex())
-        wait_until(app, lambda column=column: (results.answers.current() or {}).get("name") == column)
+        wait_until(app, lambda column=column: (answer := results.answers.current()) is not None and answer.name == column)
         settle(app)
         wait_until(app, lambda: not window.workspace.client.waiting)
         take(window, app, name, out)

@@ -85,7 +85,7 @@ def test_an_encrypted_case_asks_until_the_passphrase_is_right(
     with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
         type_in(qtbot, dialog, FIRST)
     assert window.workspace.case == str(encrypted)
-    assert window.workspace.summary["is_encrypted"] is True
+    assert window.workspace.summary.is_encrypted is True
     assert window.workspace.recent() == [str(encrypted)]
     settings.sync()
     for text in (Path(settings.fileName()).read_text(), window.workspace.client.log, *told):
@@ -126,7 +126,7 @@ def test_the_next_worker_opens_it_without_asking(qtbot: QtBot, window: MainWindo
 
 
 def test_the_open_case_is_encrypted_changed_and_decrypted(qtbot: QtBot, opened: MainWindow, case: Path) -> None:
-    box, documents = settings_box(opened), opened.workspace.summary["documents"]
+    box, documents = settings_box(opened), opened.workspace.summary.documents
     assert "is not encrypted" in box.state.text()
     assert (box.encrypt.isVisible(), box.change.isVisible(), box.decrypt.isVisible()) == (True, False, False)
     box.encrypt.click()
@@ -182,7 +182,7 @@ def test_a_new_case_is_encrypted_from_its_first_byte(qtbot: QtBot, window: MainW
     asked = the_dialog(qtbot, window, NewPassphraseDialog)
     with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
         type_in(qtbot, asked, FIRST, FIRST)
-    assert window.workspace.summary["is_encrypted"] is True
+    assert window.workspace.summary.is_encrypted is True
     qtbot.waitUntil(lambda: not window.workspace.client.waiting, timeout=WAIT)
     assert is_encrypted(path)
 
@@ -193,7 +193,7 @@ def test_a_new_case_is_plain_where_nothing_else_was_chosen(qtbot: QtBot, window:
     with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
         dialog.fileSelected.emit(str(path))
     dialog.close()
-    assert window.workspace.summary["is_encrypted"] is False
+    assert window.workspace.summary.is_encrypted is False
     assert dialogs(window, NewPassphraseDialog) == []
 
 
@@ -214,7 +214,7 @@ def test_a_worker_that_dies_while_it_encrypts_leaves_a_case_that_opens(
     assert not box.encrypt.isEnabled()
     with qtbot.waitSignal(opened.workspace.case_opened, timeout=WAIT):
         os.kill(client.process_id, signal.SIGKILL)
-    assert (opened.workspace.summary["is_encrypted"], box.encrypt.isEnabled()) == (False, True)
+    assert (opened.workspace.summary.is_encrypted, box.encrypt.isEnabled()) == (False, True)
 
 
 def test_the_command_line_opens_it_with_the_variable(
@@ -235,7 +235,7 @@ def test_the_command_line_opens_it_with_the_variable(
     monkeypatch.setattr(desktop.app, "make_window", make)
     monkeypatch.setattr(type(qapp), "exec", staticmethod(run))
     assert desktop.app.main(["redwell", str(encrypted)]) == 0
-    assert made[0].workspace.summary["is_encrypted"] is True
+    assert made[0].workspace.summary.is_encrypted is True
     assert passphrases.VARIABLE not in os.environ
     if sys.platform == "linux":
         assert FIRST not in command_line(made[0].workspace.client.process_id)

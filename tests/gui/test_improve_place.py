@@ -216,7 +216,7 @@ def test_a_build_that_is_stopped_keeps_its_best_and_goes_on(
     assert "Stopped; the best plan so far is kept" in place.choice.verdict.text()
     qtbot.waitUntil(lambda: place.go.text() == "Go on", timeout=WAIT)
     run = next(place for place in window.places if isinstance(place, RunPlace))
-    assert run.queue.entries[0]["state"] == "cancelled"
+    assert run.queue.entries[0].state == "cancelled"
     assert run.panel.model.index(0, 0).data() == "Improve acts"
 
 

@@ -82,7 +82,7 @@ def test_a_question_asks_before_it_reads_or_overwrites(
     qtbot.waitUntil(lambda: state(place) == "finished", timeout=WAIT)
     assert json.loads(notes.read_text())["twice"] == 8
 
-    place.queue.choose(place.queue.entries[0]["id"], "")
+    place.queue.choose(place.queue.entries[0].id, "")
     qtbot.waitUntil(lambda: state(place) == "waiting", timeout=WAIT)
     place.start()
     assert "wants to read" in answer(qtbot, window, "Cancel"), "it was allowed once"

@@ -100,7 +100,7 @@ def test_the_model_shows_what_is_selected(
     worker.settle(model)
     expected = worker.selected({"only": model.selection})
     assert model.rowCount() == len(expected)
-    shown = [model.index(n, 0).data(ROW_ROLE)["id"] for n in range(model.rowCount())]
+    shown = [model.index(n, 0).data(ROW_ROLE).id for n in range(model.rowCount())]
     assert shown == [r["id"] for r in expected]
     del tester
 
@@ -158,7 +158,7 @@ def test_headings_are_no_rows_of_the_results(qtbot: QtBot) -> None:
     assert not model.index(0, 1).flags() & Qt.ItemFlag.ItemIsEditable
     assert not model.setData(model.index(0, 1), "x")
     assert below.data(HEADING_ROLE) is None
-    assert below.data(ROW_ROLE)["id"] == "r1"
+    assert below.data(ROW_ROLE).id == "r1"
     assert (model.heading_above(2), model.heading_above(0)) == (0, 0)
 
 
@@ -194,10 +194,10 @@ def test_what_was_on_its_way_before_a_refresh_is_asked_for_again(qtbot: QtBot) -
     model.refresh()  # something has changed since the worker was asked
     worker.rows, after = before, [row(0, note="new"), row(1)]
     worker.answer()
-    assert model.index(0, 0).data(ROW_ROLE)["note"] == ""
+    assert model.index(0, 0).data(ROW_ROLE).note == ""
     worker.rows = after
     worker.settle(model)
-    assert model.index(0, 0).data(ROW_ROLE)["note"] == "new"
+    assert model.index(0, 0).data(ROW_ROLE).note == "new"
 
 
 def test_how_sure_a_model_was_is_hidden_until_somebody_wants_to_see_it(qtbot: QtBot, settings: QSettings) -> None:

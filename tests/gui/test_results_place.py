@@ -196,7 +196,7 @@ def test_a_note_offers_to_change_the_question(qtbot: QtBot, results: ResultsPlac
     go(results, 1, "officer")
     press(results, Qt.Key.Key_R)
     qtbot.waitUntil(lambda: verdicts(results)[1] == "rejected", timeout=WAIT)
-    results.review.note(results.model.row(1)["id"], "only officers of this county")  # type: ignore[index]
+    results.review.note(results.model.row(1).id, "only officers of this county")  # type: ignore[index]
     qtbot.waitUntil(results.parts.improve.isVisible, timeout=WAIT)
     with qtbot.waitSignal(window.workspace.note_wanted, timeout=WAIT) as wanted:
         results.parts.improve.click()
@@ -352,7 +352,7 @@ def test_names_are_looked_into_merged_and_parted(qtbot: QtBot, results: ResultsP
 def place_document(results: ResultsPlace, row: int) -> str:
     """Return the document of a row, which the worker tells with the evidence."""
     found: list[str] = []
-    id = results.model.index(row, 0).data(ROW_ROLE)["id"]
+    id = results.model.index(row, 0).data(ROW_ROLE).id
     results.workspace.ask(
         "results.cell", lambda c: found.append(c["places"][0]["document"]), run=results.run, row=id, column="officer"
     )

@@ -81,7 +81,7 @@ def test_a_queue_runs_to_its_end_and_shows_rows(
     place.panel.table.selectRow(0)
     with qtbot.waitSignal(place.queue.emptied, timeout=WAIT), qtbot.waitSignal(window.workspace.run_finished) as done:
         QTest.mouseClick(place.go, Qt.MouseButton.LeftButton)
-    assert done.args[0] == place.queue.entries[0]["run_id"]
+    assert done.args[0] == place.queue.entries[0].run_id
     assert states(place) == ["finished", "finished"]
     assert len(place.notifier.told) == 2
     assert [row["name"] for row in place.view.operators.rows] == ["find", "keep"]
@@ -91,7 +91,7 @@ def test_a_queue_runs_to_its_end_and_shows_rows(
     qtbot.waitUntil(place.results.isVisible, timeout=WAIT)
     assert place.done.text() == "officers: finished; some files or rows failed. Next:"
     place.panel.table.selectRow(0)
-    run = place.queue.entries[0]["run_id"]
+    run = place.queue.entries[0].run_id
     place.export.click()
     export = next(each for each in window.places if isinstance(each, ExportPlace))
     qtbot.waitUntil(lambda: window.current is export and export.runs.currentData() == run, timeout=WAIT)
@@ -121,7 +121,7 @@ def test_waiting_runs_are_moved_changed_and_removed(
     qtbot.waitUntil(lambda: choices.documents.findData(STARRED) >= 0, timeout=WAIT)
     choices.documents.setCurrentIndex(choices.documents.findData(STARRED))
     choices.documents.activated.emit(choices.documents.currentIndex())
-    qtbot.waitUntil(lambda: place.queue.entries[0]["input"] == STARRED, timeout=WAIT)
+    qtbot.waitUntil(lambda: place.queue.entries[0].input == STARRED, timeout=WAIT)
     assert place.panel.model.index(0, 1).data() == "starred"
     place.panel.remove()
     qtbot.waitUntil(lambda: names() == ["officers"], timeout=WAIT)
@@ -144,7 +144,7 @@ def test_a_run_pauses_goes_on_and_is_cancelled_at_once(
         place.cancel()
         assert "Stopping" in place.status.text()
     assert states(place) == ["cancelled", "waiting"]  # the others wait for a person
-    place.panel.select(place.queue.entries[0]["id"])
+    place.panel.select(place.queue.entries[0].id)
     assert place.go.text() == "Continue"
 
 
@@ -155,7 +155,7 @@ def test_a_worker_that_dies_is_told_and_one_button_goes_on(
     place = open_run(qtbot, window, case)
     add(qtbot, place, pipeline)
     place.start()
-    qtbot.waitUntil(lambda: window.workspace.job.run.get("calls_made", 0) >= 1, timeout=WAIT)
+    qtbot.waitUntil(lambda: window.workspace.job.run is not None and window.workspace.job.run.calls_made >= 1, timeout=WAIT)
     with qtbot.waitSignal(window.workspace.client.ready, timeout=WAIT):
         os.kill(window.workspace.client.process_id, signal.SIGKILL)
     qtbot.waitUntil(lambda: states(place) == ["interrupted"], timeout=WAIT)
@@ -164,7 +164,7 @@ def test_a_worker_that_dies_is_told_and_one_button_goes_on(
     with qtbot.waitSignal(place.queue.emptied, timeout=WAIT):
         QTest.mouseClick(place.go, Qt.MouseButton.LeftButton)
     assert states(place) == ["finished"]
-    assert window.workspace.job.run["calls_from_cache"] >= 1
+    assert window.workspace.job.run.calls_from_cache >= 1
 
 
 def test_a_run_that_was_interrupted_is_offered_when_the_case_is_opened_again(
@@ -198,7 +198,7 @@ def test_a_pipeline_that_cannot_run_fails_and_the_next_one_runs(
     with qtbot.waitSignal(place.queue.emptied, timeout=WAIT):
         place.start()
     assert states(place) == ["failed", "finished"]
-    assert place.queue.entries[0]["told"]
+    assert place.queue.entries[0].told
 
 
 def test_an_answer_that_is_overtaken_does_not_bring_back_what_was(
@@ -238,10 +238,10 @@ def test_python_of_a_question_runs_where_a_person_lets_it(
     with qtbot.waitSignal(place.queue.emptied, timeout=WAIT):
         place.start()
     assert states(place) == ["failed"]
-    assert "Python" in place.queue.entries[0]["told"]
+    assert "Python" in place.queue.entries[0].told
     place.panel.select(1)
     place.panel.choices.trust.click()
-    qtbot.waitUntil(lambda: place.queue.entries[0]["trust_code"] and states(place) == ["waiting"], timeout=WAIT)
+    qtbot.waitUntil(lambda: place.queue.entries[0].trust_code and states(place) == ["waiting"], timeout=WAIT)
     with qtbot.waitSignal(place.queue.emptied, timeout=WAIT):
         QTest.mouseClick(place.go, Qt.MouseButton.LeftButton)
     assert states(place) == ["finished"]

@@ -61,7 +61,7 @@ def test_reading_is_cancelled_and_what_was_read_is_kept(
     with qtbot.waitSignal(window.workspace.job.finished, timeout=WAIT) as finished:
         window.workspace.job.cancel()
     assert finished.args[0] in (1, 130)
-    qtbot.waitUntil(lambda: place.model.rowCount() >= 1 or window.workspace.summary["failures"] == 1, timeout=WAIT)
+    qtbot.waitUntil(lambda: place.model.rowCount() >= 1 or window.workspace.summary.failures == 1, timeout=WAIT)
 
 
 def test_a_dropped_case_is_opened_and_remembered(
@@ -121,7 +121,7 @@ def test_a_document_is_removed_after_a_question_and_put_back(qtbot: QtBot, opene
     assert "It can be put back" in box.informativeText()
     next(button for button in box.buttons() if button.text() == "Remove").click()
     qtbot.waitUntil(lambda: place.model.rowCount() == count - 1, timeout=WAIT)
-    qtbot.waitUntil(lambda: opened.workspace.summary["documents"] == count - 1, timeout=WAIT)
+    qtbot.waitUntil(lambda: opened.workspace.summary.documents == count - 1, timeout=WAIT)
     removed = lambda: [box for box in place.facets._boxes() if box.text(0) == "Removed from the case"]  # noqa: E731
     qtbot.waitUntil(lambda: bool(removed()), timeout=WAIT)
     removed()[0].setCheckState(0, Qt.CheckState.Checked)
@@ -172,7 +172,7 @@ def test_the_viewer_turns_pages_zooms_finds_and_copies(qtbot: QtBot, opened: Mai
     viewer.look_for("Larkmoor")
     qtbot.waitUntil(lambda: bool(viewer._found), timeout=WAIT)
     with qtbot.waitSignal(viewer.page_shown, timeout=WAIT):
-        viewer.show_document(next(place.model.row(n) for n in range(5) if place.model.row(n)["kind"] == "text")["id"])
+        viewer.show_document(next(place.model.row(n) for n in range(5) if place.model.row(n).kind == "text")["id"])
     assert viewer._is_text
     assert viewer.view.lines
 
@@ -181,7 +181,7 @@ def test_dragging_selects_words(qtbot: QtBot, opened: MainWindow) -> None:
     place, viewer = documents(opened), documents(opened).viewer
     qtbot.waitUntil(lambda: place.model.row(0) is not None, timeout=WAIT)
     with qtbot.waitSignal(viewer.page_shown, timeout=WAIT):
-        place.show_document(place.model.row(0)["id"])
+        place.show_document(place.model.row(0).id)
     view, port = viewer.view, viewer.view.viewport()
     middle = [view.mapFromScene((x0 + x1) / 2, (y0 + y1) / 2) for x0, y0, x1, y1 in (ln.box for ln in view.lines[:3])]
     QTest.mousePress(port, Qt.MouseButton.LeftButton, pos=middle[0])

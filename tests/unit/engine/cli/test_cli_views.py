@@ -22,7 +22,6 @@ from engine.executor.events import (
     ModelReady,
     ModelRestarted,
     ModelWorking,
-    ModelRestarted,
     OperatorFinished,
     OperatorProgress,
     OperatorStarted,
