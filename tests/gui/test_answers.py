@@ -80,7 +80,7 @@ def test_what_contradicts_itself_stands_side_by_side_and_opens_its_pages(qtbot: 
     texts = [panel.tree.topLevelItem(n).text(1) for n in range(4)]
     assert texts == ["found, complete", "contradictory, 2 items", "found in part, 2 items", "asks you"]
     original, amended = panel.cards.cards
-    assert (original.item["original"], amended.item["original"]) == ("15 March 2024", "1 April 2024")
+    assert (original.item.original, amended.item.original) == ("15 March 2024", "1 April 2024")
     assert original.geometry().right() < amended.geometry().left()
     assert "'15 March 2024' (line 2) or '1 April 2024' (line 9)" in panel.note.text()
     qtbot.waitUntil(lambda: (panel.viewer.page, panel.viewer.view.marked("evidence")) == (1, 1), timeout=WAIT)
@@ -146,8 +146,8 @@ def test_the_question_that_was_answered_is_asked_again_and_no_other_that_waits(
 ) -> None:
     queue = place_of(window, RunPlace).queue
     (done,) = queue.entries
-    queue.add(done["pipeline"])
-    queue.add(done["pipeline"], "case:starred=1")
+    queue.add(done.pipeline)
+    queue.add(done.pipeline, "case:starred=1")
     qtbot.waitUntil(lambda: len(queue.entries) == 3, timeout=WAIT)
     begun: list[int] = []
     queue.began.connect(begun.append)
@@ -185,7 +185,7 @@ def test_the_run_shows_what_is_asked_back_and_goes_on(qtbot: QtBot, window: Main
     QTest.keyClicks(asked.ask_back.answer, "of a year")
     with qtbot.waitSignal(window.workspace.run_finished, timeout=WAIT):
         asked.ask_back.send.click()
-    assert [entry["state"] for entry in place.queue.entries] == ["finished", "finished"]
+    assert [entry.state for entry in place.queue.entries] == ["finished", "finished"]
     assert not view.tabs.isTabVisible(2)
 
 

@@ -23,6 +23,8 @@ from desktop.passphrase_dialogs import NewPassphraseDialog, PassphraseDialog
 from desktop.places.settings import SettingsPlace
 from desktop.places.start import StartPlace
 from desktop.window import MainWindow
+from engine.worker.contract.case import SUMMARY
+from engine.worker.contract.events import ConvertProgress
 from storage import passphrases
 from storage.case import Case
 from storage.conversion import encrypt_case, is_encrypted
@@ -116,11 +118,11 @@ def test_the_next_worker_opens_it_without_asking(qtbot: QtBot, window: MainWindo
     qtbot.waitUntil(lambda: not client.waiting, timeout=WAIT)
     with qtbot.waitSignal(client.ready, timeout=WAIT):
         os.kill(client.process_id, signal.SIGKILL)
-    window.workspace.ask("case.summary", found.append)
+    window.workspace.ask(SUMMARY, found.append)
     qtbot.waitUntil(lambda: bool(found), timeout=WAIT)
-    assert found[0]["is_encrypted"] is True
+    assert found[0].is_encrypted is True
     client.restart()
-    window.workspace.ask("case.summary", found.append)
+    window.workspace.ask(SUMMARY, found.append)
     qtbot.waitUntil(lambda: len(found) == 2, timeout=WAIT)
     assert dialogs(window, PassphraseDialog) == []
 
@@ -154,9 +156,9 @@ def test_the_open_case_is_encrypted_changed_and_decrypted(qtbot: QtBot, opened: 
     with qtbot.waitSignal(opened.workspace.client.ready, timeout=WAIT):
         opened.workspace.client.restart()
     found: list[Any] = []
-    opened.workspace.ask("case.summary", found.append)
+    opened.workspace.ask(SUMMARY, found.append)
     qtbot.waitUntil(lambda: bool(found), timeout=WAIT)
-    assert found[0]["is_encrypted"] is True
+    assert found[0].is_encrypted is True
 
     qtbot.waitUntil(box.decrypt.isEnabled, timeout=WAIT)
     box.decrypt.click()
@@ -289,10 +291,10 @@ def test_a_conversion_says_how_far_it_is_and_can_be_cancelled(qtbot: QtBot, open
     os.kill(client.process_id, signal.SIGSTOP)
     try:
         opened.workspace.convert_case("", FIRST)
-        client.told.emit({"event": "ConvertProgress", "what": "copied", "done": 3_000_000, "total": 4_000_000})
+        client.told.emit(ConvertProgress("copied", done=3_000_000, total=4_000_000))
         assert "75 %" in box.state.text()
         assert (box.progress.isVisible(), box.progress.value(), box.progress.maximum()) == (True, 750, 1000)
-        client.told.emit({"event": "ConvertProgress", "what": "compared", "done": 0, "total": 0})
+        client.told.emit(ConvertProgress("compared", done=0, total=0))
         assert ("compared" in box.state.text(), box.progress.maximum()) == (True, 0)
         box.cancel.click()
         assert (box.cancel.isEnabled(), job.state) == (False, "cancelling")
@@ -301,7 +303,7 @@ def test_a_conversion_says_how_far_it_is_and_can_be_cancelled(qtbot: QtBot, open
     qtbot.waitUntil(lambda: not job.is_going, timeout=WAIT)
     assert (box.progress.isVisible(), box.encrypt.isEnabled()) == (False, True)
     counted: list[Any] = []
-    opened.workspace.ask("case.summary", counted.append)
+    opened.workspace.ask(SUMMARY, counted.append)
     qtbot.waitUntil(lambda: bool(counted), timeout=WAIT)
-    assert counted[0]["is_encrypted"] is False
+    assert counted[0].is_encrypted is False
     assert not is_encrypted(case)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from gui_waiting import WAIT
@@ -16,6 +15,7 @@ from pytestqt.qtbot import QtBot
 from desktop.places.export import ExportPlace
 from desktop.places.run import RunPlace
 from desktop.window import MainWindow
+from engine.worker.contract.events import Event, ResultsWritten
 
 STRANGE = """
 datasets: {{rows: {{type: file, path: {path}}}}}
@@ -132,8 +132,8 @@ def test_an_export_does_not_begin_while_another_is_ending(
     place.file.setText(str(case.with_name("mine.csv")))
     was_going = []
 
-    def export_again(event: dict[str, Any]) -> None:
-        if event["event"] == "ResultsWritten":
+    def export_again(event: Event) -> None:
+        if isinstance(event, ResultsWritten):
             was_going.append(window.workspace.job.is_going)
             place.export()
 

@@ -400,8 +400,8 @@ def test_a_question_runs_from_the_box_on_the_documents_that_are_chosen(
         ask.run.click()
     run = next(each for each in opened.places if isinstance(each, RunPlace))
     [entry] = run.queue.entries
-    assert entry["input"] == "case:words=officer"
-    assert Path(entry["pipeline"]) == case.parent / "sample questions" / "Which plates are mentioned.yaml"
+    assert entry.input == "case:words=officer"
+    assert Path(entry.pipeline) == case.parent / "sample questions" / "Which plates are mentioned.yaml"
     assert opened.current is run
     opened.go_to("Question")
     assert not place.shows_steps and ask.proposal is not None  # the table is still there
@@ -416,7 +416,7 @@ def test_a_question_runs_from_the_box_on_the_documents_that_are_chosen(
     results.parts.improve.click()
     qtbot.waitUntil(lambda: "The model is also told: only of this county" in ask.state.text(), timeout=WAIT)
     assert opened.current is place
-    assert Path(place.document.file.path) == Path(entry["pipeline"])  # it is this question that changes
+    assert Path(place.document.file.path) == Path(entry.pipeline)  # it is this question that changes
     assert "only of this county" in place.document.text
 
 

@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from desktop.run_queue import STARRED, input_text, tagged, these_documents
 from desktop.run_view import meters_text
 from desktop.watchdog import Watchdog
 from desktop.window import MainWindow
+from engine.worker.contract.run import RunProgress
 
 CODE = """
 datasets: {records: {type: case}}
@@ -84,7 +86,7 @@ def test_a_queue_runs_to_its_end_and_shows_rows(
     assert done.args[0] == place.queue.entries[0].run_id
     assert states(place) == ["finished", "finished"]
     assert len(place.notifier.told) == 2
-    assert [row["name"] for row in place.view.operators.rows] == ["find", "keep"]
+    assert [row.name for row in place.view.operators.rows] == ["find", "keep"]
     qtbot.waitUntil(lambda: place.view.rows.rowCount() == 5 and place.view.rows.row(0) is not None, timeout=WAIT)
     assert "officer" in place.view.rows._titles
     assert "replies" in place.view.meters.text()
@@ -114,7 +116,7 @@ def test_waiting_runs_are_moved_changed_and_removed(
     add(qtbot, place, other)
     place.panel.table.selectRow(1)
     place.panel.shift(-1)
-    names = lambda: [Path(entry["pipeline"]).stem for entry in place.queue.entries]  # noqa: E731
+    names = lambda: [Path(entry.pipeline).stem for entry in place.queue.entries]  # noqa: E731
     qtbot.waitUntil(lambda: names() == ["other", "officers"], timeout=WAIT)
     place.panel.table.selectRow(0)
     choices = place.panel.choices
@@ -155,7 +157,9 @@ def test_a_worker_that_dies_is_told_and_one_button_goes_on(
     place = open_run(qtbot, window, case)
     add(qtbot, place, pipeline)
     place.start()
-    qtbot.waitUntil(lambda: window.workspace.job.run is not None and window.workspace.job.run.calls_made >= 1, timeout=WAIT)
+    qtbot.waitUntil(
+        lambda: window.workspace.job.run is not None and window.workspace.job.run.calls_made >= 1, timeout=WAIT
+    )
     with qtbot.waitSignal(window.workspace.client.ready, timeout=WAIT):
         os.kill(window.workspace.client.process_id, signal.SIGKILL)
     qtbot.waitUntil(lambda: states(place) == ["interrupted"], timeout=WAIT)
@@ -217,9 +221,9 @@ def test_an_answer_that_is_overtaken_does_not_bring_back_what_was(
     monkeypatch.setattr(client, "ask", lambda query, then, *rest, **given: asked.append(then))
     monkeypatch.setattr(job, "start", lambda name, **given: None)
     place.start()
-    running = [dict(entry) for entry in place.queue.entries]
+    running = list(place.queue.entries)
     job.failed.emit("no model", "Install one.")
-    failed = [dict(entry) for entry in place.queue.entries]
+    failed = list(place.queue.entries)
     marks = asked[-2:]
     marks[0](running)
     assert states(place) == ["failed"]
@@ -256,10 +260,11 @@ def test_inputs_are_said_in_words() -> None:
 
 
 def test_meters_say_only_what_is_known() -> None:
-    quiet = dict.fromkeys(
-        ("files_done", "files_total", "calls_made", "calls_from_cache", "read_per_second", "written_per_second"), 0
-    )
-    run = {**quiet, "elapsed_seconds": 61.0, "memory_bytes": 0, "loading": "", "left_seconds": None}
+    run = RunProgress(
+        run_id="1", elapsed_seconds=61.0, left_seconds=None, share_done=0.0, files_done=0, files_total=0,
+        files_failed=0, operators=(), calls_made=0, calls_from_cache=0, read_per_second=0.0,
+        written_per_second=0.0, loading="", model="", memory_bytes=0, reasons=(), other_reasons=0,
+    )  # fmt: skip
     assert meters_text(run) == "1 min so far"
-    busy = {**run, "calls_made": 1, "read_per_second": 120.0, "memory_bytes": 2_000_000_000}
+    busy = replace(run, calls_made=1, read_per_second=120.0, memory_bytes=2_000_000_000)
     assert meters_text(busy) == "1 min so far, 1 reply, 120 tokens/s read, 0.0 written, 2.0 GB of memory"
