@@ -38,7 +38,7 @@ def test_a_dropped_folder_becomes_a_case_and_is_read(
     place = documents(window)
     with qtbot.waitSignal(place.ingest.estimated, timeout=WAIT) as estimated:
         drop(window, leaks)
-    assert estimated.args[0]["files"] == 5
+    assert estimated.args[0].files == 5
     assert "5 files" in place.ingest.text
     assert window.current is place
     assert Path(window.workspace.case) == leaks.with_name("leaks.redwell")
