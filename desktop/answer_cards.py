@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QMouseEvent
@@ -13,45 +12,45 @@ from desktop.buttons import push_button
 from desktop.check_boxes import CheckBox
 from desktop.elided_label import ElidedLabel
 from desktop.plain_text import plain
+from engine.worker.contract.answers import LONGEST_SAID, ShownItem
 
 MOST_CARDS = 3
 _SNIPPET_CHARACTERS = 160
-LONGEST_SAID = 500
-"""Characters of what a person says that a question means (engine.results.clarifying.LONGEST)."""
 
 
-def place_text(item: dict[str, Any]) -> str:
+def place_text(item: ShownItem) -> str:
     """Write where an item of an answer stands: page and lines, inclusive."""
-    lines = ", ".join(f"{first}" if first == last else f"{first}-{last}" for first, last in item["lines"])
-    page = f"page {item['page']}, " if item["page"] else ""
+    lines = ", ".join(f"{first}" if first == last else f"{first}-{last}" for first, last in item.lines)
+    page = f"page {item.page}, " if item.page else ""
     return f"{page}line {lines}" if lines.isdigit() else f"{page}lines {lines}" if lines else ""
 
 
 class ItemCard(QFrame):
     """One value with its words in the document; its button, or a click anywhere on it, shows the page."""
 
-    chosen = Signal(dict)
+    chosen = Signal(object)
+    """The page of an item is to be shown (ShownItem)."""
 
-    def __init__(self, item: dict[str, Any], parent: QWidget | None = None) -> None:
+    def __init__(self, item: ShownItem, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.item = item
         self.setFrameShape(QFrame.Shape.StyledPanel)
         self.setAutoFillBackground(True)
         self.setBackgroundRole(self.palette().ColorRole.Base)
-        said_value = item["original"] or item["value"]
+        said_value = item.original or item.value
         value = ElidedLabel()
         value.setText(said_value)
         font = value.font()
         font.setBold(True)
         value.setFont(font)
-        said = " ".join(item["snippet"].split())
+        said = " ".join(item.snippet.split())
         short = said if len(said) <= _SNIPPET_CHARACTERS else f"{said[:_SNIPPET_CHARACTERS]}…"
         snippet = QLabel(short, textFormat=Qt.TextFormat.PlainText, wordWrap=True)
         snippet.setAlignment(Qt.AlignmentFlag.AlignTop)
         place = place_text(item)
         self.button = push_button("documents", place.capitalize() or "No page", lambda: self.chosen.emit(self.item))
         self.button.setAccessibleName(f"Show {said_value} on {place}")
-        self.button.setEnabled(bool(item["document"]))
+        self.button.setEnabled(bool(item.document))
         layout = QVBoxLayout(self)
         layout.setContentsMargins(8, 6, 8, 6)
         layout.setSpacing(4)
@@ -62,14 +61,15 @@ class ItemCard(QFrame):
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """Show the page of a card that is clicked."""
         super().mouseReleaseEvent(event)
-        if self.item["document"]:
+        if self.item.document:
             self.chosen.emit(self.item)
 
 
 class ItemCards(QWidget):
     """Cards beside each other, one for each value, the first MOST_CARDS."""
 
-    chosen = Signal(dict)
+    chosen = Signal(object)
+    """The page of an item is to be shown (ShownItem)."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -79,7 +79,7 @@ class ItemCards(QWidget):
         self._row.setContentsMargins(0, 0, 0, 0)
         self.hide()
 
-    def show_items(self, items: Sequence[dict[str, Any]]) -> None:
+    def show_items(self, items: Sequence[ShownItem]) -> None:
         """Show other items; none hides the cards. Those that are there stay, and keep the keyboard."""
         if [card.item for card in self.cards] == list(items[:MOST_CARDS]):
             return

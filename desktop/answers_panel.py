@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from PySide6.QtCore import QEvent, QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import (
@@ -23,6 +23,8 @@ from desktop.theme import icon
 from desktop.viewer import Viewer
 from desktop.words import counted
 from desktop.workspace import Workspace
+from engine.worker.contract import answers as contract
+from engine.worker.contract.answers import ShownAnswer, ShownItem
 
 _DATA = Qt.ItemDataRole.UserRole
 _SIGN = int(_DATA) + 1
@@ -35,15 +37,7 @@ STATUSES: Final = {
     "clarify": ("question", "asks you"),
 }
 """Icon and words for what became of a question (engine.answers.contract.Status)."""
-_NOTHING: Final[dict[str, Any]] = {
-    "question": "",
-    "note": "",
-    "status": "",
-    "items": (),
-    "clarified": "",
-    "question_back": "",
-    "document_name": "",
-}
+_NOTHING: Final = ShownAnswer("", "", "", "", "", "", "", "", (), 0, "")
 _HOW = {"computed": "computed", "inferred": "in other words"}
 """How a value stands in its lines, where it does not so word for word."""
 
@@ -61,7 +55,7 @@ class AnswersPanel(QWidget):
         super().__init__(parent)
         self._workspace = workspace
         self._query, self._run, self._row, self._column = "", "", "", ""
-        self.answers: Sequence[dict[str, Any]] = ()
+        self.answers: Sequence[ShownAnswer] = ()
         self.tree = QTreeWidget()
         self.tree.setAccessibleName("Answers and their items")
         self.tree.setHeaderLabels(["Answer", "Where"])
@@ -90,7 +84,7 @@ class AnswersPanel(QWidget):
             return
         self.stop()
         self._run, self._row, self._column = run, row, column
-        self._query = self._workspace.ask("answers.row", self._take, run=run, row=row)
+        self._query = self._workspace.ask(contract.ROW, self._take, run=run, row=row)
 
     def forget(self) -> None:
         """Show no row, and ask anew for the next one, also if it is the same."""
@@ -104,7 +98,7 @@ class AnswersPanel(QWidget):
         """Give up what is on its way."""
         self._workspace.client.forget(self._query)
 
-    def current(self) -> dict[str, Any] | None:
+    def current(self) -> ShownAnswer | None:
         """Return the answer that is chosen, or that the chosen item belongs to."""
         item = self.tree.currentItem()
         top = item.parent() or item if item is not None else None
@@ -140,7 +134,7 @@ class AnswersPanel(QWidget):
         layout.setContentsMargins(6, 6, 6, 4)
         layout.addWidget(splitter, 1)
 
-    def _take(self, answers: list[dict[str, Any]]) -> None:
+    def _take(self, answers: Sequence[ShownAnswer]) -> None:
         self.answers = answers
         with QSignalBlocker(self.tree):
             self.tree.clear()
@@ -163,63 +157,63 @@ class AnswersPanel(QWidget):
         self._show_answer(answer)
         item = self.tree.currentItem()
         held = item.data(0, _DATA) if item is not None else None
-        items = answer["items"] if answer is not None else ()
-        placed = held if isinstance(held, dict) else next((one for one in items if one["document"]), None)
-        if placed is not None and placed["document"]:
+        items = answer.items if answer is not None else ()
+        placed = held if isinstance(held, ShownItem) else next((one for one in items if one.document), None)
+        if placed is not None and placed.document:
             self._show_item(placed)
         else:
             self.viewer.clear()
 
-    def _show_answer(self, answer: dict[str, Any] | None) -> None:
+    def _show_answer(self, answer: ShownAnswer | None) -> None:
         """Show what is to be known of an answer, and what a person can do about it."""
         told = answer or _NOTHING
-        means = f" You said: {told['clarified']}" if told["clarified"] else ""
-        self.question.setText(f"{told['question']}{means}")
-        self.note.setText("" if told["question_back"] else told["note"])
+        means = f" You said: {told.clarified}" if told.clarified else ""
+        self.question.setText(f"{told.question}{means}")
+        self.note.setText("" if told.question_back else told.note)
         self.note.setVisible(bool(self.note.text()))
-        self.cards.show_items(told["items"] if told["status"] == "conflict" else ())
-        self.ask_back.show_question(told["question_back"], told["document_name"])
+        self.cards.show_items(told.items if told.status == "conflict" else ())
+        self.ask_back.show_question(told.question_back, told.document_name)
         self.ask_back.setEnabled(not self._workspace.read_only)
 
-    def _show_item(self, item: dict[str, Any]) -> None:
-        lines = [line for first, last in item["lines"] for line in range(first, last + 1)]
-        self.viewer.show_document(item["document"], item["page"], line=item["first_line"], lines=lines)
+    def _show_item(self, item: ShownItem) -> None:
+        lines = [line for first, last in item.lines for line in range(first, last + 1)]
+        self.viewer.show_document(item.document, item.page, line=item.first_line, lines=lines)
 
     def _clarify(self, said: str, document: str) -> None:
         answer = self.current()
         if answer is not None:
-            self._workspace.clarify_wanted.emit(self._run, answer["operator"], answer["name"], said, document)
+            self._workspace.clarify_wanted.emit(self._run, answer.operator, answer.name, said, document)
             self.asked.emit()
 
 
-def _columns(answer: dict[str, Any]) -> tuple[str, ...]:
-    return tuple(f"{answer['name']}{suffix}" for suffix in ("", "_status", "_note", "_items"))
+def _columns(answer: ShownAnswer) -> tuple[str, ...]:
+    return tuple(f"{answer.name}{suffix}" for suffix in ("", "_status", "_note", "_items"))
 
 
-def _answer_item(answer: dict[str, Any]) -> QTreeWidgetItem:
-    sign, words = STATUSES.get(answer["status"], ("question", answer["status"]))
-    count = f", {counted(answer['count'], 'item')}" if answer["count"] > 1 else ""
-    value = f": {answer['value']}" if answer["value"] else ""
-    top = QTreeWidgetItem([f"{answer['name']}{value}", f"{words}{count}"])
+def _answer_item(answer: ShownAnswer) -> QTreeWidgetItem:
+    sign, words = STATUSES.get(answer.status, ("question", answer.status))
+    count = f", {counted(answer.count, 'item')}" if answer.count > 1 else ""
+    value = f": {answer.value}" if answer.value else ""
+    top = QTreeWidgetItem([f"{answer.name}{value}", f"{words}{count}"])
     top.setIcon(0, icon(sign))
     top.setData(0, _SIGN, sign)
     font = top.font(0)
     font.setBold(True)
     top.setFont(0, font)
-    top.setToolTip(0, plain("\n".join(text for text in (answer["question"], answer["value"], answer["note"]) if text)))
-    for item in answer["items"]:
+    top.setToolTip(0, plain("\n".join(text for text in (answer.question, answer.value, answer.note) if text)))
+    for item in answer.items:
         top.addChild(_item_of(item))
-    if answer["count"] > len(answer["items"]):
-        top.addChild(QTreeWidgetItem([f"and {answer['count'] - len(answer['items']):,} more", ""]))
+    if answer.count > len(answer.items):
+        top.addChild(QTreeWidgetItem([f"and {answer.count - len(answer.items):,} more", ""]))
     return top
 
 
-def _item_of(item: dict[str, Any]) -> QTreeWidgetItem:
-    where = ", ".join(text for text in (place_text(item), _HOW.get(item["method"], "")) if text)
-    told = QTreeWidgetItem([item["value"] or item["original"], where])
+def _item_of(item: ShownItem) -> QTreeWidgetItem:
+    where = ", ".join(text for text in (place_text(item), _HOW.get(item.method, "")) if text)
+    told = QTreeWidgetItem([item.value or item.original, where])
     told.setData(0, _DATA, item)
-    told.setToolTip(0, plain("\n".join(text for text in (item["snippet"], item["problem"]) if text)))
-    if item["problem"]:
+    told.setToolTip(0, plain("\n".join(text for text in (item.snippet, item.problem) if text)))
+    if item.problem:
         told.setIcon(0, icon("warning"))
         told.setData(0, _SIGN, "warning")
     return told

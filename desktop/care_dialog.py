@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 from desktop.buttons import push_button
 from desktop.words import counted, size_text
 from desktop.workspace import Workspace
+from engine.worker.contract.events import CareProgress, Event
 
 _CASES = "Redwell cases (*.redwell)"
 _HINT = (
@@ -162,16 +163,16 @@ class CareDialog(QDialog):
         self.stop.setVisible(is_going)
         self.open_new.setVisible(bool(self._made))
 
-    def _take(self, event: dict[str, Any]) -> None:
-        if event["event"] != "CareProgress" or event["question"] != self._question:
+    def _take(self, event: Event) -> None:
+        if not isinstance(event, CareProgress) or event.question != self._question:
             return
-        if event["total"]:
+        if event.total:
             self.progress.setRange(0, 1000)
-            self.progress.setValue(1000 * event["done"] // event["total"])
-            self.verdict.setText(f"{self._doing}: {event['done']:,} of {event['total']:,} pages of the file copied")
+            self.progress.setValue(1000 * event.done // event.total)
+            self.verdict.setText(f"{self._doing}: {event.done:,} of {event.total:,} pages of the file copied")
         else:
             self.progress.setRange(0, 0)
-            self.verdict.setText(f"{self._doing}, looking at: {event['what']} ({event['done']:,})")
+            self.verdict.setText(f"{self._doing}, looking at: {event.what} ({event.done:,})")
 
     def _show_check(self, result: dict[str, Any]) -> None:
         self._done(check_text(result), finding_lines(result))

@@ -12,10 +12,10 @@ from PySide6.QtWidgets import QDialog, QVBoxLayout
 
 from desktop.buttons import choice_box, push_button
 from desktop.chart_view import Chart, ChartView, Mark, marks_of, paper
-from desktop.results_model import ResultColumn
 from desktop.rows_panel import RowsPanel, labelled, left_out, naming_columns, scrolled
 from desktop.words import counted
 from desktop.workspace import Workspace
+from engine.worker.contract.results import ColumnInfo
 
 KINDS = (
     ("values", "Values by number of documents"),
@@ -36,7 +36,7 @@ class ChartsPanel(RowsPanel):
 
     def __init__(self, workspace: Workspace, selection: Callable[[], dict[str, Any]]) -> None:
         super().__init__(workspace, selection)
-        self._columns: Sequence[ResultColumn] = ()
+        self._columns: Sequence[ColumnInfo] = ()
         self._files: dict[str, str] = {}
         self.kind = choice_box("Kind of chart")
         for key, title in KINDS:
@@ -55,7 +55,7 @@ class ChartsPanel(RowsPanel):
         layout.addLayout(top)
         layout.addWidget(scrolled(self.chart, "Chart"), 1)
 
-    def show_run(self, run: str, columns: Sequence[ResultColumn]) -> None:
+    def show_run(self, run: str, columns: Sequence[ColumnInfo]) -> None:
         """Offer the columns of another run, the one that names something first."""
         self._run, self._columns = run, columns
         self.column.clear()

@@ -8,9 +8,12 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeVar, overload
 
 from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer, Signal
+
+from engine.worker.contract import Query
+from engine.worker.contract.events import CommandFailed, WorkerReady, read_event
 
 WORKER: Sequence[str] = (sys.executable, "-P", "-c", "from engine.cli.serving import run; run()", "worker")
 """`redwell worker`, in the environment that the window runs in."""
@@ -25,13 +28,24 @@ CLOSING_MILLISECONDS = 3000
 TURN_SECONDS = 0.01
 """How long lines are taken in one turn of the event loop, so that a burst of them does not hold up the window."""
 
-Then = Callable[[Any], None]
+Then = Callable[[Any], object]
 Failed = Callable[[str, str], None]
+Answer = TypeVar("Answer")
+
+
+class Ask(Protocol):
+    """Asks a question about a case (desktop.workspace.Workspace.ask); returns its id."""
+
+    def __call__(
+        self, query: Query[Answer], then: Callable[[Answer], object], failed: Failed | None = None, **given: Any
+    ) -> str:
+        """Ask; `then` gets the answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Question:
     line: dict[str, Any]
+    decode: Callable[[Any], Any]
     then: Then
     failed: Failed
     is_edit: bool
@@ -44,8 +58,8 @@ class WorkerClient(QObject):
     A command that is given while there is no worker waits for the next one.
     """
 
-    told = Signal(dict)
-    """Every event that answers no question of ours."""
+    told = Signal(object)
+    """Every event that answers no question of ours (engine.worker.contract.events)."""
     ready = Signal()
     """A worker listens."""
     lost = Signal(str)
@@ -110,15 +124,33 @@ class WorkerClient(QObject):
         for line in commands:
             self._write(line)
 
-    def ask(self, query: str, then: Then, failed: Failed | None = None, *, is_edit: bool = False, **given: Any) -> str:
-        """Ask a question; `then` gets its result, or `failed` the message and the advice. Return its id.
+    @overload
+    def ask(
+        self,
+        query: Query[Answer],
+        then: Callable[[Answer], object],
+        failed: Failed | None = None,
+        *,
+        is_edit: bool = False,
+        **given: Any,
+    ) -> str: ...
+    @overload
+    def ask(
+        self, query: str, then: Then, failed: Failed | None = None, *, is_edit: bool = False, **given: Any
+    ) -> str: ...
+    def ask(
+        self, query: str | Query[Any], then: Then, failed: Failed | None = None, *, is_edit: bool = False, **given: Any
+    ) -> str:
+        """Ask a question; `then` gets its answer, or `failed` the message and the advice. Return its id.
 
-        Without `failed`, a failure comes as the signal `problem`.
+        A query of the contract is answered by its dataclass, another by its name with JSON. Without `failed`, a failure
+        comes as the signal `problem`.
         """
         self._count += 1
         id = f"q{self._count}"
-        line = {"command": "ask", "id": id, "query": query, **given}
-        self._questions[id] = _Question(line, then, failed or self.problem.emit, is_edit)
+        name, decode = (query, _as_it_is) if isinstance(query, str) else (query.name, query.decode)
+        line = {"command": "ask", "id": id, "query": name, **given}
+        self._questions[id] = _Question(line, decode, then, failed or self.problem.emit, is_edit)
         self._write(line)
         return id
 
@@ -219,17 +251,18 @@ class WorkerClient(QObject):
             if self._lines:
                 self._taking.start()
 
-    def _take(self, event: dict[str, Any]) -> None:
-        question = self._questions.pop(event.get("id", ""), None)
-        match event["event"]:
-            case "Answered":
-                if question is not None:
-                    question.then(event["result"])
-            case "CommandFailed" if question is not None:
-                question.failed(event["message"], event["advice"])
-            case "WorkerReady":
+    def _take(self, line: dict[str, Any]) -> None:
+        question = self._questions.pop(line.get("id", ""), None)
+        if line["event"] == "Answered":
+            if question is not None:
+                question.then(question.decode(line["result"]))
+            return
+        match event := read_event(line):
+            case CommandFailed() if question is not None:
+                question.failed(event.message, event.advice)
+            case WorkerReady():
                 self._losses = 0
-                self.commands = tuple(event["commands"])
+                self.commands = event.commands
                 self.ready.emit()
             case _:
                 self.told.emit(event)
@@ -254,6 +287,10 @@ class WorkerClient(QObject):
         """Say of changes that are on their way that they may be lost: they are not made twice."""
         for id in [id for id, question in self._questions.items() if question.is_edit]:
             self._questions.pop(id).failed("The change may not have been kept: the worker ended.", "Make it again.")
+
+
+def _as_it_is(answer: Any) -> Any:
+    return answer
 
 
 def _unlocking(case: str, passphrase: str) -> dict[str, Any]:

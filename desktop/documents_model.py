@@ -7,9 +7,12 @@ from typing import Any, Final
 
 from PySide6.QtCore import QObject, Qt
 
-from desktop.paged_model import LEFT, PAGE_ROWS, RIGHT, ROW_ROLE, Ask, PagedModel
+from desktop.client import Ask
+from desktop.paged_model import LEFT, PAGE_ROWS, RIGHT, ROW_ROLE, PagedModel
 from desktop.theme import icon
 from desktop.words import counted, size_text
+from engine.worker.contract import documents
+from engine.worker.contract.documents import ListedDocument
 
 __all__ = ["COLUMNS", "PAGE_ROWS", "ROW_ROLE", "DocumentsModel", "cell_text", "text_source"]
 
@@ -31,11 +34,11 @@ _RIGHT = {"pages", "year", "size", "copies"}
 _HASH_CHARACTERS = 12
 
 
-class DocumentsModel(PagedModel):
+class DocumentsModel(PagedModel[ListedDocument]):
     """Sorted and filtered by the worker."""
 
     def __init__(self, ask: Ask, forget: Callable[[str], None], parent: QObject | None = None) -> None:
-        super().__init__(ask, forget, "documents.page", [title for _, title in COLUMNS], parent)
+        super().__init__(ask, forget, documents.PAGE, [title for _, title in COLUMNS], parent)
         self._sort = "name"
         self._descending = False
         self._only: Mapping[str, Any] = {}
@@ -44,7 +47,7 @@ class DocumentsModel(PagedModel):
         """Say in what order, and which documents."""
         return {"sort": self._sort, "descending": self._descending, "only": self._only}
 
-    def cell(self, row: Mapping[str, Any], column: int, role: int) -> Any:
+    def cell(self, row: ListedDocument, column: int, role: int) -> Any:
         """Return a cell as text, aligned, with what there is more to say."""
         key = COLUMNS[column][0]
         if role == Qt.ItemDataRole.TextAlignmentRole:
@@ -67,31 +70,31 @@ class DocumentsModel(PagedModel):
             self.restart()
 
 
-_TEXTS: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
-    "star": lambda row: " ".join(("★",) * row["starred"] + ("new",) * row["is_new"]),
-    "name": lambda row: str(row["name"]),
-    "type": lambda row: str(row["kind"]),
-    "pages": lambda row: f"{row['pages']:,}",
-    "text": lambda row: text_source(row["pages"], row["ocr_pages"], row["lines"]) + _notes(len(row["warnings"])),
-    "language": lambda row: str(row["language"]),
-    "year": lambda row: str(row["year"] or ""),
-    "size": lambda row: size_text(row["size_bytes"]),
-    "copies": lambda row: f"{row['copies']:,}" if row["copies"] > 1 else "",
-    "tags": lambda row: ", ".join(row["tags"]),
-    "hash": lambda row: str(row["id"])[:_HASH_CHARACTERS],
+_TEXTS: Final[Mapping[str, Callable[[ListedDocument], str]]] = {
+    "star": lambda row: " ".join(("★",) * row.starred + ("new",) * row.is_new),
+    "name": lambda row: str(row.name),
+    "type": lambda row: str(row.kind),
+    "pages": lambda row: f"{row.pages:,}",
+    "text": lambda row: text_source(row.pages, row.ocr_pages, row.lines) + _notes(len(row.warnings)),
+    "language": lambda row: str(row.language),
+    "year": lambda row: str(row.year or ""),
+    "size": lambda row: size_text(row.size_bytes),
+    "copies": lambda row: f"{row.copies:,}" if row.copies > 1 else "",
+    "tags": lambda row: ", ".join(row.tags),
+    "hash": lambda row: str(row.id)[:_HASH_CHARACTERS],
 }
 
 
-def tooltip(key: str, row: Mapping[str, Any]) -> str | None:
+def tooltip(key: str, row: ListedDocument) -> str | None:
     """Return what there is more to say of a cell."""
-    if key == "star" and row["is_new"]:
+    if key == "star" and row.is_new:
         return "Added after the last run of the question, which has not read it"
-    if key == "text" and row["warnings"]:
-        return "\n".join(row["warnings"])
-    return str(row["id"]) if key == "hash" else str(row["path"]) if key == "name" else None
+    if key == "text" and row.warnings:
+        return "\n".join(row.warnings)
+    return str(row.id) if key == "hash" else str(row.path) if key == "name" else None
 
 
-def cell_text(key: str, row: Mapping[str, Any]) -> str:
+def cell_text(key: str, row: ListedDocument) -> str:
     """Write one cell as people read it."""
     return _TEXTS[key](row)
 

@@ -8,9 +8,12 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPlainTextEdit, QVBoxLayout, QWidget
 
 from desktop.buttons import tool_button
-from desktop.paged_model import Ask
+from desktop.client import Ask
 from desktop.viewer import Viewer
 from desktop.workspace import Workspace
+from engine.worker.contract import results
+from engine.worker.contract.names import NamePlace
+from engine.worker.contract.results import CellDetails, CellPlace
 
 _VALUE_LINES = 3
 _HOW = {
@@ -39,8 +42,8 @@ class EvidencePanel(QWidget):
         self._workspace = workspace
         self._ask = ask or workspace.ask
         self._question = ""
-        self._cell: dict[str, Any] = {}
-        self._places: list[dict[str, Any]] = []
+        self._cell: CellDetails | None = None
+        self._places: list[CellPlace] = []
         self._at = 0
         self._inside = ""
         self.viewer = Viewer(workspace)
@@ -84,37 +87,37 @@ class EvidencePanel(QWidget):
         """Ask for a cell and show its first place, or the first of the part that a path (`acts[0].date`) leads to."""
         self.stop()
         self._inside = inside
-        self._question = self._ask("results.cell", self._take, run=run, row=row, column=column)
+        self._question = self._ask(results.CELL, self._take, run=run, row=row, column=column)
 
-    def show_place(self, place: dict[str, Any]) -> None:
+    def show_place(self, place: CellPlace | NamePlace) -> None:
         """Show lines of a document, which need not belong to the cell."""
-        lines = range(place["first_line"], place["last_line"] + 1)
-        words = place.get("value", "") if place.get("method") != "document" else ""
-        self.viewer.show_document(place["document"], place["page"], line=place["first_line"], lines=lines, words=words)
+        lines = range(place.first_line, place.last_line + 1)
+        words = place.value if isinstance(place, CellPlace) and place.method != "document" else ""
+        self.viewer.show_document(place.document, place.page, line=place.first_line, lines=lines, words=words)
 
     def go(self, step: int) -> None:
         """Show the next place of the value, or the one before with -1."""
-        if self._places:
+        if self._cell is not None and self._places:
             self._at = (self._at + step) % len(self._places)
-            self._show_place()
+            self._show_place(self._cell)
 
     def stop(self) -> None:
         """Give up what is on its way."""
         self._workspace.client.forget(self._question)
 
-    def _take(self, cell: dict[str, Any]) -> None:
+    def _take(self, cell: CellDetails) -> None:
         self._cell = cell
-        self._places = [place for place in cell["places"] if place["document"]]
-        self._at = next((n for n, place in enumerate(self._places) if place["inside"] == self._inside), 0)
-        self._title.setText(cell["column"])
-        self._value.setPlainText(_text(cell["value"]))
+        self._places = [place for place in cell.places if place.document]
+        self._at = next((n for n, place in enumerate(self._places) if place.inside == self._inside), 0)
+        self._title.setText(cell.column)
+        self._value.setPlainText(_text(cell.value))
         self._said.setText("\n".join(_said(cell)))
         self._said.setVisible(bool(self._said.text()))
-        self._show_place()
-        self.shown.emit(cell["row"], cell["column"])
+        self._show_place(cell)
+        self.shown.emit(cell.row, cell.column)
 
-    def _show_place(self) -> None:
-        missing = [place for place in self._cell["places"] if not place["document"]]
+    def _show_place(self, cell: CellDetails) -> None:
+        missing = [place for place in cell.places if not place.document]
         for button in (self._before, self._after):
             button.setEnabled(len(self._places) > 1)
         if not self._places:
@@ -126,26 +129,26 @@ class EvidencePanel(QWidget):
         place = self._places[self._at]
         count = f"Place {self._at + 1} of {len(self._places)}: " if len(self._places) > 1 else ""
         also = f" {len(missing)} not located." if missing else ""
-        inside = f"{place['value']}: " if place["inside"] else ""
+        inside = f"{place.value}: " if place.inside else ""
         self._where.setText(f"{count}{inside}{_place_text(place)}.{also}")
         self.show_place(place)
 
 
-def _place_text(place: dict[str, Any]) -> str:
-    first, last = place["first_line"], place["last_line"]
+def _place_text(place: CellPlace) -> str:
+    first, last = place.first_line, place.last_line
     lines = f"line {first}" if first == last else f"lines {first}-{last}"
-    score = f" ({place['score']:.0%})" if place["method"] == "fuzzy" and place["score"] is not None else ""
-    return f"page {place['page']}, {lines}, {_HOW.get(place['method'], place['method'])}{score}"
+    score = f" ({place.score:.0%})" if place.method == "fuzzy" and place.score is not None else ""
+    return f"page {place.page}, {lines}, {_HOW.get(place.method, place.method)}{score}"
 
 
-def _said(cell: dict[str, Any]) -> list[str]:
+def _said(cell: CellDetails) -> list[str]:
     told = []
-    if cell["value"] != cell["original"]:
-        told.append(f"The model wrote: {_text(cell['original']) or '(nothing)'}")
-    if cell["verdict"]:
-        told.append(f"{cell['verdict'].capitalize()} by {cell['who']}, {cell['made_at'][:16].replace('T', ' ')} UTC")
-    if cell["note"]:
-        told.append(f"Note: {cell['note']}")
+    if cell.value != cell.original:
+        told.append(f"The model wrote: {_text(cell.original) or '(nothing)'}")
+    if cell.verdict:
+        told.append(f"{cell.verdict.capitalize()} by {cell.who}, {cell.made_at[:16].replace('T', ' ')} UTC")
+    if cell.note:
+        told.append(f"Note: {cell.note}")
     return told
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QHeaderView, QTreeWidget, QTreeWidgetItem, QWidget
@@ -11,15 +12,23 @@ from desktop.check_boxes import CheckDelegate
 from desktop.hidden_text import hidden_title
 from desktop.plain_text import plain
 from desktop.words import counted
+from engine.worker.contract.documents import Facets
 
 _KEY = Qt.ItemDataRole.UserRole
-_GROUPS = (("kinds", "Type"), ("tags", "Tag"), ("years", "Year"), ("hidden", "Not shown by pages"))
-_FLAGS = (
-    ("starred", "★ Starred"),
-    ("warned", "Not all was read"),
-    ("removed", "Removed from the case"),
-    ("new", "New since the last run"),
+Counts = Sequence[tuple[str | int, int]]
+_GROUPS: Final[Sequence[tuple[str, str, Callable[[Facets], Counts]]]] = (
+    ("kinds", "Type", lambda facets: facets.kinds),
+    ("tags", "Tag", lambda facets: facets.tags),
+    ("years", "Year", lambda facets: facets.years),
+    ("hidden", "Not shown by pages", lambda facets: facets.hidden),
 )
+_FLAGS: Final[Sequence[tuple[str, str, Callable[[Facets], int]]]] = (
+    ("starred", "★ Starred", lambda facets: facets.starred),
+    ("warned", "Not all was read", lambda facets: facets.warned),
+    ("removed", "Removed from the case", lambda facets: facets.removed),
+    ("new", "New since the last run", lambda facets: facets.new),
+)
+"""Key of the filter, title, and how many documents have it."""
 
 
 class FacetsPanel(QTreeWidget):
@@ -51,26 +60,27 @@ class FacetsPanel(QTreeWidget):
                     only.setdefault(group, []).append(value)
         return only
 
-    def show_counts(self, facets: dict[str, Any]) -> None:
+    def show_counts(self, facets: Facets) -> None:
         """Show other counts; what is ticked stays, also when nothing has it any more."""
         ticked = self.chosen()
         with QSignalBlocker(self):
             self.clear()
-            for flag, title in _FLAGS:
-                if facets[flag] or ticked.get(flag):
-                    self._add(None, flag, True, title, f"{facets[flag]:,}", bool(ticked.get(flag)))
-            for group, title in _GROUPS:
-                self._add_group(group, title, facets[group], ticked.get(group, []))
+            for flag, title, count_in in _FLAGS:
+                count = count_in(facets)
+                if count or ticked.get(flag):
+                    self._add(None, flag, True, title, f"{count:,}", bool(ticked.get(flag)))
+            for group, title, counts_in in _GROUPS:
+                self._add_group(group, title, counts_in(facets), ticked.get(group, []))
             self.expandAll()
 
     def choose(self, only: dict[str, Any]) -> None:
         """Tick what a filter has, and nothing else; the counts come with the next `show_counts`."""
         with QSignalBlocker(self):
             self.clear()
-            for flag, title in _FLAGS:
+            for flag, title, _ in _FLAGS:
                 if only.get(flag):
                     self._add(None, flag, True, title, "", True)
-            for group, title in _GROUPS:
+            for group, title, _ in _GROUPS:
                 self._add_group(group, title, [], only.get(group, []))
             self.expandAll()
         self.changed.emit()
@@ -82,9 +92,9 @@ class FacetsPanel(QTreeWidget):
                 item.setCheckState(0, Qt.CheckState.Unchecked)
         self.changed.emit()
 
-    def _add_group(self, group: str, title: str, counts: list[list[Any]], ticked: list[Any]) -> None:
+    def _add_group(self, group: str, title: str, counts: Counts, ticked: list[Any]) -> None:
         known = [value for value, _ in counts]
-        rows = [*counts, *([value, 0] for value in ticked if value not in known)]
+        rows = [*counts, *((value, 0) for value in ticked if value not in known)]
         if not rows:
             return
         head = QTreeWidgetItem(self, [title])
@@ -94,7 +104,7 @@ class FacetsPanel(QTreeWidget):
         head.setFont(0, font)
         head.setFirstColumnSpanned(True)
         for value, count in rows:
-            text = hidden_title(value) if group == "hidden" else str(value) if value else "unknown"
+            text = hidden_title(str(value)) if group == "hidden" else str(value) if value else "unknown"
             told = counted(count, "page") if group == "hidden" else f"{count:,}"
             self._add(head, group, value, text, told, value in ticked)
 

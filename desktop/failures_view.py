@@ -65,7 +65,7 @@ class FailuresView(QWidget):
 
     def _path(self) -> str:
         row = self.table.currentIndex().data(ROW_ROLE)
-        return str(row["path"]) if row is not None else ""
+        return str(row.path) if row is not None else ""
 
     def _enable(self) -> None:
         for button in (self._again, self._ocr, self._password):

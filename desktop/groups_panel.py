@@ -19,8 +19,9 @@ from PySide6.QtWidgets import (
 
 from desktop.buttons import choice_box, tool_button
 from desktop.plain_text import plain
-from desktop.results_model import ResultColumn
 from desktop.workspace import Workspace
+from engine.worker.contract import results
+from engine.worker.contract.results import ColumnInfo, Group
 
 _VALUE = Qt.ItemDataRole.UserRole
 
@@ -66,7 +67,7 @@ class GroupsPanel(QWidget):
         layout.addWidget(self.column)
         layout.addWidget(self.list, 1)
 
-    def show_run(self, run: str, columns: Sequence[ResultColumn]) -> None:
+    def show_run(self, run: str, columns: Sequence[ColumnInfo]) -> None:
         """Offer the columns of another run; the one that was chosen stays so if it is there."""
         before = self.column.currentText()
         self._run = run
@@ -95,7 +96,7 @@ class GroupsPanel(QWidget):
             self.list.clear()
             return
         given: dict[str, Any] = {"run": self._run, "column": self.chosen, "only": self._selection()}
-        self._question = self._workspace.ask("results.group", self._show, **given)
+        self._question = self._workspace.ask(results.GROUP, self._show, **given)
 
     def stop(self) -> None:
         """Give up what is on its way."""
@@ -105,17 +106,17 @@ class GroupsPanel(QWidget):
         self.grouped.emit(self.chosen)
         self.refresh()
 
-    def _show(self, group: dict[str, Any]) -> None:
+    def _show(self, group: Group) -> None:
         self.list.clear()
         everything = QTreeWidgetItem(self.list, ["(all)", ""])
         everything.setData(0, _VALUE, "")
-        for value, count in group["counts"]:
+        for value, count in group.counts:
             item = QTreeWidgetItem(self.list, [value or "(empty)", f"{count:,}"])
             item.setData(0, _VALUE, f"={value}")
             item.setToolTip(0, plain(value))
             item.setTextAlignment(1, Qt.AlignmentFlag.AlignRight)
-        if group["others"]:
-            more = QTreeWidgetItem(self.list, [f"{group['others']:,} more values"])
+        if group.others:
+            more = QTreeWidgetItem(self.list, [f"{group.others:,} more values"])
             more.setFlags(Qt.ItemFlag.NoItemFlags)
 
     def _pick(self, item: QTreeWidgetItem) -> None:

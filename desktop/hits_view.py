@@ -12,6 +12,8 @@ from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOpti
 from desktop.text_shape import reads_from_right, shaped, units
 from desktop.theme import hit_colour
 from desktop.workspace import Workspace
+from engine.worker.contract import search
+from engine.worker.contract.search import FoundLine, FoundLines
 
 PAGE_HITS = 100
 Index = QModelIndex | QPersistentModelIndex
@@ -27,7 +29,7 @@ class HitsModel(QAbstractListModel):
     def __init__(self, workspace: Workspace) -> None:
         super().__init__(workspace)
         self._workspace = workspace
-        self._rows: list[dict[str, Any]] = []
+        self._rows: list[FoundLine] = []
         self._words, self._only, self._has_more, self._question = "", dict[str, Any](), False, ""
         self.is_fuzzy = False
         """No line has the words as they are written: these have similar ones."""
@@ -58,7 +60,7 @@ class HitsModel(QAbstractListModel):
         if role == HIT_ROLE:
             return row
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
-            return f"{row['name']}, page {row['page']}: {''.join(text for text, _ in row['pieces'])}"
+            return f"{row.name}, page {row.page}: {''.join(text for text, _ in row.pieces)}"
         return None
 
     def canFetchMore(self, parent: Index) -> bool:
@@ -70,15 +72,15 @@ class HitsModel(QAbstractListModel):
         if not self.canFetchMore(parent):
             return
         given = {"words": self._words, "only": self._only, "offset": len(self._rows), "limit": PAGE_HITS}
-        self._question = self._workspace.ask("search.lines", self._take, self._failed, **given)
+        self._question = self._workspace.ask(search.LINES, self._take, self._failed, **given)
 
-    def _take(self, found: dict[str, Any]) -> None:
-        self._question, self._has_more = "", found["has_more"]
-        self.is_fuzzy = found["is_fuzzy"]
-        if found["rows"]:
+    def _take(self, found: FoundLines) -> None:
+        self._question, self._has_more = "", found.has_more
+        self.is_fuzzy = found.is_fuzzy
+        if found.rows:
             first = len(self._rows)
-            self.beginInsertRows(QModelIndex(), first, first + len(found["rows"]) - 1)
-            self._rows += found["rows"]
+            self.beginInsertRows(QModelIndex(), first, first + len(found.rows) - 1)
+            self._rows += found.rows
             self.endInsertRows()
         self.counted.emit(len(self._rows), self._has_more)
 
@@ -106,9 +108,9 @@ class _HitDelegate(QStyledItemDelegate):
         x, y, height = area.left() + 8, area.top() + 4, metrics.height()
         painter.setClipRect(area)
         painter.setPen(faint)
-        painter.drawText(x, y + metrics.ascent(), f"{row['name']}   page {row['page']}, line {row['line']}")
+        painter.drawText(x, y + metrics.ascent(), f"{row.name}   page {row.page}, line {row.line}")
         painter.setPen(ink)
-        layout, marks = line_of_hit(row["pieces"], option.font, hit_colour())
+        layout, marks = line_of_hit(row.pieces, option.font, hit_colour())
         wide = layout.boundingRect().width()
         begins = area.right() - 8 - wide if reads_from_right(layout.text()) else float(x)
         layout.draw(painter, QPointF(begins, y + height), [] if is_selected else marks)
@@ -151,4 +153,4 @@ class HitsView(QListView):
 
     def _choose(self, index: QModelIndex) -> None:
         row = index.data(HIT_ROLE)
-        self.chosen.emit(row["document"], row["page"], row["line"])
+        self.chosen.emit(row.document, row.page, row.line)

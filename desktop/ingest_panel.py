@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from desktop.plain_text import plain
 from desktop.theme import icon
 from desktop.words import counted, duration_text, size_text
 from desktop.workspace import Workspace
+from engine.worker.contract.ingest import ESTIMATE, IngestEstimate
 
 _CANCELLED = 130
 _NAMED = 3
@@ -24,7 +26,7 @@ _NAMED = 3
 class IngestPanel(QFrame):
     """Hidden while there is nothing to read. `offer` asks for the estimate; a person starts the reading."""
 
-    estimated = Signal(dict)
+    estimated = Signal(object)
     read_to_ask = Signal()
     """All was read that a person wanted to be asked about."""
 
@@ -32,7 +34,7 @@ class IngestPanel(QFrame):
         super().__init__(parent)
         self._workspace = workspace
         self._offers: list[str] = []
-        self._estimates: dict[str, dict[str, Any]] = {}
+        self._estimates: dict[str, IngestEstimate] = {}
         self._going: list[str] = []  # what is read after the folder that is read now
         self._looked_at = self._not_read = self._new = 0
         self._question = ""
@@ -102,40 +104,40 @@ class IngestPanel(QFrame):
         self._show("Counting the files…", bar=False, offer=False, job=False)
         for folder in self._offers:
             self._workspace.ask(
-                "ingest.estimate", partial(self._take_estimate, folder), partial(self._failed, folder), folder=folder
+                ESTIMATE, partial(self._take_estimate, folder), partial(self._failed, folder), folder=folder
             )
 
-    def _take_estimate(self, folder: str, estimate: dict[str, Any]) -> None:
+    def _take_estimate(self, folder: str, estimate: IngestEstimate) -> None:
         self._estimates[folder] = estimate
         if set(self._offers) <= self._estimates.keys() and not self._is_reading():
             self._show_estimates([self._estimates[folder] for folder in self._offers])
 
-    def _show_estimates(self, estimates: list[dict[str, Any]]) -> None:
+    def _show_estimates(self, estimates: list[IngestEstimate]) -> None:
         """Show what reading all that is offered takes."""
-        files, known = (sum(estimate[key] for estimate in estimates) for key in ("files", "known"))
-        names = [Path(estimate["folder"]).name for estimate in estimates]
+        files, known = sum(e.files for e in estimates), sum(e.known for e in estimates)
+        names = [Path(estimate.folder).name for estimate in estimates]
         named = names[0] if len(names) == 1 else f"{counted(len(names), 'offer')} ({', '.join(names[:_NAMED])}"
         if len(names) > 1:
             named += f" and {len(names) - _NAMED} more)" if len(names) > _NAMED else ")"
         if not files:
-            self._show(f"There are no files in {estimates[0]['folder']}.", bar=False, offer=True, job=False)
+            self._show(f"There are no files in {estimates[0].folder}.", bar=False, offer=True, job=False)
             self.start.hide()
             self._offers.clear()
         elif files == known:
-            there = _what_is_there(files, sum(estimate["removed"] for estimate in estimates))
+            there = _what_is_there(files, sum(estimate.removed for estimate in estimates))
             self._show(f"{named}: {there}", bar=False, offer=True, job=False)
             self.start.hide()
             self._offers.clear()
         else:
             kinds = Counter[str]()
-            for kind in (kind for estimate in estimates for kind in estimate["kinds"]):
-                kinds[kind["kind"]] += kind["files"]
+            for kind in (kind for estimate in estimates for kind in estimate.kinds):
+                kinds[kind.kind] += kind.files
             shown = ", ".join(f"{count:,} {kind}" for kind, count in kinds.items())
-            basis = "as measured in this case" if all(e["is_measured"] for e in estimates) else "a first guess"
+            basis = "as measured in this case" if all(e.is_measured for e in estimates) else "a first guess"
             self._show(
-                f"{named}: {_new_files(files, known)} ({shown}), {size_text(sum(e['bytes'] for e in estimates))}, "
-                f"about {counted(sum(e['pages'] for e in estimates), 'page')}. "
-                f"Reading takes about {duration_text(sum(e['seconds'] for e in estimates))} ({basis}).",
+                f"{named}: {_new_files(files, known)} ({shown}), {size_text(sum(e.bytes for e in estimates))}, "
+                f"about {counted(sum(e.pages for e in estimates), 'page')}. "
+                f"Reading takes about {duration_text(sum(e.seconds for e in estimates))} ({basis}).",
                 bar=False,
                 offer=True,
                 job=False,
@@ -143,9 +145,9 @@ class IngestPanel(QFrame):
             self._new = files - known
             self._show_ask()
             self.start.setFocus()
-        if gone := " ".join(estimate["gone"] for estimate in estimates if estimate["gone"]):
+        if gone := " ".join(estimate.gone for estimate in estimates if estimate.gone):
             self._text.setText(f"{self.text} {gone}")
-        self.estimated.emit({**estimates[-1], "files": files})
+        self.estimated.emit(replace(estimates[-1], files=files))
 
     def _failed(self, folder: str, message: str, advice: str) -> None:
         """Take off what cannot be read; the other offers stay."""

@@ -10,6 +10,20 @@ from PySide6.QtCore import QObject, Signal
 
 from desktop.client import WorkerClient
 from desktop.permission import Refusal
+from engine.worker.contract.events import (
+    CommandFailed,
+    CommandFinished,
+    ConvertProgress,
+    DocumentFailed,
+    DocumentRead,
+    Event,
+    ExportProgress,
+    FilesFound,
+    ModelRestarted,
+    RunProgress,
+    RunStarted,
+    Warned,
+)
 
 State = Literal["none", "going", "pausing", "cancelling"]
 
@@ -52,8 +66,8 @@ class Job(QObject):
         self.state: State = "none"
         self.progress = Progress()
         self.given: dict[str, Any] = {}
-        self.run: dict[str, Any] = {}
-        """The latest RunProgress of a run (engine.worker.live), empty before there is one."""
+        self.run: RunProgress | None = None
+        """The latest of a run, None before there is one."""
         self.run_id = ""
         self.refusal: Refusal | None = None
         """What the last job was refused, if that is why it failed."""
@@ -78,7 +92,7 @@ class Job(QObject):
         self.name, self.given = name, {key: value for key, value in given.items() if key not in _SECRET}
         self.state, self.progress, self.was_lost, self.refusal = "going", Progress(), False, None
         if name in ("run", "build"):
-            self.run, self.run_id = {}, ""
+            self.run, self.run_id = None, ""
         self._began, self._paused_seconds = time.monotonic(), 0.0
         self._id = self._client.command(name, **given)
         self.changed.emit()
@@ -117,40 +131,37 @@ class Job(QObject):
         self._id = ""
         self._become("none")
 
-    def _take(self, event: dict[str, Any]) -> None:
-        match event["event"]:
-            case "FilesFound":
-                self._advance(total=self.progress.total + int(event["total"]))
-            case "DocumentRead":
-                pages = self.progress.pages + int(event["pages"])
-                self._advance(done=event["done"], total=event["total"], pages=pages)
-            case "DocumentFailed":
-                self._advance(done=event["done"], total=event["total"], failed=self.progress.failed + 1)
-            case "ExportProgress" | "ConvertProgress":
-                self._advance(done=event["done"], total=event["total"])
-            case "RunStarted" | "RunProgress" | "ModelRestarted" | "Warned":
+    def _take(self, event: Event) -> None:
+        match event:
+            case FilesFound():
+                self._advance(total=self.progress.total + event.total)
+            case DocumentRead():
+                self._advance(done=event.done, total=event.total, pages=self.progress.pages + event.pages)
+            case DocumentFailed():
+                self._advance(done=event.done, total=event.total, failed=self.progress.failed + 1)
+            case ExportProgress() | ConvertProgress():
+                self._advance(done=event.done, total=event.total)
+            case RunStarted() | RunProgress() | ModelRestarted() | Warned():
                 self._take_of_run(event)
-            case "CommandFinished" if event["id"] == self._id:
+            case CommandFinished() if event.id == self._id:
                 self._end()
-                self.finished.emit(int(event["exit_code"]))
-            case "CommandFailed" if event["id"] == self._id:
+                self.finished.emit(event.exit_code)
+            case CommandFailed() if event.id == self._id:
                 self.refusal = Refusal.of(event)
                 self._end()
-                self.failed.emit(event["message"], "" if self.refusal else event["advice"])
+                self.failed.emit(event.message, "" if self.refusal else event.advice)
 
-    def _take_of_run(self, event: dict[str, Any]) -> None:
-        match event["event"]:
-            case "RunStarted":
-                self.run_id = event["run_id"]
-            case "RunProgress":
+    def _take_of_run(self, event: RunStarted | RunProgress | ModelRestarted | Warned) -> None:
+        match event:
+            case RunStarted():
+                self.run_id = event.run_id
+            case RunProgress():
                 self.run = event
                 self.changed.emit()
-            case "ModelRestarted":
-                self.noted.emit(
-                    f"The model {event['model']} was started again: {event['reason']} ({event['settings']})"
-                )
-            case "Warned":
-                self.noted.emit(event["message"])
+            case ModelRestarted():
+                self.noted.emit(f"The model {event.model} was started again: {event.reason} ({event.settings})")
+            case Warned():
+                self.noted.emit(event.message)
 
     def _advance(
         self, *, done: int | None = None, total: int | None = None, failed: int | None = None, pages: int | None = None

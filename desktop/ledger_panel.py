@@ -2,54 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from PySide6.QtCore import QModelIndex, QObject, Qt
 from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QLabel, QSplitter, QTableView, QVBoxLayout, QWidget
 
 from desktop.buttons import choice_box
-from desktop.paged_model import ROW_ROLE, Ask, PagedModel
+from desktop.client import Ask
+from desktop.paged_model import ROW_ROLE, PagedModel
 from desktop.rows_model import Column, RowsModel
 from desktop.tables import make_table
 from desktop.words import counted
 from desktop.workspace import Workspace
+from engine.worker.contract import ledger
+from engine.worker.contract.ledger import LedgerEntry, LedgerSums, OperatorSums
 
 _TITLES: Final = ("What", "Operator", "Why", "What to do", "What the model said")
-_KEYS: Final = ("name", "operator", "reason", "advice", "reply")
 _WIDTHS: Final = (130, 110, 270, 200)
 _FATES: Final = (("failed", "Failed"), ("rejected", "Turned down"))
 _TOLD: Final = {"cut": "cut to fit", "split": "read in parts"}
 
 
-def _number(key: str) -> Callable[[Mapping[str, Any]], str]:
-    return lambda row: f"{row[key]:,}"
-
-
-OPERATOR_COLUMNS: Final = (
-    Column("Operator", lambda row: str(row["operator"])),
-    Column("Rows in", _number("rows_in"), is_right=True),
-    Column("Done", _number("output"), is_right=True),
-    Column("Turned down", _number("rejected"), is_right=True),
-    Column("Failed", _number("failed"), is_right=True),
-    Column("Rows out", _number("rows_out"), is_right=True),
+OPERATOR_COLUMNS: Final[Sequence[Column[OperatorSums]]] = (
+    Column("Operator", lambda row: row.operator),
+    Column("Rows in", lambda row: f"{row.rows_in:,}", is_right=True),
+    Column("Done", lambda row: f"{row.output:,}", is_right=True),
+    Column("Turned down", lambda row: f"{row.rejected:,}", is_right=True),
+    Column("Failed", lambda row: f"{row.failed:,}", is_right=True),
+    Column("Rows out", lambda row: f"{row.rows_out:,}", is_right=True),
 )
 
 
-class LedgerModel(PagedModel):
+class LedgerModel(PagedModel[LedgerEntry]):
     """What failed, or what was turned down, of one run."""
 
     def __init__(self, ask: Ask, forget: Callable[[str], None], parent: QObject | None = None) -> None:
-        super().__init__(ask, forget, "ledger.page", _TITLES, parent)
+        super().__init__(ask, forget, ledger.PAGE, _TITLES, parent)
         self.run, self.fate = "", "failed"
 
     def question(self) -> Mapping[str, Any]:
         """Say what of which run."""
         return {"run": self.run, "fate": self.fate}
 
-    def cell(self, row: Mapping[str, Any], column: int, role: int) -> Any:
+    def cell(self, row: LedgerEntry, column: int, role: int) -> Any:
         """Return a text on one line; the tool tip has all lines."""
-        text = str(row[_KEYS[column]])
+        text = (row.name, row.operator, row.reason, row.advice, row.reply)[column]
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
             return " ".join(text.split())
         return text if role == Qt.ItemDataRole.ToolTipRole and text else None
@@ -92,7 +90,7 @@ class LedgerPanel(QWidget):
         if not self._run or not self.isVisible():
             return
         self.stop()
-        self._question = self._space.ask("ledger.sums", self._show, run=self._run)
+        self._question = self._space.ask(ledger.SUMS, self._show, run=self._run)
         self._list()
 
     def stop(self) -> None:
@@ -105,11 +103,11 @@ class LedgerPanel(QWidget):
             self.entries.run, self.entries.fate = self._run, str(self.fate.currentData())
             self.entries.begin()
 
-    def _show(self, found: Mapping[str, Any]) -> None:
+    def _show(self, found: LedgerSums) -> None:
         self.sums.setText(sums_text(found))
-        self.operators.show_rows(list(found["operators"]))
-        for index, (key, title) in enumerate(_FATES):
-            self.fate.setItemText(index, f"{title} ({found[key]:,})")
+        self.operators.show_rows(found.operators)
+        for index, count in enumerate((found.failed, found.rejected)):
+            self.fate.setItemText(index, f"{_FATES[index][1]} ({count:,})")
 
     def _show_hint(self) -> None:
         none = {"failed": "Nothing failed.", "rejected": "Nothing was turned down."}[self.entries.fate]
@@ -117,8 +115,8 @@ class LedgerPanel(QWidget):
 
     def _open(self, index: QModelIndex) -> None:
         entry = index.data(ROW_ROLE)
-        if entry is not None and entry["document"]:
-            self._space.document_wanted.emit(entry["document"], entry["page"], entry["line"])
+        if entry is not None and entry.document:
+            self._space.document_wanted.emit(entry.document, entry.page, entry.line)
 
     def _lay_out(self) -> None:
         for table, stretched in ((self.operator_table, 0), (self.table, 2)):
@@ -157,18 +155,18 @@ def _stretch(table: QTableView, stretched: int) -> None:
         header.setSectionResizeMode(column, mode)
 
 
-def sums_text(found: Mapping[str, Any]) -> str:
+def sums_text(found: LedgerSums) -> str:
     """Write the sums of files, whether all adds up, and what befell rows that went on."""
-    files = found["files"]
+    files = found.files
     parts = [
-        f"{counted(files['found'], 'file')} found: {files['parsed']:,} read, "
-        f"{counted(files['duplicates'], 'duplicate')}, {files['failed']:,} failed."
-        if files["found"]
+        f"{counted(files.found, 'file')} found: {files.parsed:,} read, "
+        f"{counted(files.duplicates, 'duplicate')}, {files.failed:,} failed."
+        if files.found
         else "No files.",
-        "Every file and every row is accounted for." if found["adds_up"] else "It does not add up: please report this.",
+        "Every file and every row is accounted for." if found.adds_up else "It does not add up: please report this.",
     ]
     parts += [
-        f"{counted(note['count'], 'row')} {_TOLD.get(note['verdict'], note['verdict'])} by {note['operator']}."
-        for note in found["notes"]
+        f"{counted(note.count, 'row')} {_TOLD.get(note.verdict, note.verdict)} by {note.operator}."
+        for note in found.notes
     ]
     return " ".join(parts)

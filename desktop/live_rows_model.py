@@ -7,14 +7,17 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Qt
 
-from desktop.paged_model import PagedModel
+from desktop.client import Ask
+from desktop.paged_model import Page, PagedModel
+from engine.worker.contract import run
+from engine.worker.contract.run import LiveRow, LiveRows
 
 
-class LiveRowsModel(PagedModel):
+class LiveRowsModel(PagedModel[LiveRow]):
     """The latest row first; its columns are the fields of the rows that came."""
 
-    def __init__(self, ask: Callable[..., str], forget: Callable[[str], None], parent: QObject | None = None) -> None:
-        super().__init__(ask, forget, "run.rows", (), parent)
+    def __init__(self, ask: Ask, forget: Callable[[str], None], parent: QObject | None = None) -> None:
+        super().__init__(ask, forget, run.ROWS, (), parent)
         self.operator = ""
         """Whose rows are wanted, empty for the last operator that has some."""
         self.shown = ""
@@ -30,15 +33,16 @@ class LiveRowsModel(PagedModel):
             self.operator = name
             self.restart()
 
-    def taken(self, result: Mapping[str, Any]) -> None:
+    def taken(self, result: Page[LiveRow]) -> None:
         """Show the fields that the rows have."""
-        self.shown = result["operator"]
-        names = dict.fromkeys(name for row in result["rows"] for name in row["values"])
+        assert isinstance(result, LiveRows)
+        self.shown = result.operator
+        names = dict.fromkeys(name for row in result.rows for name in row.values)
         if names:
             self.set_titles(list(names))
 
-    def cell(self, row: Mapping[str, Any], column: int, role: int) -> Any:
+    def cell(self, row: LiveRow, column: int, role: int) -> Any:
         """Return a field as text."""
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole, Qt.ItemDataRole.ToolTipRole):
-            return row["values"].get(self._titles[column], "") if column < len(self._titles) else None
+            return row.values.get(self._titles[column], "") if column < len(self._titles) else None
         return None

@@ -20,6 +20,8 @@ from desktop.buttons import choice_box, push_button
 from desktop.plain_text import plain
 from desktop.words import counted
 from desktop.workspace import Workspace
+from engine.worker.contract import Query, names
+from engine.worker.contract.names import DecisionRecord, NameForm, NameHistory, NamePlace, NamesChanged
 
 _DATA = Qt.ItemDataRole.UserRole
 _SIGNS = {"same": "is the same as", "different": "is not", "undecided": "may be"}
@@ -35,8 +37,8 @@ _BY = {
 class NamesPanel(QWidget):
     """Shows one name of one column: `show_name` is the way in."""
 
-    place_wanted = Signal(dict)
-    """Somebody wants to see a line that a form stands in."""
+    place_wanted = Signal(object)
+    """Somebody wants to see a line that a form stands in (NamePlace)."""
 
     def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -75,7 +77,7 @@ class NamesPanel(QWidget):
         self.stop()
         self._run, self._column, self._name = run, column, name
         self._title.setText(f"{name}: looking at how it came about…")
-        self._question = self._workspace.ask("names.history", self._show, run=run, column=column, name=name)
+        self._question = self._workspace.ask(names.HISTORY, self._show, run=run, column=column, name=name)
 
     def clear(self, hint: str) -> None:
         """Show no name, and say why."""
@@ -91,15 +93,15 @@ class NamesPanel(QWidget):
 
     def merge(self) -> None:
         """Make the other name one with this one."""
-        self._decide("names.merge", names=[self.other.currentText().strip()], into=self._name)
+        self._decide(names.MERGE, names=[self.other.currentText().strip()], into=self._name)
 
     def keep_apart(self) -> None:
         """Keep the other name apart from this one."""
-        self._decide("names.keep_apart", left=self._name, right=self.other.currentText().strip())
+        self._decide(names.KEEP_APART, left=self._name, right=self.other.currentText().strip())
 
     def split(self) -> None:
         """Split the chosen form off."""
-        self._decide("names.split", name=self._name, form=self._chosen_form())
+        self._decide(names.SPLIT, name=self._name, form=self._chosen_form())
 
     def _buttons(self) -> QGridLayout:
         grid = QGridLayout()
@@ -113,47 +115,47 @@ class NamesPanel(QWidget):
         grid.setColumnStretch(1, 1)
         return grid
 
-    def _decide(self, query: str, **given: Any) -> None:
+    def _decide(self, query: Query[NamesChanged], **given: Any) -> None:
         self._workspace.edit(query, self._decided, run=self._run, column=self._column, **given)
 
-    def _decided(self, done: dict[str, Any]) -> None:
-        rows = f"{counted(done['rows'], 'row')} of the table changed." if done["rows"] else ""
+    def _decided(self, done: NamesChanged) -> None:
+        rows = f"{counted(done.rows, 'row')} of the table changed." if done.rows else ""
         mixed = (
-            f"{counted(done['mixed'], 'row')} made from several forms will change when the question is run again."
-            if done["mixed"]
+            f"{counted(done.mixed, 'row')} made from several forms will change when the question is run again."
+            if done.mixed
             else ""
         )
-        kept = f"It is kept for later runs in {done['pipeline']}."
+        kept = f"It is kept for later runs in {done.pipeline}."
         self._workspace.said.emit(
             "Your decision about the name is kept.", " ".join(t for t in (rows, mixed, kept) if t)
         )
         self.show_name(self._run, self._column, self._name)
 
-    def _show(self, history: dict[str, Any]) -> None:
-        forms, others = history["forms"], history["others"]
+    def _show(self, history: NameHistory) -> None:
+        forms, others = history.forms, history.others
         self._title.setText(
-            f"{history['name']}: {counted(len(forms), 'form')} in the records, "
-            f"{counted(len(history['decisions']), 'decision')} by {history['operator']}"
+            f"{history.name}: {counted(len(forms), 'form')} in the records, "
+            f"{counted(len(history.decisions), 'decision')} by {history.operator}"
         )
         self.tree.clear()
         joined = self._head(f"Joined under this name ({len(forms)})")
         for form in forms:
             joined.addChild(_form_item(form, is_form=True))
-        places = {form["text"]: form for form in (*forms, *others)}
+        places = {form.text: form for form in (*forms, *others)}
         for verdict, title in (
             ("same", "Found to be the same"),
             ("different", "Kept apart"),
             ("undecided", "Left open"),
         ):
-            decisions = [decision for decision in history["decisions"] if decision["verdict"] == verdict]
+            decisions = [decision for decision in history.decisions if decision.verdict == verdict]
             if decisions:
                 head = self._head(f"{title} ({len(decisions)})")
                 for decision in decisions:
                     head.addChild(_decision_item(decision, places))
         self.tree.expandToDepth(0)
-        names = dict.fromkeys(form["name"] for form in others if form["name"] != history["name"])
+        offered = dict.fromkeys(form.name for form in others if form.name != history.name)
         self.other.clear()
-        self.other.addItems(list(names))
+        self.other.addItems(list(offered))
         self._enable()
 
     def _head(self, title: str) -> QTreeWidgetItem:
@@ -167,7 +169,7 @@ class NamesPanel(QWidget):
     def _chosen_form(self) -> str:
         item = self.tree.currentItem()
         data = item.data(0, _DATA) if item is not None else None
-        return str(data["text"]) if isinstance(data, dict) and data.get("is_form") else ""
+        return data if isinstance(data, str) else ""
 
     def _enable(self) -> None:
         other = self.other.currentText().strip()
@@ -182,22 +184,23 @@ class NamesPanel(QWidget):
 
     def _open(self, item: QTreeWidgetItem) -> None:
         data = item.data(0, _DATA)
-        if isinstance(data, dict) and "document" in data:
+        if isinstance(data, NamePlace):
             self.place_wanted.emit(data)
 
 
-def _form_item(form: dict[str, Any], *, is_form: bool) -> QTreeWidgetItem:
-    item = QTreeWidgetItem([form["text"], "", counted(form["rows"], "row")])
-    item.setData(0, _DATA, {"text": form["text"], "is_form": is_form})
-    for place in form["places"]:
+def _form_item(form: NameForm, *, is_form: bool) -> QTreeWidgetItem:
+    item = QTreeWidgetItem([form.text, "", counted(form.rows, "row")])
+    if is_form:
+        item.setData(0, _DATA, form.text)
+    for place in form.places:
         item.addChild(_place_item(place))
     return item
 
 
-def _decision_item(decision: dict[str, Any], forms: dict[str, dict[str, Any]]) -> QTreeWidgetItem:
-    left, right = decision["left"], decision["right"]
-    by = _BY.get(decision["by"], decision["by"].replace("_", " "))
-    item = QTreeWidgetItem([f"{left} {_SIGNS.get(decision['verdict'], '?')} {right}", by, decision["detail"]])
+def _decision_item(decision: DecisionRecord, forms: dict[str, NameForm]) -> QTreeWidgetItem:
+    left, right = decision.left, decision.right
+    by = _BY.get(decision.by, decision.by.replace("_", " "))
+    item = QTreeWidgetItem([f"{left} {_SIGNS.get(decision.verdict, '?')} {right}", by, decision.detail])
     for column in range(3):
         item.setToolTip(column, plain(item.text(column)))
     for name in (left, right):
@@ -206,8 +209,8 @@ def _decision_item(decision: dict[str, Any], forms: dict[str, dict[str, Any]]) -
     return item
 
 
-def _place_item(place: dict[str, Any]) -> QTreeWidgetItem:
-    item = QTreeWidgetItem([place["quote"], "", f"{place['name']}, page {place['page']}"])
-    item.setToolTip(0, plain(place["quote"]))
+def _place_item(place: NamePlace) -> QTreeWidgetItem:
+    item = QTreeWidgetItem([place.quote, "", f"{place.name}, page {place.page}"])
+    item.setToolTip(0, plain(place.quote))
     item.setData(0, _DATA, place)
     return item

@@ -22,10 +22,10 @@ from desktop.buttons import choice_box, push_button, tool_button
 from desktop.check_boxes import CheckBox
 from desktop.network_view import NetworkDrawing, NetworkView, network_of
 from desktop.pictures import PictureWriter
-from desktop.results_model import ResultColumn
 from desktop.rows_panel import RowsPanel, left_out, scrolled
 from desktop.words import counted
 from desktop.workspace import Workspace
+from engine.worker.contract.results import ColumnInfo
 
 _KINDS = (("", "–"), ("people", "People"), ("organizations", "Organizations"), ("things", "Other things"))
 """What a column holds, as engine.results.network.NetworkChoice has it, and in words."""
@@ -73,7 +73,7 @@ class NetworkPanel(RowsPanel):
         self._columns.setLayout(self._form)
         self._arrange()
 
-    def show_run(self, run: str, columns: Sequence[ResultColumn]) -> None:
+    def show_run(self, run: str, columns: Sequence[ColumnInfo]) -> None:
         """Offer the columns of another run; the first whose names were resolved holds people, a person may differ."""
         self.stop()
         self._run = run

@@ -5,21 +5,37 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, QTimer, Signal
 
 from desktop.abstract import QtABCMeta
+from desktop.client import Ask
 from desktop.plain_text import plain
+from engine.worker.contract import Query
 
 PAGE_ROWS = 100
 KEPT_PAGES = 50
 Index = QModelIndex | QPersistentModelIndex
-Ask = Callable[..., str]
-"""Asks a question about a case (desktop.workspace.Workspace.ask); returns its id."""
+Row = TypeVar("Row")
+Row_co = TypeVar("Row_co", covariant=True)
+
+
+class Page(Protocol[Row_co]):
+    """An answer with some of `total` rows."""
+
+    @property
+    def total(self) -> int:
+        """Return how many rows there are."""
+
+    @property
+    def rows(self) -> tuple[Row_co, ...]:
+        """Return those that were asked for."""
+
 
 ROW_ROLE: Final = int(Qt.ItemDataRole.UserRole)
-"""The whole row, as the worker gave it; None while it is on its way."""
+"""The whole row, as the worker gave it (its dataclass of the contract); None while it is on its way."""
 
 
 _D = Qt.ItemDataRole
@@ -32,7 +48,7 @@ LEFT: Final = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 RIGHT: Final = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
-class PagedModel(QAbstractTableModel, metaclass=QtABCMeta):
+class PagedModel(QAbstractTableModel, Generic[Row], metaclass=QtABCMeta):
     """Rows are known by number from the first answer on; their cells come when a view asks for them.
 
     The worker's answer has `total` and `rows`. A subclass says what a cell shows (`cell`), and what is asked besides
@@ -46,7 +62,7 @@ class PagedModel(QAbstractTableModel, metaclass=QtABCMeta):
         self,
         ask: Ask,
         forget: Callable[[str], None],
-        query: str,
+        query: Query[Page[Row]],
         titles: Sequence[str],
         parent: QObject | None = None,
     ) -> None:
@@ -56,7 +72,7 @@ class PagedModel(QAbstractTableModel, metaclass=QtABCMeta):
         self._query = query
         self._titles = list(titles)
         self._total = 0
-        self._pages: OrderedDict[int, list[dict[str, Any]]] = OrderedDict()
+        self._pages: OrderedDict[int, tuple[Row, ...]] = OrderedDict()
         self._latest = -1  # the page that was looked at last, where that is known
         self._stale: set[int] = set()
         self._coming: dict[int, str] = {}
@@ -73,10 +89,10 @@ class PagedModel(QAbstractTableModel, metaclass=QtABCMeta):
         return {}
 
     @abstractmethod
-    def cell(self, row: Mapping[str, Any], column: int, role: int) -> Any:
+    def cell(self, row: Row, column: int, role: int) -> Any:
         """Return what a cell shows in a role."""
 
-    def taken(self, result: Mapping[str, Any]) -> None:
+    def taken(self, result: Page[Row]) -> None:
         """Look at an answer before its rows are shown."""
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's default
@@ -105,7 +121,7 @@ class PagedModel(QAbstractTableModel, metaclass=QtABCMeta):
         value = self.cell(row, index.column(), role)
         return plain(value) if role == Qt.ItemDataRole.ToolTipRole and isinstance(value, str) else value
 
-    def row(self, number: int) -> dict[str, Any] | None:
+    def row(self, number: int) -> Row | None:
         """Return a row, or None and have it fetched."""
         page, place = divmod(number, PAGE_ROWS)
         rows = self._pages.get(page)
@@ -118,7 +134,7 @@ class PagedModel(QAbstractTableModel, metaclass=QtABCMeta):
             self._latest = page
         return rows[place]
 
-    def loaded(self) -> Iterator[tuple[int, dict[str, Any]]]:
+    def loaded(self) -> Iterator[tuple[int, Row]]:
         """Go through the rows that are here, each with its number; none is fetched."""
         for page, rows in self._pages.items():
             yield from enumerate(rows, page * PAGE_ROWS)
@@ -179,8 +195,8 @@ class PagedModel(QAbstractTableModel, metaclass=QtABCMeta):
             number = self._round
             self._coming[page] = self._ask(
                 self._query,
-                lambda result, page=page, number=number: self._take(page, number, result),
-                lambda message, advice, page=page, number=number: self._failed(page, number, message, advice),
+                partial(self._take, page, number),
+                partial(self._failed, page, number),
                 offset=page * PAGE_ROWS,
                 limit=PAGE_ROWS,
                 **self.question(),
@@ -193,7 +209,7 @@ class PagedModel(QAbstractTableModel, metaclass=QtABCMeta):
             self._outdated.discard(page)
             self.loading_failed.emit(message, advice)
 
-    def _take(self, page: int, number: int, result: Mapping[str, Any]) -> None:
+    def _take(self, page: int, number: int, result: Page[Row]) -> None:
         if number != self._round:
             return
         self._coming.pop(page, None)
@@ -203,15 +219,15 @@ class PagedModel(QAbstractTableModel, metaclass=QtABCMeta):
             self._stale.add(page)
             self._want(page)
         self.taken(result)
-        self._resize(int(result["total"]))
-        if result["rows"]:
-            self._pages[page] = list(result["rows"])
+        self._resize(result.total)
+        if result.rows:
+            self._pages[page] = result.rows
             self._pages.move_to_end(page)
             self._latest = page
             while len(self._pages) > KEPT_PAGES:
                 self._pages.popitem(last=False)
             first = page * PAGE_ROWS
-            last = min(first + len(result["rows"]), self._total) - 1
+            last = min(first + len(result.rows), self._total) - 1
             self.dataChanged.emit(self.index(first, 0), self.index(last, self.columnCount() - 1))
 
     def _resize(self, total: int) -> None:

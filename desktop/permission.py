@@ -9,6 +9,7 @@ from typing import Any
 from PySide6.QtWidgets import QMessageBox, QWidget
 
 from desktop.question_box import YesOrNo, ask_yes_or_no
+from engine.worker.contract.events import CommandFailed
 
 _ASKED = {
     "read": "This question wants to read something outside its own folder:",
@@ -30,9 +31,9 @@ class Refusal:
     path: str
 
     @classmethod
-    def of(cls, event: Mapping[str, Any]) -> Refusal | None:
+    def of(cls, event: CommandFailed) -> Refusal | None:
         """Read it from the event CommandFailed; None where a command failed for another reason."""
-        return cls(event["need"], event["path"]) if event.get("need") else None
+        return cls(event.need, event.path) if event.need else None
 
     def granted(self, before: Mapping[str, Any]) -> dict[str, Any]:
         """Return the keys of a command that allow this, beside those that allow what was refused before it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,12 +30,23 @@ from desktop.run_queue import RunQueue, document_offers, input_text, name_of
 from desktop.tables import make_table
 from desktop.theme import icon
 from desktop.workspace import Workspace
+from engine.worker.contract import documents
+from engine.worker.contract import queue as contract
+from engine.worker.contract.queue import Question, QueueEntry
 
 _PIPELINES = "Questions (*.yaml *.yml)"
 _EMPTY = (
     "Nothing is queued.\n\nMake a question in the place Question, or choose Add.\n"
     "Several questions run one after the other, overnight too."
 )
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """An entry, and how it is shown to be (RunQueue.state_of)."""
+
+    entry: QueueEntry
+    state: str
 
 
 class QueuePanel(QWidget):
@@ -46,11 +57,11 @@ class QueuePanel(QWidget):
     def __init__(self, workspace: Workspace, queue: RunQueue, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._space, self.queue = workspace, queue
-        self.model = RowsModel(
+        self.model = RowsModel[_Line](
             (
-                Column("Question", name_of, tip=lambda row: str(row["pipeline"])),
-                Column("Documents", lambda row: input_text(row["input"])),
-                Column("State", queue.state_of, tip=lambda row: str(row["told"]) or queue.state_of(row)),
+                Column("Question", lambda line: name_of(line.entry), tip=lambda line: line.entry.pipeline),
+                Column("Documents", lambda line: input_text(line.entry.input)),
+                Column("State", lambda line: line.state, tip=lambda line: line.entry.told or line.state),
             ),
             self,
         )
@@ -85,20 +96,20 @@ class QueuePanel(QWidget):
         queue.added.connect(self.select)
         self._show()
 
-    def current(self) -> dict[str, Any] | None:
+    def current(self) -> QueueEntry | None:
         """Return the entry that is chosen, None when none is."""
-        row: dict[str, Any] | None = self.table.currentIndex().data(ROW_ROLE)
-        return row
+        line: _Line | None = self.table.currentIndex().data(ROW_ROLE)
+        return line.entry if line is not None else None
 
     def select(self, id: int) -> None:
         """Choose an entry by its id."""
-        for number, row in enumerate(self.model.rows):
-            if row["id"] == id:
+        for number, line in enumerate(self.model.rows):
+            if line.entry.id == id:
                 self.table.selectRow(number)
 
     def offer_questions(self) -> None:
         """Show the questions that can be added, as a menu."""
-        self._space.ask("queue.questions", self._show_menu)
+        self._space.ask(contract.QUESTIONS, self._show_menu)
 
     def choose_file(self) -> None:
         """Ask for a pipeline file."""
@@ -113,13 +124,13 @@ class QueuePanel(QWidget):
     def remove(self) -> None:
         """Take the chosen entry off the queue."""
         if entry := self.current():
-            self.queue.remove(entry["id"])
+            self.queue.remove(entry.id)
 
     def shift(self, step: int) -> None:
         """Move the chosen entry up (-1) or down (1); it stays chosen."""
         if entry := self.current():
             place = self.table.currentIndex().row() + step
-            self.queue.move(entry["id"], step)
+            self.queue.move(entry.id, step)
             if 0 <= place < len(self.model.rows):
                 self.table.selectRow(place)
 
@@ -139,11 +150,11 @@ class QueuePanel(QWidget):
             row.addWidget(button)
         return row
 
-    def _show_menu(self, questions: list[dict[str, Any]]) -> None:
+    def _show_menu(self, questions: list[Question]) -> None:
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         for question in questions:
-            menu.addAction(icon("run"), question["name"], partial(self.queue.add, question["path"]))
+            menu.addAction(icon("run"), question.name, partial(self.queue.add, question.path))
         if questions:
             menu.addSeparator()
         menu.addAction(icon("open"), "Choose a file…", self.choose_file)
@@ -151,29 +162,29 @@ class QueuePanel(QWidget):
 
     def _show(self) -> None:
         chosen = self.current()
-        rows = [{**entry, "shown": self.queue.state_of(entry)} for entry in self.queue.entries]
+        rows = [_Line(entry, self.queue.state_of(entry)) for entry in self.queue.entries]
         self.model.show_rows(rows)
         self._stack.setCurrentWidget(self.table if rows else self._empty)
-        if chosen is not None and any(row["id"] == chosen["id"] for row in rows):
-            self.select(chosen["id"])
+        if chosen is not None and any(line.entry.id == chosen.id for line in rows):
+            self.select(chosen.id)
         elif rows:
             self.table.selectRow(0)
         self._selected()
 
     def _selected(self) -> None:
         entry = self.current()
-        is_going = entry is not None and entry["id"] == self.queue.current
+        is_going = entry is not None and entry.id == self.queue.current
         for button in self._change:
             button.setEnabled(entry is not None)
         self._change[-1].setEnabled(entry is not None and not is_going)
-        self.told.setText(entry["told"] if entry is not None else "")
+        self.told.setText(entry.told if entry is not None else "")
         self.told.setVisible(bool(self.told.text()))
         self.choices.show_entry(entry, can_change=not is_going)
         self.selected.emit()
 
     def _choose(self, given: str, model: str, trust_code: bool) -> None:
         if entry := self.current():
-            self.queue.choose(entry["id"], given, model, trust_code=trust_code)
+            self.queue.choose(entry.id, given, model, trust_code=trust_code)
 
 
 _AS_THE_QUESTION_SAYS = "As the question says"
@@ -189,7 +200,7 @@ class RunChoices(QWidget):
     def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._space = workspace
-        self._entry: Mapping[str, Any] | None = None
+        self._entry: QueueEntry | None = None
         self.documents = _box("Documents that the run reads")
         self.model = _box("Model that the run asks")
         self.trust = CheckBox("Let the question run Python of its own")
@@ -205,17 +216,17 @@ class RunChoices(QWidget):
 
     def look(self) -> None:
         """Bring what can be chosen up to date: tags in use, what is selected, installed models."""
-        self._space.ask("documents.tags", self._offer_documents)
+        self._space.ask(documents.TAGS, self._offer_documents)
         self._space.client.ask("models.list", self._offer_models)
 
-    def show_entry(self, entry: Mapping[str, Any] | None, *, can_change: bool) -> None:
+    def show_entry(self, entry: QueueEntry | None, *, can_change: bool) -> None:
         """Show the choices of an entry of the queue, None for no entry."""
         self._entry = entry
         self.setEnabled(entry is not None and can_change)
         if entry is not None:
-            _select(self.documents, entry["input"], input_text(entry["input"]).capitalize())
-            _select(self.model, entry["model"], entry["model"] or _AS_THE_QUESTION_SAYS)
-            self.trust.setChecked(entry["trust_code"])
+            _select(self.documents, entry.input, input_text(entry.input).capitalize())
+            _select(self.model, entry.model, entry.model or _AS_THE_QUESTION_SAYS)
+            self.trust.setChecked(entry.trust_code)
 
     def _offer_documents(self, tags: list[str]) -> None:
         offers = document_offers(tags, self._space.selected_documents)
@@ -235,7 +246,7 @@ class RunChoices(QWidget):
     def _choose(self) -> None:
         chosen = (self.documents.currentData() or "", self.model.currentData() or "", self.trust.isChecked())
         entry = self._entry
-        if entry is not None and chosen != (entry["input"], entry["model"], entry["trust_code"]):
+        if entry is not None and chosen != (entry.input, entry.model, entry.trust_code):
             self.chosen.emit(*chosen)
 
 

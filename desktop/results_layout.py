@@ -26,11 +26,11 @@ from desktop.groups_panel import GroupsPanel
 from desktop.ledger_panel import LedgerPanel
 from desktop.names_panel import NamesPanel
 from desktop.network_panel import NetworkPanel
-from desktop.results_model import ResultColumn
 from desktop.results_table import ResultsTable
 from desktop.timeline_panel import TimelinePanel
 from desktop.words import counted
 from desktop.workspace import Workspace
+from engine.worker.contract.results import ColumnInfo, RunEntry
 
 
 class ResultsLayout(QWidget):
@@ -130,13 +130,12 @@ class ResultsLayout(QWidget):
         """Show what became of all files and rows rather than the rows."""
         self.tabs.setCurrentWidget(self.ledger)
 
-    def show_runs(self, runs: Sequence[dict[str, Any]], current: str) -> None:
+    def show_runs(self, runs: Sequence[RunEntry], current: str) -> None:
         """Offer runs to choose from."""
         with QSignalBlocker(self.runs):
             self.runs.clear()
             for run in runs:
-                started = run["started_at"][:16].replace("T", " ")
-                self.runs.addItem(f"{run['name']}, {started}, {counted(run['rows'], 'row')}", run["id"])
+                self.runs.addItem(run_text(run), run.id)
         self.runs.setEnabled(bool(runs))
         if current:
             self.choose_run(current)
@@ -146,7 +145,7 @@ class ResultsLayout(QWidget):
         with QSignalBlocker(self.runs):
             self.runs.setCurrentIndex(self.runs.findData(run))
 
-    def show_columns(self, run: str, columns: Sequence[ResultColumn]) -> None:
+    def show_columns(self, run: str, columns: Sequence[ColumnInfo]) -> None:
         """Offer the columns of a run for groups and charts, with no choice made."""
         self.clear_choices()
         self.groups.show_run(run, columns)
@@ -257,3 +256,9 @@ class ResultsLayout(QWidget):
         outer = QVBoxLayout(place)
         outer.setContentsMargins(12, 10, 12, 8)
         outer.addWidget(self)
+
+
+def run_text(run: RunEntry) -> str:
+    """Name a run, with when it began and how many rows it has."""
+    started = run.started_at[:16].replace("T", " ")
+    return f"{run.name}, {started}, {counted(run.rows or 0, 'row')}"

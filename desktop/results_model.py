@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from PySide6.QtCore import QModelIndex, QObject, Qt, Signal
 from PySide6.QtGui import QColor
 
-from desktop.paged_model import LEFT, RIGHT, ROLES, ROW_ROLE, Ask, Index, PagedModel
+from desktop.client import Ask
+from desktop.paged_model import LEFT, RIGHT, ROLES, ROW_ROLE, Index, Page, PagedModel
 from desktop.plain_text import plain
 from desktop.theme import icon
 from desktop.words import counted
+from engine.worker.contract import results
+from engine.worker.contract.results import ColumnInfo, RowsPage, ShownHeading, ShownRow
 
 REVIEW_TITLE: Final = "Review"
 NOT_LOCATED: Final = "Not located: this value was looked for in the records and not found."
@@ -38,17 +40,7 @@ _VERDICT_COLOURS: Final = {
 _TIP_CHARACTERS = 1500
 
 
-@dataclass(frozen=True, slots=True)
-class ResultColumn:
-    """A column as the worker describes it (engine.worker.queries.results.ColumnInfo)."""
-
-    name: str
-    kind: str
-    resolved_by: str = ""
-    answer: str = ""
-
-
-class ResultsModel(PagedModel):
+class ResultsModel(PagedModel[ShownRow | ShownHeading]):
     """Rows of one run. Column 0 is the review, column n the run's n-th."""
 
     edited = Signal(str, str, str)
@@ -57,9 +49,9 @@ class ResultsModel(PagedModel):
     """Rows are in other groups, or other groups are folded."""
 
     def __init__(self, ask: Ask, forget: Callable[[str], None], parent: QObject | None = None) -> None:
-        super().__init__(ask, forget, "results.page", (), parent)
+        super().__init__(ask, forget, results.PAGE, (), parent)
         self.run = ""
-        self.columns: Sequence[ResultColumn] = ()
+        self.columns: Sequence[ColumnInfo] = ()
         self.can_edit = True
         self._sort, self._descending = "", False
         self._only: Mapping[str, Any] = {}
@@ -69,7 +61,7 @@ class ResultsModel(PagedModel):
         self.selected = 0
         """Rows that fit the filters: those of `rowCount`, without the headings of groups."""
 
-    def show_run(self, run: str, columns: Sequence[ResultColumn]) -> None:
+    def show_run(self, run: str, columns: Sequence[ColumnInfo]) -> None:
         """Show another run, without filters and in its own order."""
         self.beginResetModel()
         self.run, self.columns = run, tuple(columns)
@@ -89,7 +81,7 @@ class ResultsModel(PagedModel):
         self.endResetModel()
         self.total_changed.emit(0)
 
-    def column_of(self, index: Index) -> ResultColumn | None:
+    def column_of(self, index: Index) -> ColumnInfo | None:
         """Return the column of the run that a cell lies in, None in that of the review and for no cell."""
         place = index.column() - 1 if index.isValid() else -1
         return self.columns[place] if 0 <= place < len(self.columns) else None
@@ -112,12 +104,13 @@ class ResultsModel(PagedModel):
             asked["grouping"] = {"column": self._group_by, "all_folded": self._all_folded, "others": others}
         return asked
 
-    def taken(self, result: Mapping[str, Any]) -> None:
+    def taken(self, result: Page[ShownRow | ShownHeading]) -> None:
         """Note how many rows there are without headings; of many, have the worker read all meanwhile."""
-        self.selected = int(result["selected"])
+        assert isinstance(result, RowsPage)
+        self.selected = result.selected
         if self.selected > MANY_ROWS and self._prepared != self.run:
             self._prepared = self.run
-            self._ask("results.prepare", lambda rows: None, run=self.run)
+            self._ask(results.PREPARE, lambda rows: None, run=self.run)
 
     @property
     def group_column(self) -> str:
@@ -131,10 +124,15 @@ class ResultsModel(PagedModel):
             self.restart()
             self.grouped.emit()
 
-    def heading(self, number: int) -> Mapping[str, Any] | None:
-        """Return the heading in a row (engine.worker.queries.results.ShownHeading), None where there is none."""
+    def heading(self, number: int) -> ShownHeading | None:
+        """Return the heading in a row, None where there is none."""
         row = self.row(number)
-        return row if row is not None and "heading" in row else None
+        return row if isinstance(row, ShownHeading) else None
+
+    def result(self, number: int) -> ShownRow | None:
+        """Return a row of the results, None where it is a heading or on its way."""
+        row = self.row(number)
+        return row if isinstance(row, ShownRow) else None
 
     def heading_above(self, number: int) -> int:
         """Return the row of the heading that a row stands below, -1 where none is known."""
@@ -148,7 +146,7 @@ class ResultsModel(PagedModel):
         """Fold the group whose heading is in a row, or unfold it."""
         heading = self.heading(number)
         if heading is not None:
-            self._folded_otherwise ^= {heading["heading"]}
+            self._folded_otherwise ^= {heading.heading}
             self.refresh()
             self.grouped.emit()
 
@@ -193,7 +191,7 @@ class ResultsModel(PagedModel):
         row = self.row(number) if number < self._total else None
         if row is None:
             return None
-        if "heading" in row:
+        if isinstance(row, ShownHeading):
             return self._heading(row, index.column(), role)
         return row if role == ROW_ROLE else self.cell(row, index.column(), role)
 
@@ -202,43 +200,45 @@ class ResultsModel(PagedModel):
         if not index.isValid():
             return Qt.ItemFlag.NoItemFlags
         column = index.column()
-        row = self.row(index.row()) if column and self.can_edit else None
-        whole = row is not None and "heading" not in row and column - 1 not in row["cut"]
+        row = self.result(index.row()) if column and self.can_edit else None
+        whole = row is not None and column - 1 not in row.cut
         return _EDITABLE if whole else _FLAGS
 
-    def cell(self, row: Mapping[str, Any], column: int, role: int) -> Any:
+    def cell(self, row: ShownRow | ShownHeading, column: int, role: int) -> Any:
         """Return a cell: the review in the first column, what the model wrote in the others."""
+        if isinstance(row, ShownHeading):
+            return self._heading(row, column, role)
         place = column - 1
         if role == _ALIGNMENT:
             return RIGHT if place >= 0 and self.columns[place].kind == "number" else LEFT
         return self._review(row, role) if place < 0 else self._cell(row, place, role)
 
-    def _heading(self, heading: Mapping[str, Any], column: int, role: int) -> Any:
-        text = f"{heading['heading'] or '(empty)'} ({counted(heading['count'], 'row')})"
+    def _heading(self, heading: ShownHeading, column: int, role: int) -> Any:
+        text = f"{heading.heading or '(empty)'} ({counted(heading.count, 'row')})"
         match role:
             case _ if role == HEADING_ROLE:
                 return heading
             case Qt.ItemDataRole.AccessibleTextRole:
-                return f"Group {text}, {'folded' if heading['is_folded'] else 'unfolded'}"
+                return f"Group {text}, {'folded' if heading.is_folded else 'unfolded'}"
             case Qt.ItemDataRole.DisplayRole if column == 0:
                 return text
         return None
 
-    def _review(self, row: Mapping[str, Any], role: int) -> Any:
+    def _review(self, row: ShownRow, role: int) -> Any:
         match role:
             case Qt.ItemDataRole.DisplayRole | Qt.ItemDataRole.AccessibleTextRole:
-                parts = ("new" if row["is_new"] else "", row["verdict"], "note" if row["note"] else "")
+                parts = ("new" if row.is_new else "", row.verdict, "note" if row.note else "")
                 return "; ".join(part for part in parts if part)
-            case Qt.ItemDataRole.DecorationRole if row["verdict"] or row["note"]:
-                return icon(_VERDICT_ICONS.get(row["verdict"], "note"))
+            case Qt.ItemDataRole.DecorationRole if row.verdict or row.note:
+                return icon(_VERDICT_ICONS.get(row.verdict, "note"))
             case Qt.ItemDataRole.BackgroundRole:
-                return _VERDICT_COLOURS.get(row["verdict"])
+                return _VERDICT_COLOURS.get(row.verdict)
             case Qt.ItemDataRole.ToolTipRole:
-                return plain(row["note"]) or None
+                return plain(row.note) or None
         return None
 
-    def _cell(self, row: Mapping[str, Any], place: int, role: int) -> Any:
-        text = row["cells"][place]
+    def _cell(self, row: ShownRow, place: int, role: int) -> Any:
+        text = row.cells[place]
         if role in (_DISPLAY, _EDIT):  # before all others, for these are most of what is asked
             return text
         match role:
@@ -255,35 +255,35 @@ class ResultsModel(PagedModel):
 
     def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
         """Tell of an edit; the cell changes when the case has it."""
-        row = self.row(index.row()) if index.isValid() else None
-        if role != Qt.ItemDataRole.EditRole or row is None or "heading" in row or index.column() < 1:
+        row = self.result(index.row()) if index.isValid() else None
+        if role != Qt.ItemDataRole.EditRole or row is None or index.column() < 1:
             return False
-        if str(value) != row["cells"][index.column() - 1]:
-            self.edited.emit(row["id"], self.columns[index.column() - 1].name, str(value))
+        if str(value) != row.cells[index.column() - 1]:
+            self.edited.emit(row.id, self.columns[index.column() - 1].name, str(value))
         return True
 
 
-def _sign(row: Mapping[str, Any], place: int, name: str) -> str:
+def _sign(row: ShownRow, place: int, name: str) -> str:
     """Return the icon of a cell, empty for most."""
-    if place in row["corrected"]:
+    if place in row.corrected:
         return "edit"
-    return "not_located" if place in row["missing"] else "warning" if row["doubts"].get(name) else ""
+    return "not_located" if place in row.missing else "warning" if row.doubts.get(name) else ""
 
 
-def _told(row: Mapping[str, Any], place: int, name: str) -> list[str]:
+def _told(row: ShownRow, place: int, name: str) -> list[str]:
     """Say briefly what is remarkable about a cell."""
-    corrected = place in row["corrected"]
-    doubtful = bool(row["doubts"].get(name)) and not corrected
+    corrected = place in row.corrected
+    doubtful = bool(row.doubts.get(name)) and not corrected
     return (
         ["to be looked at"] * doubtful
         + ["corrected"] * corrected
-        + ["not located"] * (place in row["missing"] and not corrected)
+        + ["not located"] * (place in row.missing and not corrected)
     )
 
 
-def _tips(row: Mapping[str, Any], place: int, name: str) -> list[str]:
+def _tips(row: ShownRow, place: int, name: str) -> list[str]:
     """Say at more length what is remarkable about a cell: of a value that was corrected, no more than that."""
-    if place in row["corrected"]:
+    if place in row.corrected:
         return ["Corrected: this is not what the model wrote."]
-    said = row["doubts"].get(name, "")
-    return [NOT_LOCATED] * (place in row["missing"]) + [said] * bool(said)
+    said = row.doubts.get(name, "")
+    return [NOT_LOCATED] * (place in row.missing) + [said] * bool(said)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QFileDialog, QInputDialog, QProgressBar
 
@@ -13,6 +11,10 @@ from desktop.results_model import ResultsModel
 from desktop.results_table import ResultsTable
 from desktop.words import counted
 from desktop.workspace import Workspace
+from engine.worker.contract import reviews
+from engine.worker.contract.names import MERGE
+from engine.worker.contract.results import ShownRow
+from engine.worker.contract.reviews import ReviewProgress, ReviewStep
 
 _STEPS = {
     "accept": "accepting {}",
@@ -45,7 +47,7 @@ class ResultsReview(QObject):
     def changed(self) -> None:
         """Show what the case has now."""
         self._model.refresh()
-        self._workspace.ask("reviews.progress", self._show_progress, run=self._model.run)
+        self._workspace.ask(reviews.PROGRESS, self._show_progress, run=self._model.run)
 
     def judge(self, kind: str, *, cell: bool = False) -> None:
         """Accept or reject the selected rows, or the current cell, or take that back; then go to the next row."""
@@ -59,7 +61,7 @@ class ResultsReview(QObject):
         where = f"{column} of {self._named(ids)}" if cell else self._named(ids)
         said = f"{where} {'is' if len(ids) == 1 else 'are'} {_VERDICTS[kind]}. {_UNDO}"
         self._workspace.edit(
-            "reviews.judge",
+            reviews.JUDGE,
             lambda count: self.said.emit(said[:1].upper() + said[1:]),
             run=self._model.run,
             rows=ids,
@@ -85,27 +87,27 @@ class ResultsReview(QObject):
     def ask_note(self) -> QInputDialog | None:
         """Ask for the text of a note on the current row."""
         row = self._table.currentIndex().data(ROW_ROLE)
-        if not isinstance(row, dict) or not self._may_edit():
+        if not isinstance(row, ShownRow) or not self._may_edit():
             return None
         dialog = QInputDialog(self._table)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setOption(QInputDialog.InputDialogOption.UsePlainTextEditForTextInput)
         dialog.setWindowTitle("Note")
-        dialog.setLabelText(plain(f"Note on row {row['number']}:"))
-        dialog.setTextValue(row["note"])
-        dialog.textValueSelected.connect(lambda text: self.note(row["id"], text))
+        dialog.setLabelText(plain(f"Note on row {row.number}:"))
+        dialog.setTextValue(row.note)
+        dialog.textValueSelected.connect(lambda text: self.note(row.id, text))
         dialog.open()
         return dialog
 
     def note(self, row: str, text: str) -> None:
         """Write a note on a row; empty text takes it off."""
         run = self._model.run
-        self._workspace.edit("reviews.note", lambda said: self.noted.emit(run, said), run=run, row=row, text=text)
+        self._workspace.edit(reviews.NOTE, lambda said: self.noted.emit(run, said), run=run, row=row, text=text)
 
     def merge(self, column: str, names: list[str], into: str) -> None:
         """Say that names are one."""
         if self._may_edit():
-            self._workspace.edit("names.merge", run=self._model.run, column=column, names=names, into=into)
+            self._workspace.edit(MERGE, run=self._model.run, column=column, names=names, into=into)
 
     def ask_gold(self) -> QFileDialog | None:
         """Ask where the reviewed rows are to be written as gold answers."""
@@ -127,33 +129,33 @@ class ResultsReview(QObject):
         def written(rows: int) -> None:
             self._workspace.said.emit(f"{counted(rows, 'reviewed row')} written to {file}.", "")
 
-        self._workspace.ask("reviews.gold", written, run=run, file=file)
+        self._workspace.ask(reviews.GOLD, written, run=run, file=file)
 
     def undo(self) -> None:
         """Take the last step back."""
-        self._workspace.edit("reviews.undo", lambda step: self._stepped(step, "Taken back", "undo"))
+        self._workspace.edit(reviews.UNDO, lambda step: self._stepped(step, "Taken back", "undo"))
 
     def redo(self) -> None:
         """Make the step again that was taken back last."""
-        self._workspace.edit("reviews.redo", lambda step: self._stepped(step, "Made again", "redo"))
+        self._workspace.edit(reviews.REDO, lambda step: self._stepped(step, "Made again", "redo"))
 
     def rejected(self) -> list[str]:
         """Return the rows here that were rejected, as text without their file."""
         names = [column.name for column in self._model.columns]
-        rows = (self._model.row(number) for number in range(min(self._model.rowCount(), _MOST_LOOKED_AT)))
+        rows = (self._model.result(number) for number in range(min(self._model.rowCount(), _MOST_LOOKED_AT)))
         return [
-            ", ".join(cell for name, cell in zip(names, row["cells"], strict=True) if name != "filename" and cell)
+            ", ".join(cell for name, cell in zip(names, row.cells, strict=True) if name != "filename" and cell)
             for row in rows
-            if row is not None and row.get("verdict") == "rejected"
+            if row is not None and row.verdict == "rejected"
         ]
 
-    def _stepped(self, step: dict[str, Any] | None, done: str, key: str) -> None:
+    def _stepped(self, step: ReviewStep | None, done: str, key: str) -> None:
         """Say which step was taken back or made again, and go to its row."""
         if step is None:
             self._workspace.said.emit(f"There is no review step to {key}.", "")
             return
-        rows = list(dict.fromkeys(row for row, _ in step["cells"]))
-        self.said.emit(f"{done}: {_STEPS[step['kind']].format(self._named(rows))}.")
+        rows = list(dict.fromkeys(row for row, _ in step.cells))
+        self.said.emit(f"{done}: {_STEPS[step.kind].format(self._named(rows))}.")
         place = self._place(rows[0]) if rows else -1
         if place >= 0:
             self._table.go_to(place, max(self._table.currentIndex().column(), 1))
@@ -161,16 +163,16 @@ class ResultsReview(QObject):
     def _named(self, ids: list[str]) -> str:
         """Name rows by their number where they are here, else count them."""
         place = self._place(ids[0]) if len(ids) == 1 else -1
-        row = self._model.row(place) if place >= 0 else None
-        return f"row {row['number']}" if row is not None else "a row" if len(ids) == 1 else counted(len(ids), "row")
+        row = self._model.result(place) if place >= 0 else None
+        return f"row {row.number}" if row is not None else "a row" if len(ids) == 1 else counted(len(ids), "row")
 
     def _place(self, id: str) -> int:
         """Return where a row stands in the table, -1 where it is not here."""
         rows = range(min(self._model.rowCount(), _MOST_LOOKED_AT))
-        return next((n for n in rows if (self._model.row(n) or {}).get("id") == id), -1)
+        return next((n for n in rows if (row := self._model.result(n)) is not None and row.id == id), -1)
 
     def _correct(self, row: str, column: str, text: str) -> None:
-        self._workspace.edit("reviews.correct", run=self._model.run, row=row, column=column, text=text)
+        self._workspace.edit(reviews.CORRECT, run=self._model.run, row=row, column=column, text=text)
 
     def _may_edit(self) -> bool:
         if not self._model.can_edit:
@@ -181,19 +183,23 @@ class ResultsReview(QObject):
         """Return the ids of the selected rows, the current one where none is."""
         indexes = self._table.selectionModel().selectedIndexes() or [self._table.currentIndex()]
         rows = {index.row(): index.data(ROW_ROLE) for index in indexes if index.isValid()}
-        return [row["id"] for _, row in sorted(rows.items()) if isinstance(row, dict)]
+        return [row.id for _, row in sorted(rows.items()) if isinstance(row, ShownRow)]
 
     def _column(self) -> str:
         place = self._table.currentIndex().column() - 1
         return self._model.columns[place].name if 0 <= place < len(self._model.columns) else ""
 
-    def _show_progress(self, progress: dict[str, Any]) -> None:
-        done, rows = progress["reviewed"], progress["rows"]
+    def _show_progress(self, progress: ReviewProgress) -> None:
+        done, rows = progress.reviewed, progress.rows
         self._progress.setRange(0, max(rows, 1))
         self._progress.setValue(done)
         self._progress.setFormat(f"{done:,} of {rows:,} reviewed")
-        parts = [f"{progress[kind]:,} {kind}" for kind in ("accepted", "corrected", "rejected")]
-        if progress["unplaced"]:
-            parts.append(f"{progress['unplaced']:,} rows reviewed in earlier runs are not in this one")
+        parts = [
+            f"{progress.accepted:,} accepted",
+            f"{progress.corrected:,} corrected",
+            f"{progress.rejected:,} rejected",
+        ]
+        if progress.unplaced:
+            parts.append(f"{progress.unplaced:,} rows reviewed in earlier runs are not in this one")
         self._progress.setToolTip(plain(", ".join(parts)))
         self._progress.setAccessibleDescription(f"{done} of {rows} rows reviewed: {', '.join(parts)}")

@@ -31,7 +31,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from desktop.results_model import HEADING_ROLE, ResultColumn, ResultsModel
+from desktop.results_model import HEADING_ROLE, ResultsModel
+from engine.worker.contract.results import ColumnInfo, ShownHeading
 
 _LAYOUT = "results_columns"
 _WIDTHS = {"review": 120, "number": 84, "flag": 72, "date": 104, "text": 190, "list": 240}
@@ -291,7 +292,7 @@ class ResultsTable(QTableView):
         self._settings.setValue(_LAYOUT, json.dumps(recent))
 
 
-def _is_detail(column: ResultColumn) -> bool:
+def _is_detail(column: ColumnInfo) -> bool:
     """Say whether a column is hidden until somebody wants to see it.
 
     What the panel of answers shows, and how sure a model was of its word (`p_wrong`), which serves the steps alone.
@@ -300,7 +301,7 @@ def _is_detail(column: ResultColumn) -> bool:
     return is_odds or (bool(column.answer) and column.name == f"{column.answer}_items")
 
 
-def _name_column(columns: Sequence[ResultColumn]) -> str:
+def _name_column(columns: Sequence[ColumnInfo]) -> str:
     """Return the column that names the rows, which stays in view with the review; none where all fit anyway."""
     named = [column.name for column in columns if column.name != "filename" and column.kind == "text"]
     return named[0] if named and len(columns) > _FIT else ""
@@ -470,13 +471,13 @@ class HeadingDelegate(NumberDelegate):
         shown = (header.logicalIndex(place) for place in range(header.count()))
         return next((column for column in shown if not header.isSectionHidden(column)), 0)
 
-    def _draw_mark(self, painter: QPainter, where: QRect, palette: QPalette, heading: dict[str, object]) -> None:
+    def _draw_mark(self, painter: QPainter, where: QRect, palette: QPalette, heading: ShownHeading) -> None:
         mark = QStyleOption()
         mark.rect = where
         mark.palette = palette
         mark.state = QStyle.StateFlag.State_Enabled
         arrow = QStyle.PrimitiveElement
-        shape = arrow.PE_IndicatorArrowRight if heading["is_folded"] else arrow.PE_IndicatorArrowDown
+        shape = arrow.PE_IndicatorArrowRight if heading.is_folded else arrow.PE_IndicatorArrowDown
         self._view.style().drawPrimitive(shape, mark, painter, self._view)
 
 

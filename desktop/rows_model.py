@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
@@ -15,25 +15,28 @@ ROW_ROLE: Final = int(Qt.ItemDataRole.UserRole)
 """The whole row."""
 
 
+Row = TypeVar("Row")
+
+
 @dataclass(frozen=True, slots=True)
-class Column:
+class Column(Generic[Row]):
     """A column: its title, what it writes of a row, and on which side."""
 
     title: str
-    text: Callable[[Mapping[str, Any]], str]
+    text: Callable[[Row], str]
     is_right: bool = False
-    tip: Callable[[Mapping[str, Any]], str] | None = None
+    tip: Callable[[Row], str] | None = None
 
 
-class RowsModel(QAbstractTableModel):
+class RowsModel(QAbstractTableModel, Generic[Row]):
     """Shows a list of rows; `show` puts another list in its place and keeps what is selected by the key."""
 
-    def __init__(self, columns: Sequence[Column], parent: QObject | None = None) -> None:
+    def __init__(self, columns: Sequence[Column[Row]], parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._columns = tuple(columns)
-        self.rows: list[dict[str, Any]] = []
+        self.rows: list[Row] = []
 
-    def show_rows(self, rows: Sequence[dict[str, Any]]) -> None:
+    def show_rows(self, rows: Sequence[Row]) -> None:
         """Show these rows; those whose place stays keep their selection."""
         fresh, old = list(rows), len(self.rows)
         if fresh == self.rows:

@@ -10,9 +10,9 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLabel, QScrollArea, QWidget
 
 from desktop.abstract import QtABCMeta
-from desktop.results_model import ResultColumn
 from desktop.words import counted
 from desktop.workspace import Workspace
+from engine.worker.contract.results import ColumnInfo
 
 
 class RowsPanel(QWidget, metaclass=QtABCMeta):
@@ -84,7 +84,7 @@ def scrolled(widget: QWidget, name: str) -> QScrollArea:
     return area
 
 
-def naming_columns(columns: Sequence[ResultColumn]) -> list[str]:
+def naming_columns(columns: Sequence[ColumnInfo]) -> list[str]:
     """Return the columns that may name a row: those whose names were resolved, else those of text."""
     return [c.name for c in columns if c.resolved_by] or [c.name for c in columns if c.kind == "text"]
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlencode
 
 from PySide6.QtCore import QObject, Signal
 
+from desktop.client import Answer
 from desktop.permission import Refusal
 from desktop.words import counted, for_window
 from desktop.workspace import Workspace
+from engine.worker.contract import Query, queue
+from engine.worker.contract.queue import Clarified, QueueEntry, QueueState
 
 ALL_DOCUMENTS: Final = "case:"
 """The `--input` for all documents of the case."""
@@ -21,7 +25,10 @@ CANCELLED = 130
 CONTINUABLE = ("running", "failed", "cancelled")
 """States of an entry with which it can be gone on with; running, when it is not the one that goes on."""
 
-_ENDED = {0: ("finished", "finished"), 1: ("finished", "finished; some files or rows failed")}
+_ENDED: Final[Mapping[int, tuple[QueueState, str]]] = {
+    0: ("finished", "finished"),
+    1: ("finished", "finished; some files or rows failed"),
+}
 
 
 def tagged(tag: str) -> str:
@@ -59,13 +66,13 @@ def input_text(given: str) -> str:
 
 
 class RunQueue(QObject):
-    """`entries` are those of the worker (engine.worker.queue_file); `current` is the one that goes on, 0 for none."""
+    """`entries` are those of the worker ; `current` is the one that goes on, 0 for none."""
 
     changed = Signal()
     added = Signal(int)
     """A question was put at the end by a person; its entry."""
     began = Signal(int)
-    ended = Signal(dict)
+    ended = Signal(object)
     """A run of the queue came to its end; its entry."""
     emptied = Signal()
     """Nothing is left to be begun."""
@@ -73,7 +80,7 @@ class RunQueue(QObject):
     def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._space = workspace
-        self.entries: list[dict[str, Any]] = []
+        self.entries: list[QueueEntry] = []
         self.current = 0
         self._case = ""
         self._allowed: dict[int, dict[str, Any]] = {}  # by entry, what a person let it do once
@@ -94,62 +101,61 @@ class RunQueue(QObject):
             return
         case, edits = self._space.case, self._edits
 
-        def shown(entries: list[dict[str, Any]]) -> None:
+        def shown(entries: list[QueueEntry]) -> None:
             if (case, edits) == (self._space.case, self._edits):
                 self._take(entries)
 
-        self._space.ask("queue.show", shown)
+        self._space.ask(queue.SHOW, shown)
 
-    def entry(self, id: int) -> dict[str, Any] | None:
+    def entry(self, id: int) -> QueueEntry | None:
         """Return an entry by its id."""
-        return next((entry for entry in self.entries if entry["id"] == id), None)
+        return next((entry for entry in self.entries if entry.id == id), None)
 
-    def state_of(self, entry: Mapping[str, Any]) -> str:
+    def state_of(self, entry: QueueEntry) -> str:
         """Say how an entry is: one that is marked as running and does not go on was interrupted."""
-        state = str(entry["state"])
-        return "interrupted" if state == "running" and entry["id"] != self.current else state
+        return "interrupted" if entry.state == "running" and entry.id != self.current else entry.state
 
-    def can_continue(self, entry: Mapping[str, Any]) -> bool:
+    def can_continue(self, entry: QueueEntry) -> bool:
         """Say whether an entry was begun and not brought to its end."""
-        return entry["id"] != self.current and entry["state"] in CONTINUABLE
+        return entry.id != self.current and entry.state in CONTINUABLE
 
-    def next_waiting(self) -> dict[str, Any] | None:
+    def next_waiting(self) -> QueueEntry | None:
         """Return the entry that is begun next."""
-        return next((entry for entry in self.entries if entry["state"] == "waiting"), None)
+        return next((entry for entry in self.entries if entry.state == "waiting"), None)
 
-    def to_continue(self) -> dict[str, Any] | None:
+    def to_continue(self) -> QueueEntry | None:
         """Return the first entry that was interrupted."""
         return next((entry for entry in self.entries if self.state_of(entry) == "interrupted"), None)
 
     def add(self, pipeline: str, given: str = ALL_DOCUMENTS, model: str = "") -> None:
         """Put a pipeline file at the end."""
 
-        def added(entries: list[dict[str, Any]]) -> None:
+        def added(entries: list[QueueEntry]) -> None:
             self._take(entries)
-            self.added.emit(entries[-1]["id"])
+            self.added.emit(entries[-1].id)
 
-        self._edit("queue.add", added, pipeline=pipeline, input=given, model=model)
+        self._edit(queue.ADD, added, pipeline=pipeline, input=given, model=model)
 
     def add_and_start(self, pipeline: str, given: str) -> None:
         """Put a pipeline file at the end, and begin it where nothing goes on; else it is begun when it is its turn."""
 
-        def added(entries: list[dict[str, Any]]) -> None:
+        def added(entries: list[QueueEntry]) -> None:
             self._take(entries)
-            entry = entries[-1]["id"]
+            entry = entries[-1].id
             if not self.start(entry):
                 self.added.emit(entry)
 
-        self._edit("queue.add", added, pipeline=pipeline, input=given, model="")
+        self._edit(queue.ADD, added, pipeline=pipeline, input=given, model="")
 
     def add_build(self, pipeline: str, given: str, options: Mapping[str, Any]) -> None:
         """Put the improving of a pipeline at the end; it is begun at once where nothing goes on."""
 
-        def added(entries: list[dict[str, Any]]) -> None:
+        def added(entries: list[QueueEntry]) -> None:
             self._take(entries)
-            self.start(entries[-1]["id"])
+            self.start(entries[-1].id)
 
         known = {"pipeline": pipeline, "input": given, "kind": "build", "options": dict(options)}
-        self._edit("queue.add", added, **known)
+        self._edit(queue.ADD, added, **known)
 
     def clarify(self, run: str, operator: str, question: str, said: str, document: str = "") -> None:
         """Keep what a person says that a question of a run means, and ask it again, now or when it is its turn.
@@ -157,42 +163,43 @@ class RunQueue(QObject):
         `document` is the file name of the one document for which it is said, "" for all.
         """
         going = self.current if self._space.job.run_id == run else 0
-        of_run = next((entry["id"] for entry in self.entries if entry["run_id"] == run), going)
+        of_run = next((entry.id for entry in self.entries if entry.run_id == run), going)
 
-        def clarified(told: dict[str, Any]) -> None:
-            self._take(told["queue"])
-            begun = self.start(told["entry"])
+        def clarified(told: Clarified) -> None:
+            self._take(told.queue)
+            begun = self.start(told.entry)
             how = "is asked again now" if begun else "is asked again when the current job has ended"
             self._space.said.emit(f"{question} {how}. All other answers are kept.", "")
 
         known = {"run": run, "operator": operator, "question": question, "said": said, "entry": of_run}
-        self._edit("queue.clarify", clarified, **known, document=document)
+        self._edit(queue.CLARIFY, clarified, **known, document=document)
 
     def remove(self, id: int) -> None:
         """Take an entry off; not the one that goes on."""
         if id != self.current:
-            self._edit("queue.remove", entry=id)
+            self._edit(queue.REMOVE, entry=id)
 
     def move(self, id: int, step: int) -> None:
         """Move an entry up (-1) or down (1)."""
-        self._edit("queue.move", entry=id, step=step)
+        self._edit(queue.MOVE, entry=id, step=step)
 
     def choose(self, id: int, given: str, model: str = "", *, trust_code: bool = False) -> None:
         """Choose which documents an entry reads, and how; it waits to be run then."""
         if id != self.current:
-            self._edit("queue.choose", entry=id, input=given, model=model, trust_code=trust_code)
+            self._edit(queue.CHOOSE, entry=id, input=given, model=model, trust_code=trust_code)
 
     def start(self, id: int = 0) -> bool:
         """Begin an entry, or the next one that waits; False when there is none or something is going on."""
         entry = self.entry(id) if id else self.next_waiting()
         if entry is None or self._space.job.is_going or not self._space.case:
             return False
-        self.current, self._case = entry["id"], self._space.case
+        self.current, self._case = entry.id, self._space.case
         self._mark("running", "")
-        given = {"pipeline": entry["pipeline"], "case": self._case, **self._space.reading_options()}
-        given |= {key: entry[key] for key in ("input", "model", "trust_code") if entry[key]}
-        given |= self._allowed.get(entry["id"], {})
-        self._space.job.start(entry["kind"], **given, **entry["options"])
+        given = {"pipeline": entry.pipeline, "case": self._case, **self._space.reading_options()}
+        chosen = {"input": entry.input, "model": entry.model, "trust_code": entry.trust_code}
+        given |= {key: value for key, value in chosen.items() if value}
+        given |= self._allowed.get(entry.id, {})
+        self._space.job.start(entry.kind, **given, **entry.options)
         self.began.emit(self.current)
         self.changed.emit()
         return True
@@ -202,19 +209,23 @@ class RunQueue(QObject):
         self._allowed[id] = refusal.granted(self._allowed.get(id, {}))
         entry = self.entry(id)
         if entry is not None and not self.start(id):
-            entry |= {"state": "waiting", "told": ""}
-            self._edit("queue.mark", entry=id, state="waiting", told="")
+            self._replace(replace(entry, state="waiting", told=""))
+            self._edit(queue.MARK, entry=id, state="waiting", told="")
 
     def _opened(self) -> None:
         self.entries, self._allowed = [], {}
         self.changed.emit()
         self.load()
 
-    def _take(self, entries: list[dict[str, Any]]) -> None:
+    def _take(self, entries: list[QueueEntry]) -> None:
         self.entries = entries
         self.changed.emit()
 
-    def _edit(self, query: str, then: Callable[[Any], None] | None = None, **given: Any) -> None:
+    def _replace(self, entry: QueueEntry) -> None:
+        """Show an entry as it is now, before the worker says so."""
+        self.entries = [entry if other.id == entry.id else other for other in self.entries]
+
+    def _edit(self, query: Query[Answer], then: Callable[[Answer], object] | None = None, **given: Any) -> None:
         """Change the queue. The worker answers edits in order: the last answer has them all, one before lacks some.
 
         `then` gets what the worker answers, the queue with this edit, while the case is the same.
@@ -223,11 +234,11 @@ class RunQueue(QObject):
         self._edits += 1
         self._unanswered += 1
 
-        def answered(told: Any) -> None:
+        def answered(told: Answer) -> None:
             self._unanswered -= 1
             is_here = case == self._space.case
             if not self._unanswered and is_here:
-                self._take(told["queue"] if isinstance(told, dict) else told)
+                self._take(_queue_of(told))
             elif not self._unanswered:
                 self.load()
             if then is not None and is_here:
@@ -240,14 +251,14 @@ class RunQueue(QObject):
 
         self._space.client.ask(query, answered, refused, is_edit=True, **given)
 
-    def _mark(self, state: str, told: str, then: Callable[[Any], None] | None = None) -> None:
+    def _mark(self, state: QueueState, told: str, then: Callable[[object], None] | None = None) -> None:
         """Note how the current entry is, here at once, and in its case."""
         run_id, case = "" if state == "running" else self._space.job.run_id, self._case
         entry = self.entry(self.current)
         if entry is not None and case == self._space.case:
-            entry |= {"state": state, "told": told, "run_id": run_id or entry["run_id"]}
+            self._replace(replace(entry, state=state, told=told, run_id=run_id or entry.run_id))
         known: dict[str, Any] = {"run": run_id} if run_id else {}
-        self._edit("queue.mark", then, case=case, entry=self.current, state=state, told=told, **known)
+        self._edit(queue.MARK, then, case=case, entry=self.current, state=state, told=told, **known)
 
     def _finished(self, code: int) -> None:
         if not self.current:
@@ -276,11 +287,12 @@ class RunQueue(QObject):
         """Leave the entry marked as running in the file: the worker that would mark it is gone."""
         entry, self.current = self.entry(self.current), 0
         if entry is not None:
-            entry["told"] = message
+            entry = replace(entry, told=message)
+            self._replace(entry)
             self.ended.emit(entry)
         self.changed.emit()
 
-    def _end(self, state: str, told: str, *, go_on: bool, was_refused: bool = False) -> None:
+    def _end(self, state: QueueState, told: str, *, go_on: bool, was_refused: bool = False) -> None:
         run = self._space.job.run_id if state == "finished" else ""
         # Told when the worker knows which question the run is of.
         self._mark(state, told, (lambda queue: self._space.run_finished.emit(run)) if run else None)
@@ -294,7 +306,15 @@ class RunQueue(QObject):
         self.changed.emit()
 
 
-def name_of(entry: Mapping[str, Any]) -> str:
+def _queue_of(answer: object) -> list[QueueEntry]:
+    """Return the queue that an edit is answered with."""
+    if isinstance(answer, Clarified):
+        return answer.queue
+    assert isinstance(answer, list)
+    return answer
+
+
+def name_of(entry: QueueEntry) -> str:
     """Return what the question of an entry is called, and whether it is improved."""
-    stem = Path(entry["pipeline"]).stem
-    return f"Improve {stem}" if entry["kind"] == "build" else stem
+    stem = Path(entry.pipeline).stem
+    return f"Improve {stem}" if entry.kind == "build" else stem

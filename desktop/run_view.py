@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QLabel, QSplitter, QTabWidget, QVBoxLayout, QWidget
@@ -14,40 +13,41 @@ from desktop.rows_model import ROW_ROLE, Column, RowsModel
 from desktop.tables import make_table
 from desktop.words import counted, duration_text, size_text
 from desktop.workspace import Workspace
+from engine.worker.contract.run import AskedBack, OperatorLine, ReasonLine, RunProgress
 
 _ROWS_MILLISECONDS = 1000
 _FIELD_WIDTH = 170
 _SHORT = {"rejected": "not wanted", "failed": "failed"}
 
 
-def _number(key: str) -> Any:
-    return lambda row: f"{row[key]:,}" if row[key] else ""
+def _number(count: int) -> str:
+    return f"{count:,}" if count else ""
 
 
-OPERATOR_COLUMNS = (
-    Column("Operator", lambda row: str(row["name"])),
-    Column("Kind", lambda row: str(row["kind"])),
-    Column("Done", lambda row: f"{row['done']:,}", is_right=True),
-    Column("Left", lambda row: f"{row['total'] - row['done']:,}" if row["total"] > row["done"] else "", is_right=True),
-    Column("Turned down", _number("rejected"), is_right=True),
-    Column("Failed", _number("failed"), is_right=True),
-    Column("Rows/min", lambda row: f"{row['per_minute']:,.1f}" if row["per_minute"] else "", is_right=True),
+OPERATOR_COLUMNS: Sequence[Column[OperatorLine]] = (
+    Column("Operator", lambda row: row.name),
+    Column("Kind", lambda row: row.kind),
+    Column("Done", lambda row: f"{row.done:,}", is_right=True),
+    Column("Left", lambda row: f"{row.total - row.done:,}" if row.total > row.done else "", is_right=True),
+    Column("Turned down", lambda row: _number(row.rejected), is_right=True),
+    Column("Failed", lambda row: _number(row.failed), is_right=True),
+    Column("Rows/min", lambda row: f"{row.per_minute:,.1f}" if row.per_minute else "", is_right=True),
     Column(
         "Time left",
-        lambda row: "done" if row["is_finished"] else duration_text(row["left_seconds"]) if row["left_seconds"] else "",
+        lambda row: "done" if row.is_finished else duration_text(row.left_seconds) if row.left_seconds else "",
         is_right=True,
     ),
 )
-REASON_COLUMNS = (
-    Column("Rows", lambda row: f"{row['rows']:,}", is_right=True),
-    Column("Operator", lambda row: str(row["operator"])),
-    Column("What", lambda row: _SHORT.get(row["fate"], str(row["fate"]))),
-    Column("Reason", lambda row: str(row["reason"])),
+REASON_COLUMNS: Sequence[Column[ReasonLine]] = (
+    Column("Rows", lambda row: f"{row.rows:,}", is_right=True),
+    Column("Operator", lambda row: row.operator),
+    Column("What", lambda row: _SHORT.get(row.fate, row.fate)),
+    Column("Reason", lambda row: row.reason),
 )
 
 
 class RunView(QWidget):
-    """Draws the latest RunProgress (engine.worker.live) of the job; the rows are fetched beside it."""
+    """Draws the latest RunProgress of the job; the rows are fetched beside it."""
 
     def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -80,7 +80,7 @@ class RunView(QWidget):
         """Show another run."""
         self.operators.show_rows([])
         self.reasons.show_rows([])
-        self._show_asked_back({})
+        self._show_asked_back("", ())
         self.meters.setText("")
         self.rows.operator = ""
         self.rows.begin()
@@ -111,27 +111,21 @@ class RunView(QWidget):
 
     def _show(self) -> None:
         run = self._space.job.run
-        if self._space.job.name != "run" or not run:
+        if self._space.job.name != "run" or run is None:
             return
         self.meters.setText(meters_text(run))
-        self.operators.show_rows(run["operators"])
-        others = run["other_reasons"]
-        more = {
-            "rows": others,
-            "operator": "",
-            "fate": "",
-            "reason": "for other reasons: see Ledger in Results",
-        }
-        self.reasons.show_rows([*run["reasons"], *([more] if others else [])])
-        turned_down = sum(reason["rows"] for reason in self.reasons.rows)
+        self.operators.show_rows(run.operators)
+        others = run.other_reasons
+        more = ReasonLine("", "", "for other reasons: see Ledger in Results", others)
+        self.reasons.show_rows([*run.reasons, *([more] if others else [])])
+        turned_down = sum(reason.rows for reason in self.reasons.rows)
         self.tabs.setTabText(1, f"Turned down ({turned_down:,})" if turned_down else "Turned down")
-        self._show_asked_back(run)
+        self._show_asked_back(run.run_id, run.asked_back)
         if not self._refresh.isActive():
             self._refresh.start()
 
-    def _show_asked_back(self, run: Mapping[str, Any]) -> None:
-        asked = run.get("asked_back", [])
-        self.asked_back.show_questions(str(run.get("run_id", "")), asked)
+    def _show_asked_back(self, run: str, asked: Sequence[AskedBack]) -> None:
+        self.asked_back.show_questions(run, asked)
         self.tabs.setTabVisible(2, bool(asked))
         self.tabs.setTabText(2, f"Questions to you ({len(asked)})")
 
@@ -144,36 +138,36 @@ class RunView(QWidget):
     def _choose_operator(self) -> None:
         row = self.operator_table.currentIndex().data(ROW_ROLE)
         if row is not None:
-            self.rows.show_operator(row["name"])
+            self.rows.show_operator(row.name)
 
 
-def meters_text(run: Mapping[str, Any]) -> str:
+def meters_text(run: RunProgress) -> str:
     """Write in one line what a run takes and how fast it is."""
-    parts = [f"{duration_text(run['elapsed_seconds'])} so far"]
-    if run["files_done"] < run["files_total"]:
-        parts.append(f"{run['files_done']:,} of {counted(run['files_total'], 'file')} read")
-    if run["loading"]:
-        parts.append(f"loading {run['loading']}")
-    calls = run["calls_made"] + run["calls_from_cache"]
+    parts = [f"{duration_text(run.elapsed_seconds)} so far"]
+    if run.files_done < run.files_total:
+        parts.append(f"{run.files_done:,} of {counted(run.files_total, 'file')} read")
+    if run.loading:
+        parts.append(f"loading {run.loading}")
+    calls = run.calls_made + run.calls_from_cache
     if calls:
-        cached = f" ({run['calls_from_cache']:,} kept from before)" if run["calls_from_cache"] else ""
+        cached = f" ({run.calls_from_cache:,} kept from before)" if run.calls_from_cache else ""
         parts.append(f"{counted(calls, 'reply', 'replies')}{cached}")
-    if run["read_per_second"] or run["written_per_second"]:
-        parts.append(f"{run['read_per_second']:,.0f} tokens/s read, {run['written_per_second']:,.1f} written")
-    if run["memory_bytes"]:
-        parts.append(f"{size_text(run['memory_bytes'])} of memory")
+    if run.read_per_second or run.written_per_second:
+        parts.append(f"{run.read_per_second:,.0f} tokens/s read, {run.written_per_second:,.1f} written")
+    if run.memory_bytes:
+        parts.append(f"{size_text(run.memory_bytes)} of memory")
     return ", ".join(parts)
 
 
-COLUMNS = (
-    Column("Rows", lambda row: f"{row['rows']:,}", is_right=True),
-    Column("Question", lambda row: str(row["question"])),
-    Column("Question to you", lambda row: str(row["text"]), tip=lambda row: str(row["text"])),
+COLUMNS: Sequence[Column[AskedBack]] = (
+    Column("Rows", lambda row: f"{row.rows:,}", is_right=True),
+    Column("Question", lambda row: row.question),
+    Column("Question to you", lambda row: row.text, tip=lambda row: row.text),
 )
 
 
 class AskedBackPanel(QWidget):
-    """The questions back of one run (engine.worker.live.AskedBack), and a field to answer the chosen one."""
+    """The questions back of one run of operators, and a field to answer the chosen one."""
 
     def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -195,7 +189,7 @@ class AskedBackPanel(QWidget):
         layout.addWidget(self.ask_back)
         self.ask_back.show_question("")
 
-    def show_questions(self, run: str, asked: Sequence[dict[str, Any]]) -> None:
+    def show_questions(self, run: str, asked: Sequence[AskedBack]) -> None:
         """Show what a run asks back so far; what is chosen stays so."""
         chosen = self._key(self._current())
         self._run = run
@@ -207,17 +201,17 @@ class AskedBackPanel(QWidget):
             self.table.selectRow(place)
         self._chosen()
 
-    def _current(self) -> dict[str, Any] | None:
-        row: dict[str, Any] | None = self.table.currentIndex().data(ROW_ROLE)
+    def _current(self) -> AskedBack | None:
+        row: AskedBack | None = self.table.currentIndex().data(ROW_ROLE)
         return row
 
-    def _key(self, row: dict[str, Any] | None) -> tuple[str, ...]:
-        return () if row is None else (row["operator"], row["question"], row["text"])
+    def _key(self, row: AskedBack | None) -> tuple[str, ...]:
+        return () if row is None else (row.operator, row.question, row.text)
 
     def _chosen(self) -> None:
         row = self._current()
-        self.ask_back.show_question(row["text"] if row is not None else "")
+        self.ask_back.show_question(row.text if row is not None else "")
 
     def _clarify(self, said: str, document: str) -> None:
         if row := self._current():
-            self._workspace.clarify_wanted.emit(self._run, row["operator"], row["question"], said, document)
+            self._workspace.clarify_wanted.emit(self._run, row.operator, row.question, said, document)

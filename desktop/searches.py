@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -12,13 +12,15 @@ from PySide6.QtWidgets import QInputDialog, QMenu, QPushButton, QWidget
 from desktop.plain_text import plain
 from desktop.theme import icon
 from desktop.workspace import Workspace
+from engine.worker.contract import search as contract
+from engine.worker.contract.search import SavedSearch
 
 
 class SearchesButton(QPushButton):
     """A menu. `current` returns the search as it stands: its words, and its filters as the worker takes them."""
 
-    chosen = Signal(dict)
-    """A saved search is to be used (engine.results.saved_searches.SavedSearch)."""
+    chosen = Signal(object)
+    """A saved search is to be used (SavedSearch)."""
 
     def __init__(
         self,
@@ -29,7 +31,7 @@ class SearchesButton(QPushButton):
     ) -> None:
         super().__init__(icon("search"), "Searches", parent)
         self._space, self._current = workspace, current
-        self.saved: list[dict[str, Any]] = []
+        self.saved: Sequence[SavedSearch] = ()
         """The saved searches of the case, by name."""
         self._menu = QMenu(self)
         self._menu.addAction("Save this search…", self.ask_to_save)
@@ -39,11 +41,11 @@ class SearchesButton(QPushButton):
         self._menu.setToolTipsVisible(True)
         self.setMenu(self._menu)
         workspace.case_opened.connect(lambda path: self._learn())
-        self._show([])
+        self._show(())
 
     def names(self) -> list[str]:
         """Return the names of the saved searches."""
-        return [search["name"] for search in self.saved]
+        return [search.name for search in self.saved]
 
     def ask_to_save(self) -> QInputDialog | None:
         """Ask for a name; the search of that name, if there is one, is replaced."""
@@ -64,16 +66,16 @@ class SearchesButton(QPushButton):
     def save(self, name: str) -> None:
         """Save the search as it stands now."""
         words, only = self._current()
-        self._space.edit("search.save", lambda saved: self._learn(), name=name, words=words, only=only)
+        self._space.edit(contract.SAVE, lambda saved: self._learn(), name=name, words=words, only=only)
 
     def forget(self, name: str) -> None:
         """Remove a saved search."""
-        self._space.edit("search.forget", lambda removed: self._learn(), name=name)
+        self._space.edit(contract.FORGET, lambda removed: self._learn(), name=name)
 
     def _learn(self) -> None:
-        self._space.ask("search.saved", self._show)
+        self._space.ask(contract.SAVED, self._show)
 
-    def _show(self, saved: list[dict[str, Any]]) -> None:
+    def _show(self, saved: Sequence[SavedSearch]) -> None:
         self.saved = saved
         actions = self._menu.actions()
         for action in actions[actions.index(self._begin_saved) + 1 :]:
@@ -81,8 +83,8 @@ class SearchesButton(QPushButton):
             action.deleteLater()
         self._remove.clear()
         for search in saved:
-            name = search["name"].replace("&", "&&")
+            name = search.name.replace("&", "&&")
             use = self._menu.addAction(name, partial(self.chosen.emit, search))
-            use.setToolTip(plain(search["words"] or search["name"]))
-            self._remove.addAction(name, partial(self.forget, search["name"]))
+            use.setToolTip(plain(search.words or search.name))
+            self._remove.addAction(name, partial(self.forget, search.name))
         self._remove.setEnabled(bool(saved))

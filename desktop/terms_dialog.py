@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ from desktop.plain_text import plain
 from desktop.tables import make_table
 from desktop.words import counted
 from desktop.workspace import Workspace
+from engine.worker.contract import search
+from engine.worker.contract.search import CountedDocument, TermCounts, TermSum
 
 _FORMATS = "Tables (*.csv);;Excel (*.xlsx);;JSON lines (*.jsonl)"
 _LARGEST_LIST = 1_000_000
@@ -38,13 +41,13 @@ class TermsModel(QAbstractTableModel):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.terms: list[dict[str, Any]] = []
-        self.rows: list[dict[str, Any]] = []
+        self.terms: Sequence[TermSum] = ()
+        self.rows: Sequence[CountedDocument] = ()
 
-    def show_counts(self, counts: dict[str, Any]) -> None:
-        """Take what the worker counted (engine.results.term_counts.TermCounts)."""
+    def show_counts(self, counts: TermCounts) -> None:
+        """Take what the worker counted."""
         self.beginResetModel()
-        self.terms, self.rows = counts["terms"], counts["rows"]
+        self.terms, self.rows = counts.terms, counts.rows
         self.endResetModel()
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's default
@@ -58,12 +61,12 @@ class TermsModel(QAbstractTableModel):
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Return a name or a count; no line is shown as nothing."""
         row, column = self.rows[index.row()], index.column()
-        value = row["counts"][column - 1] if column else row["name"]
+        value: Any = row.counts[column - 1] if column else row.name
         match role:
             case Qt.ItemDataRole.DisplayRole:
                 return value if not column else f"{value:,}" if value else ""
             case Qt.ItemDataRole.AccessibleTextRole:
-                return f"{self.terms[column - 1]['term']}: {counted(value, 'line')}" if column else value
+                return f"{self.terms[column - 1].term}: {counted(value, 'line')}" if column else value
             case Qt.ItemDataRole.ToolTipRole:
                 return None if column else plain(value)
             case Qt.ItemDataRole.TextAlignmentRole if column:
@@ -80,7 +83,7 @@ class TermsModel(QAbstractTableModel):
         if not section:
             return "Document"
         each = self.terms[section - 1]
-        total = f"{each['term']}\n{counted(each['lines'], 'line')} in {each['documents']:,}"
+        total = f"{each.term}\n{counted(each.lines, 'line')} in {each.documents:,}"
         return plain(f"{total} documents") if role == Qt.ItemDataRole.ToolTipRole else total
 
 
@@ -138,12 +141,12 @@ class TermsDialog(QDialog):
             return
         self._stop()
 
-        def taken(counts: dict[str, Any]) -> None:
+        def taken(counts: TermCounts) -> None:
             self._question, self._counted = "", terms
             self._show(counts)
 
         self.told.setText("Counting…")
-        self._question = self._space.ask("search.terms", taken, self._failed, terms=terms, only=self._only)
+        self._question = self._space.ask(search.TERMS, taken, self._failed, terms=terms, only=self._only)
 
     def ask_for_list(self) -> QFileDialog:
         """Ask for a file with a term on each line."""
@@ -169,7 +172,7 @@ class TermsDialog(QDialog):
         def written(rows: int) -> None:
             self.told.setText(f"Written {path}, {counted(rows, 'document')}.")
 
-        self._space.ask("search.save_terms", written, self._failed, terms=self._counted, file=path, only=self._only)
+        self._space.ask(search.SAVE_TERMS, written, self._failed, terms=self._counted, file=path, only=self._only)
 
     def done(self, code: int) -> None:
         """Give up what goes on."""
@@ -208,7 +211,7 @@ class TermsDialog(QDialog):
         dialog.setNameFilter(filters)
         return dialog
 
-    def _show(self, counts: dict[str, Any]) -> None:
+    def _show(self, counts: TermCounts) -> None:
         self.model.show_counts(counts)
         header = self.table.horizontalHeader()
         self.table.setColumnWidth(0, _NAME_WIDTH)
@@ -216,7 +219,7 @@ class TermsDialog(QDialog):
             self.table.setColumnWidth(section, max(_COUNT_WIDTH, header.sectionSizeHint(section)))
         header.setSortIndicator(-1, Qt.SortOrder.AscendingOrder)  # the order of the worker: most lines first
         self.table.setSortingEnabled(True)
-        none = [each["term"] for each in self.model.terms if not each["lines"]]
+        none = [each.term for each in self.model.terms if not each.lines]
         is_filtered = any(value for part, value in self._only.items() if part != "asked_in")
         where = " among those that fit the filters of Documents" if is_filtered else ""
         count = len(self.model.rows)
@@ -239,5 +242,5 @@ class TermsDialog(QDialog):
 
     def _choose(self, index: QModelIndex) -> None:
         here = self.sorted.mapToSource(index)
-        if here.column() and self.model.rows[here.row()]["counts"][here.column() - 1]:
-            self.chosen.emit(self.model.rows[here.row()]["name"], self.model.terms[here.column() - 1]["query"])
+        if here.column() and self.model.rows[here.row()].counts[here.column() - 1]:
+            self.chosen.emit(self.model.rows[here.row()].name, self.model.terms[here.column() - 1].query)

@@ -10,11 +10,11 @@ from PySide6.QtWidgets import QVBoxLayout
 
 from desktop.buttons import choice_box, push_button
 from desktop.pictures import PictureWriter
-from desktop.results_model import ResultColumn
 from desktop.rows_panel import RowsPanel, labelled, left_out, naming_columns, scrolled
 from desktop.timeline_view import TimelineDrawing, TimelineView, moments_of
 from desktop.words import counted
 from desktop.workspace import Workspace
+from engine.worker.contract.results import ColumnInfo
 
 _PICTURE_WIDTH = 800
 
@@ -48,7 +48,7 @@ class TimelinePanel(RowsPanel):
         layout.addLayout(top)
         layout.addWidget(self._area, 1)
 
-    def show_run(self, run: str, columns: Sequence[ResultColumn]) -> None:
+    def show_run(self, run: str, columns: Sequence[ColumnInfo]) -> None:
         """Offer the columns of another run; the worker says which hold dates."""
         self.stop()
         self._run = run

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,11 +11,14 @@ from PySide6.QtGui import QImage, QResizeEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from desktop.buttons import choice_box, tool_button
-from desktop.client import Failed
+from desktop.client import Answer, Failed
 from desktop.page_view import Box, PageView, ViewLine, lay_out
 from desktop.plain_text import plain
 from desktop.viewer_bar import PasswordBar, ViewerBar
 from desktop.workspace import Workspace
+from engine.worker.contract import Query, documents, pages, search
+from engine.worker.contract.documents import Section
+from engine.worker.contract.pages import PageLine, PagePicture, PageText
 
 ZOOM_STEP = 1.25
 _ZOOMS = (0.2, 6.0)
@@ -183,7 +186,7 @@ class Viewer(QWidget):
         self._found = []
         self.view.mark_found(())
         if words.strip() and self._document:
-            self._ask("find", "search.within", self._show_found, document=self._document, words=words)
+            self._ask("find", search.WITHIN, self._show_found, document=self._document, words=words)
         else:
             self._bar.count.setText("")
 
@@ -247,7 +250,14 @@ class Viewer(QWidget):
         bar.next_wanted.connect(self.find_next)
         return bar
 
-    def _ask(self, what: str, query: str, then: Any, failed: Failed | None = None, **given: Any) -> None:
+    def _ask(  # noqa: PLR0913 - what is asked, and what becomes of it
+        self,
+        what: str,
+        query: Query[Answer],
+        then: Callable[[Answer], object],
+        failed: Failed | None = None,
+        **given: Any,
+    ) -> None:
         """Ask, and forget an earlier question of the same kind."""
         if what in self._questions:
             self._workspace.client.forget(self._questions[what])
@@ -255,23 +265,23 @@ class Viewer(QWidget):
 
     def _ask_lines(self) -> None:
         near: dict[str, Any] = {"near": self._line} if self._line else {}
-        self._ask("lines", "pages.lines", self._show_lines, document=self._document, page=self._page, **near)
+        self._ask("lines", pages.LINES, self._show_lines, document=self._document, page=self._page, **near)
 
-    def _show_lines(self, text: dict[str, Any]) -> None:
-        if (text["document"], text["page"]) != (self._document, self._page):
+    def _show_lines(self, text: PageText) -> None:
+        if (text.document, text.page) != (self._document, self._page):
             return
-        self._pages = text["pages"]
-        self._title.setText(text["name"])
-        self._title.setToolTip(plain(text["name"]))
+        self._pages = text.pages
+        self._title.setText(text.name)
+        self._title.setToolTip(plain(text.name))
         self._bar.show_page(self._page, self._pages)
         self.password_bar.hide()
-        self._is_text = not text["width"]
+        self._is_text = not text.width
         if self._is_text:
-            shown = [(line["number"], line["text"], line["hidden"]) for line in text["lines"]]
+            shown = [(line.number, line.text, line.hidden) for line in text.lines]
             lines, width, height = lay_out(shown, float(max(self.view.viewport().width() - _BESIDE, _NARROWEST)))
         else:
-            lines = [_view_line(line) for line in text["lines"] if line["box"] is not None]
-            width, height = text["width"], text["height"]
+            lines = [_view_line(line, line.box) for line in text.lines if line.box is not None]
+            width, height = text.width, text.height
         self.view.show_page(width, height, lines, is_text=self._is_text)
         self._bar.layer.setEnabled(not self._is_text)
         self.view.show_text_layer(self._bar.layer.isChecked() and not self._is_text)
@@ -288,17 +298,17 @@ class Viewer(QWidget):
             self.view.verticalScrollBar().setValue(down)
         self.page_shown.emit(self._document, self._page)
 
-    def _say_hint(self, text: dict[str, Any]) -> None:
-        shown = len(text["lines"])
+    def _say_hint(self, text: PageText) -> None:
+        shown = len(text.lines)
         hint = "" if shown else "No text was found on this page."
-        if shown and text["total_lines"] > shown:
-            first, last = text["lines"][0]["number"], text["lines"][-1]["number"]
-            hint = f"Lines {first:,} to {last:,} of {text['total_lines']:,}. Search to reach the others."
+        if shown and text.total_lines > shown:
+            first, last = text.lines[0].number, text.lines[-1].number
+            hint = f"Lines {first:,} to {last:,} of {text.total_lines:,}. Search to reach the others."
         self._hint.setText(hint)
         self._hint.setVisible(bool(hint))
 
-    def _show_found(self, found: list[list[int]]) -> None:
-        self._found = [(page, line) for page, line in found]
+    def _show_found(self, found: list[tuple[int, int]]) -> None:
+        self._found = found
         self._bar.count.setText(f"{len(found):,} lines" if len(found) != 1 else "1 line")
         if found and self._page not in {page for page, _ in self._found}:
             self.find_next()
@@ -332,18 +342,18 @@ class Viewer(QWidget):
             self._picture_scale = scale
             here = {"document": self._document, "page": self._page}
             here |= {"password": self._password} if self._password else {}
-            self._ask("picture", "pages.picture", self._load_picture, self._no_picture, scale=scale, **here)
+            self._ask("picture", pages.PICTURE, self._load_picture, self._no_picture, scale=scale, **here)
 
-    def _load_picture(self, picture: dict[str, Any]) -> None:
-        if (picture["document"], picture["page"]) != (self._document, self._page):
+    def _load_picture(self, picture: PagePicture) -> None:
+        if (picture.document, picture.page) != (self._document, self._page):
             return
-        if picture["needs_password"]:
+        if picture.needs_password:
             self._picture_scale = 0.0
             self.password_bar.ask(was_wrong=bool(self._password))
             self._password = ""
         else:
             self.password_bar.hide()
-            self._file = picture["file"]
+            self._file = picture.file
             self._loader.load(self._file)
 
     def _picture_loaded(self, file: str, image: QImage) -> None:
@@ -364,9 +374,9 @@ class Viewer(QWidget):
         self._hint.show()
 
 
-def _view_line(line: dict[str, Any]) -> ViewLine:
-    x0, y0, x1, y1 = line["box"]
-    return ViewLine(line["number"], line["text"], (x0, y0, x1, y1), line["source"], line["hidden"])
+def _view_line(line: PageLine, box: Sequence[float]) -> ViewLine:
+    x0, y0, x1, y1 = box
+    return ViewLine(line.number, line.text, (x0, y0, x1, y1), line.source, line.hidden)
 
 
 class PictureLoader(QObject):
@@ -406,7 +416,7 @@ class SectionsBox(QWidget):
         super().__init__(parent)
         self._workspace = workspace
         self._question, self._document, self._page = "", "", 0
-        self._sections: list[dict[str, Any]] = []
+        self._sections: Sequence[Section] = ()
         self.box: QComboBox = choice_box("Sections of the document")
         self.box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.box.activated.connect(self._choose)
@@ -421,8 +431,8 @@ class SectionsBox(QWidget):
         if document != self._document:
             self.stop()
             self._document = document
-            self._take([])
-            self._question = self._workspace.ask("documents.outline", self._take, document=document)
+            self._take(())
+            self._question = self._workspace.ask(documents.OUTLINE, self._take, document=document)
         self._point()
 
     def stop(self) -> None:
@@ -434,23 +444,23 @@ class SectionsBox(QWidget):
     def clear(self) -> None:
         """Show no sections."""
         self.stop()
-        self._take([])
+        self._take(())
 
-    def _take(self, sections: list[dict[str, Any]]) -> None:
+    def _take(self, sections: Sequence[Section]) -> None:
         self._question, self._sections = "", sections
         self.box.clear()
         for section in sections:
-            indent = _INDENT * (min(section["level"], _DEEPEST) - 1)
-            self.box.addItem(f"{indent}{section['title']}  (p. {section['first_page']})")
+            indent = _INDENT * (min(section.level, _DEEPEST) - 1)
+            self.box.addItem(f"{indent}{section.title}  (p. {section.first_page})")
         self.setVisible(bool(sections))
         self._point()
 
     def _point(self) -> None:
         """Show the section in which the page begins, or the first that begins on it."""
-        there = [place for place, section in enumerate(self._sections) if section["first_page"] < self._page]
-        here = [place for place, section in enumerate(self._sections) if section["first_page"] == self._page]
+        there = [place for place, section in enumerate(self._sections) if section.first_page < self._page]
+        here = [place for place, section in enumerate(self._sections) if section.first_page == self._page]
         self.box.setCurrentIndex((here[:1] or there[-1:] or [-1])[0])
 
     def _choose(self, place: int) -> None:
         section = self._sections[place]
-        self.chosen.emit(section["first_page"], section["first_line"])
+        self.chosen.emit(section.first_page, section.first_line)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 from PySide6.QtCore import QFileSystemWatcher, QObject, QTimer, Signal
 
 from desktop.workspace import Workspace
+from engine.worker.contract.ingest import ESTIMATE, FOLDERS, IngestEstimate
 
 SETTLE_MILLISECONDS = 3_000
 """Between two looks at a folder. What is new is offered when both found the same files of the same size: files that are
@@ -53,7 +53,7 @@ class WatchedFolders(QObject):
         """Ask what of the watched folders is not in the case; `found` tells it when two looks found the same."""
         for folder in self.folders:
             then, failed = partial(self._arm, folder), partial(self._not_there, folder)
-            self._workspace.client.ask("ingest.folders", then, failed, folder=folder)
+            self._workspace.client.ask(FOLDERS, then, failed, folder=folder)
 
     def _begin(self) -> None:
         self._seen.clear()
@@ -69,7 +69,7 @@ class WatchedFolders(QObject):
         self._missing.discard(folder)
         if new := sorted(set(below) - set(self._watcher.directories())):
             self._watcher.addPaths(new)
-        self._workspace.ask("ingest.estimate", self._take, folder=folder)
+        self._workspace.ask(ESTIMATE, self._take, folder=folder)
 
     def _not_there(self, folder: str, message: str, advice: str) -> None:
         """Say once that a folder cannot be looked at."""
@@ -77,13 +77,13 @@ class WatchedFolders(QObject):
             self._missing.add(folder)
             self._workspace.said.emit(f"A watched folder cannot be looked at: {message}.", advice)
 
-    def _take(self, estimate: dict[str, Any]) -> None:
-        folder, new = estimate["folder"], estimate["files"] - estimate["known"]
+    def _take(self, estimate: IngestEstimate) -> None:
+        folder, new = estimate.folder, estimate.files - estimate.known
         before = self._seen.get(folder)
-        if self.gone.get(folder, "") != estimate["gone"]:
-            self.gone[folder] = estimate["gone"]
+        if self.gone.get(folder, "") != estimate.gone:
+            self.gone[folder] = estimate.gone
             self.changed.emit()
-        self._seen[folder] = (new, estimate["bytes"])
+        self._seen[folder] = (new, estimate.bytes)
         if new and before == self._seen[folder]:
             self.found.emit(folder, new)
         elif new:

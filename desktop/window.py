@@ -405,10 +405,12 @@ class MainWindow(QMainWindow):
 
     def _show_title(self) -> None:
         summary = self.workspace.summary
-        self.setWindowTitle(f"{summary['name']} - Redwell")
+        if summary is None:
+            return
+        self.setWindowTitle(f"{summary.name} - Redwell")
         self._counts.setText(
-            f"{counted(summary['documents'], 'document')}, {counted(summary['pages'], 'page')}"
-            + (f", {counted(summary['failures'], 'file')} not read" if summary["failures"] else "")
+            f"{counted(summary.documents, 'document')}, {counted(summary.pages, 'page')}"
+            + (f", {counted(summary.failures, 'file')} not read" if summary.failures else "")
         )
 
     def _restore(self) -> None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 from PySide6.QtCore import QObject, QSettings, QTimer, Signal
 
-from desktop.client import Failed, Then, WorkerClient
+from desktop.client import Answer, Failed, Then, WorkerClient
 from desktop.job import Job
 from desktop.settings_values import number_of
+from engine.worker.contract import Query
+from engine.worker.contract.case import COMPLETE_FACTS, OPEN, SUMMARY, CaseSummary, OpenedCase
+from engine.worker.contract.events import CaseChanged, DocumentFailed, DocumentRead, Event
 
 RECENT = "recent_cases"
 MOST_RECENT = 12
@@ -85,7 +88,7 @@ class Workspace(QObject):
         self.is_opening = False
         """A case was asked for, and is not there yet."""
         self.read_only = ""
-        self.summary: dict[str, Any] = {}
+        self.summary: CaseSummary | None = None
         self._next_passphrase: str | None = None  # of the conversion that goes on
         self.shown_results: dict[str, Any] = {}
         """What Results shows: `run`, `columns` that are not hidden, ids of the `rows` that are selected."""
@@ -103,11 +106,21 @@ class Workspace(QObject):
         self.job.finished.connect(self._converted)
         self.job.finished.connect(lambda code: self._tell_change())
 
-    def ask(self, query: str, then: Then, failed: Failed | None = None, **given: Any) -> str:
+    @overload
+    def ask(
+        self, query: Query[Answer], then: Callable[[Answer], object], failed: Failed | None = None, **given: Any
+    ) -> str: ...
+    @overload
+    def ask(self, query: str, then: Then, failed: Failed | None = None, **given: Any) -> str: ...
+    def ask(self, query: Any, then: Then, failed: Failed | None = None, **given: Any) -> str:
         """Ask about the open case (desktop.client.WorkerClient.ask)."""
         return self.client.ask(query, then, failed, case=self.case, **given)
 
-    def edit(self, query: str, then: Then | None = None, **given: Any) -> str:
+    @overload
+    def edit(self, query: Query[Answer], then: Callable[[Answer], object] | None = None, **given: Any) -> str: ...
+    @overload
+    def edit(self, query: str, then: Then | None = None, **given: Any) -> str: ...
+    def edit(self, query: Any, then: Then | None = None, **given: Any) -> str:
         """Change the open case; views hear of it by `case_changed`."""
         return self.client.ask(query, then or (lambda result: None), is_edit=True, case=self.case, **given)
 
@@ -119,13 +132,13 @@ class Workspace(QObject):
         `is_encrypted`: a person wants it to be; where it was there before and is not, that is said.
         """
 
-        def opened(result: dict[str, Any]) -> None:
+        def opened(result: OpenedCase) -> None:
             self.is_opening = False
-            if result["locked"]:
-                self._ask_for_passphrase(path, result["locked"] == "wrong", create=create, folders=folders)
+            if result.summary is None:
+                self._ask_for_passphrase(path, result.locked == "wrong", create=create, folders=folders)
                 return
-            self.case, self.selected_documents, self.shown_results = result["summary"]["path"], [], {}
-            self.read_only, self.summary = result["read_only"], result["summary"]
+            self.case, self.selected_documents, self.shown_results = result.summary.path, [], {}
+            self.read_only, self.summary = result.read_only, result.summary
             self._remember(self.case)
             self.case_opened.emit(self.case)
             self.summary_changed.emit()
@@ -133,7 +146,7 @@ class Workspace(QObject):
                 self.said.emit(f"The case can be read, not changed: {self.read_only}", "")
             else:
                 self._complete_facts(0)
-            if is_encrypted and not self.summary["is_encrypted"]:
+            if is_encrypted and not self.summary.is_encrypted:
                 self._unlock(path, "")
                 self.said.emit("That case was there before, and is not encrypted.", "Settings can encrypt it.")
             for folder in folders:
@@ -144,7 +157,7 @@ class Workspace(QObject):
             self.said.emit(message, advice)
 
         self.is_opening = True
-        self.client.ask("case.open", opened, failed, is_edit=False, case=path, create=create)
+        self.client.ask(OPEN, opened, failed, is_edit=False, case=path, create=create)
 
     def make_encrypted_case(self, path: str, passphrase: str) -> None:
         """Make a case that opens with a passphrase only, and open it."""
@@ -229,16 +242,16 @@ class Workspace(QObject):
             if more and case == self.case:
                 self._complete_facts(more)
 
-        self.client.ask("case.complete_facts", done, is_edit=False, case=case)
+        self.client.ask(COMPLETE_FACTS, done, is_edit=False, case=case)
 
-    def _take(self, event: dict[str, Any]) -> None:
-        match event["event"]:
-            case "DocumentRead" | "DocumentFailed":
+    def _take(self, event: Event) -> None:
+        match event:
+            case DocumentRead() | DocumentFailed():
                 if not self._refresh.isActive():
                     self._refresh.start()
-            case "CaseChanged" if event["query"] not in _SILENT and not event["query"].startswith("queue."):
-                self.case_changed.emit(event["query"])
-                if event["query"] == "documents.remove":
+            case CaseChanged() if event.query not in _SILENT and not event.query.startswith("queue."):
+                self.case_changed.emit(event.query)
+                if event.query == "documents.remove":
                     self._count()
 
     def _tell_change(self) -> None:
@@ -247,8 +260,8 @@ class Workspace(QObject):
             self._count()
 
     def _count(self) -> None:
-        def counted(summary: dict[str, Any]) -> None:
+        def counted(summary: CaseSummary) -> None:
             self.summary = summary
             self.summary_changed.emit()
 
-        self.ask("case.summary", counted)
+        self.ask(SUMMARY, counted)

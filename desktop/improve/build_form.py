@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from PySide6.QtCore import Qt, Signal
@@ -12,6 +13,7 @@ from desktop.plain_text import plain
 from desktop.run_queue import ALL_DOCUMENTS, STARRED, tagged, these_documents
 from desktop.words import counted, duration_text
 from desktop.workspace import Workspace
+from engine.worker.contract.documents import TAGS
 
 MINUTES: Final = (2, 5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 240, 360, 480)
 """Where the slider can stand."""
@@ -78,7 +80,7 @@ class BuildForm(QWidget):
             options["agent_model"] = agent
         return options
 
-    def show_options(self, given: str, options: dict[str, Any]) -> None:
+    def show_options(self, given: str, options: Mapping[str, Any]) -> None:
         """Show what the last build was given."""
         minutes = min(range(len(MINUTES)), key=lambda at: abs(MINUTES[at] - options.get("minutes", USUAL_MINUTES)))
         self.minutes.setValue(minutes)
@@ -92,7 +94,7 @@ class BuildForm(QWidget):
 
     def look(self) -> None:
         """Bring what can be chosen up to date: tags in use, what is selected, installed models."""
-        self._space.ask("documents.tags", self._offer_documents)
+        self._space.ask(TAGS, self._offer_documents)
         self._space.client.ask("models.list", self._offer_models)
 
     def _lay_out(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal, SignalInstance
@@ -18,6 +19,14 @@ from desktop.words import duration_text
 EMPTY = "No plan was rated yet.\n\nEach plan stands here by its rating and its time as soon as it was tried."
 
 
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A plan, and what is to be said of it."""
+
+    point: PlanPoint
+    told: str
+
+
 class ChoiceView(QWidget):
     """Shows points of plans; what is current in the chart is current in the table."""
 
@@ -31,12 +40,12 @@ class ChoiceView(QWidget):
         self.verdict = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
         self.verdict.setAccessibleName("What was chosen and why")
         self.chart = Scatter()
-        self.model = RowsModel(
+        self.model = RowsModel[_Row](
             (
-                Column("Plan", lambda row: str(row["name"])),
-                Column("Rating", lambda row: f"{row['score']:.2f}", is_right=True),
-                Column("All documents", lambda row: duration_text(row["seconds"]), is_right=True),
-                Column("", lambda row: str(row["told"])),
+                Column("Plan", lambda row: row.point.name),
+                Column("Rating", lambda row: f"{row.point.score:.2f}", is_right=True),
+                Column("All documents", lambda row: duration_text(row.point.seconds), is_right=True),
+                Column("", lambda row: row.told),
             ),
             self,
         )
@@ -67,11 +76,8 @@ class ChoiceView(QWidget):
         self.verdict.setVisible(bool(verdict))
         self._stack.setCurrentIndex(1 if points else 0)
         self.chart.show_points(points, self.chart.current)
-        rows = [
-            {"plan": p.plan, "name": p.name, "score": p.score, "seconds": p.seconds, "told": told.get(p.plan, "")}
-            for p in sorted(points, key=lambda point: -point.score)
-        ]
-        self.model.show_rows(rows)
+        best_first = sorted(points, key=lambda point: -point.score)
+        self.model.show_rows([_Row(point, told.get(point.plan, "")) for point in best_first])
         self._follow_chart(self.chart.current)
         for button in (self.use, self.run, self.see):
             button.setEnabled(bool(points))
@@ -86,13 +92,13 @@ class ChoiceView(QWidget):
 
     def _follow_chart(self, plan: int) -> None:
         for number, row in enumerate(self.model.rows):
-            if row["plan"] == plan and self.table.currentIndex().row() != number:
+            if row.point.plan == plan and self.table.currentIndex().row() != number:
                 self.table.selectRow(number)
 
     def _follow_table(self) -> None:
         row = self.table.currentIndex().data(ROW_ROLE)
         if row is not None:
-            self.chart.go_to(row["plan"])
+            self.chart.go_to(row.point.plan)
 
     def _lay_out(self) -> None:
         buttons = QHBoxLayout()
@@ -141,11 +147,10 @@ def points_of_report(last: Mapping[str, Any], names: Mapping[int, str]) -> tuple
 def points_of_lines(lines: PlanLines, names: Mapping[int, str]) -> list[PlanPoint]:
     """Make the points of a build that goes on: what is known of each plan until now, for all documents."""
     found = []
-    documents = lines.started.get("documents", 0)
     for line in lines.lines.values():
         if line.score is None or line.seconds is None or line.dropped or not line.rows:
             continue
-        seconds = line.seconds * lines.folder_times * documents / line.rows
+        seconds = line.seconds * lines.folder_times * lines.documents / line.rows
         found.append(PlanPoint(line.id, names[line.id], line.score, seconds, is_own=line.id == lines.own))
     best: list[int] = []
     highest = 0.0

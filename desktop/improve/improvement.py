@@ -12,6 +12,9 @@ from desktop.client import Failed, Then
 from desktop.improve.plan_lines import PlanLines, lines_of_report
 from desktop.improve.plan_tree import PlanTree
 from desktop.workspace import Workspace
+from engine.worker.contract import queue
+from engine.worker.contract.events import BuildFinished, BuildProgress, BuildStarted, CaseChanged, Event, PlaceStarted
+from engine.worker.contract.queue import QueueEntry
 
 INTERRUPTED: Final = ("running", "cancelled", "failed")
 """States of the queue's entry from which a build goes on, when it does not go on already."""
@@ -40,9 +43,9 @@ class Improvement(QObject):
         self.setup: dict[str, Any] = {}
         self.trouble = ""
         self.last: dict[str, Any] | None = None
-        self.entry: dict[str, Any] | None = None
+        self.entry: QueueEntry | None = None
         self._lines: dict[str, PlanLines] = {}
-        self._entries: list[dict[str, Any]] = []
+        self._entries: list[QueueEntry] = []
         self._elsewhere: list[dict[str, Any]] = []
         self._going = ""
         workspace.case_opened.connect(lambda path: self._opened())
@@ -60,12 +63,12 @@ class Improvement(QObject):
     @property
     def is_waiting(self) -> bool:
         """Say whether a build of this question waits in the queue."""
-        return self.entry is not None and self.entry["state"] == "waiting"
+        return self.entry is not None and self.entry.state == "waiting"
 
     @property
     def can_continue(self) -> bool:
         """Say whether a build was begun and not brought to its end."""
-        return self.entry is not None and self.entry["state"] in INTERRUPTED and not self.is_going
+        return self.entry is not None and self.entry.state in INTERRUPTED and not self.is_going
 
     def load(self) -> None:
         """Bring up to date which questions there are, and what is known of the one that is chosen."""
@@ -144,7 +147,7 @@ class Improvement(QObject):
         paths = [question["path"] for question in self.questions]
         self.questions_changed.emit()
         if self.pipeline not in paths and not self.is_going:
-            built = [path for entry in reversed(self._entries) if (path := entry["pipeline"]) in paths]
+            built = [path for entry in reversed(self._entries) if (path := entry.pipeline) in paths]
             self.choose(next(iter([*built, *paths]), ""))
 
     def _learn(self) -> None:
@@ -186,17 +189,17 @@ class Improvement(QObject):
     def _look_at_queue(self, then: Callable[[], object] = lambda: None) -> None:
         case = self._space.case
 
-        def told(entries: list[dict[str, Any]]) -> None:
+        def told(entries: list[QueueEntry]) -> None:
             if case != self._space.case:
                 return
-            self._entries = [entry for entry in entries if entry["kind"] == "build"]
-            mine = [entry for entry in self._entries if self._is_ours(entry["pipeline"])]
+            self._entries = [entry for entry in entries if entry.kind == "build"]
+            mine = [entry for entry in self._entries if self._is_ours(entry.pipeline)]
             self.entry = mine[-1] if mine else None
             self.state_changed.emit()
             then()
 
         if case:
-            self._space.ask("queue.show", told)
+            self._space.ask(queue.SHOW, told)
 
     def _look_at_job(self) -> None:
         """See whether a build begins."""
@@ -219,14 +222,14 @@ class Improvement(QObject):
             self._learn()
         self._look_at_queue()
 
-    def _take(self, event: dict[str, Any]) -> None:
-        if event["event"] == "CaseChanged" and event["query"].startswith("queue."):
+    def _take(self, event: Event) -> None:
+        if isinstance(event, CaseChanged) and event.query.startswith("queue."):
             self._look_at_queue()
         if not self._going:
             return
         if self.is_going:
             self.tree.take(event)
-            if event["event"] in ("BuildStarted", "BuildProgress", "BuildFinished", "PlaceStarted"):
+            if isinstance(event, BuildStarted | BuildProgress | BuildFinished | PlaceStarted):
                 self.state_changed.emit()
         else:
             self._lines[self._going].take(event)

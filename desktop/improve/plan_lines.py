@@ -6,6 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from engine.worker.contract.events import (
+    BuildFinished,
+    BuildProgress,
+    BuildStarted,
+    CandidateDropped,
+    CandidateFound,
+    CandidateRated,
+    Event,
+    PlaceFinished,
+)
+
 OWN = 1
 """The number of the user's own plan, until a build says another."""
 BEST, CHOSEN = "the best so far", "chosen"
@@ -49,31 +60,34 @@ class PlanLines:
 
     own: int = OWN
     lines: dict[int, PlanLine] = field(default_factory=dict)
-    started: Mapping[str, Any] = field(default_factory=dict)
-    finished: Mapping[str, Any] = field(default_factory=dict)
-    progress: Mapping[str, Any] = field(default_factory=dict)
+    is_started: bool = False
+    is_finished: bool = False
+    documents: int = 0
+    rows: int = 0
+    """The sample has so many documents, and all have so many rows."""
+    minutes: float = 0.0
+    progress: BuildProgress | None = None
 
-    def take(self, event: Mapping[str, Any]) -> int:
+    def take(self, event: Event) -> int:
         """Take in an event; return the number of the plan that it is about, 0 for none."""
-        match event["event"]:
-            case "BuildStarted":
-                self.own, self.started = event["plan"], event
-                self._change(event["plan"])
-                return int(event["plan"])
-            case "CandidateFound":
-                keys = ("parent", "directive", "words", "step", "depth", "by_model")
-                return self._change(event["plan"], **{key: event[key] for key in keys})
-            case "CandidateDropped":
+        match event:
+            case BuildStarted():
+                self.own, self.is_started, self.minutes = event.plan, True, event.minutes
+                self.documents, self.rows = event.documents, event.rows
+                return self._change(event.plan)
+            case CandidateFound():
+                return self._find(event)
+            case CandidateDropped():
                 return self._drop(event)
-            case "CandidateRated":
+            case CandidateRated():
                 return self._rate(event)
-            case "PlaceFinished" if event["depth"] == 0:
-                self._settle(event["plan"], event["chosen"])
-            case "BuildProgress":
+            case PlaceFinished() if event.depth == 0:
+                self._settle(event.plan, event.chosen)
+            case BuildProgress():
                 self.progress = event
-            case "BuildFinished":
-                self.finished = event
-                self._settle(0, event["chosen"])
+            case BuildFinished():
+                self.is_finished = True
+                self._settle(0, event.chosen)
         return 0
 
     def line(self, id: int) -> PlanLine | None:
@@ -87,35 +101,44 @@ class PlanLines:
 
     def state_of(self, line: PlanLine) -> str:
         """Say how a plan is: when the build is over, one was chosen, and none is being tried any more."""
-        if not self.finished:
+        if not self.is_finished:
             return line.state
         return CHOSEN if line.stands else UNTRIED if line.state == TRIED else line.state
 
     @property
     def folder_times(self) -> float:
         """Return how many times the rows of the sample all rows are; 0 before that is known."""
-        documents = self.started.get("documents", 0)
-        return self.started.get("rows", 0) / documents if documents else 0.0
+        return self.rows / self.documents if self.documents else 0.0
 
     def _change(self, id: int, **known: Any) -> int:
         self.lines[id] = replace(self.lines.get(id, PlanLine(id)), **known)
         return id
 
-    def _drop(self, event: Mapping[str, Any]) -> int:
-        if not event["plan"]:
-            return 0
-        known = self.lines.get(event["plan"])
-        told = {"directive": event["directive"], "parent": event["parent"] or None}
-        keep = known is not None and known.directive
-        return self._change(event["plan"], dropped=event["reason"], **({} if keep else told))
+    def _find(self, event: CandidateFound) -> int:
+        return self._change(
+            event.plan,
+            parent=event.parent,
+            directive=event.directive,
+            words=event.words,
+            step=event.step,
+            depth=event.depth,
+            by_model=event.by_model,
+        )
 
-    def _rate(self, event: Mapping[str, Any]) -> int:
+    def _drop(self, event: CandidateDropped) -> int:
+        if not event.plan:
+            return 0
+        known = self.lines.get(event.plan)
+        made: dict[str, Any] = {"directive": event.directive, "parent": event.parent or None}
+        keep = known is not None and known.directive
+        return self._change(event.plan, dropped=event.reason, **({} if keep else made))
+
+    def _rate(self, event: CandidateRated) -> int:
         """Keep the rating on the most rows."""
-        known = self.lines.get(event["plan"])
-        if known is not None and known.rows > event["rows"]:
-            return int(event["plan"])
-        keys = ("rows", "score", "seconds", "tokens")
-        return self._change(event["plan"], **{key: event[key] for key in keys})
+        known = self.lines.get(event.plan)
+        if known is not None and known.rows > event.rows:
+            return event.plan
+        return self._change(event.plan, rows=event.rows, score=event.score, seconds=event.seconds, tokens=event.tokens)
 
     def _settle(self, before: int, chosen: int) -> None:
         """Let a plan stand in place of the one it was made from; where the build ended, in place of all."""
@@ -132,7 +155,7 @@ def lines_of_report(last: Mapping[str, Any]) -> PlanLines:
     for plan in last["plans"]:
         known = {key: value for key, value in plan.items() if key in names}
         found.lines[plan["id"]] = PlanLine(**known, stands=plan["id"] == last["chosen"])
-    sample = last["sample"]
-    found.finished = last
-    found.started = {"documents": sample["rows"], "rows": sample["of"], "reviewed": 0, "minutes": last["minutes"]}
+    found.is_started = found.is_finished = True
+    found.documents, found.rows = last["sample"]["rows"], last["sample"]["of"]
+    found.minutes = last["minutes"]
     return found

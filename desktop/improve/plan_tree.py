@@ -11,6 +11,7 @@ from PySide6.QtGui import QFont
 from desktop.improve.plan_lines import PlanLine, PlanLines
 from desktop.plain_text import plain
 from desktop.words import duration_text
+from engine.worker.contract.events import Event
 
 Index = QModelIndex | QPersistentModelIndex
 PLAN_ROLE: Final = int(Qt.ItemDataRole.UserRole)
@@ -60,7 +61,7 @@ class PlanTree(QAbstractItemModel):
             self._children.setdefault(self._above[line.id], []).append(line.id)
         self.endResetModel()
 
-    def take(self, event: Mapping[str, Any]) -> None:
+    def take(self, event: Event) -> None:
         """Take in an event of a build."""
         before = {id: line.stands for id, line in self.lines.lines.items()}
         id = self.lines.take(event)

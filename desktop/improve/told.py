@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from desktop.improve.plan_lines import PlanLines
 from desktop.words import counted, duration_text
+from engine.worker.contract.queue import QueueEntry
 
 ENDINGS: Final = {
     "finished": "Finished",
@@ -56,14 +57,14 @@ def going_text(lines: PlanLines, *, is_cancelling: bool) -> str:
     """Say what a build does now, and how long it may go on."""
     if is_cancelling:
         return "Stopping; the best plan so far is kept…"
-    if not lines.started:
+    if not lines.is_started:
         return "Reading the documents…"
     progress = lines.progress
-    if not progress:
+    if progress is None:
         return "Beginning…"
-    about = f", about {duration_text(progress['about_seconds'])}" if progress["about_seconds"] else ""
-    doing = str(progress["doing"]).replace("_", " ")
-    return f"{doing[:1].upper()}{doing[1:]}{about}. {duration_text(progress['left_seconds'])} left"
+    about = f", about {duration_text(progress.about_seconds)}" if progress.about_seconds else ""
+    doing = progress.doing.replace("_", " ")
+    return f"{doing[:1].upper()}{doing[1:]}{about}. {duration_text(progress.left_seconds)} left"
 
 
 def verdict_text(last: Mapping[str, Any], name: str) -> str:
@@ -81,15 +82,15 @@ def verdict_text(last: Mapping[str, Any], name: str) -> str:
     return f"{head}: {last['reason']}.\n{ended}, {tried}{reused}."
 
 
-def state_text(entry: Mapping[str, Any] | None, *, is_going: bool) -> str:
+def state_text(entry: QueueEntry | None, *, is_going: bool) -> str:
     """Say how the queue's entry of a build is, while it does not go on; empty where there is nothing to say."""
     if entry is None or is_going:
         return ""
-    match entry["state"]:
+    match entry.state:
         case "waiting":
             return "Waits in the queue of Run until the current job is done."
         case "running":
             return "Improving was interrupted; what was tried is kept."
         case "failed":
-            return str(entry["told"])
+            return entry.told
     return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,9 @@ from desktop.viewer import Viewer
 from desktop.watched_folders import WatchedFolders
 from desktop.words import counted
 from desktop.workspace import Workspace
+from engine.worker.contract import documents
+from engine.worker.contract.documents import ListedDocument, NewToQuestion, Removal
+from engine.worker.contract.search import SavedSearch
 
 _TYPING_MILLISECONDS = 250
 _WIDTHS = {
@@ -80,7 +84,7 @@ class DocumentsPlace(Place):
         self.viewer.hide()
         self._is_selecting = False  # here, and not by a person
         self._current = ""  # the document that is the current one
-        self._question: dict[str, Any] | None = None  # that documents are new to (`documents.new`)
+        self._question: NewToQuestion | None = None  # that documents are new to
         self._typing = QTimer(self, interval=_TYPING_MILLISECONDS, singleShot=True)
         self._typing.timeout.connect(self._look)
         self._counting = QTimer(self, interval=0, singleShot=True)
@@ -131,7 +135,7 @@ class DocumentsPlace(Place):
         self.viewer.show()
         self.viewer.show_document(document, page, line=line)
 
-    def selected(self) -> list[dict[str, Any]]:
+    def selected(self) -> list[ListedDocument]:
         """Return the selected rows, as far as they are here."""
         rows = [index.data(ROW_ROLE) for index in self.table.selectionModel().selectedRows()]
         return [row for row in rows if row is not None]
@@ -140,28 +144,28 @@ class DocumentsPlace(Place):
         """Open the current row's document."""
         row = self.table.currentIndex().data(ROW_ROLE)
         if row is not None:
-            self.show_document(row["id"])
+            self.show_document(row.id)
 
     def toggle_star(self) -> None:
         """Give the selected documents a star; take it off when all have one."""
         rows = self.selected()
         if rows:
-            on = not all(row["starred"] for row in rows)
-            self.workspace.edit("documents.star", documents=[row["id"] for row in rows], on=on)
+            on = not all(row.starred for row in rows)
+            self.workspace.edit("documents.star", documents=[row.id for row in rows], on=on)
 
     def tag(self, name: str, *, on: bool = True) -> None:
         """Tag the selected documents, or take a tag off them."""
         rows = self.selected()
         if rows and name.strip():
-            self.workspace.edit("documents.tag", documents=[row["id"] for row in rows], tag=name, on=on)
+            self.workspace.edit("documents.tag", documents=[row.id for row in rows], tag=name, on=on)
 
     def ask_tag(self) -> None:
         """Ask for a tag; those in use are offered."""
-        self.workspace.ask("documents.tags", lambda tags: self._ask_tag("Add a tag", tags, on=True))
+        self.workspace.ask(documents.TAGS, lambda tags: self._ask_tag("Add a tag", tags, on=True))
 
     def ask_untag(self) -> None:
         """Ask which tag of the selected documents to take off."""
-        tags = sorted({tag for row in self.selected() for tag in row["tags"]})
+        tags = sorted({tag for row in self.selected() for tag in row.tags})
         self._ask_tag("Remove a tag", tags, on=False)
 
     def ask_for_watched(self) -> None:
@@ -173,27 +177,27 @@ class DocumentsPlace(Place):
 
     def ask_new(self) -> None:
         """Ask the question that was asked last about the documents that are new to it, and about them alone."""
-        self.workspace.ask("documents.new", self._ask_new, run=self.workspace.shown_results.get("run", ""))
+        self.workspace.ask(documents.NEW, self._ask_new, run=self.workspace.shown_results.get("run", ""))
 
-    def _ask_new(self, question: dict[str, Any] | None) -> None:
+    def _ask_new(self, question: NewToQuestion | None) -> None:
         space = self.workspace
         if question is None:
             space.said.emit("No question was asked of this case yet.", "Type one in Question.")
-        elif not question["documents"]:
-            space.said.emit(f"No document is new to {question['name']}.", "It has read all that came since.")
+        elif not question.documents:
+            space.said.emit(f"No document is new to {question.name}.", "It has read all that came since.")
         else:
-            given = these_documents(question["documents"])
+            given = these_documents(question.documents)
             then = lambda saved: space.answer_wanted.emit(saved["path"], given)  # noqa: E731
-            space.ask("ask.question_of", then, run=question["run"])
+            space.ask("ask.question_of", then, run=question.run)
 
     def _learn_question(self) -> None:
         """Find out which question documents may be new to: that of the results that are shown, else the last one."""
         if self.workspace.case:
-            self.workspace.ask("documents.new", self._mark_new, run=self.workspace.shown_results.get("run", ""))
+            self.workspace.ask(documents.NEW, self._mark_new, run=self.workspace.shown_results.get("run", ""))
 
-    def _mark_new(self, question: dict[str, Any] | None) -> None:
+    def _mark_new(self, question: NewToQuestion | None) -> None:
         self._question = question
-        self.ingest.show_question(question["name"] if question else "")
+        self.ingest.show_question(question.name if question else "")
         self.model.show_only(self._listed())
         self._counting.start()
 
@@ -211,19 +215,17 @@ class DocumentsPlace(Place):
 
     def ask_removal(self) -> None:
         """Say what removing the selected documents means, and ask whether to."""
-        chosen = [row["id"] for row in self.selected()]
+        chosen = [row.id for row in self.selected()]
         if not chosen:
             self.workspace.said.emit("There is no document to remove.", "Select documents in the table first.")
         elif self.facets.chosen().get("removed"):
             self.workspace.said.emit("These documents are removed already.", "Put back into the case undoes that.")
         else:
-            self.workspace.ask(
-                "documents.removal", lambda removal: self._ask_removal(chosen, removal), documents=chosen
-            )
+            self.workspace.ask(documents.REMOVAL, lambda removal: self._ask_removal(chosen, removal), documents=chosen)
 
     def put_back(self) -> None:
         """Put the selected documents back that were removed."""
-        chosen = [row["id"] for row in self.selected()]
+        chosen = [row.id for row in self.selected()]
         if not chosen or not self.facets.chosen().get("removed"):
             self.workspace.said.emit(
                 "Only removed documents can be put back.", "Tick Removed from the case, and select some of them."
@@ -231,12 +233,12 @@ class DocumentsPlace(Place):
             return
         self.workspace.edit("documents.remove", documents=chosen, on=False)
 
-    def _ask_removal(self, chosen: list[str], removal: dict[str, Any]) -> None:
-        count = counted(removal["documents"], "document")
-        rows = counted(removal["rows"], "row of results shows", "rows of results show")
-        stays = f"{rows} them and will go on doing so. " if removal["rows"] else ""
-        if removal["reviewed"]:
-            stays += f"Reviews were made in {removal['reviewed']:,} of these, and stay. "
+    def _ask_removal(self, chosen: list[str], removal: Removal) -> None:
+        count = counted(removal.documents, "document")
+        rows = counted(removal.rows, "row of results shows", "rows of results show")
+        stays = f"{rows} them and will go on doing so. " if removal.rows else ""
+        if removal.reviewed:
+            stays += f"Reviews were made in {removal.reviewed:,} of these, and stay. "
         more = (
             f"No list or search shows what is removed, and no later question reads it. {stays}The text stays in the "
             "case file, and the files themselves are not touched. It can be put back."
@@ -248,7 +250,7 @@ class DocumentsPlace(Place):
         """Read the current document again, every page by OCR."""
         row = self.table.currentIndex().data(ROW_ROLE)
         if row is not None:
-            self.ingest.read_again(outer_file(row["path"]), ocr="always")
+            self.ingest.read_again(outer_file(row.path), ocr="always")
 
     def count_terms(self) -> TermsDialog | None:
         """Open the dialog that counts a list of terms, in the documents that fit the filters now."""
@@ -261,10 +263,10 @@ class DocumentsPlace(Place):
         dialog.show()
         return dialog
 
-    def _use_search(self, search: dict[str, Any]) -> None:
+    def _use_search(self, search: SavedSearch) -> None:
         """Search as it was saved."""
-        only = dict(search["only"])
-        self.words.setText(search["words"])
+        only = dataclasses.asdict(search.only)
+        self.words.setText(search.words)
         self.names.setText(only.pop("text"))
         self.facets.choose(only)
 
@@ -385,23 +387,24 @@ class DocumentsPlace(Place):
         self._learn_question()
         self._refresh()
 
-    def _follow(self, row: dict[str, Any] | None) -> None:
+    def _follow(self, row: ListedDocument | None) -> None:
         """Show a document that is clicked where a page is open already."""
-        if row is not None and self.viewer.isVisible() and row["id"] != self.viewer.document:
-            self.show_document(row["id"])
+        if row is not None and self.viewer.isVisible() and row.id != self.viewer.document:
+            self.show_document(row.id)
 
     def _keep_selection(self) -> None:
         """Let other places know what is selected: a question can be asked of these documents alone."""
         if not self._is_selecting:
-            self.workspace.selected_documents = [row["id"] for row in self.selected()]
-            self._current = (self.table.currentIndex().data(ROW_ROLE) or {}).get("id", "")
+            self.workspace.selected_documents = [row.id for row in self.selected()]
+            current: ListedDocument | None = self.table.currentIndex().data(ROW_ROLE)
+            self._current = current.id if current is not None else ""
 
     def _select_again(self) -> None:
         """Let the selection follow its documents where rows came between them, as while files are read."""
         chosen = set(self.workspace.selected_documents)
-        if {row["id"] for row in self.selected()} == chosen:
+        if {row.id for row in self.selected()} == chosen:
             return
-        places = {row["id"]: number for number, row in self.model.loaded()}
+        places = {row.id: number for number, row in self.model.loaded()}
         if not chosen <= places.keys():
             return  # some are among rows that are not here: the selection stays as it is until they are
         self._is_selecting = True
@@ -420,7 +423,8 @@ class DocumentsPlace(Place):
             self.model.refresh()
             self.failures.refresh()
             self._counting.start()
-            failed = self.workspace.summary.get("failures", 0)
+            summary = self.workspace.summary
+            failed = summary.failures if summary is not None else 0
             self.tabs.setTabText(2, f"Not read ({failed:,})" if failed else "Not read")
 
     def _only(self) -> dict[str, Any]:
@@ -428,7 +432,7 @@ class DocumentsPlace(Place):
 
     def _listed(self) -> dict[str, Any]:
         """Return the filter of the table, which also marks what is new."""
-        return self._only() | ({"asked_in": self._question["asked_in"]} if self._question else {})
+        return self._only() | ({"asked_in": self._question.asked_in} if self._question else {})
 
     def _look(self) -> None:
         """Apply the filters, and search when there are words."""
@@ -446,7 +450,7 @@ class DocumentsPlace(Place):
     def _count(self) -> None:
         """Count for the filters, once for all that asked for it in one turn of the event loop, and after the rows."""
         if self.workspace.case:
-            self.workspace.ask("documents.facets", self.facets.show_counts, only=self._listed())
+            self.workspace.ask(documents.FACETS, self.facets.show_counts, only=self._listed())
 
     def _show_total(self, total: int) -> None:
         self.tabs.setTabText(0, f"Documents ({total:,})" if total else "Documents")

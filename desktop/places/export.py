@@ -27,8 +27,11 @@ from desktop.actions import Actions
 from desktop.buttons import choice_box, push_button
 from desktop.check_boxes import CheckBox, RadioButton
 from desktop.place import Place
+from desktop.results_layout import run_text
 from desktop.words import counted
 from desktop.workspace import Workspace
+from engine.worker.contract.events import Event, ResultsWritten
+from engine.worker.contract.results import HIDDEN, RUNS, HiddenNote, RunEntry
 
 FORMATS: Final = (
     ("csv", "CSV", "A plain table that every program reads. A column beside each value says where it was found."),
@@ -83,7 +86,7 @@ class ExportPlace(Place):
 
     def activate(self) -> None:
         """Offer the runs there are, and what is chosen in Results."""
-        self.workspace.ask("results.runs", self._show_runs)
+        self.workspace.ask(RUNS, self._show_runs)
         self._enable()
         self.runs.setFocus()
 
@@ -238,14 +241,13 @@ class ExportPlace(Place):
             part.hide()
         return row
 
-    def _show_runs(self, runs: list[dict[str, Any]]) -> None:
+    def _show_runs(self, runs: list[RunEntry]) -> None:
         before = self._wanted or self.runs.currentData() or self.workspace.shown_results.get("run")
         self._wanted = ""
         self.runs.clear()
         for run in runs:
-            if run["rows"] is not None:
-                started = run["started_at"][:16].replace("T", " ")
-                self.runs.addItem(f"{run['name']}, {started}, {counted(run['rows'], 'row')}", run["id"])
+            if run.rows is not None:
+                self.runs.addItem(run_text(run), run.id)
         self.runs.setCurrentIndex(max(self.runs.findData(before), 0))
         if not self.runs.count():
             self.told.setText(_EMPTY)
@@ -258,19 +260,19 @@ class ExportPlace(Place):
 
     def _offer(self, run: str) -> None:
         self._wanted = run
-        self.workspace.ask("results.runs", self._show_runs)
+        self.workspace.ask(RUNS, self._show_runs)
 
     def _choose_run(self) -> None:
         """Ask whether the run's values rest on text that pages do not show."""
         self.hidden_note.hide()
         if run := self.runs.currentData():
-            self.workspace.ask("results.hidden", self._show_hidden, run=run)
+            self.workspace.ask(HIDDEN, self._show_hidden, run=run)
         self._enable()
 
-    def _show_hidden(self, note: dict[str, Any]) -> None:
-        if note["run"] == self.runs.currentData():
-            self.hidden_note.setText(note["text"] and f"{note['text']}.")
-            self.hidden_note.setVisible(bool(note["text"]))
+    def _show_hidden(self, note: HiddenNote) -> None:
+        if note.run == self.runs.currentData():
+            self.hidden_note.setText(note.text and f"{note.text}.")
+            self.hidden_note.setVisible(bool(note.text))
 
     def _format_chosen(self) -> None:
         if path := self.file.text().strip():
@@ -302,11 +304,11 @@ class ExportPlace(Place):
         self.bar.setValue(job.progress.done)
         self._enable()
 
-    def _take(self, event: dict[str, Any]) -> None:
-        if event["event"] == "ResultsWritten" and self._is_ours:
-            self._written = event["path"]
-            notes = "".join(f"\n{note}" for note in event["notes"])
-            self.told.setText(f"Written: {event['path']}, {counted(event['rows'], 'row')}.{notes}")
+    def _take(self, event: Event) -> None:
+        if isinstance(event, ResultsWritten) and self._is_ours:
+            self._written = event.path
+            notes = "".join(f"\n{note}" for note in event.notes)
+            self.told.setText(f"Written: {event.path}, {counted(event.rows, 'row')}.{notes}")
 
     def _finished(self, code: int) -> None:
         if not self._is_ours:

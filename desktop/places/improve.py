@@ -227,8 +227,8 @@ class ImprovePlace(Place):
         self.halt.setEnabled(job.state != "cancelling")
         self.report.setVisible(model.last is not None and not going)
         self.bar.setVisible(going)
-        self.bar.setRange(0, round(lines.started.get("minutes", 0) * 60))
-        self.bar.setValue(round(lines.progress.get("spent_seconds", 0)))
+        self.bar.setRange(0, round(lines.minutes * 60))
+        self.bar.setValue(round(lines.progress.spent_seconds if lines.progress is not None else 0))
         is_cancelling = job.state == "cancelling"
         told = going_text(lines, is_cancelling=is_cancelling) if going else state_text(model.entry, is_going=False)
         self.status.setText(told)
@@ -239,9 +239,9 @@ class ImprovePlace(Place):
     def _show_options(self) -> None:
         """Show what the last build of the question was asked of, once."""
         entry = self.improvement.entry
-        if entry is not None and entry["id"] != self._shown:
-            self._shown = entry["id"]
-            self.before.form.show_options(entry["input"], entry["options"])
+        if entry is not None and entry.id != self._shown:
+            self._shown = entry.id
+            self.before.form.show_options(entry.input, entry.options)
 
     def _show_points(self) -> None:
         model = self.improvement

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,6 +27,7 @@ from desktop.rows_model import ROW_ROLE, Column, RowsModel
 from desktop.tables import make_table
 from desktop.words import size_text
 from desktop.workspace import Workspace
+from engine.worker.contract.events import Event, ModelProgress
 
 _FILES = "Models (*.gguf)"
 _STAGES = {"wait": "Waiting for another installation", "download": "Downloading", "verify": "Checking"}
@@ -208,16 +209,16 @@ class ModelsPlace(Place):
         self._question = ""
         self._enable()
 
-    def _take(self, event: dict[str, Any]) -> None:
-        if event["event"] != "ModelProgress" or event["question"] != self._question:
+    def _take(self, event: Event) -> None:
+        if not isinstance(event, ModelProgress) or event.question != self._question:
             return
-        total = event["total_bytes"]
-        note = f", {event['note']}" if event["note"] else ""
-        done = f" {size_text(event['done_bytes'])} of {size_text(total)}" if total else ""
-        self._say(f"{self._doing}: {_STAGES.get(event['stage'], event['stage']).lower()}{done}{note}")
-        if event["done_bytes"]:
+        total = event.total_bytes
+        note = f", {event.note}" if event.note else ""
+        done = f" {size_text(event.done_bytes)} of {size_text(total)}" if total else ""
+        self._say(f"{self._doing}: {_STAGES.get(event.stage, event.stage).lower()}{done}{note}")
+        if event.done_bytes:
             self.bar.setRange(0, 1000)
-            self.bar.setValue(round(1000 * event["done_bytes"] / max(total, 1)))
+            self.bar.setValue(round(1000 * event.done_bytes / max(total, 1)))
 
     def _build(self) -> None:
         self.status = QLabel(
@@ -334,7 +335,7 @@ def state_text(row: Mapping[str, Any]) -> str:
     return "default" if row["is_default"] else "installed"
 
 
-COLUMNS = (
+COLUMNS: Sequence[Column[Mapping[str, Any]]] = (
     Column("Model", lambda row: str(row["title"]), tip=lambda row: str(row["purpose"])),
     Column("State", state_text),
     Column("On this computer", lambda row: str(row["verdict"]), tip=lambda row: f"{row['verdict']}: {row['why']}"),

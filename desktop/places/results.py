@@ -13,11 +13,14 @@ from desktop.groups_panel import GroupsPanel
 from desktop.paged_model import ROW_ROLE
 from desktop.place import Place
 from desktop.results_layout import ResultsLayout
-from desktop.results_model import ResultColumn, ResultsModel
+from desktop.results_model import ResultsModel
 from desktop.results_review import ResultsReview
 from desktop.results_table import ResultsTable
 from desktop.words import counted
 from desktop.workspace import Workspace
+from engine.worker.contract import results
+from engine.worker.contract.names import NamePlace
+from engine.worker.contract.results import ColumnInfo, RunEntry, ShownRow, TableInfo
 
 _FOLLOW_MILLISECONDS = 120
 _EMPTY = "No results yet.\nAsk a question of the documents and run it: its answers are listed here."
@@ -146,7 +149,7 @@ class ResultsPlace(Place):
         self.parts.choose_run(run)
         self.parts.said.clear()
         self.parts.improve.hide()
-        self.workspace.ask("results.table", self._show_table, self._not_shown, run=run)
+        self.workspace.ask(results.TABLE, self._show_table, self._not_shown, run=run)
 
     def open_evidence(self) -> None:
         """Open the evidence of the current cell beside the table."""
@@ -279,34 +282,34 @@ class ResultsPlace(Place):
 
     def _ask_runs(self) -> None:
         if self.workspace.case:
-            self.workspace.ask("results.runs", self._show_runs)
+            self.workspace.ask(results.RUNS, self._show_runs)
 
-    def _show_runs(self, runs: list[dict[str, Any]]) -> None:
-        with_rows = [run for run in runs if run["rows"] is not None]
+    def _show_runs(self, runs: list[RunEntry]) -> None:
+        with_rows = [run for run in runs if run.rows is not None]
         self.parts.show_runs(with_rows, self._coming or self.run)
         if not with_rows:
             self.parts.show_hint(_EMPTY)
-        elif (self._coming or self.run) not in {run["id"] for run in with_rows}:
-            self.show_run(with_rows[0]["id"])
+        elif (self._coming or self.run) not in {run.id for run in with_rows}:
+            self.show_run(with_rows[0].id)
 
-    def _show_table(self, table: dict[str, Any]) -> None:
-        if table["run"] != self._coming:  # another run was chosen since, or this one is shown already
+    def _show_table(self, table: TableInfo) -> None:
+        if table.run != self._coming:  # another run was chosen since, or this one is shown already
             return
         self._coming = ""
-        columns = [ResultColumn(**column) for column in table["columns"]]
+        columns = table.columns
         self._document = ""
         self.answers.forget()
-        self.parts.choose_run(table["run"])
-        self.model.show_run(table["run"], columns)
+        self.parts.choose_run(table.run)
+        self.model.show_run(table.run, columns)
         self.table.show_columns()
-        self.parts.show_columns(table["run"], columns)
-        self.parts.show_new(table["new"])
+        self.parts.show_columns(table.run, columns)
+        self.parts.show_new(table.new)
         self.model.group_by(self.groups.chosen)
         self.review.changed()
         self._tell_shown()
-        if not table["rows"]:
+        if not table.rows:
             self.parts.show_hint(_NO_ROWS)
-        self.workspace.ask("results.changes", self._show_changes, run=table["run"])
+        self.workspace.ask(results.CHANGES, self._show_changes, run=table.run)
 
     def _show_changes(self, warning: str) -> None:
         """Warn of rows and lines that differ from what was recorded; nothing is shown where there are none."""
@@ -369,7 +372,7 @@ class ResultsPlace(Place):
         """Follow the current cell with what is open beside the table."""
         index = self.table.currentIndex()
         row, column = index.data(ROW_ROLE), self.model.column_of(index)
-        if not self.parts.side_is_open or not isinstance(row, dict) or column is None:
+        if not self.parts.side_is_open or not isinstance(row, ShownRow) or column is None:
             return
         if self.parts.side is self.names:
             if column.resolved_by:
@@ -377,11 +380,11 @@ class ResultsPlace(Place):
             else:
                 self.names.clear(f"{column.name}: no step decided which of its values mean the same.")
         elif self.parts.side is self.answers:
-            self.answers.show_row(self.run, row["id"], column.name)
+            self.answers.show_row(self.run, row.id, column.name)
         else:
-            self.evidence.show_cell(self.run, row["id"], column.name)
+            self.evidence.show_cell(self.run, row.id, column.name)
 
-    def _show_place(self, place: dict[str, Any]) -> None:
+    def _show_place(self, place: NamePlace) -> None:
         self.parts.open_side(self.evidence)
         self.evidence.show_place(place)
 
@@ -397,7 +400,7 @@ class ResultsPlace(Place):
         hidden = self.table.hidden_columns
         self.workspace.shown_results = {
             "run": self.run,
-            "rows": [row["id"] for row in chosen.values() if isinstance(row, dict)],
+            "rows": [row.id for row in chosen.values() if isinstance(row, ShownRow)],
             "columns": [column.name for column in self.model.columns if column.name not in hidden],
         }
 
@@ -430,5 +433,5 @@ class ResultsColumns:
         if (column := self._current()) is not None:
             self._table.pin_column(column.name, on=column.name not in self._table.pinned_columns)
 
-    def _current(self) -> ResultColumn | None:
+    def _current(self) -> ColumnInfo | None:
         return self._model.column_of(self._table.currentIndex())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import (
@@ -30,6 +28,7 @@ from desktop.sleep import SleepInhibitor
 from desktop.theme import icon
 from desktop.words import duration_text
 from desktop.workspace import Workspace
+from engine.worker.contract.queue import QueueEntry
 
 _NOT_YET = "Nothing runs.\n\nChoose Start: operators, rows and reasons are shown here while they come."
 _BUILDING = "A question is being improved.\n\nThe place Improve shows the plans that are tried."
@@ -91,7 +90,7 @@ class RunPlace(Place):
             self.workspace.said.emit("Something is going on already.", "The queue goes on when it ends.")
             return
         entry = self.panel.current()
-        wanted = entry["id"] if entry and (self.queue.can_continue(entry) or entry["state"] == "waiting") else 0
+        wanted = entry.id if entry and (self.queue.can_continue(entry) or entry.state == "waiting") else 0
         if not self.queue.start(wanted):
             self.workspace.said.emit("There is nothing to run.", "Add a question to the queue.")
 
@@ -111,18 +110,18 @@ class RunPlace(Place):
     def show_results(self) -> None:
         """Lead to the results of the chosen run."""
         entry = self.panel.current()
-        if entry and entry["run_id"]:
-            self.workspace.results_wanted.emit(entry["run_id"])
+        if entry and entry.run_id:
+            self.workspace.results_wanted.emit(entry.run_id)
 
     def show_audit(self) -> None:
         """Lead to the ledger of the chosen run."""
-        if (entry := self.panel.current()) and entry["run_id"]:
-            self.workspace.audit_wanted.emit(entry["run_id"])
+        if (entry := self.panel.current()) and entry.run_id:
+            self.workspace.audit_wanted.emit(entry.run_id)
 
     def show_export(self) -> None:
         """Lead to the export of the chosen run."""
-        if (entry := self.panel.current()) and entry["run_id"]:
-            self.workspace.export_wanted.emit(entry["run_id"])
+        if (entry := self.panel.current()) and entry.run_id:
+            self.workspace.export_wanted.emit(entry.run_id)
 
     def _build(self) -> None:
         self.status = QLabel(textFormat=Qt.TextFormat.PlainText)
@@ -198,14 +197,14 @@ class RunPlace(Place):
         self.view.begin()
         self._stay_awake()
 
-    def _ended(self, entry: dict[str, Any]) -> None:
-        if entry["kind"] == "build":
+    def _ended(self, entry: QueueEntry) -> None:
+        if entry.kind == "build":
             self._none.setText(_BUILT)
         state = self.queue.state_of(entry)
-        self.notifier.tell(f"{name_of(entry)}: {state}", entry["told"])
+        self.notifier.tell(f"{name_of(entry)}: {state}", entry.told)
         if state in ("failed", "interrupted"):
-            self._say(f"{name_of(entry)} {state}: {entry['told']} Continue goes on from the last reply.")
-        self.panel.select(entry["id"])
+            self._say(f"{name_of(entry)} {state}: {entry.told} Continue goes on from the last reply.")
+        self.panel.select(entry.id)
         if state == "interrupted":
             self._emptied()
 
@@ -242,17 +241,17 @@ class RunPlace(Place):
         self.pause.setIcon(icon("resume" if paused else "pause"))
         self.stop.setVisible(going)
         self.stop.setEnabled(job.state != "cancelling")
-        has_results = bool(entry and entry["run_id"] and entry["id"] != self.queue.current)
+        has_results = bool(entry and entry.run_id and entry.id != self.queue.current)
         self.next.setVisible(has_results)
         if has_results and entry is not None:
-            self.done.setText(f"{name_of(entry)}: {entry['told'] or self.queue.state_of(entry)}. Next:")
+            self.done.setText(f"{name_of(entry)}: {entry.told or self.queue.state_of(entry)}. Next:")
         self.bar.setVisible(going)
         self._show_progress()
 
     def _show_progress(self) -> None:
         job, running = self.workspace.job, self.queue.entry(self.queue.current)
         if running is None:
-            waiting = sum(entry["state"] == "waiting" for entry in self.queue.entries)
+            waiting = sum(entry.state == "waiting" for entry in self.queue.entries)
             interrupted = self.queue.to_continue()
             named = {"convert": "The case is being written anew."}.get(job.name, "The documents are being read.")
             busy = named if job.is_going else ""
@@ -261,10 +260,10 @@ class RunPlace(Place):
             )
             self.status.setText(busy or text)
             return
-        share = job.run.get("share_done", 0.0)
+        share = job.run.share_done if job.run is not None else 0.0
         self.bar.setRange(0, _BAR_STEPS if share else 0)
         self.bar.setValue(round(share * _BAR_STEPS))
-        left = job.run.get("left_seconds")
+        left = job.run.left_seconds if job.run is not None else None
         ends = f", about {duration_text(left)} left" if left and job.state == "going" else ""
         self.status.setText(f"{_GOING.get(job.state, 'Running')}: {name_of(running)}{ends}")
 

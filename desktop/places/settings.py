@@ -246,8 +246,8 @@ class EncryptionBox(QGroupBox):
 
     def _show(self) -> None:
         summary, job = self._space.summary, self._space.job
-        is_encrypted = bool(summary.get("is_encrypted"))
-        told = _NONE if not summary else (_ENCRYPTED if is_encrypted else _PLAIN).format(name=summary["name"])
+        is_encrypted = summary is not None and summary.is_encrypted
+        told = _NONE if summary is None else (_ENCRYPTED if is_encrypted else _PLAIN).format(name=summary.name)
         is_converting = job.is_going and job.name == "convert"
         self.state.setText(self._how_far() if is_converting else told)
         self.progress.setVisible(is_converting)
@@ -259,7 +259,7 @@ class EncryptionBox(QGroupBox):
         self.change.setVisible(is_encrypted)
         self.decrypt.setVisible(is_encrypted)
         for button in self._buttons():
-            button.setEnabled(bool(summary) and not job.is_going and not self._space.read_only)
+            button.setEnabled(summary is not None and not job.is_going and not self._space.read_only)
             button.setToolTip("When the current job is done" if job.is_going else "")
 
     def _how_far(self) -> str:

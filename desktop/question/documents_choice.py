@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QWidget
 from desktop.buttons import choice_box
 from desktop.run_queue import ALL_DOCUMENTS, document_offers
 from desktop.workspace import Workspace
+from engine.worker.contract.documents import TAGS
 
 _SEARCH = "search"
 _TYPING_MILLISECONDS = 400
@@ -50,7 +51,7 @@ class DocumentsChoice(QWidget):
 
     def look(self) -> None:
         """Bring what can be chosen up to date: tags in use, and what is selected."""
-        self._space.ask("documents.tags", self._offer)
+        self._space.ask(TAGS, self._offer)
 
     def choose(self, value: str) -> None:
         """Choose one of what is offered, by its `--input`; `search` for a search."""

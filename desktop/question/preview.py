@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
@@ -10,13 +10,18 @@ from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSplitter, QVBoxLayout, QWidget
 
 from desktop.buttons import choice_box, push_button, tool_button
+from desktop.client import Answer, Failed
 from desktop.evidence_panel import EvidencePanel
 from desktop.paged_model import ROW_ROLE
 from desktop.permission import Refusal
-from desktop.results_model import ResultColumn, ResultsModel
+from desktop.results_model import ResultsModel
 from desktop.results_table import ResultsTable
 from desktop.words import counted
 from desktop.workspace import Workspace
+from engine.worker.contract import Query
+from engine.worker.contract.events import Event, ModelLoading, OperatorProgress, Tried
+from engine.worker.contract.results import TABLE, ShownRow, TableInfo
+from engine.worker.contract.reviews import JUDGE
 
 DRAWN, FIRST, SELECTED = "drawn", "first", "selected"
 DOCUMENTS = 3
@@ -47,8 +52,8 @@ class PreviewPanel(QWidget):
         self._is_ours = False
         self._given: dict[str, Any] = {}
         self._allowed: dict[str, Any] = {}
-        self._names: list[str] = []
-        self._in_part: list[tuple[str, float]] = []
+        self._names: Sequence[str] = ()
+        self._in_part: Sequence[tuple[str, float]] = ()
         self._told: set[str] = set()  # rows that were called wrong, by which the question was changed
         self.model = ResultsModel(self._ask, workspace.client.forget, self)
         self.table = ResultsTable(self.model, workspace.settings)
@@ -116,8 +121,8 @@ class PreviewPanel(QWidget):
 
     def outdate(self) -> None:
         """Say that the question was changed since; rows that were called wrong changed it once."""
-        rows = (self.model.row(number) for number in range(self.model.rowCount()))
-        self._told |= {row["id"] for row in rows if row is not None and row["verdict"] == "rejected"}
+        rows = (self.model.result(number) for number in range(self.model.rowCount()))
+        self._told |= {row.id for row in rows if row is not None and row.verdict == "rejected"}
         if self._run and not self._is_ours:
             self.status.setText(_OUTDATED)
 
@@ -135,23 +140,21 @@ class PreviewPanel(QWidget):
     def judge(self, kind: str) -> None:
         """Call the selected rows right (`accept`) or wrong (`reject`)."""
         rows = {index.row(): index.data(ROW_ROLE) for index in self._chosen()}
-        ids = [row["id"] for _, row in sorted(rows.items()) if isinstance(row, dict)]
+        ids = [row.id for _, row in sorted(rows.items()) if isinstance(row, ShownRow)]
         if not ids:
             return
         known: dict[str, Any] = {"case": self._case, "run": self._run, "rows": ids, "kind": kind}
-        self._space.client.ask("reviews.judge", lambda count: self.model.refresh(), is_edit=True, **known)
+        self._space.client.ask(JUDGE, lambda count: self.model.refresh(), is_edit=True, **known)
         if len(ids) == 1:
             self.table.move_row(1)
 
     def rejected(self) -> list[str]:
         """Return the rows that were called wrong since the question was changed, as text without their file."""
-        rows = (self.model.row(number) for number in range(self.model.rowCount()))
-        wrong = [
-            row for row in rows if row is not None and row["verdict"] == "rejected" and row["id"] not in self._told
-        ]
+        rows = (self.model.result(number) for number in range(self.model.rowCount()))
+        wrong = [row for row in rows if row is not None and row.verdict == "rejected" and row.id not in self._told]
         names = [column.name for column in self.model.columns]
         return [
-            ", ".join(cell for name, cell in zip(names, row["cells"], strict=True) if name != "filename" and cell)
+            ", ".join(cell for name, cell in zip(names, row.cells, strict=True) if name != "filename" and cell)
             for row in wrong
         ]
 
@@ -164,7 +167,9 @@ class PreviewPanel(QWidget):
 
     # -- inside --------------------------------------------------------------------------------------------------
 
-    def _ask(self, query: str, then: Any, failed: Any = None, **given: Any) -> str:
+    def _ask(
+        self, query: Query[Answer], then: Callable[[Answer], object], failed: Failed | None = None, **given: Any
+    ) -> str:
         """Ask about the case of the trial."""
         return self._space.client.ask(query, then, failed, case=self._case, **given)
 
@@ -218,28 +223,28 @@ class PreviewPanel(QWidget):
         self.status.setText("Reading…")
         self._space.job.start("try", **self._given, **self._allowed)
 
-    def _take(self, event: dict[str, Any]) -> None:
+    def _take(self, event: Event) -> None:
         if not self._is_ours:
             return
-        match event["event"]:
-            case "ModelLoading":
+        match event:
+            case ModelLoading():
                 self.status.setText("Loading the model…")
-            case "OperatorProgress" if event["total"]:
-                self.status.setText(f"Reading: {event['done']} of {event['total']}")
-            case "Tried":
-                self._names, self._in_part = event["documents"], event["in_part"]
-                self._case, self._run = event["case"], event["run"]
-                self._ask("results.table", self._show_results, self._failed, run=self._run)
+            case OperatorProgress() if event.total:
+                self.status.setText(f"Reading: {event.done} of {event.total}")
+            case Tried():
+                self._names, self._in_part = event.documents, event.in_part
+                self._case, self._run = event.case, event.run
+                self._ask(TABLE, self._show_results, self._failed, run=self._run)
 
-    def _show_results(self, table: Mapping[str, Any]) -> None:
+    def _show_results(self, table: TableInfo) -> None:
         self._told.clear()
-        self.model.show_run(table["run"], [ResultColumn(**column) for column in table["columns"]])
+        self.model.show_run(table.run, table.columns)
         self.table.show_columns()
         self.table.show()
         self.evidence.hide()
         where, parts = _listed(self._names), _parts(self._in_part)
-        self.status.setText(f"{counted(table['rows'], 'row')} in {where}. {parts}{_CLICK}")
-        if not table["rows"]:
+        self.status.setText(f"{counted(table.rows, 'row')} in {where}. {parts}{_CLICK}")
+        if not table.rows:
             self.status.setText(f"Nothing was found in {where}. {parts}Draw others, or change the question.")
         self._show_buttons()
         self.shown.emit()
@@ -287,19 +292,19 @@ class PreviewPanel(QWidget):
     def _show_cell(self) -> None:
         index = self.table.currentIndex()
         row, column = index.data(ROW_ROLE), self.model.column_of(index)
-        if self.evidence.isVisible() and isinstance(row, dict) and column is not None:
-            self.evidence.show_cell(self._run, row["id"], column.name)
+        if self.evidence.isVisible() and isinstance(row, ShownRow) and column is not None:
+            self.evidence.show_cell(self._run, row.id, column.name)
 
 
-def _listed(names: list[str]) -> str:
+def _listed(names: Sequence[str]) -> str:
     """Name the documents, or count them where there are many."""
     if len(names) > DOCUMENTS:
         return counted(len(names), "document")
-    *before, last = names or ["no document"]
+    *before, last = names or ("no document",)
     return f"{', '.join(before)} and {last}" if before else last
 
 
-def _parts(in_part: list[tuple[str, float]]) -> str:
+def _parts(in_part: Sequence[tuple[str, float]]) -> str:
     """Say of which documents only parts were read, with a blank behind it; empty where of none."""
     if not in_part:
         return ""

@@ -29,6 +29,7 @@ from desktop.plain_text import plain
 from desktop.question.document import PipelineDocument
 from desktop.words import counted
 from desktop.workspace import Workspace
+from engine.worker.contract.events import Event, ModelLoading, OperatorProgress, Tried
 
 _DATA = Qt.ItemDataRole.UserRole
 FIRST = 3
@@ -192,15 +193,15 @@ class TryPanel(QWidget):
         if is_trial and job.state == "cancelling":
             self.status.setText("Stopping…")
 
-    def _take(self, event: dict[str, Any]) -> None:
+    def _take(self, event: Event) -> None:
         if not self._is_ours:
             return
-        match event["event"]:
-            case "ModelLoading":
-                self.status.setText(f"Loading the model {event['model']}…")
-            case "OperatorProgress":
-                self.status.setText(f"{event['operator']}: {event['done']} of {event['total']}")
-            case "Tried":
+        match event:
+            case ModelLoading():
+                self.status.setText(f"Loading the model {event.model}…")
+            case OperatorProgress():
+                self.status.setText(f"{event.operator}: {event.done} of {event.total}")
+            case Tried():
                 self._show_trial(event)
 
     def _failed(self, message: str) -> None:
@@ -222,25 +223,25 @@ class TryPanel(QWidget):
                 self.status.setText("Stopped. Replies that had come are kept.")
         self._show_job()
 
-    def _show_trial(self, event: dict[str, Any]) -> None:
-        self._path = event["path"]
-        calls = f"{counted(event['calls'], 'call')}, {event['from_case']:,} answered before"
-        self.status.setText(f"{', '.join(event['documents'])}: {calls}. {event['note']}".strip())
+    def _show_trial(self, event: Tried) -> None:
+        self._path = event.path
+        calls = f"{counted(event.calls, 'call')}, {event.from_case:,} answered before"
+        self.status.setText(f"{', '.join(event.documents)}: {calls}. {event.note}".strip())
         self.items.clear()
         groups: dict[str, QTreeWidgetItem] = {}
         telling: QTreeWidgetItem | None = None
-        for number, one in enumerate(event["items"]):
-            if one["operator"] not in groups:
-                groups[one["operator"]] = QTreeWidgetItem([one["operator"], ""])
-                self.items.addTopLevelItem(groups[one["operator"]])
-            rows = f", {one['rows']} rows" if one["rows"] > 1 else ""
-            item = QTreeWidgetItem([one["name"], f"{_FATES[one['fate']]}{rows}"])
+        for number, one in enumerate(event.items):
+            if one.operator not in groups:
+                groups[one.operator] = QTreeWidgetItem([one.operator, ""])
+                self.items.addTopLevelItem(groups[one.operator])
+            rows = f", {one.rows} rows" if one.rows > 1 else ""
+            item = QTreeWidgetItem([one.name, f"{_FATES[one.fate]}{rows}"])
             item.setData(0, _DATA, number)
-            groups[one["operator"]].addChild(item)
-            telling = item if one["calls"] and (telling is None or one["operator"] == event["until"]) else telling
+            groups[one.operator].addChild(item)
+            telling = item if one.calls and (telling is None or one.operator == event.until) else telling
         for group in groups.values():
             group.setText(1, counted(group.childCount(), "row"))
-        last = groups.get(event["until"])
+        last = groups.get(event.until)
         chosen = telling or (last.child(0) if last is not None else None)
         if chosen is not None:
             chosen.parent().setExpanded(True)

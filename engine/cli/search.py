@@ -18,15 +18,9 @@ from engine.cli.options import CaseArgument, OverwriteOption
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.errors import UsageError
 from engine.results.hidden import HIDDEN_WORDS
-from engine.results.saved_searches import (
-    SavedSearch,
-    documents_of,
-    find_search,
-    remove_search,
-    save_search,
-    saved_searches,
-)
-from engine.results.term_counts import CountedDocument, TermCounts, count_terms, term_table
+from engine.results.saved_searches import documents_of, find_search, remove_search, save_search, saved_searches
+from engine.results.shown import CountedDocument, SavedSearch, TermCounts
+from engine.results.term_counts import count_terms, term_table
 from storage.case import Case
 from storage.export.assemble import file_names
 from storage.export.files import write_table

@@ -10,6 +10,7 @@ from typing import Any
 from engine.answers.telling import question_back
 from engine.loader import parse_pipeline
 from engine.operators.answer.node import FILENAME, Answer, AskedQuestion
+from engine.results.shown import ShownAnswer, ShownItem
 from engine.results.table import result_view
 from engine.results.values import shown
 from storage.case import Case
@@ -34,47 +35,6 @@ class QuestionColumn:
     def columns(self) -> tuple[str, ...]:
         """Return the columns that say something of the answer, the answer first."""
         return (self.name, f"{self.name}_status", f"{self.name}_note", f"{self.name}_items")
-
-
-@dataclass(frozen=True, slots=True)
-class ShownItem:
-    """One value of an answer: `value` as it was read, `original` as the lines have it.
-
-    `first_line` and `last_line` are lines of the document, inclusive, those that are to be shown; `lines` are all that
-    it cites. `document` is "" and `page` 0 where it belongs to no page. `problem` says what could not be read.
-    """
-
-    value: str
-    original: str
-    method: str
-    problem: str
-    snippet: str
-    lines: tuple[tuple[int, int], ...]
-    document: str
-    page: int
-    first_line: int
-    last_line: int
-
-
-@dataclass(frozen=True, slots=True)
-class ShownAnswer:
-    """The answer to one question: the value that holds (after corrections), its status, note and items.
-
-    `items` are the first MOST_ITEMS of `count`. `question_back` is what the user is asked, "" for nothing; `clarified`
-    is what a person has said that the question means; `document_name` that of the one document of the row, "" for none.
-    """
-
-    operator: str
-    name: str
-    question: str
-    clarified: str
-    value: str
-    status: str
-    note: str
-    question_back: str
-    items: tuple[ShownItem, ...]
-    count: int
-    document_name: str
 
 
 def question_columns(runs: Runs, run_id: str) -> tuple[QuestionColumn, ...]:

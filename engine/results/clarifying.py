@@ -16,9 +16,9 @@ from engine.language.position import did_you_mean
 from engine.language.yaml_edit import remove, set_value
 from engine.language.yaml_reader import read_yaml
 from engine.loader import parse_pipeline
+from engine.results.shown import LONGEST_SAID
 from storage.export.atomic import replacing
 
-LONGEST = 500
 """Characters of what a person says that a question means."""
 
 
@@ -36,8 +36,8 @@ def clarify(file: Path, operator: str, question: str, said: str, document: str =
 
 def clarified_text(text: str, operator: str, question: str, said: str, document: str = "") -> str:
     """Return the text of a pipeline with what a question means; raises UsageError or PipelineError."""
-    if len(said) > LONGEST:
-        raise UsageError(f"{len(said)} characters are too long", advice=f"Say it in {LONGEST} characters.")
+    if len(said) > LONGEST_SAID:
+        raise UsageError(f"{len(said)} characters are too long", advice=f"Say it in {LONGEST_SAID} characters.")
     root, _ = read_yaml(text)
     operations = [found for found in root.get(OPERATIONS) or [] if isinstance(found, Mapping)]
     names = [str(found.get("name", "")) for found in operations]

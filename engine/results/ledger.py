@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
 from engine.operators.base import NOTE
+from engine.results.shown import LedgerEntry, Note
 from storage.case import Case
 from storage.documents import Documents
 from storage.errors import NotInCase
@@ -20,41 +20,12 @@ from storage.rows import RowRecord
 TurnedDown = Literal["failed", "rejected"]
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
-    """What befell `count` rows of an operator that went on: they were cut to fit, read in parts, ..."""
-
-    operator: str
-    verdict: str
-    by: str
-    count: int
-    first: str
-
-
 def notes_of(decisions: Sequence[StoredDecision]) -> list[Note]:
     """Count the notes among decisions, the most frequent first, each with the detail of its first row."""
     notes = [decision for decision in decisions if decision.record.subject == NOTE]
     counts = Counter((note.operator, note.record.verdict, note.record.by) for note in notes)
     first = {(note.operator, note.record.verdict, note.record.by): note.record.detail for note in reversed(notes)}
     return [Note(*key, count, first[key]) for key, count in counts.most_common()]
-
-
-@dataclass(frozen=True, slots=True)
-class LedgerEntry:
-    """A file (`operator` empty) or a row that failed or was turned down.
-
-    `name` says which, in words; `document` with `page` and `line` is where it can be looked at: empty and 0 where that
-    is not known. `reply` is what the model said, where it said something.
-    """
-
-    name: str
-    operator: str
-    reason: str
-    advice: str
-    reply: str
-    document: str
-    page: int
-    line: int
 
 
 class RowNames:

@@ -3,31 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from engine.custody.recording import save_review
 from engine.errors import UsageError
 from engine.results.names import forms_in, forms_of, operator_of, renamed
-from engine.results.pairs import NamePair, pipeline_of, write_pairs
-from engine.results.same_question import PairKind
+from engine.results.pairs import pipeline_of, write_pairs
+from engine.results.shown import NamePair, NamesChanged, PairKind
 from engine.results.table import ResultView, result_view
 from engine.results.values import items
 from storage.case import Case
 from storage.reviews import ReviewEdit
-
-
-@dataclass(frozen=True, slots=True)
-class NamesChanged:
-    """What a decision did: pairs in the pipeline, rows that show another name now.
-
-    `mixed` rows were made from several forms of the name: they change only when the pipeline runs again.
-    """
-
-    pipeline: str
-    kind: PairKind
-    pairs: tuple[NamePair, ...]
-    rows: int
-    mixed: int
 
 
 def merge_names(case: Case, run_id: str, column: str, names: Sequence[str], into: str) -> NamesChanged:

@@ -14,10 +14,10 @@ from engine.executor.case_documents import load_document
 from engine.loader import parse_pipeline
 from engine.operators.mentions import shown
 from engine.operators.resolve import Resolve
+from engine.results.shown import NameForm, NameHistory, NamePlace
 from engine.results.values import items
 from engine.rows import DocumentId, Span
 from storage.case import Case
-from storage.ledger import DecisionRecord
 from storage.rows import RowRecord, Rows
 
 MOST_PLACES = 3
@@ -32,40 +32,6 @@ class Resolved:
 
     operator: str
     column: str
-
-
-@dataclass(frozen=True, slots=True)
-class NamePlace:
-    """A line in which a form of a name stands."""
-
-    document: str
-    name: str
-    page: int
-    first_line: int
-    last_line: int
-    quote: str
-
-
-@dataclass(frozen=True, slots=True)
-class NameForm:
-    """One form as records have it, the name it was given in the table, and how many rows had it."""
-
-    text: str
-    name: str
-    rows: int
-    places: tuple[NamePlace, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class NameHistory:
-    """All about one name of the table: its forms, those it was compared with, and every verdict."""
-
-    name: str
-    operator: str
-    column: str
-    forms: tuple[NameForm, ...]
-    others: tuple[NameForm, ...]
-    decisions: tuple[DecisionRecord, ...]
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,10 @@ from engine.disk import questions_folder
 from engine.errors import PipelineError, UsageError
 from engine.language.writer import to_yaml
 from engine.loader import load_pipeline, parse_pipeline
-from engine.results.same_question import KINDS, PairKind, question_text
+from engine.results.same_question import KINDS, question_text
+from engine.results.shown import NamePair, PairKind
 from storage.case import Case
 from storage.export.atomic import replacing
-
-NamePair = tuple[str, str]
 
 
 def pipeline_of(case: Case, run_id: str) -> Path:

@@ -6,13 +6,12 @@ import io
 import json
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Literal
 
 from ruamel.yaml import YAML
 
+from engine.results.shown import PairKind
 from storage.runs import Runs, StoredRun
 
-PairKind = Literal["same_as", "keep_apart"]
 KINDS: tuple[PairKind, ...] = ("same_as", "keep_apart")
 """Keys under which a pipeline holds decisions about names."""
 _MARKS = ("tags", "starred", "words", "documents")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from engine.errors import UsageError
+from engine.results.shown import SavedSearch
 from storage.cache import Cache
 from storage.case import Case
 from storage.errors import CaseDamaged
@@ -17,15 +18,6 @@ LONGEST_NAME = 60
 MOST_SEARCHES = 200
 _KIND = "saved search"
 """Of the values of a case that hold them, by name in small letters."""
-
-
-@dataclass(frozen=True, slots=True)
-class SavedSearch:
-    """Words as a search (storage.search_words), and which documents; the runs that are `asked_in` are not kept."""
-
-    name: str
-    words: str = ""
-    only: DocumentFilter = DocumentFilter()
 
 
 def saved_searches(cache: Cache) -> tuple[SavedSearch, ...]:

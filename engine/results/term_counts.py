@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from engine.errors import UsageError
+from engine.results.shown import CountedDocument, TermCounts, TermSum
 from storage.case import Case
 from storage.export.assemble import file_names
 from storage.export.table import ResultRow, ResultTable, free_name
@@ -14,33 +14,6 @@ from storage.listing import DocumentFilter
 from storage.search_words import match_expression
 
 MOST_TERMS = 500
-
-
-@dataclass(frozen=True, slots=True)
-class TermSum:
-    """A term, what it is as a search, and how many lines of how many documents hold it."""
-
-    term: str
-    query: str
-    lines: int
-    documents: int
-
-
-@dataclass(frozen=True, slots=True)
-class CountedDocument:
-    """A document with the number of its lines for each term, in the order of the terms."""
-
-    document: str
-    name: str
-    counts: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class TermCounts:
-    """The terms in the order of the list, and the documents that hold any of them, most lines first."""
-
-    terms: tuple[TermSum, ...]
-    rows: tuple[CountedDocument, ...]
 
 
 def terms_in(lines: Iterable[str]) -> tuple[str, ...]:

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from engine.errors import UsageError
 from engine.executor.events import Event
+from engine.worker.contract.events import Answered, CaseChanged, CommandFailed
 from engine.worker.defects import failure_of
 from engine.worker.exit_codes import USER_ERRORS, exit_code_of
-from engine.worker.protocol import Answered, CaseChanged, CommandFailed
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import LaneName, Query, arguments, find_query, is_loaded
 

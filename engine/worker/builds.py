@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from engine.errors import UsageError
-from engine.executor.events import Emit, Event
+from engine.executor.events import Emit
 from engine.loader import Loaded, load_pipeline
 from engine.optimizer.build import BuildResult, NewAgents, build_pipeline
 from engine.optimizer.build_options import BuildOptions
@@ -15,6 +15,7 @@ from engine.optimizer.frontier import Policy
 from engine.optimizer.local_agents import agents_over
 from engine.optimizer.report import as_file, report_body, write_report
 from engine.worker.allowed import note_allowed
+from engine.worker.contract.events import PlanWritten
 from engine.worker.crossings import recorded, refuse_foreign
 from engine.worker.jobs import RunJob, load_checked
 from engine.worker.live_build import LiveBuild
@@ -48,15 +49,6 @@ class ReadyBuild:
     given: Loaded
     loaded: Loaded
     options: BuildOptions
-
-
-@dataclass(frozen=True, slots=True)
-class PlanWritten(Event):
-    """The files of a build are there; `report` and `report_json` are "" where none was asked for."""
-
-    path: str
-    report: str
-    report_json: str
 
 
 def make_ready_build(job: BuildJob, models: Models) -> ReadyBuild:

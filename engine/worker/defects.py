@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 
-from engine.worker.protocol import CommandFailed
+from engine.worker.contract.events import CommandFailed
 
 _ENVIRONMENT = 3
 """The exit code of what this machine refuses."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import psutil
@@ -15,6 +14,7 @@ from engine.executor.events import Event
 from engine.executor.run_state import OperatorState, RunState
 from engine.operators.base import Outcome
 from engine.rows import Row
+from engine.worker.contract.run import AskedBack, LiveRow, LiveRows, OperatorLine, ReasonLine, RunProgress
 from storage.codec import dump_json
 
 KEPT_ROWS = 500
@@ -24,87 +24,6 @@ TOLD_REASONS = 100
 SHOWN_CHARACTERS = 160
 SHOWN_FIELDS = 12
 _LESS_TELLING = ("text", "path", "pages", "kind")
-
-
-@dataclass(frozen=True, slots=True)
-class OperatorLine:
-    """One operator. `per_minute` are work items lately; it and `left_seconds` are None while they cannot be told."""
-
-    name: str
-    kind: str
-    done: int
-    total: int
-    rejected: int
-    failed: int
-    is_finished: bool
-    per_minute: float | None
-    left_seconds: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class ReasonLine:
-    """How many rows an operator rejected or failed so far, and why."""
-
-    operator: str
-    fate: str
-    reason: str
-    rows: int
-
-
-@dataclass(frozen=True, slots=True)
-class AskedBack:
-    """What an operator asks the user about one of its questions, and for how many rows so far."""
-
-    operator: str
-    question: str
-    text: str
-    rows: int
-
-
-@dataclass(frozen=True, slots=True)
-class RunProgress(Event):
-    """How far a run is, told about twice a second.
-
-    Speeds are tokens a second lately; `memory_bytes` is that of the worker and all its child processes. `other_reasons`
-    counts the rows whose reasons are not among `reasons`.
-    """
-
-    run_id: str
-    elapsed_seconds: float
-    left_seconds: float | None
-    share_done: float
-    files_done: int
-    files_total: int
-    files_failed: int
-    operators: tuple[OperatorLine, ...]
-    calls_made: int
-    calls_from_cache: int
-    read_per_second: float
-    written_per_second: float
-    loading: str
-    model: str
-    memory_bytes: int
-    reasons: tuple[ReasonLine, ...]
-    other_reasons: int
-    asked_back: tuple[AskedBack, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class LiveRow:
-    """A row as it was made: some of its fields, long ones cut, with `…` at the end."""
-
-    row_id: str
-    values: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class LiveRows:
-    """Rows of one operator from `offset`, the latest first. `operator` is the one asked for, or the last with rows."""
-
-    operator: str
-    offset: int
-    total: int
-    rows: tuple[LiveRow, ...]
 
 
 class LiveRun:

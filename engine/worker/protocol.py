@@ -28,97 +28,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from engine.errors import UsageError
-from engine.executor.events import Event
 from engine.language.position import did_you_mean
 from engine.worker.commands import COMMANDS, AskCommand
 from engine.worker.typed_json import read_dataclass
 
 _HALF_CHARACTER = re.compile("[\ud800-\udc7f\udd00-\udfff]")
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerReady(Event):
-    """The worker listens; `commands` are those it knows."""
-
-    commands: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class CommandAccepted(Event):
-    """A command was read; a run or an ingest goes on until CommandFinished or CommandFailed."""
-
-    id: str
-    command: str
-
-
-@dataclass(frozen=True, slots=True)
-class CommandFinished(Event):
-    """A run or an ingest came to its end. `exit_code` is as on the command line: 1 some items failed, 130 cancelled."""
-
-    id: str
-    command: str
-    exit_code: int
-
-
-@dataclass(frozen=True, slots=True)
-class CommandFailed(Event):
-    """A line was no command, or a command could not be carried out. The worker goes on.
-
-    Where the user has only to allow something, `need` is read, write or overwrite, and `path` is what it is about: the
-    same command with `allow_path` or `overwrite` goes on.
-    """
-
-    id: str
-    command: str
-    message: str
-    advice: str
-    exit_code: int
-    need: str = ""
-    path: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Answered(Event):
-    """The answer to a question: JSON, or dataclasses that become JSON."""
-
-    id: str
-    query: str
-    result: Any
-
-
-@dataclass(frozen=True, slots=True)
-class CaseChanged(Event):
-    """An edit (`query`) changed the case: who shows it asks anew."""
-
-    case: str
-    query: str
-
-
-@dataclass(frozen=True, slots=True)
-class ResultsWritten(Event):
-    """A results file is there."""
-
-    path: str
-    rows: int
-    notes: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ExportProgress(Event):
-    """How far an export is: `done` of `total` rows, files or pages, as `what` says."""
-
-    done: int
-    total: int
-    what: str
-
-
-@dataclass(frozen=True, slots=True)
-class ConvertProgress(Event):
-    """How far a conversion is: `what` is "copied" or "compared", `done` and `total` are bytes (0: not known)."""
-
-    what: str
-    done: int
-    total: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,47 +9,14 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, get_args
 
 from engine.disk import questions_folder
 from engine.errors import UsageError
-
-QueueState = Literal["waiting", "running", "finished", "failed", "cancelled"]
-"""`running` when nothing runs means that it was interrupted: running it again goes on from the last reply."""
-
-QueueKind = Literal["run", "build"]
+from engine.worker.contract.queue import QueueEntry, QueueKind
 
 FILE = "queue.json"
 MOST_ENTRIES = 500
-
-
-@dataclass(frozen=True, slots=True)
-class QueueEntry:
-    """One run. `input` is an `--input` of the command line, empty for the pipeline's own data.
-
-    `trust_code`: Python that the pipeline brings along may run. `run_id`: the last run of it in the case, empty before
-    one began. `told`: how that ended. A build of the pipeline (`redwell build`) waits and goes on as a run does;
-    `options` are the other keys of its command.
-    """
-
-    id: int
-    pipeline: str
-    input: str = ""
-    model: str = ""
-    trust_code: bool = False
-    state: QueueState = "waiting"
-    run_id: str = ""
-    told: str = ""
-    kind: QueueKind = "run"
-    options: Mapping[str, str | int | float] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if self.state not in get_args(QueueState):
-            raise ValueError(f"{self.state!r} is no state of a queue entry")
-        if self.kind not in get_args(QueueKind):
-            raise ValueError(f"{self.kind!r} is nothing that waits in a queue")
 
 
 def queue_file(case: Path) -> Path:

@@ -25,18 +25,11 @@ from engine.worker.commands import (
     ResumeCommand,
     UnlockCommand,
 )
+from engine.worker.contract.events import CommandAccepted, CommandFailed, CommandFinished, WorkerReady
 from engine.worker.defects import failure_of
 from engine.worker.exit_codes import INTERRUPTED, USER_ERRORS, exit_code_of
 from engine.worker.gate import Gate
-from engine.worker.protocol import (
-    BadCommand,
-    Command,
-    CommandAccepted,
-    CommandFailed,
-    CommandFinished,
-    WorkerReady,
-    read_command,
-)
+from engine.worker.protocol import BadCommand, Command, read_command
 from storage import passphrases
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from engine.ask.pipeline import table_of
 from engine.errors import PipelineError, UsageError
 from engine.executor.asking import CachedAsk, RepliesOnly, ReplyStore
 from engine.executor.case_documents import load_document, save_document
-from engine.executor.events import Emit, Event
+from engine.executor.events import Emit
 from engine.executor.run import RunOptions, refuse_problems, run_pipeline
 from engine.executor.settings import RunSettings
 from engine.language.trust import refuse_untrusted
@@ -25,6 +25,7 @@ from engine.plan.plan import Dataset, Output, Plan, Step
 from engine.plan.sources import kind_of_source
 from engine.rows import DocumentId
 from engine.worker.allowed import note_allowed
+from engine.worker.contract.events import Tried, TriedLine
 from engine.worker.jobs import NewModels
 from engine.worker.model_choice import settled
 from engine.worker.trial_items import AskedOf, TriedItem, tried_items
@@ -52,37 +53,6 @@ class TrialJob:
     until: str = ""
     most_characters: int = 0
     settings: RunSettings = field(default=RunSettings())
-
-
-@dataclass(frozen=True, slots=True)
-class TriedLine:
-    """One thing to look at, in the list of a trial (engine.worker.trial_items.TriedItem): who did what to which row."""
-
-    operator: str
-    name: str
-    fate: str
-    calls: int
-    rows: int
-
-
-@dataclass(frozen=True, slots=True)
-class Tried(Event):
-    """A trial is done: its items in order, each to be read from the file `path`, one a line.
-
-    `case` and `run` are where its results lie, until the next trial. `in_part`: the names of documents of which parts
-    were read, and the share of their text, 0 to 1.
-    """
-
-    path: str
-    until: str
-    documents: tuple[str, ...]
-    items: tuple[TriedLine, ...]
-    calls: int
-    from_case: int
-    note: str
-    case: str = ""
-    run: str = ""
-    in_part: tuple[tuple[str, float], ...] = ()
 
 
 async def try_pipeline(

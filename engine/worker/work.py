@@ -33,6 +33,7 @@ from engine.worker.commands import (
     RunCommand,
     TryCommand,
 )
+from engine.worker.contract.events import ConvertProgress, ExportProgress, ResultsWritten
 from engine.worker.crossings import recorded
 from engine.worker.exit_codes import INTERRUPTED
 from engine.worker.exports import ExportJob, ExportStopped, Written, write_outs
@@ -41,7 +42,6 @@ from engine.worker.jobs import NewModels, RunJob, check_outs, make_ready, write_
 from engine.worker.live import LiveRun, family_memory
 from engine.worker.live_build import LiveBuild
 from engine.worker.orders import build_job, export_job, parse_options, run_job, trial_job, workers_of
-from engine.worker.protocol import ConvertProgress, ExportProgress, ResultsWritten
 from engine.worker.trials import TrialJob, try_pipeline
 from storage.case import Case
 from storage.conversion import ConversionStopped, Phase, Tell, decrypt_case, encrypt_case, rekey_case

@@ -23,9 +23,9 @@ from typing import Any
 from invented_results import make_results
 from scripted_redwell import ScriptedModels
 
+from engine.worker.contract.events import Answered
 from engine.worker.exit_codes import USER_ERRORS
 from engine.worker.exports import OutputOptions, write_outs
-from engine.worker.protocol import Answered
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import arguments, find_query
 from fuzz.documents import watched_memory

@@ -104,7 +104,7 @@ def ask_question(driver: Driver, model: str) -> RunPlace:
     driver.wait("the models", lambda: box.isEnabled() and box.findData(model) >= 0)
     box.setCurrentIndex(box.findData(model))
     box.activated.emit(box.currentIndex())
-    driver.wait("the model chosen", lambda: place.queue.entries[0]["model"] == model)
+    driver.wait("the model chosen", lambda: place.queue.entries[0].model == model)
     return place
 
 
@@ -116,14 +116,14 @@ def run_through_a_kill(driver: Driver, place: RunPlace) -> None:
         return place.queue.state_of(place.queue.entries[0])
 
     driver.click(place.go)
-    driver.wait("the first replies", lambda: workspace.job.run.get("calls_made", 0) >= 2)
+    driver.wait("the first replies", lambda: workspace.job.run is not None and workspace.job.run.calls_made >= 2)
     os.kill(workspace.client.process_id, signal.SIGKILL)
     driver.wait("the loss to be told", lambda: state() == "interrupted")
     assert place.go.text() == "Continue"
     driver.click(place.go)
     driver.wait("the end of the run", lambda: state() in ("finished", "failed"))
-    assert state() == "finished", place.queue.entries[0]["told"]
-    assert workspace.job.run["calls_from_cache"] >= 2, "what was answered before the kill was asked again"
+    assert state() == "finished", place.queue.entries[0].told
+    assert workspace.job.run.calls_from_cache >= 2, "what was answered before the kill was asked again"
 
 
 def check_and_correct(driver: Driver, place: RunPlace) -> ResultsPlace:

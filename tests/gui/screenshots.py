@@ -251,17 +251,21 @@ def take_answers(app: QApplication, settings: QSettings, folder: Path, out: Path
     run.queue.add(str(pipeline))
     wait_until(app, lambda: len(run.queue.entries) == 1)
     run.start()
-    wait_until(app, lambda: bool(run.queue.entries[0]["run_id"]) and not run.queue.current)
+    wait_until(app, lambda: bool(run.queue.entries[0].run_id) and not run.queue.current)
     window.go_to("Results")
     results = next(place for place in window.places if isinstance(place, ResultsPlace))
     wait_until(app, lambda: results.model.rowCount() == 2 and results.model.row(1) is not None)
     names = [column.name for column in results.model.columns]
     place = names.index("effective_status")
-    row = next(n for n in range(2) if (results.model.row(n) or {"cells": names})["cells"][place] == "conflict")
+    row = next(
+        n for n in range(2) if (shown := results.model.result(n)) is not None and shown.cells[place] == "conflict"
+    )
     for column, name in (("effective", "answers"), ("paid_for", "answers-list"), ("rent", "answers-asked-back")):
         results.table.go_to(row, names.index(column) + 1)
         results.table.clicked.emit(results.table.currentIndex())
-        wait_until(app, lambda column=column: (results.answers.current() or {}).get("name") == column)
+        wait_until(
+            app, lambda column=column: (answer := results.answers.current()) is not None and answer.name == column
+        )
         settle(app)
         wait_until(app, lambda: not window.workspace.client.waiting)
         take(window, app, name, out)
@@ -369,7 +373,7 @@ def take_run(window: MainWindow, app: QApplication, out: Path) -> None:
     wait_until(app, lambda: len(place.queue.entries) == 2)
     place.panel.table.selectRow(0)
     place.start()
-    wait_until(app, lambda: bool(window.workspace.job.run.get("operators")))
+    wait_until(app, lambda: window.workspace.job.run is not None and bool(window.workspace.job.run.operators))
     settle(app)
     take(window, app, "run", out)
     wait_until(app, lambda: not place.queue.current)

@@ -68,10 +68,10 @@ def results(qtbot: QtBot, window: MainWindow) -> ResultsPlace:
 def open_answer(qtbot: QtBot, place: ResultsPlace, column: str) -> None:
     """Click a cell of the row that is in doubt."""
     names = [each.name for each in place.model.columns]
-    row = next(n for n in range(2) if place.model.row(n)["cells"][names.index("effective_status")] == "conflict")
+    row = next(n for n in range(2) if place.model.row(n).cells[names.index("effective_status")] == "conflict")
     place.table.go_to(row, names.index(column) + 1)
     place.table.clicked.emit(place.table.currentIndex())
-    qtbot.waitUntil(lambda: (place.answers.current() or {}).get("name") == column, timeout=WAIT)
+    qtbot.waitUntil(lambda: (answer := place.answers.current()) is not None and answer.name == column, timeout=WAIT)
 
 
 def test_what_contradicts_itself_stands_side_by_side_and_opens_its_pages(qtbot: QtBot, results: ResultsPlace) -> None:
@@ -80,7 +80,7 @@ def test_what_contradicts_itself_stands_side_by_side_and_opens_its_pages(qtbot: 
     texts = [panel.tree.topLevelItem(n).text(1) for n in range(4)]
     assert texts == ["found, complete", "contradictory, 2 items", "found in part, 2 items", "asks you"]
     original, amended = panel.cards.cards
-    assert (original.item["original"], amended.item["original"]) == ("15 March 2024", "1 April 2024")
+    assert (original.item.original, amended.item.original) == ("15 March 2024", "1 April 2024")
     assert original.geometry().right() < amended.geometry().left()
     assert "'15 March 2024' (line 2) or '1 April 2024' (line 9)" in panel.note.text()
     qtbot.waitUntil(lambda: (panel.viewer.page, panel.viewer.view.marked("evidence")) == (1, 1), timeout=WAIT)
@@ -136,7 +136,7 @@ def test_a_question_back_is_answered_and_only_it_is_asked_again(
     assert calls.read_text().splitlines()[before:] == ["answer rent round 1"] * 2
     qtbot.waitUntil(lambda: results.model.rowCount() == 2 and results.model.row(1) is not None, timeout=WAIT)
     open_answer(qtbot, results, "rent")
-    qtbot.waitUntil(lambda: panel.answers[3]["status"] == "found", timeout=WAIT)
+    qtbot.waitUntil(lambda: panel.answers[3].status == "found", timeout=WAIT)
     assert "You said: that of a year" in panel.question.text()
     assert not panel.ask_back.isVisible()
 
@@ -146,8 +146,8 @@ def test_the_question_that_was_answered_is_asked_again_and_no_other_that_waits(
 ) -> None:
     queue = place_of(window, RunPlace).queue
     (done,) = queue.entries
-    queue.add(done["pipeline"])
-    queue.add(done["pipeline"], "case:starred=1")
+    queue.add(done.pipeline)
+    queue.add(done.pipeline, "case:starred=1")
     qtbot.waitUntil(lambda: len(queue.entries) == 3, timeout=WAIT)
     begun: list[int] = []
     queue.began.connect(begun.append)
@@ -155,7 +155,7 @@ def test_the_question_that_was_answered_is_asked_again_and_no_other_that_waits(
     QTest.keyClicks(results.answers.ask_back.answer, "that of a year")
     with qtbot.waitSignal(window.workspace.run_finished, timeout=WAIT):
         QTest.keyClick(results.answers.ask_back.answer, Qt.Key.Key_Return)
-    assert begun[0] == queue.entries[1]["id"]
+    assert begun[0] == queue.entries[1].id
 
 
 def test_an_answer_can_hold_for_one_document_alone(
@@ -170,7 +170,7 @@ def test_an_answer_can_hold_for_one_document_alone(
     with qtbot.waitSignal(window.workspace.run_finished, timeout=WAIT):
         QTest.keyClick(ask_back.answer, Qt.Key.Key_Return)
     assert calls.read_text().splitlines()[before:] == ["answer rent round 1"]
-    written = Path(place_of(window, RunPlace).queue.entries[0]["pipeline"]).read_text(encoding="utf-8")
+    written = Path(place_of(window, RunPlace).queue.entries[0].pipeline).read_text(encoding="utf-8")
     assert "lease.pdf: that of a year" in written
 
 
@@ -185,7 +185,7 @@ def test_the_run_shows_what_is_asked_back_and_goes_on(qtbot: QtBot, window: Main
     QTest.keyClicks(asked.ask_back.answer, "of a year")
     with qtbot.waitSignal(window.workspace.run_finished, timeout=WAIT):
         asked.ask_back.send.click()
-    assert [entry["state"] for entry in place.queue.entries] == ["finished", "finished"]
+    assert [entry.state for entry in place.queue.entries] == ["finished", "finished"]
     assert not view.tabs.isTabVisible(2)
 
 
@@ -194,6 +194,6 @@ def test_rows_in_doubt_come_first(qtbot: QtBot, results: ResultsPlace) -> None:
     results.parts._doubtful.setChecked(True)
     status = names.index("effective_status")
     qtbot.waitUntil(
-        lambda: results.model.row(0) is not None and results.model.row(0)["cells"][status] == "conflict", timeout=WAIT
+        lambda: results.model.row(0) is not None and results.model.row(0).cells[status] == "conflict", timeout=WAIT
     )
-    assert "the answer is conflict" in results.model.row(0)["doubts"]["effective"]
+    assert "the answer is conflict" in results.model.row(0).doubts["effective"]

@@ -14,31 +14,34 @@ from PySide6.QtCore import QTimer
 from pytestqt.qtbot import QtBot
 
 from desktop.client import TURN_SECONDS, WorkerClient
+from engine.worker.contract.case import SUMMARY, CaseSummary
+from engine.worker.contract.documents import TAGS
+from engine.worker.contract.events import CommandFailed, Event, Warned
 
 
 def test_answers_and_failures_come_to_who_asked(qtbot: QtBot, client: WorkerClient, case: Path) -> None:
     answers: list[Any] = []
-    client.ask("case.summary", answers.append, case=str(case))
-    client.ask("documents.tags", answers.append, case=str(case))
+    client.ask(SUMMARY, answers.append, case=str(case))
+    client.ask(TAGS, answers.append, case=str(case))
     client.ask("no.query", answers.append, lambda message, advice: answers.append(message))
     qtbot.waitUntil(lambda: len(answers) == 3, timeout=WAIT)
     assert [] in answers
     assert "unknown query 'no.query'" in answers
-    assert next(answer for answer in answers if isinstance(answer, dict))["documents"] == 5
+    assert next(answer for answer in answers if isinstance(answer, CaseSummary)).documents == 5
     assert client.waiting == 0
 
 
 def test_a_failure_that_nobody_takes_is_a_problem(qtbot: QtBot, client: WorkerClient) -> None:
     with qtbot.waitSignal(client.problem, timeout=WAIT) as problem:
-        client.ask("case.summary", lambda result: None, case="/no/such/case.redwell")
+        client.ask(SUMMARY, lambda result: None, case="/no/such/case.redwell")
     assert "there is no case" in problem.args[0]
 
 
 def test_a_forgotten_question_is_not_answered(qtbot: QtBot, client: WorkerClient, case: Path) -> None:
     answers: list[Any] = []
-    client.forget(client.ask("case.summary", answers.append, case=str(case)))
+    client.forget(client.ask(SUMMARY, answers.append, case=str(case)))
     client.forget("never asked")
-    client.ask("documents.tags", answers.append, case=str(case))
+    client.ask(TAGS, answers.append, case=str(case))
     qtbot.waitUntil(lambda: bool(answers), timeout=WAIT)
     assert answers == [[]]
 
@@ -49,7 +52,7 @@ def test_after_a_crash_questions_are_asked_again_and_edits_are_not(
     answers: list[Any] = []
     failed: list[str] = []
     os.kill(client.process_id, signal.SIGSTOP)
-    client.ask("case.summary", answers.append, case=str(case))
+    client.ask(SUMMARY, answers.append, case=str(case))
     client.ask(
         "documents.star",
         answers.append,
@@ -61,24 +64,24 @@ def test_after_a_crash_questions_are_asked_again_and_edits_are_not(
     with qtbot.waitSignal(client.lost, timeout=WAIT):
         os.kill(client.process_id, signal.SIGKILL)
     qtbot.waitUntil(lambda: bool(answers), timeout=WAIT)
-    assert answers[0]["documents"] == 5
+    assert answers[0].documents == 5
     assert len(failed) == 1
     assert "may not have been kept" in failed[0]
 
 
 def test_a_burst_of_events_leaves_turns_to_the_event_loop(qtbot: QtBot) -> None:
     """However long each event takes the window: a person's clicks come in between."""
-    burst = 'for n in range(20): print(\'{"event": "Told", "n": %d}\' % n)'
+    burst = 'for n in range(20): print(\'{"event": "Warned", "message": "%d"}\' % n)'
     client = WorkerClient(command=(sys.executable, "-c", f"{burst}\ninput()"))
     told: list[int] = []
     turns: list[int] = []
     turning = QTimer(interval=0)
     turning.timeout.connect(lambda: turns.append(len(told)))
 
-    def take(event: dict[str, Any]) -> None:
+    def take(event: Warned) -> None:
         turning.start()
         time.sleep(TURN_SECONDS)
-        told.append(event["n"])
+        told.append(int(event.message))
 
     client.told.connect(take)
     client.start()
@@ -108,9 +111,9 @@ def test_the_worker_ends_with_the_client(qtbot: QtBot) -> None:
 def test_a_command_given_before_the_next_worker_is_there_reaches_it(client: WorkerClient, qtbot: QtBot) -> None:
     """The window shows *Continue* at once when a worker is lost, and a fast person presses it."""
     given: list[str] = []
-    told: list[dict[str, object]] = []
+    told: list[Event] = []
     client.lost.connect(lambda how: given.append(client.command("run", pipeline="nowhere.yaml", case="no.redwell")))
     client.told.connect(told.append)
     os.kill(client.process_id, signal.SIGKILL)
-    answers = lambda: [event["event"] for event in told if event.get("id") in given]  # noqa: E731
-    qtbot.waitUntil(lambda: "CommandFailed" in answers(), timeout=WAIT)
+    failed = lambda: [event for event in told if isinstance(event, CommandFailed) and event.id in given]  # noqa: E731
+    qtbot.waitUntil(lambda: bool(failed()), timeout=WAIT)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,34 +15,33 @@ from pytestqt.qtbot import QtBot
 
 from desktop.documents_model import COLUMNS, DocumentsModel, cell_text, text_source
 from desktop.paged_model import PAGE_ROWS, ROW_ROLE
+from engine.worker.contract.documents import DocumentsPage, ListedDocument
 
 
-def row(number: int) -> dict[str, Any]:
-    return {
-        "id": f"{number:064x}",
-        "name": f"file {number}.pdf",
-        "kind": "pdf",
-        "pages": 1 + number % 3,
-        "lines": 10,
-        "size_bytes": 1000 * number,
-        "ocr_pages": number % 2,
-        "language": "en",
-        "year": 2000 + number % 20,
-        "copies": 1,
-        "tags": [],
-        "starred": False,
-        "is_new": False,
-        "path": f"/records/file {number}.pdf",
-        "warnings": [],
-    }
+def row(number: int) -> ListedDocument:
+    return ListedDocument(
+        id=f"{number:064x}",
+        name=f"file {number}.pdf",
+        kind="pdf",
+        pages=1 + number % 3,
+        lines=10,
+        size_bytes=1000 * number,
+        ocr_pages=number % 2,
+        language="en",
+        year=2000 + number % 20,
+        copies=1,
+        tags=(),
+        starred=False,
+        path=f"/records/file {number}.pdf",
+    )
 
 
-def select(rows: list[dict[str, Any]], given: dict[str, Any]) -> list[dict[str, Any]]:
+def select(rows: list[ListedDocument], given: dict[str, Any]) -> list[ListedDocument]:
     return rows[::-1] if given["descending"] else rows
 
 
 def worker_of(count: int) -> PagedWorker:
-    return PagedWorker([row(number) for number in range(count)], select)
+    return PagedWorker([row(number) for number in range(count)], select, DocumentsPage)
 
 
 steps = st.lists(
@@ -120,7 +120,7 @@ def test_where_text_comes_from(pages: int, ocr: int | None, lines: int, said: st
 
 
 def test_cells_are_written_for_people() -> None:
-    shown = {**row(12), "copies": 2, "tags": ["a", "b"], "starred": True, "size_bytes": 1_234_567}
+    shown = replace(row(12), copies=2, tags=("a", "b"), starred=True, size_bytes=1_234_567)
     assert [cell_text(key, shown) for key, _ in COLUMNS[:2]] == ["★", "file 12.pdf"]
     assert cell_text("size", shown) == "1.2 MB"
     assert (cell_text("copies", shown), cell_text("copies", row(1))) == ("2", "")

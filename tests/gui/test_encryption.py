@@ -23,6 +23,8 @@ from desktop.passphrase_dialogs import NewPassphraseDialog, PassphraseDialog
 from desktop.places.settings import SettingsPlace
 from desktop.places.start import StartPlace
 from desktop.window import MainWindow
+from engine.worker.contract.case import SUMMARY
+from engine.worker.contract.events import ConvertProgress
 from storage import passphrases
 from storage.case import Case
 from storage.conversion import encrypt_case, is_encrypted
@@ -85,7 +87,7 @@ def test_an_encrypted_case_asks_until_the_passphrase_is_right(
     with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
         type_in(qtbot, dialog, FIRST)
     assert window.workspace.case == str(encrypted)
-    assert window.workspace.summary["is_encrypted"] is True
+    assert window.workspace.summary.is_encrypted is True
     assert window.workspace.recent() == [str(encrypted)]
     settings.sync()
     for text in (Path(settings.fileName()).read_text(), window.workspace.client.log, *told):
@@ -116,17 +118,17 @@ def test_the_next_worker_opens_it_without_asking(qtbot: QtBot, window: MainWindo
     qtbot.waitUntil(lambda: not client.waiting, timeout=WAIT)
     with qtbot.waitSignal(client.ready, timeout=WAIT):
         os.kill(client.process_id, signal.SIGKILL)
-    window.workspace.ask("case.summary", found.append)
+    window.workspace.ask(SUMMARY, found.append)
     qtbot.waitUntil(lambda: bool(found), timeout=WAIT)
-    assert found[0]["is_encrypted"] is True
+    assert found[0].is_encrypted is True
     client.restart()
-    window.workspace.ask("case.summary", found.append)
+    window.workspace.ask(SUMMARY, found.append)
     qtbot.waitUntil(lambda: len(found) == 2, timeout=WAIT)
     assert dialogs(window, PassphraseDialog) == []
 
 
 def test_the_open_case_is_encrypted_changed_and_decrypted(qtbot: QtBot, opened: MainWindow, case: Path) -> None:
-    box, documents = settings_box(opened), opened.workspace.summary["documents"]
+    box, documents = settings_box(opened), opened.workspace.summary.documents
     assert "is not encrypted" in box.state.text()
     assert (box.encrypt.isVisible(), box.change.isVisible(), box.decrypt.isVisible()) == (True, False, False)
     box.encrypt.click()
@@ -154,9 +156,9 @@ def test_the_open_case_is_encrypted_changed_and_decrypted(qtbot: QtBot, opened: 
     with qtbot.waitSignal(opened.workspace.client.ready, timeout=WAIT):
         opened.workspace.client.restart()
     found: list[Any] = []
-    opened.workspace.ask("case.summary", found.append)
+    opened.workspace.ask(SUMMARY, found.append)
     qtbot.waitUntil(lambda: bool(found), timeout=WAIT)
-    assert found[0]["is_encrypted"] is True
+    assert found[0].is_encrypted is True
 
     qtbot.waitUntil(box.decrypt.isEnabled, timeout=WAIT)
     box.decrypt.click()
@@ -182,7 +184,7 @@ def test_a_new_case_is_encrypted_from_its_first_byte(qtbot: QtBot, window: MainW
     asked = the_dialog(qtbot, window, NewPassphraseDialog)
     with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
         type_in(qtbot, asked, FIRST, FIRST)
-    assert window.workspace.summary["is_encrypted"] is True
+    assert window.workspace.summary.is_encrypted is True
     qtbot.waitUntil(lambda: not window.workspace.client.waiting, timeout=WAIT)
     assert is_encrypted(path)
 
@@ -193,7 +195,7 @@ def test_a_new_case_is_plain_where_nothing_else_was_chosen(qtbot: QtBot, window:
     with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
         dialog.fileSelected.emit(str(path))
     dialog.close()
-    assert window.workspace.summary["is_encrypted"] is False
+    assert window.workspace.summary.is_encrypted is False
     assert dialogs(window, NewPassphraseDialog) == []
 
 
@@ -214,7 +216,7 @@ def test_a_worker_that_dies_while_it_encrypts_leaves_a_case_that_opens(
     assert not box.encrypt.isEnabled()
     with qtbot.waitSignal(opened.workspace.case_opened, timeout=WAIT):
         os.kill(client.process_id, signal.SIGKILL)
-    assert (opened.workspace.summary["is_encrypted"], box.encrypt.isEnabled()) == (False, True)
+    assert (opened.workspace.summary.is_encrypted, box.encrypt.isEnabled()) == (False, True)
 
 
 def test_the_command_line_opens_it_with_the_variable(
@@ -235,7 +237,7 @@ def test_the_command_line_opens_it_with_the_variable(
     monkeypatch.setattr(desktop.app, "make_window", make)
     monkeypatch.setattr(type(qapp), "exec", staticmethod(run))
     assert desktop.app.main(["redwell", str(encrypted)]) == 0
-    assert made[0].workspace.summary["is_encrypted"] is True
+    assert made[0].workspace.summary.is_encrypted is True
     assert passphrases.VARIABLE not in os.environ
     if sys.platform == "linux":
         assert FIRST not in command_line(made[0].workspace.client.process_id)
@@ -289,10 +291,10 @@ def test_a_conversion_says_how_far_it_is_and_can_be_cancelled(qtbot: QtBot, open
     os.kill(client.process_id, signal.SIGSTOP)
     try:
         opened.workspace.convert_case("", FIRST)
-        client.told.emit({"event": "ConvertProgress", "what": "copied", "done": 3_000_000, "total": 4_000_000})
+        client.told.emit(ConvertProgress("copied", done=3_000_000, total=4_000_000))
         assert "75 %" in box.state.text()
         assert (box.progress.isVisible(), box.progress.value(), box.progress.maximum()) == (True, 750, 1000)
-        client.told.emit({"event": "ConvertProgress", "what": "compared", "done": 0, "total": 0})
+        client.told.emit(ConvertProgress("compared", done=0, total=0))
         assert ("compared" in box.state.text(), box.progress.maximum()) == (True, 0)
         box.cancel.click()
         assert (box.cancel.isEnabled(), job.state) == (False, "cancelling")
@@ -301,7 +303,7 @@ def test_a_conversion_says_how_far_it_is_and_can_be_cancelled(qtbot: QtBot, open
     qtbot.waitUntil(lambda: not job.is_going, timeout=WAIT)
     assert (box.progress.isVisible(), box.encrypt.isEnabled()) == (False, True)
     counted: list[Any] = []
-    opened.workspace.ask("case.summary", counted.append)
+    opened.workspace.ask(SUMMARY, counted.append)
     qtbot.waitUntil(lambda: bool(counted), timeout=WAIT)
-    assert counted[0]["is_encrypted"] is False
+    assert counted[0].is_encrypted is False
     assert not is_encrypted(case)

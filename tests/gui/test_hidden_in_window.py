@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +15,10 @@ from desktop.facets import FacetsPanel
 from desktop.page_view import PageView, ViewLine, lay_out
 from desktop.places.export import ExportPlace
 from desktop.workspace import Workspace
+from engine.worker.contract.documents import Facets, ListedDocument
+from engine.worker.contract.results import HiddenNote
 
-NO_FACETS: dict[str, Any] = {
-    "kinds": [],
-    "tags": [],
-    "years": [],
-    "starred": 0,
-    "hidden": [],
-    "warned": 0,
-    "removed": 0,
-    "new": 0,
-}
+NO_FACETS = Facets(kinds=(), tags=(), years=(), starred=0)
 
 
 def test_a_dashed_box_stands_around_hidden_lines_and_says_how_they_are_hidden(qtbot: QtBot) -> None:
@@ -60,7 +54,7 @@ def test_hidden_text_and_what_was_not_read_are_filters(qtbot: QtBot) -> None:
     qtbot.addWidget(facets)
     facets.show_counts(NO_FACETS)
     assert facets._boxes() == []
-    facets.show_counts({**NO_FACETS, "hidden": [["covered", 14], ["white", 1]], "warned": 2})
+    facets.show_counts(replace(NO_FACETS, hidden=(("covered", 14), ("white", 1)), warned=2))
     assert [(box.text(0), box.text(1)) for box in facets._boxes()] == [
         ("Not all was read", "2"),
         ("Text under redactions", "14 pages"),
@@ -72,10 +66,13 @@ def test_hidden_text_and_what_was_not_read_are_filters(qtbot: QtBot) -> None:
 
 
 def test_notes_about_a_document_are_counted_and_listed() -> None:
-    row = {"pages": 1, "ocr_pages": 0, "lines": 3, "warnings": ["sheet <b>x</b>", "two"]}
+    row = ListedDocument(
+        id="a", name="a.xlsx", kind="xlsx", pages=1, lines=3, size_bytes=9, ocr_pages=0, language="en", year=None,
+        copies=1, tags=(), starred=False, path="a.xlsx", warnings=("sheet <b>x</b>", "two"),
+    )  # fmt: skip
     assert cell_text("text", row) == "text (2 notes)"
     assert tooltip("text", row) == "sheet <b>x</b>\ntwo"
-    assert tooltip("text", {**row, "warnings": []}) is None
+    assert tooltip("text", replace(row, warnings=())) is None
 
 
 class Questions(WorkerClient):
@@ -85,8 +82,8 @@ class Questions(WorkerClient):
         super().__init__()
         self.asked: list[tuple[str, dict[str, Any]]] = []
 
-    def ask(self, query: str, *then: Any, **given: Any) -> str:
-        self.asked.append((query, given))
+    def ask(self, query: Any, *then: Any, **given: Any) -> str:
+        self.asked.append((query if isinstance(query, str) else query.name, given))
         return ""
 
 
@@ -99,8 +96,8 @@ def test_a_warning_stands_above_the_export_button(qtbot: QtBot, tmp_path: Path) 
     place.runs.addItem("Run 1", "1")
     assert client.asked[-1] == ("results.hidden", {"case": "", "run": "1"})
     assert not place.hidden_note.isVisible()
-    place._show_hidden({"run": "1", "text": "1 value rests on text that no reader of its page sees: a.pdf, page 1"})
+    place._show_hidden(HiddenNote("1", "1 value rests on text that no reader of its page sees: a.pdf, page 1"))
     assert place.hidden_note.isVisible()
     assert place.hidden_note.text().endswith("a.pdf, page 1.")
-    place._show_hidden({"run": "1", "text": ""})
+    place._show_hidden(HiddenNote("1", ""))
     assert not place.hidden_note.isVisible()

@@ -31,6 +31,9 @@ from desktop.window import MainWindow
 from engine.documents.options import ParseOptions
 from engine.executor.sources import ingest
 from engine.optimizer.signals import COMPLETED, POOLED, WEIGHED, WEIGHTS
+from engine.worker.contract import queue
+from engine.worker.contract.events import BuildStarted, CandidateFound, CandidateRated
+from engine.worker.contract.queue import QueueEntry
 from storage.case import Case
 
 PROGRAM = Path(__file__).resolve().parents[1] / "fixtures" / "building_redwell.py"
@@ -109,7 +112,7 @@ def choose_in_the_chart(qtbot: QtBot, place: ImprovePlace) -> None:
     QTest.keyClick(chart, Qt.Key.Key_End)
     assert place.choice.current != first
     row = place.choice.table.currentIndex().row()
-    assert place.choice.model.rows[row]["plan"] == place.choice.current
+    assert place.choice.model.rows[row].point.plan == place.choice.current
     assert chart.accessibleDescription().startswith(f"{names(place)[place.choice.current]}: rated")
     breathe(qtbot)
     chart.go_to(last["chosen"])
@@ -216,7 +219,7 @@ def test_a_build_that_is_stopped_keeps_its_best_and_goes_on(
     assert "Stopped; the best plan so far is kept" in place.choice.verdict.text()
     qtbot.waitUntil(lambda: place.go.text() == "Go on", timeout=WAIT)
     run = next(place for place in window.places if isinstance(place, RunPlace))
-    assert run.queue.entries[0]["state"] == "cancelled"
+    assert run.queue.entries[0].state == "cancelled"
     assert run.panel.model.index(0, 0).data() == "Improve acts"
 
 
@@ -359,7 +362,7 @@ def test_an_event_of_a_long_build_does_not_read_the_whole_tree(
     place = opened(qtbot, start_window(), short_case)
     place.tabs.setCurrentWidget(place.plans)
     model = place.improvement.tree
-    model.take({"event": "BuildStarted", "plan": 1, "minutes": 20})
+    model.take(BuildStarted("a.redwell", "m", "m", 20.0, documents=4, rows=12, operators=(), plan=1, reviewed=0))
     for plan in range(2, 101):
         model.take(found_event(plan))
     columns = range(1, len(COLUMNS))
@@ -382,14 +385,12 @@ def test_an_event_of_a_long_build_does_not_read_the_whole_tree(
     assert [header.sectionSize(column) for column in columns] != narrow
 
 
-def found_event(plan: int) -> dict[str, object]:
-    told = {"directive": "chaining", "words": "w", "step": "s", "depth": 0, "by_model": False}
-    return {"event": "CandidateFound", "plan": plan, "parent": 1, **told}
+def found_event(plan: int) -> CandidateFound:
+    return CandidateFound(plan, 1, "chaining", "w", "s", depth=0, by_model=False)
 
 
-def rated_event(plan: int) -> dict[str, object]:
-    told = {"seconds": 7203.0, "tokens": 9}
-    return {"event": "CandidateRated", "plan": plan, "rows": 1234, "score": 3.25, **told}
+def rated_event(plan: int) -> CandidateRated:
+    return CandidateRated(plan, rows=1234, score=3.25, seconds=7203.0, tokens=9)
 
 
 def test_gold_time_and_verdict_are_said_in_words() -> None:
@@ -417,12 +418,12 @@ def test_the_question_that_was_built_is_shown_however_late_the_queue_comes(
     window = start_window(0.0)
     place = opened(qtbot, window, short_case)
     model, client = place.improvement, window.workspace.client
-    asked: list[tuple[str, Callable[[object], None]]] = []
+    asked: list[tuple[object, Callable[[object], None]]] = []
     monkeypatch.setattr(client, "ask", lambda query, then, *rest, **given: asked.append((query, then)))
     model.pipeline = ""
     model.load()
-    assert [query for query, _ in asked] == ["queue.show"]
-    asked.pop()[1]([{"id": 1, "kind": "build", "pipeline": "later", "state": "finished"}])
+    assert [query for query, _ in asked] == [queue.SHOW]
+    asked.pop()[1]([QueueEntry(1, "later", kind="build", state="finished")])
     assert [query for query, _ in asked] == ["pipelines.list"]
     asked.pop()[1]([{"path": name, "name": name} for name in ("first", "later")])
     assert model.pipeline == "later"

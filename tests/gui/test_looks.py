@@ -47,7 +47,7 @@ def filled(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> MainWindow:
     documents = next(place for place in window.places if isinstance(place, DocumentsPlace))
     qtbot.waitUntil(lambda: documents.model.row(0) is not None, timeout=WAIT)
     with qtbot.waitSignal(documents.viewer.page_shown, timeout=WAIT):
-        documents.show_document(documents.model.row(0)["id"])
+        documents.show_document(documents.model.row(0).id)
     window.go_to("Question")
     question = next(place for place in window.places if isinstance(place, QuestionPlace))
     qtbot.waitUntil(lambda: question.begin.templates.count() > 0, timeout=WAIT)

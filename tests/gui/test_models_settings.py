@@ -302,7 +302,7 @@ def test_an_encrypted_page_asks_for_its_password(
     with qtbot.waitSignal(window.workspace.job.finished, timeout=WAIT):
         place.ingest.read_again(str(folder / "sealed.pdf"), password="open")
     qtbot.waitUntil(lambda: place.model.row(0) is not None, timeout=WAIT)
-    place.show_document(place.model.row(0)["id"])
+    place.show_document(place.model.row(0).id)
     bar = place.viewer.password_bar
     qtbot.waitUntil(bar.isVisible, timeout=WAIT)
     QTest.keyClicks(bar._password, "wrong")

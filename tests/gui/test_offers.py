@@ -141,15 +141,15 @@ def test_the_selection_follows_the_document_while_files_are_read(
     qtbot.waitUntil(lambda: place.model.rowCount() == 2 and place.model.row(1) is not None, timeout=WAIT)
     qtbot.waitUntil(lambda: not window.workspace.job.is_going, timeout=WAIT)
     place.table.selectRow(1)
-    assert [row["name"] for row in place.selected()] == ["x.txt"]
+    assert [row.name for row in place.selected()] == ["x.txt"]
     write(tmp_path / "second", "a", "b", "p")  # before it in the table
     drop(window, tmp_path / "second")
     start_reading(qtbot, place)
     qtbot.waitUntil(lambda: place.model.rowCount() == 5 and place.model.row(4) is not None, timeout=WAIT)
-    qtbot.waitUntil(lambda: [row["name"] for row in place.selected()] == ["x.txt"], timeout=WAIT)
+    qtbot.waitUntil(lambda: [row.name for row in place.selected()] == ["x.txt"], timeout=WAIT)
     assert place.table.currentIndex().row() == 4
     place.table.selectionModel().select(place.model.index(0, 0), QItemSelectionModel.SelectionFlag.ClearAndSelect)
-    assert [row["name"] for row in place.selected()] == []  # a cell alone is no row
+    assert [row.name for row in place.selected()] == []  # a cell alone is no row
 
 
 def test_passphrase_dialogs_give_the_keyboard_to_their_first_field(qtbot: QtBot) -> None:

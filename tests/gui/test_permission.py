@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from gui_waiting import WAIT
@@ -16,6 +15,7 @@ from pytestqt.qtbot import QtBot
 from desktop.places.export import ExportPlace
 from desktop.places.run import RunPlace
 from desktop.window import MainWindow
+from engine.worker.contract.events import Event, ResultsWritten
 
 STRANGE = """
 datasets: {{rows: {{type: file, path: {path}}}}}
@@ -82,7 +82,7 @@ def test_a_question_asks_before_it_reads_or_overwrites(
     qtbot.waitUntil(lambda: state(place) == "finished", timeout=WAIT)
     assert json.loads(notes.read_text())["twice"] == 8
 
-    place.queue.choose(place.queue.entries[0]["id"], "")
+    place.queue.choose(place.queue.entries[0].id, "")
     qtbot.waitUntil(lambda: state(place) == "waiting", timeout=WAIT)
     place.start()
     assert "wants to read" in answer(qtbot, window, "Cancel"), "it was allowed once"
@@ -132,8 +132,8 @@ def test_an_export_does_not_begin_while_another_is_ending(
     place.file.setText(str(case.with_name("mine.csv")))
     was_going = []
 
-    def export_again(event: dict[str, Any]) -> None:
-        if event["event"] == "ResultsWritten":
+    def export_again(event: Event) -> None:
+        if isinstance(event, ResultsWritten):
             was_going.append(window.workspace.job.is_going)
             place.export()
 

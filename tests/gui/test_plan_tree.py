@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt
@@ -11,34 +9,41 @@ from PySide6.QtTest import QAbstractItemModelTester
 
 from desktop.improve.plan_lines import PlanLines, lines_of_report
 from desktop.improve.plan_tree import COLUMNS, PLAN_ROLE, PlanTree
+from engine.worker.contract.events import (
+    BuildFinished,
+    BuildStarted,
+    CandidateDropped,
+    CandidateFound,
+    CandidateRated,
+    Event,
+    PlaceFinished,
+)
 
-STARTED = {"event": "BuildStarted", "plan": 1, "documents": 4, "rows": 12, "minutes": 20.0, "reviewed": 0}
-
-
-def found(plan: int, parent: int) -> dict[str, Any]:
-    rest = {"directive": "gleaning_map", "words": "w", "step": "s", "depth": 0, "by_model": True}
-    return {"event": "CandidateFound", "plan": plan, "parent": parent, **rest}
-
-
-def rated(plan: int, rows: int, score: float) -> dict[str, Any]:
-    rest = {"seconds": 3.0, "tokens": 9}
-    return {"event": "CandidateRated", "plan": plan, "rows": rows, "score": score, **rest}
-
-
-def dropped(plan: int, parent: int) -> dict[str, Any]:
-    return {"event": "CandidateDropped", "plan": plan, "parent": parent, "directive": "isolating", "reason": "no"}
+STARTED = BuildStarted("a.redwell", "m", "m", minutes=20.0, documents=4, rows=12, operators=(), plan=1, reviewed=0)
 
 
-def finished(plan: int, chosen: int, depth: int = 0) -> dict[str, Any]:
-    return {"event": "PlaceFinished", "plan": plan, "chosen": chosen, "step": "s", "depth": depth, "reason": "r"}
+def found(plan: int, parent: int) -> CandidateFound:
+    return CandidateFound(plan, parent, "gleaning_map", "w", "s", depth=0, by_model=True)
+
+
+def rated(plan: int, rows: int, score: float) -> CandidateRated:
+    return CandidateRated(plan, rows, score, seconds=3.0, tokens=9)
+
+
+def dropped(plan: int, parent: int) -> CandidateDropped:
+    return CandidateDropped(plan, parent, "isolating", "no")
+
+
+def finished(plan: int, chosen: int, depth: int = 0) -> PlaceFinished:
+    return PlaceFinished(plan, chosen, "s", depth, "r")
 
 
 @st.composite
-def builds(draw: st.DrawFn) -> tuple[list[dict[str, Any]], dict[int, int]]:
+def builds(draw: st.DrawFn) -> tuple[list[Event], dict[int, int]]:
     """Events of a build in any order, and the parent of each plan."""
     count = draw(st.integers(0, 9))
     parents = {plan: draw(st.integers(1, plan - 1)) for plan in range(2, count + 2)}
-    events: list[dict[str, Any]] = [STARTED]
+    events: list[Event] = [STARTED]
     for plan, parent in parents.items():
         kind = draw(st.sampled_from(["found", "rated", "dropped", "failed"]))
         if kind != "failed":
@@ -69,7 +74,7 @@ def shown(tree: PlanTree) -> dict[int, int]:
 
 
 @given(builds())
-def test_events_in_any_order_make_the_same_tree(build: tuple[list[dict[str, Any]], dict[int, int]]) -> None:
+def test_events_in_any_order_make_the_same_tree(build: tuple[list[Event], dict[int, int]]) -> None:
     events, parents = build
     tree = PlanTree()
     tester = QAbstractItemModelTester(tree, QAbstractItemModelTester.FailureReportingMode.Fatal)
@@ -77,9 +82,7 @@ def test_events_in_any_order_make_the_same_tree(build: tuple[list[dict[str, Any]
         tree.take(event)
         assert set(shown(tree)) == set(tree.lines.lines)
     assert shown(tree) == {1: 0, **parents}
-    last = {
-        event["plan"]: event["score"] for event in events if event["event"] == "CandidateRated" and event["rows"] == 5
-    }
+    last = {event.plan: event.score for event in events if isinstance(event, CandidateRated) and event.rows == 5}
     for plan, score in last.items():
         assert tree.lines.lines[plan].score == score
     again = PlanTree()
@@ -134,6 +137,6 @@ def test_a_plan_for_which_no_time_was_left_is_not_being_tried_any_more() -> None
     for event in (STARTED, found(2, 1)):
         tree.take(event)
     assert tree.index_of(2, 4).data() == "being tried"
-    tree.take({"event": "BuildFinished", "chosen": 1})
+    tree.take(BuildFinished("finished", 1, 2.0, 2.0, 0.0, "r", 9.0, 0, 0, 0, 0))
     assert tree.index_of(2, 4).data() == "not finished"
     assert tree.index_of(1, 4).data() == "chosen"

@@ -228,7 +228,7 @@ def test_a_trial_shows_prompt_reply_values_and_evidence(
                 trial.places.itemClicked.emit(item)
             break
     assert found
-    assert opened.workspace.summary["runs"] == 0
+    assert opened.workspace.summary.runs == 0
 
 
 def test_everything_has_a_name_and_can_be_reached(qtbot: QtBot, place: QuestionPlace) -> None:
@@ -341,7 +341,7 @@ def test_the_estimate_names_the_documents_that_are_chosen(
     qtbot: QtBot, place: QuestionPlace, opened: MainWindow
 ) -> None:
     ask = ask_plates(qtbot, place)
-    count = opened.workspace.summary["documents"]
+    count = opened.workspace.summary.documents
     qtbot.waitUntil(lambda: ask.estimate.text().startswith(f"All {count} documents"), timeout=WAIT)
     qtbot.waitUntil(lambda: "time not measured yet" in ask.estimate.text(), timeout=WAIT)
     assert ask.run.isEnabled()
@@ -400,8 +400,8 @@ def test_a_question_runs_from_the_box_on_the_documents_that_are_chosen(
         ask.run.click()
     run = next(each for each in opened.places if isinstance(each, RunPlace))
     [entry] = run.queue.entries
-    assert entry["input"] == "case:words=officer"
-    assert Path(entry["pipeline"]) == case.parent / "sample questions" / "Which plates are mentioned.yaml"
+    assert entry.input == "case:words=officer"
+    assert Path(entry.pipeline) == case.parent / "sample questions" / "Which plates are mentioned.yaml"
     assert opened.current is run
     opened.go_to("Question")
     assert not place.shows_steps and ask.proposal is not None  # the table is still there
@@ -411,12 +411,12 @@ def test_a_question_runs_from_the_box_on_the_documents_that_are_chosen(
     qtbot.waitUntil(lambda: results.model.row(0) is not None, timeout=WAIT)
     assert results.parts.runs.currentText().startswith("Which plates are mentioned (run ")
     assert [column.name for column in results.model.columns] == ["filename", "sgt_varrick", "plate_number"]
-    results.review.note(results.model.row(0)["id"], "only of this county")  # type: ignore[index]
+    results.review.note(results.model.row(0).id, "only of this county")  # type: ignore[index]
     qtbot.waitUntil(results.parts.improve.isVisible, timeout=WAIT)
     results.parts.improve.click()
     qtbot.waitUntil(lambda: "The model is also told: only of this county" in ask.state.text(), timeout=WAIT)
     assert opened.current is place
-    assert Path(place.document.file.path) == Path(entry["pipeline"])  # it is this question that changes
+    assert Path(place.document.file.path) == Path(entry.pipeline)  # it is this question that changes
     assert "only of this county" in place.document.text
 
 
@@ -453,7 +453,7 @@ def test_a_preview_shows_a_table_whose_cells_open_their_page(
     preview = ask.preview
     with qtbot.waitSignal(preview.shown, timeout=WAIT):
         ask.look.click()
-    assert opened.workspace.summary["runs"] == 0
+    assert opened.workspace.summary.runs == 0
     qtbot.waitUntil(lambda: preview.model.row(0) is not None, timeout=WAIT)
     names = [column.name for column in preview.model.columns]
     assert names == ["filename", "sgt_varrick", "plate_number"]

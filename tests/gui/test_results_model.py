@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,39 +15,44 @@ from PySide6.QtTest import QAbstractItemModelTester
 from pytestqt.qtbot import QtBot
 
 from desktop.paged_model import ROW_ROLE
-from desktop.results_model import HEADING_ROLE, MANY_ROWS, NOT_LOCATED, ResultColumn, ResultsModel
+from desktop.results_model import HEADING_ROLE, MANY_ROWS, NOT_LOCATED, ResultsModel
 from desktop.results_table import ResultsTable
+from engine.worker.contract.results import ColumnInfo, RowsPage, ShownHeading, ShownRow
 
-COLUMNS = (ResultColumn("name", "text"), ResultColumn("days", "number"))
-
-
-def row(number: int, **said: Any) -> dict[str, Any]:
-    return {
-        "id": f"r{number}",
-        "number": number + 1,
-        "cells": [f"name {number % 7}", f"{number}"],
-        "missing": [1] if number % 3 == 0 else [],
-        "corrected": [],
-        "verdicts": {},
-        "cut": [],
-        "verdict": "",
-        "note": "",
-        "doubts": {},
-        "is_new": False,
-        **said,
-    }
+COLUMNS = (ColumnInfo("name", "text", ""), ColumnInfo("days", "number", ""))
 
 
-def select(rows: list[dict[str, Any]], given: dict[str, Any]) -> list[dict[str, Any]]:
+def row(number: int, **said: Any) -> ShownRow:
+    usual = ShownRow(
+        id=f"r{number}",
+        number=number + 1,
+        cells=(f"name {number % 7}", f"{number}"),
+        missing=(1,) if number % 3 == 0 else (),
+        corrected=(),
+        verdicts={},
+        cut=(),
+        verdict="",
+        note="",
+        doubts={},
+        is_new=False,
+    )
+    return replace(usual, **said)
+
+
+def page(offset: int, total: int, rows: tuple[ShownRow | ShownHeading, ...]) -> RowsPage:
+    return RowsPage(offset, total, total, rows)
+
+
+def select(rows: list[ShownRow], given: dict[str, Any]) -> list[ShownRow]:
     only = given["only"]
-    chosen = [r for r in rows if not only.get("only_not_located") or r["missing"]]
+    chosen = [r for r in rows if not only.get("only_not_located") or r.missing]
     if only["sort"] == "name":
-        return sorted(chosen, key=lambda r: str(r["cells"][0]), reverse=only["descending"])
-    return sorted(chosen, key=lambda r: int(r["cells"][1]), reverse=only["descending"]) if only["sort"] else chosen
+        return sorted(chosen, key=lambda r: r.cells[0], reverse=only["descending"])
+    return sorted(chosen, key=lambda r: int(r.cells[1]), reverse=only["descending"]) if only["sort"] else chosen
 
 
 def worker_of(count: int) -> PagedWorker:
-    return PagedWorker([row(number) for number in range(count)], select)
+    return PagedWorker([row(number) for number in range(count)], select, page)
 
 
 STEPS = st.lists(
@@ -100,14 +106,14 @@ def test_the_model_shows_what_is_selected(
     worker.settle(model)
     expected = worker.selected({"only": model.selection})
     assert model.rowCount() == len(expected)
-    shown = [model.index(n, 0).data(ROW_ROLE)["id"] for n in range(model.rowCount())]
-    assert shown == [r["id"] for r in expected]
+    shown = [model.index(n, 0).data(ROW_ROLE).id for n in range(model.rowCount())]
+    assert shown == [r.id for r in expected]
     del tester
 
 
 def test_cells_tell_what_is_remarkable_about_them(qtbot: QtBot) -> None:
     worker = worker_of(2)
-    worker.rows[1] = row(1, corrected=[0], missing=[0], verdict="corrected", note="see page 2", cut=[1])
+    worker.rows[1] = row(1, corrected=(0,), missing=(0,), verdict="corrected", note="see page 2", cut=(1,))
     model = ResultsModel(worker.ask, worker.forget)
     model.show_run("1", COLUMNS)
     worker.settle(model)
@@ -144,7 +150,7 @@ def test_many_rows_are_read_whole_while_the_first_are_looked_at(qtbot: QtBot) ->
 
 
 def test_headings_are_no_rows_of_the_results(qtbot: QtBot) -> None:
-    worker = PagedWorker([{"heading": "Ana", "count": 2, "is_folded": False}, row(1), row(2)], lambda rows, given: rows)
+    worker = PagedWorker([ShownHeading("Ana", 2, is_folded=False), row(1), row(2)], lambda rows, given: rows, page)
     model = ResultsModel(worker.ask, worker.forget)
     model.show_run("1", COLUMNS)
     model.group_by("name")
@@ -152,18 +158,18 @@ def test_headings_are_no_rows_of_the_results(qtbot: QtBot) -> None:
     heading, below = model.index(0, 0), model.index(1, 1)
     assert heading.data() == "Ana (2 rows)"
     assert heading.data(Qt.ItemDataRole.AccessibleTextRole) == "Group Ana (2 rows), unfolded"
-    assert heading.data(HEADING_ROLE)["count"] == 2
+    assert heading.data(HEADING_ROLE).count == 2
     assert heading.data(ROW_ROLE) is None
     assert model.index(0, 1).data() is None
     assert not model.index(0, 1).flags() & Qt.ItemFlag.ItemIsEditable
     assert not model.setData(model.index(0, 1), "x")
     assert below.data(HEADING_ROLE) is None
-    assert below.data(ROW_ROLE)["id"] == "r1"
+    assert below.data(ROW_ROLE).id == "r1"
     assert (model.heading_above(2), model.heading_above(0)) == (0, 0)
 
 
 def test_folding_asks_for_the_lines_that_are_left(qtbot: QtBot) -> None:
-    worker = PagedWorker([{"heading": "Ana", "count": 1, "is_folded": False}, row(1)], lambda rows, given: rows)
+    worker = PagedWorker([ShownHeading("Ana", 1, is_folded=False), row(1)], lambda rows, given: rows, page)
     model = ResultsModel(worker.ask, worker.forget)
     model.show_run("1", COLUMNS)
     assert "grouping" not in model.question()
@@ -173,7 +179,7 @@ def test_folding_asks_for_the_lines_that_are_left(qtbot: QtBot) -> None:
     assert model.question()["grouping"] == {"column": "name", "all_folded": False, "others": []}
     model.fold(0)
     assert model.question()["grouping"]["others"] == ["Ana"]
-    worker.rows = [{"heading": "Ana", "count": 1, "is_folded": True}]
+    worker.rows = [ShownHeading("Ana", 1, is_folded=True)]
     worker.settle(model)
     assert model.rowCount() == 1
     model.fold(0)
@@ -190,14 +196,14 @@ def test_what_was_on_its_way_before_a_refresh_is_asked_for_again(qtbot: QtBot) -
     model = ResultsModel(worker.ask, worker.forget)
     model.show_run("1", COLUMNS)
     model._asking.timeout.emit()
-    before = [dict(one) for one in worker.rows]
+    before = list(worker.rows)
     model.refresh()  # something has changed since the worker was asked
     worker.rows, after = before, [row(0, note="new"), row(1)]
     worker.answer()
-    assert model.index(0, 0).data(ROW_ROLE)["note"] == ""
+    assert model.index(0, 0).data(ROW_ROLE).note == ""
     worker.rows = after
     worker.settle(model)
-    assert model.index(0, 0).data(ROW_ROLE)["note"] == "new"
+    assert model.index(0, 0).data(ROW_ROLE).note == "new"
 
 
 def test_how_sure_a_model_was_is_hidden_until_somebody_wants_to_see_it(qtbot: QtBot, settings: QSettings) -> None:
@@ -205,7 +211,7 @@ def test_how_sure_a_model_was_is_hidden_until_somebody_wants_to_see_it(qtbot: Qt
     table = ResultsTable(model, settings)
     qtbot.addWidget(table)
     model.show_run(
-        "1", [ResultColumn("officer", "text"), ResultColumn("p_wrong", "number"), ResultColumn("p_o_box", "text")]
+        "1", [ColumnInfo("officer", "text", ""), ColumnInfo("p_wrong", "number", ""), ColumnInfo("p_o_box", "text", "")]
     )
     table.show_columns()
     assert table.hidden_columns == ["p_wrong"]

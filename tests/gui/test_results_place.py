@@ -29,6 +29,8 @@ from desktop.places.export import ExportPlace
 from desktop.places.results import ResultsPlace
 from desktop.watchdog import Watchdog
 from desktop.window import MainWindow
+from engine.worker.contract.names import NamePlace
+from engine.worker.contract.results import CELL, RunEntry
 from storage import checksums
 from storage.case import Case
 
@@ -196,7 +198,7 @@ def test_a_note_offers_to_change_the_question(qtbot: QtBot, results: ResultsPlac
     go(results, 1, "officer")
     press(results, Qt.Key.Key_R)
     qtbot.waitUntil(lambda: verdicts(results)[1] == "rejected", timeout=WAIT)
-    results.review.note(results.model.row(1)["id"], "only officers of this county")  # type: ignore[index]
+    results.review.note(results.model.row(1).id, "only officers of this county")  # type: ignore[index]
     qtbot.waitUntil(results.parts.improve.isVisible, timeout=WAIT)
     with qtbot.waitSignal(window.workspace.note_wanted, timeout=WAIT) as wanted:
         results.parts.improve.click()
@@ -346,16 +348,14 @@ def test_names_are_looked_into_merged_and_parted(qtbot: QtBot, results: ResultsP
     names.split()
     qtbot.waitUntil(lambda: cell(results, 3, "officer") == "Ruiz", timeout=WAIT)
     with qtbot.waitSignal(results.evidence.viewer.page_shown, timeout=WAIT):
-        names.place_wanted.emit({"document": place_document(results, 3), "page": 2, "first_line": 2, "last_line": 2})
+        names.place_wanted.emit(NamePlace(place_document(results, 3), "a.pdf", 2, first_line=2, last_line=2, quote=""))
 
 
 def place_document(results: ResultsPlace, row: int) -> str:
     """Return the document of a row, which the worker tells with the evidence."""
     found: list[str] = []
-    id = results.model.index(row, 0).data(ROW_ROLE)["id"]
-    results.workspace.ask(
-        "results.cell", lambda c: found.append(c["places"][0]["document"]), run=results.run, row=id, column="officer"
-    )
+    id = results.model.index(row, 0).data(ROW_ROLE).id
+    results.workspace.ask(CELL, lambda c: found.append(c.places[0].document), run=results.run, row=id, column="officer")
     end = 200
     while not found and end:
         QTest.qWait(20)
@@ -596,7 +596,7 @@ def test_rows_that_the_last_run_had_not_are_marked_and_shown_alone(
     box.setChecked(True)
     qtbot.waitUntil(lambda: place.model.rowCount() == 1 and cell(place, 0, "officer") == "Petra Lind", timeout=WAIT)
     place.show_run(first)
-    place._show_runs([{"id": id, "name": id, "started_at": "", "rows": 1} for id in (run, first)])  # comes in between
+    place._show_runs([RunEntry(id, id, "finished", "", "", None, rows=1) for id in (run, first)])  # comes in between
     assert place.parts.runs.currentData() == first
     qtbot.waitUntil(lambda: place.model.rowCount() == 6, timeout=WAIT)
     assert not box.isVisibleTo(place)

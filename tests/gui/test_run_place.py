@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from desktop.run_queue import STARRED, input_text, tagged, these_documents
 from desktop.run_view import meters_text
 from desktop.watchdog import Watchdog
 from desktop.window import MainWindow
+from engine.worker.contract.run import RunProgress
 
 CODE = """
 datasets: {records: {type: case}}
@@ -81,17 +83,17 @@ def test_a_queue_runs_to_its_end_and_shows_rows(
     place.panel.table.selectRow(0)
     with qtbot.waitSignal(place.queue.emptied, timeout=WAIT), qtbot.waitSignal(window.workspace.run_finished) as done:
         QTest.mouseClick(place.go, Qt.MouseButton.LeftButton)
-    assert done.args[0] == place.queue.entries[0]["run_id"]
+    assert done.args[0] == place.queue.entries[0].run_id
     assert states(place) == ["finished", "finished"]
     assert len(place.notifier.told) == 2
-    assert [row["name"] for row in place.view.operators.rows] == ["find", "keep"]
+    assert [row.name for row in place.view.operators.rows] == ["find", "keep"]
     qtbot.waitUntil(lambda: place.view.rows.rowCount() == 5 and place.view.rows.row(0) is not None, timeout=WAIT)
     assert "officer" in place.view.rows._titles
     assert "replies" in place.view.meters.text()
     qtbot.waitUntil(place.results.isVisible, timeout=WAIT)
     assert place.done.text() == "officers: finished; some files or rows failed. Next:"
     place.panel.table.selectRow(0)
-    run = place.queue.entries[0]["run_id"]
+    run = place.queue.entries[0].run_id
     place.export.click()
     export = next(each for each in window.places if isinstance(each, ExportPlace))
     qtbot.waitUntil(lambda: window.current is export and export.runs.currentData() == run, timeout=WAIT)
@@ -114,14 +116,14 @@ def test_waiting_runs_are_moved_changed_and_removed(
     add(qtbot, place, other)
     place.panel.table.selectRow(1)
     place.panel.shift(-1)
-    names = lambda: [Path(entry["pipeline"]).stem for entry in place.queue.entries]  # noqa: E731
+    names = lambda: [Path(entry.pipeline).stem for entry in place.queue.entries]  # noqa: E731
     qtbot.waitUntil(lambda: names() == ["other", "officers"], timeout=WAIT)
     place.panel.table.selectRow(0)
     choices = place.panel.choices
     qtbot.waitUntil(lambda: choices.documents.findData(STARRED) >= 0, timeout=WAIT)
     choices.documents.setCurrentIndex(choices.documents.findData(STARRED))
     choices.documents.activated.emit(choices.documents.currentIndex())
-    qtbot.waitUntil(lambda: place.queue.entries[0]["input"] == STARRED, timeout=WAIT)
+    qtbot.waitUntil(lambda: place.queue.entries[0].input == STARRED, timeout=WAIT)
     assert place.panel.model.index(0, 1).data() == "starred"
     place.panel.remove()
     qtbot.waitUntil(lambda: names() == ["officers"], timeout=WAIT)
@@ -144,7 +146,7 @@ def test_a_run_pauses_goes_on_and_is_cancelled_at_once(
         place.cancel()
         assert "Stopping" in place.status.text()
     assert states(place) == ["cancelled", "waiting"]  # the others wait for a person
-    place.panel.select(place.queue.entries[0]["id"])
+    place.panel.select(place.queue.entries[0].id)
     assert place.go.text() == "Continue"
 
 
@@ -155,7 +157,9 @@ def test_a_worker_that_dies_is_told_and_one_button_goes_on(
     place = open_run(qtbot, window, case)
     add(qtbot, place, pipeline)
     place.start()
-    qtbot.waitUntil(lambda: window.workspace.job.run.get("calls_made", 0) >= 1, timeout=WAIT)
+    qtbot.waitUntil(
+        lambda: window.workspace.job.run is not None and window.workspace.job.run.calls_made >= 1, timeout=WAIT
+    )
     with qtbot.waitSignal(window.workspace.client.ready, timeout=WAIT):
         os.kill(window.workspace.client.process_id, signal.SIGKILL)
     qtbot.waitUntil(lambda: states(place) == ["interrupted"], timeout=WAIT)
@@ -164,7 +168,7 @@ def test_a_worker_that_dies_is_told_and_one_button_goes_on(
     with qtbot.waitSignal(place.queue.emptied, timeout=WAIT):
         QTest.mouseClick(place.go, Qt.MouseButton.LeftButton)
     assert states(place) == ["finished"]
-    assert window.workspace.job.run["calls_from_cache"] >= 1
+    assert window.workspace.job.run.calls_from_cache >= 1
 
 
 def test_a_run_that_was_interrupted_is_offered_when_the_case_is_opened_again(
@@ -198,7 +202,7 @@ def test_a_pipeline_that_cannot_run_fails_and_the_next_one_runs(
     with qtbot.waitSignal(place.queue.emptied, timeout=WAIT):
         place.start()
     assert states(place) == ["failed", "finished"]
-    assert place.queue.entries[0]["told"]
+    assert place.queue.entries[0].told
 
 
 def test_an_answer_that_is_overtaken_does_not_bring_back_what_was(
@@ -217,9 +221,9 @@ def test_an_answer_that_is_overtaken_does_not_bring_back_what_was(
     monkeypatch.setattr(client, "ask", lambda query, then, *rest, **given: asked.append(then))
     monkeypatch.setattr(job, "start", lambda name, **given: None)
     place.start()
-    running = [dict(entry) for entry in place.queue.entries]
+    running = list(place.queue.entries)
     job.failed.emit("no model", "Install one.")
-    failed = [dict(entry) for entry in place.queue.entries]
+    failed = list(place.queue.entries)
     marks = asked[-2:]
     marks[0](running)
     assert states(place) == ["failed"]
@@ -238,10 +242,10 @@ def test_python_of_a_question_runs_where_a_person_lets_it(
     with qtbot.waitSignal(place.queue.emptied, timeout=WAIT):
         place.start()
     assert states(place) == ["failed"]
-    assert "Python" in place.queue.entries[0]["told"]
+    assert "Python" in place.queue.entries[0].told
     place.panel.select(1)
     place.panel.choices.trust.click()
-    qtbot.waitUntil(lambda: place.queue.entries[0]["trust_code"] and states(place) == ["waiting"], timeout=WAIT)
+    qtbot.waitUntil(lambda: place.queue.entries[0].trust_code and states(place) == ["waiting"], timeout=WAIT)
     with qtbot.waitSignal(place.queue.emptied, timeout=WAIT):
         QTest.mouseClick(place.go, Qt.MouseButton.LeftButton)
     assert states(place) == ["finished"]
@@ -256,10 +260,11 @@ def test_inputs_are_said_in_words() -> None:
 
 
 def test_meters_say_only_what_is_known() -> None:
-    quiet = dict.fromkeys(
-        ("files_done", "files_total", "calls_made", "calls_from_cache", "read_per_second", "written_per_second"), 0
-    )
-    run = {**quiet, "elapsed_seconds": 61.0, "memory_bytes": 0, "loading": "", "left_seconds": None}
+    run = RunProgress(
+        run_id="1", elapsed_seconds=61.0, left_seconds=None, share_done=0.0, files_done=0, files_total=0,
+        files_failed=0, operators=(), calls_made=0, calls_from_cache=0, read_per_second=0.0,
+        written_per_second=0.0, loading="", model="", memory_bytes=0, reasons=(), other_reasons=0,
+    )  # fmt: skip
     assert meters_text(run) == "1 min so far"
-    busy = {**run, "calls_made": 1, "read_per_second": 120.0, "memory_bytes": 2_000_000_000}
+    busy = replace(run, calls_made=1, read_per_second=120.0, memory_bytes=2_000_000_000)
     assert meters_text(busy) == "1 min so far, 1 reply, 120 tokens/s read, 0.0 written, 2.0 GB of memory"

@@ -85,7 +85,7 @@ def test_zoom_and_place_belong_to_the_document_and_a_click_changes_an_open_viewe
 ) -> None:
     place = documents_of(qtbot, window, letters)
     qtbot.waitUntil(lambda: place.model.row(1) is not None, timeout=WAIT)
-    first, second = (str(place.model.row(number)["id"]) for number in (0, 1))  # type: ignore[index]
+    first, second = (str(place.model.row(number).id) for number in (0, 1))  # type: ignore[index]
     viewer = place.viewer
     place.table.clicked.emit(place.model.index(0, 1))
     assert not viewer.isVisible()  # a click alone opens nothing
@@ -120,7 +120,7 @@ def test_a_file_that_was_moved_shows_the_text_that_was_read(qtbot: QtBot, window
     window.go_to("Documents")
     place = next(place for place in window.places if isinstance(place, DocumentsPlace))
     qtbot.waitUntil(lambda: place.model.row(0) is not None, timeout=WAIT)
-    place.show_document(str(place.model.row(0)["id"]))  # type: ignore[index]
+    place.show_document(str(place.model.row(0).id))  # type: ignore[index]
     qtbot.waitUntil(lambda: str(moved) in place.viewer._hint.text(), timeout=WAIT)
     assert "The text below is what was read from it" in place.viewer._hint.text()
     assert place.viewer.view._text is not None  # laid over the page that cannot be drawn

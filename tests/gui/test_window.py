@@ -19,6 +19,7 @@ from desktop.places.documents import DocumentsPlace
 from desktop.places.start import StartPlace
 from desktop.watchdog import Watchdog
 from desktop.window import MainWindow
+from engine.worker.contract.documents import Removal
 
 
 def documents(window: MainWindow) -> DocumentsPlace:
@@ -37,7 +38,7 @@ def test_a_dropped_folder_becomes_a_case_and_is_read(
     place = documents(window)
     with qtbot.waitSignal(place.ingest.estimated, timeout=WAIT) as estimated:
         drop(window, leaks)
-    assert estimated.args[0]["files"] == 5
+    assert estimated.args[0].files == 5
     assert "5 files" in place.ingest.text
     assert window.current is place
     assert Path(window.workspace.case) == leaks.with_name("leaks.redwell")
@@ -61,7 +62,7 @@ def test_reading_is_cancelled_and_what_was_read_is_kept(
     with qtbot.waitSignal(window.workspace.job.finished, timeout=WAIT) as finished:
         window.workspace.job.cancel()
     assert finished.args[0] in (1, 130)
-    qtbot.waitUntil(lambda: place.model.rowCount() >= 1 or window.workspace.summary["failures"] == 1, timeout=WAIT)
+    qtbot.waitUntil(lambda: place.model.rowCount() >= 1 or window.workspace.summary.failures == 1, timeout=WAIT)
 
 
 def test_a_dropped_case_is_opened_and_remembered(
@@ -98,8 +99,8 @@ def test_filters_tags_and_stars(qtbot: QtBot, opened: MainWindow) -> None:
     place.table.selectRow(0)
     place.tag("to read")
     place.toggle_star()
-    qtbot.waitUntil(lambda: (place.model.row(0) or {}).get("tags") == ["to read"], timeout=WAIT)
-    qtbot.waitUntil(lambda: (place.model.row(0) or {}).get("starred") is True, timeout=WAIT)
+    qtbot.waitUntil(lambda: (row := place.model.row(0)) is not None and row.tags == ("to read",), timeout=WAIT)
+    qtbot.waitUntil(lambda: (row := place.model.row(0)) is not None and row.starred, timeout=WAIT)
     starred = lambda: [box for box in place.facets._boxes() if "Starred" in box.text(0)]  # noqa: E731
     qtbot.waitUntil(lambda: bool(starred()), timeout=WAIT)
     starred()[0].setCheckState(0, Qt.CheckState.Checked)
@@ -121,7 +122,7 @@ def test_a_document_is_removed_after_a_question_and_put_back(qtbot: QtBot, opene
     assert "It can be put back" in box.informativeText()
     next(button for button in box.buttons() if button.text() == "Remove").click()
     qtbot.waitUntil(lambda: place.model.rowCount() == count - 1, timeout=WAIT)
-    qtbot.waitUntil(lambda: opened.workspace.summary["documents"] == count - 1, timeout=WAIT)
+    qtbot.waitUntil(lambda: opened.workspace.summary.documents == count - 1, timeout=WAIT)
     removed = lambda: [box for box in place.facets._boxes() if box.text(0) == "Removed from the case"]  # noqa: E731
     qtbot.waitUntil(lambda: bool(removed()), timeout=WAIT)
     removed()[0].setCheckState(0, Qt.CheckState.Checked)
@@ -136,7 +137,7 @@ def test_a_document_is_removed_after_a_question_and_put_back(qtbot: QtBot, opene
 def test_the_question_before_a_removal_counts_rows_and_reviews(opened: MainWindow) -> None:
     place = documents(opened)
     for reviewed in (0, 2):
-        place._ask_removal(["a"], {"documents": 1, "rows": 3, "reviewed": reviewed})
+        place._ask_removal(["a"], Removal(documents=1, rows=3, reviewed=reviewed))
         box = opened.findChildren(QMessageBox)[-1]
         assert "3 rows of results show them and will go on doing so." in box.informativeText()
         assert ("Reviews were made in 2 of these, and stay." in box.informativeText()) == bool(reviewed)
@@ -146,9 +147,9 @@ def test_the_question_before_a_removal_counts_rows_and_reviews(opened: MainWindo
 def test_the_viewer_turns_pages_zooms_finds_and_copies(qtbot: QtBot, opened: MainWindow, watchdog: Watchdog) -> None:
     place, viewer = documents(opened), documents(opened).viewer
     qtbot.waitUntil(lambda: place.model.row(0) is not None, timeout=WAIT)
-    order = next(row for n in range(5) if (row := place.model.row(n)) and row["kind"] == "pdf")
+    order = next(row for n in range(5) if (row := place.model.row(n)) and row.kind == "pdf")
     with qtbot.waitSignals([viewer.page_shown, viewer.picture_shown], timeout=WAIT):
-        place.show_document(order["id"])
+        place.show_document(order.id)
     assert viewer.page == 1
     qtbot.waitUntil(lambda: viewer.sections.box.count() > 0, timeout=WAIT)
     with qtbot.waitSignal(viewer.page_shown, timeout=WAIT):
@@ -167,12 +168,12 @@ def test_the_viewer_turns_pages_zooms_finds_and_copies(qtbot: QtBot, opened: Mai
     viewer.view.copy()
     assert QGuiApplication.clipboard().text() == "\n".join(line.text for line in viewer.view.lines)
     with qtbot.waitSignal(viewer.page_shown, timeout=WAIT):
-        viewer.show_document(order["id"], 2, [(100.0, 100.0, 200.0, 120.0), (100.0, 130.0, 200.0, 150.0)])
+        viewer.show_document(order.id, 2, [(100.0, 100.0, 200.0, 120.0), (100.0, 130.0, 200.0, 150.0)])
     assert viewer.view.marked("evidence") == 2
     viewer.look_for("Larkmoor")
     qtbot.waitUntil(lambda: bool(viewer._found), timeout=WAIT)
     with qtbot.waitSignal(viewer.page_shown, timeout=WAIT):
-        viewer.show_document(next(place.model.row(n) for n in range(5) if place.model.row(n)["kind"] == "text")["id"])
+        viewer.show_document(next(place.model.row(n) for n in range(5) if place.model.row(n).kind == "text").id)
     assert viewer._is_text
     assert viewer.view.lines
 
@@ -181,7 +182,7 @@ def test_dragging_selects_words(qtbot: QtBot, opened: MainWindow) -> None:
     place, viewer = documents(opened), documents(opened).viewer
     qtbot.waitUntil(lambda: place.model.row(0) is not None, timeout=WAIT)
     with qtbot.waitSignal(viewer.page_shown, timeout=WAIT):
-        place.show_document(place.model.row(0)["id"])
+        place.show_document(place.model.row(0).id)
     view, port = viewer.view, viewer.view.viewport()
     middle = [view.mapFromScene((x0 + x1) / 2, (y0 + y1) / 2) for x0, y0, x1, y1 in (ln.box for ln in view.lines[:3])]
     QTest.mousePress(port, Qt.MouseButton.LeftButton, pos=middle[0])

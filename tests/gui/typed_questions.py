@@ -69,7 +69,7 @@ def preview(driver: Driver, question: str, actions: int, line: QLineEdit, pictur
     driver.wait("the end of painting", lambda: not driver.window.workspace.client.waiting)
     driver.window.grab().save(str(picture))
     proposal = ask.proposal or {}
-    rows = [model.row(number) for number in range(model.rowCount())]
+    rows = [model.result(number) for number in range(model.rowCount())]
     return Previewed(
         question=question,
         actions=actions + 2,
@@ -77,7 +77,7 @@ def preview(driver: Driver, question: str, actions: int, line: QLineEdit, pictur
         preview_seconds=done - drafted,
         row=proposal.get("row", ""),
         columns=[f"{column['name']}: {column['kind']}" for column in proposal.get("columns", ())],
-        rows=[row["cells"] for row in rows if row is not None],
+        rows=[list(row.cells) for row in rows if row is not None],
         said=ask.preview.status.text(),
     )
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from engine.errors import UsageError
-from engine.executor.events import Event
+from engine.worker.contract.events import CareProgress
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
 from storage.backup import backup_case
@@ -25,16 +25,6 @@ MOST_NAMED = 2000
 
 class CareStopped(UsageError):
     """The user gave up a check, a backup or a repair. The case is as it was, and there is no new file."""
-
-
-@dataclass(frozen=True, slots=True)
-class CareProgress(Event):
-    """How far a check, a backup or a repair is (`question` is its id); `total` is 0 where it is not known."""
-
-    question: str
-    what: str
-    done: int
-    total: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from engine.executor.case_documents import load_document, save_facts
 from engine.rows import DocumentId
+from engine.worker.contract import case as contract
+from engine.worker.contract.case import CaseSummary, OpenedCase
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
 from storage.case import Case
@@ -17,33 +17,7 @@ FACTS_AT_ONCE = 100
 """Documents of an older case that get their facts in one question."""
 
 
-@dataclass(frozen=True, slots=True)
-class CaseSummary:
-    """What is in a case. `writer`: the process that writes to it now, None when nobody does."""
-
-    path: str
-    name: str
-    documents: int
-    pages: int
-    failures: int
-    runs: int
-    writer: int | None
-    is_encrypted: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class OpenedCase:
-    """A case that can be asked. `read_only`: why it cannot be changed, empty when it can.
-
-    `locked`: why there is no summary: a passphrase is "needed", or the one that was given is "wrong".
-    """
-
-    summary: CaseSummary | None
-    read_only: str
-    locked: Literal["", "needed", "wrong"] = ""
-
-
-@query("case.open", lane="edit")
+@query(contract.OPEN, lane="edit")
 def open_case(desk: Desk, *, case: str, create: bool = False) -> OpenedCase:
     """Open a case, upgrading an older one; make it if `create` is set and it is not there.
 
@@ -64,13 +38,13 @@ def open_case(desk: Desk, *, case: str, create: bool = False) -> OpenedCase:
         return OpenedCase(None, "", "needed")
 
 
-@query("case.summary")
+@query(contract.SUMMARY)
 def summary(desk: Desk, *, case: str) -> CaseSummary:
     """Count what is in a case."""
     return _summary(desk.reading(case))
 
 
-@query("case.complete_facts", lane="edit")
+@query(contract.COMPLETE_FACTS, lane="edit")
 def complete_facts(desk: Desk, *, case: str) -> int:
     """Work out language, year and OCR pages of some documents read by an earlier version; return how many were left."""
     missing = desk.reading(case).labels.documents_without_facts(FACTS_AT_ONCE + 1)

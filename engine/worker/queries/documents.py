@@ -10,32 +10,16 @@ from engine.documents.outline import Section, outline_of
 from engine.errors import UsageError
 from engine.executor.case_documents import load_document
 from engine.rows import DocumentId
+from engine.worker.contract import documents as contract
+from engine.worker.contract.documents import DocumentsPage, FailuresPage, NewToQuestion, Removal
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
 from engine.worker.queue_file import question_names
-from storage.documents import DocumentPath, FailedFile
+from storage.documents import DocumentPath
 from storage.listing import DocumentFilter, Facets, ListedDocument, SortColumn
 
 MOST_ROWS = 500
 """Rows in one answer, so that none is long on its way."""
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentsPage:
-    """Rows of the table from `offset`; `total` counts all that fit the filter."""
-
-    offset: int
-    total: int
-    rows: tuple[ListedDocument, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class FailuresPage:
-    """Files that could not be read from `offset`; `total` counts all of them."""
-
-    offset: int
-    total: int
-    rows: tuple[FailedFile, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +46,7 @@ class DocumentDetails:
     warnings: tuple[str, ...]
 
 
-@query("documents.page")
+@query(contract.PAGE)
 def page(
     desk: Desk,
     *,
@@ -80,26 +64,13 @@ def page(
     return DocumentsPage(offset, opened.listing.count_documents(only), tuple(rows))
 
 
-@query("documents.facets")
+@query(contract.FACETS)
 def facets(desk: Desk, *, case: str, only: DocumentFilter = DocumentFilter()) -> Facets:  # noqa: B008 - frozen
     """Count documents by type, tag and year."""
     return desk.reading(case).listing.facets(only)
 
 
-@dataclass(frozen=True, slots=True)
-class NewToQuestion:
-    """What is new to a question: documents that came after it was asked first, and that it did not read since.
-
-    `run` is one of the runs that it was `asked_in`.
-    """
-
-    run: str
-    name: str
-    asked_in: tuple[str, ...]
-    documents: tuple[str, ...]
-
-
-@query("documents.new", lane="slow")
+@query(contract.NEW, lane="slow")
 def new_to_question(desk: Desk, *, case: str, run: str = "") -> NewToQuestion | None:
     """List what is new to the question of a finished run, else of the last one; None where there is none."""
     from engine.results.same_question import runs_of_question  # noqa: PLC0415 - reads pipelines, all others do not
@@ -115,7 +86,7 @@ def new_to_question(desk: Desk, *, case: str, run: str = "") -> NewToQuestion | 
     return NewToQuestion(chosen, name, asked_in, tuple(sorted(new)))
 
 
-@query("documents.tags")
+@query(contract.TAGS)
 def tags(desk: Desk, *, case: str) -> list[str]:
     """List the tags in use."""
     return desk.reading(case).labels.tags()
@@ -140,13 +111,13 @@ def one(desk: Desk, *, case: str, document: str) -> DocumentDetails:
     )
 
 
-@query("documents.outline", lane="slow")
+@query(contract.OUTLINE, lane="slow")
 def outline(desk: Desk, *, case: str, document: str) -> tuple[Section, ...]:
     """Return the sections of a document with their first and last lines and pages, in order."""
     return outline_of(load_document(desk.reading(case), DocumentId(document)).seen())
 
 
-@query("documents.failures")
+@query(contract.FAILURES)
 def failures(desk: Desk, *, case: str, offset: int = 0, limit: int = 100) -> FailuresPage:
     """Return some of the files that could not be read, by path, with the reason and what to do."""
     check_page(offset, limit)
@@ -170,19 +141,7 @@ def remove(desk: Desk, *, case: str, documents: tuple[str, ...], on: bool = True
         return remove_documents(opened, documents) if on else put_back_documents(opened, documents)
 
 
-@dataclass(frozen=True, slots=True)
-class Removal:
-    """What would go: documents with their attachments, and rows of results that were made from them, which stay.
-
-    `reviewed` of the rows hold edits of a reviewer.
-    """
-
-    documents: int
-    rows: int
-    reviewed: int
-
-
-@query("documents.removal")
+@query(contract.REMOVAL)
 def removal(desk: Desk, *, case: str, documents: tuple[str, ...]) -> Removal:
     """Count what goes with some documents, and which rows of results will go on showing them."""
     opened = desk.reading(case)

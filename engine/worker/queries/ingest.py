@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -15,6 +14,8 @@ from engine.documents.walk import walk
 from engine.errors import UsageError
 from engine.executor.gone_files import gone_files, gone_text
 from engine.executor.reading_rates import Reading, remembered_readings
+from engine.worker.contract import ingest as contract
+from engine.worker.contract.ingest import IngestEstimate, KindEstimate
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
 
@@ -34,41 +35,7 @@ LEAST_MEASURED = 3
 """Documents of a kind that must have been read before its measured rates are believed."""
 
 
-@dataclass(frozen=True, slots=True)
-class KindEstimate:
-    """Files of one kind; `other` are files that no kind is known for by name."""
-
-    kind: str
-    files: int
-    bytes: int
-    pages: int
-    seconds: float
-    is_measured: bool
-
-
-@dataclass(frozen=True, slots=True)
-class IngestEstimate:
-    """What is in a folder. All but `files`, `known`, `gone` and `hidden` is of the files that are to be read.
-
-    `known` of the `files` are in the case already, or could not be read, and have not changed in size since;
-    `removed` of these were taken out of the case. `gone` says which files were read before and are not there now.
-    """
-
-    folder: str
-    files: int
-    known: int
-    removed: int
-    bytes: int
-    gone: str
-    hidden: int
-    pages: int
-    seconds: float
-    workers: int
-    is_measured: bool
-    kinds: tuple[KindEstimate, ...]
-
-
-@query("ingest.folders", lane="slow")
+@query(contract.FOLDERS, lane="slow")
 def folders(desk: Desk, *, folder: str, most: int = 500) -> list[str]:
     """List a folder and those below it, at most so many, without what links lead to."""
     path = Path(folder).expanduser()
@@ -78,7 +45,7 @@ def folders(desk: Desk, *, folder: str, most: int = 500) -> list[str]:
     return list(islice(below, most))
 
 
-@query("ingest.estimate", lane="slow")
+@query(contract.ESTIMATE, lane="slow")
 def estimate(desk: Desk, *, case: str, folder: str) -> IngestEstimate:
     """Count the files of a folder, or take one file, and estimate how long reading takes; nothing is opened."""
     path = Path(folder).expanduser()

@@ -2,37 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from engine.results.ledger import LedgerEntry, Note, TurnedDown, count_turned_down, notes_of, turned_down
+from engine.results.ledger import TurnedDown, count_turned_down, notes_of, turned_down
+from engine.worker.contract import ledger as contract
+from engine.worker.contract.ledger import LedgerPage, LedgerSums
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.documents import check_page
 from engine.worker.queries.registry import query
-from storage.ledger import DocumentSums, OperatorSums
 
 
-@dataclass(frozen=True, slots=True)
-class LedgerSums:
-    """What became of all files and rows; `failed` and `rejected` count what `ledger.page` lists."""
-
-    files: DocumentSums
-    operators: tuple[OperatorSums, ...]
-    adds_up: bool
-    failed: int
-    rejected: int
-    notes: tuple[Note, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class LedgerPage:
-    """Entries from `offset`; `total` counts all."""
-
-    offset: int
-    total: int
-    rows: tuple[LedgerEntry, ...]
-
-
-@query("ledger.sums")
+@query(contract.SUMS)
 def sums(desk: Desk, *, case: str, run: str) -> LedgerSums:
     """Sum up what became of the files and rows of a run."""
     opened = desk.reading(case)
@@ -47,7 +25,7 @@ def sums(desk: Desk, *, case: str, run: str) -> LedgerSums:
     )
 
 
-@query("ledger.page")
+@query(contract.PAGE)
 def page(
     desk: Desk, *, case: str, run: str, fate: TurnedDown = "failed", offset: int = 0, limit: int = 100
 ) -> LedgerPage:

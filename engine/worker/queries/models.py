@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from engine.executor.events import Event
+from engine.worker.contract.events import ModelProgress
 from engine.worker.model_facts import all_models, rates_json
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
@@ -22,18 +22,6 @@ from models.selftest import run_selftest
 from models.verification import InstallProgress
 
 TELL_SECONDS = 0.2
-
-
-@dataclass(frozen=True, slots=True)
-class ModelProgress(Event):
-    """How far a question about a model is (`question` is its id). `stage`: wait, download or verify."""
-
-    question: str
-    model: str
-    stage: str
-    done_bytes: int
-    total_bytes: int
-    note: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 
 from engine.documents.codec import box_to_json
 from engine.documents.options import ParseOptions
 from engine.errors import DocumentError, UsageError
 from engine.executor.case_documents import load_document
 from engine.rows import DocumentId
+from engine.worker.contract import pages as contract
+from engine.worker.contract.pages import PageLine, PagePicture, PageText
 from engine.worker.page_images import PageImage, draw
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
@@ -23,51 +24,7 @@ MOST_LINES = 2000
 """Lines in one answer: the one page of a text file can have many more."""
 
 
-@dataclass(frozen=True, slots=True)
-class PagePicture:
-    """A PNG of one page. The file lasts at least until some hundred other pages were drawn.
-
-    `needs_password`: the document is encrypted and the password was none or wrong; then there is no file.
-    """
-
-    document: str
-    page: int
-    scale: float
-    file: str
-    needs_password: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class PageLine:
-    """One line; `box` is x0, y0, x1, y1 in points from the page's top left, None for formats without pages.
-
-    `hidden` says why no reader of the page sees it, None for an ordinary line.
-    """
-
-    number: int
-    text: str
-    box: list[float] | None
-    source: str
-    confidence: float | None
-    hidden: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PageText:
-    """The lines of one page, up to MOST_LINES of `total_lines`; `width`, `height` in points, 0 for pageless formats."""
-
-    document: str
-    name: str
-    page: int
-    pages: int
-    width: float
-    height: float
-    source: str
-    total_lines: int
-    lines: tuple[PageLine, ...]
-
-
-@query("pages.picture", lane="slow")
+@query(contract.PICTURE, lane="slow")
 def picture(
     desk: Desk, *, case: str, document: str, page: int, scale: float = 2.0, password: str | None = None
 ) -> PagePicture:
@@ -91,7 +48,7 @@ def picture(
     return PagePicture(document, page, dpi / POINTS_PER_INCH, str(out))
 
 
-@query("pages.lines")
+@query(contract.LINES)
 def lines(desk: Desk, *, case: str, document: str, page: int, near: int | None = None) -> PageText:
     """Return the lines of a page, with their boxes: where there are too many, those around the line `near`."""
     found = load_document(desk.reading(case), DocumentId(document))

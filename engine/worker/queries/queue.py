@@ -3,57 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from engine.disk import questions_folder
 from engine.errors import UsageError
+from engine.worker.contract import queue as contract
+from engine.worker.contract.queue import Clarified, Question, QueueEntry, QueueKind, QueueState
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
-from engine.worker.queue_file import (
-    QueueEntry,
-    QueueKind,
-    QueueState,
-    add_entry,
-    change_entry,
-    find_entry,
-    load_queue,
-    move_entry,
-    save_queue,
-)
+from engine.worker.queue_file import add_entry, change_entry, find_entry, load_queue, move_entry, save_queue
 
 
-@dataclass(frozen=True, slots=True)
-class Clarified:
-    """The queue after a question was clarified, and the entry that asks it again."""
-
-    queue: list[QueueEntry]
-    entry: int
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A pipeline in the folder beside the case."""
-
-    name: str
-    path: str
-
-
-@query("queue.show")
+@query(contract.SHOW)
 def show(desk: Desk, *, case: str) -> list[QueueEntry]:
     """Return the queue of a case."""
     return load_queue(_path(case))
 
 
-@query("queue.questions")
+@query(contract.QUESTIONS)
 def questions(desk: Desk, *, case: str) -> list[Question]:
     """List the pipelines in the folder beside the case, by name."""
     files = questions_folder(_path(case)).glob("*.y*ml")
     return [Question(file.stem, str(file)) for file in sorted(files, key=lambda file: file.name.casefold())]
 
 
-@query("queue.add", lane="edit")
+@query(contract.ADD, lane="edit")
 def add(  # noqa: PLR0913 - what an entry is
     desk: Desk,
     *,
@@ -77,19 +53,19 @@ def add(  # noqa: PLR0913 - what an entry is
     return _saved(case, queue)
 
 
-@query("queue.remove", lane="edit")
+@query(contract.REMOVE, lane="edit")
 def remove(desk: Desk, *, case: str, entry: int) -> list[QueueEntry]:
     """Take a run off the queue; what it has delivered stays in the case."""
     return _saved(case, change_entry(load_queue(_path(case)), entry, lambda found: None))
 
 
-@query("queue.move", lane="edit")
+@query(contract.MOVE, lane="edit")
 def move(desk: Desk, *, case: str, entry: int, step: int) -> list[QueueEntry]:
     """Move a run by so many places, up with a negative number."""
     return _saved(case, move_entry(load_queue(_path(case)), entry, step))
 
 
-@query("queue.mark", lane="edit")
+@query(contract.MARK, lane="edit")
 def mark(
     desk: Desk, *, case: str, entry: int, state: QueueState, run: str | None = None, told: str = ""
 ) -> list[QueueEntry]:
@@ -99,7 +75,7 @@ def mark(
     return _saved(case, change_entry(queue, entry, lambda old: replace(old, state=state, told=told, run_id=run_id)))
 
 
-@query("queue.choose", lane="edit")
+@query(contract.CHOOSE, lane="edit")
 def choose(
     desk: Desk, *, case: str, entry: int, input: str, model: str = "", trust_code: bool = False
 ) -> list[QueueEntry]:
@@ -113,7 +89,7 @@ def choose(
     return _saved(case, change_entry(load_queue(_path(case)), entry, change))
 
 
-@query("queue.clarify", lane="edit")
+@query(contract.CLARIFY, lane="edit")
 def clarify(  # noqa: PLR0913 - where the question is, and what is said of it
     desk: Desk, *, case: str, run: str, operator: str, question: str, said: str, entry: int = 0, document: str = ""
 ) -> Clarified:

@@ -8,10 +8,11 @@ import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, ParamSpec, TypeVar
 
 from engine.errors import UsageError
 from engine.language.position import did_you_mean
+from engine.worker import contract
 from engine.worker.typed_json import read_object
 
 LaneName = Literal["read", "edit", "slow", "long"]
@@ -55,6 +56,8 @@ _FILES: Mapping[str, str] = types.MappingProxyType(
 """Queries that stand in another module than their group, so that they need not wait for all that the others read."""
 
 Answer = TypeVar("Answer", bound=Callable[..., Any])
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +72,21 @@ class Query:
 _queries: dict[str, Query] = {}
 
 
-def query(name: str, *, lane: LaneName = "read") -> Callable[[Answer], Answer]:
-    """Register the function below as the answer to `name`; its keyword-only parameters are the query's arguments.
+@typing.overload
+def query(
+    asked: contract.Query[Result], *, lane: LaneName = "read"
+) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]: ...
+@typing.overload
+def query(asked: str, *, lane: LaneName = "read") -> Callable[[Answer], Answer]: ...
+def query(asked: str | contract.Query[Any], *, lane: LaneName = "read") -> Callable[[Any], Any]:
+    """Register the function below as the answer to `asked`; its keyword-only parameters are the query's arguments.
 
     A parameter may be text, a number, a boolean, a choice (Literal), a tuple of these, None, or a frozen dataclass of
-    them; what has no default must be given.
+    them; what has no default must be given. A query of the contract says what the function must return.
     """
+    name = asked if isinstance(asked, str) else asked.name
 
-    def register(answer: Answer) -> Answer:
+    def register(answer: Any) -> Any:
         _queries[name] = Query(name, lane, answer)
         return answer
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from engine.custody.guard import change_warning
 from engine.documents.codec import box_to_json
@@ -21,6 +20,20 @@ from engine.results.table import Selection, result_view
 from engine.results.values import date_of, is_empty, number_of, shown
 from engine.rows import DocumentId
 from engine.values.cells import is_typed
+from engine.worker.contract import results as contract
+from engine.worker.contract.results import (
+    CellDetails,
+    CellPlace,
+    ColumnInfo,
+    Group,
+    HiddenNote,
+    Kind,
+    RowsPage,
+    RunEntry,
+    ShownHeading,
+    ShownRow,
+    TableInfo,
+)
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.documents import check_page
 from engine.worker.queries.registry import query
@@ -38,144 +51,14 @@ MOST_CHARACTERS = 4000
 SAMPLED_ROWS = 200
 """Rows whose values tell the kind of a column."""
 
-Kind = Literal["text", "number", "date", "list", "flag"]
 
-
-@dataclass(frozen=True, slots=True)
-class RunEntry:
-    """One run. `rows` is None while it has delivered nothing; `name` is its question's, where the queue knows it."""
-
-    id: str
-    name: str
-    status: str
-    model: str
-    started_at: str
-    finished_at: str | None
-    rows: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class HiddenNote:
-    """What is to be said before results of a run are exported; `text` is empty where there is nothing."""
-
-    run: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnInfo:
-    """A column; `resolved_by` is the operator that decided which of its values are one, empty when none did.
-
-    `answer` names the question that it tells of: its answer, or the status, note or items beside that; empty for none.
-    """
-
-    name: str
-    kind: Kind
-    resolved_by: str
-    answer: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class TableInfo:
-    """What a table of results is made of. `new` rows were not there in the last run; None where there was none."""
-
-    run: str
-    columns: tuple[ColumnInfo, ...]
-    rows: int
-    new: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class ShownRow:
-    """One row: `number` from 1 in the order of the run, `cells` by column as text, after corrections.
-
-    By place of the column: `missing` were not located, `corrected` hold another value than the model's, `verdicts` are
-    what was said of cells, `cut` have more text than is given here, `doubts` say what speaks against a cell.
-    """
-
-    id: str
-    number: int
-    cells: tuple[str, ...]
-    missing: tuple[int, ...]
-    corrected: tuple[int, ...]
-    verdicts: dict[str, str]
-    cut: tuple[int, ...]
-    verdict: str
-    note: str
-    doubts: dict[str, str]
-    is_new: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ShownHeading:
-    """The heading of a group in the place of a row (engine.results.sections.Heading)."""
-
-    heading: str
-    count: int
-    is_folded: bool
-
-
-@dataclass(frozen=True, slots=True)
-class RowsPage:
-    """Rows of the table from `offset`; `total` counts all lines, `selected` the rows without headings, each once."""
-
-    offset: int
-    total: int
-    selected: int
-    rows: tuple[ShownRow | ShownHeading, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Values that a column names and how many rows have each, most first; `others` values are left out."""
-
-    column: str
-    counts: tuple[tuple[str, int], ...]
-    others: int
-
-
-@dataclass(frozen=True, slots=True)
-class CellPlace:
-    """One place of a value. `inside` leads into a list or object; without a document it was not located.
-
-    `boxes` are points on the page, `lines` inclusive numbers in the document.
-    """
-
-    inside: str
-    value: str
-    document: str
-    file: str
-    page: int
-    first_line: int
-    last_line: int
-    boxes: tuple[list[float], ...]
-    quote: str
-    method: str
-    score: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class CellDetails:
-    """One cell: the value that holds, the model's own, what was said of it, and where it was found."""
-
-    row: str
-    column: str
-    value: Any
-    original: Any
-    verdict: str
-    note: str
-    who: str
-    made_at: str
-    places: tuple[CellPlace, ...]
-
-
-@query("results.hidden")
+@query(contract.HIDDEN)
 def hidden(desk: Desk, *, case: str, run: str) -> HiddenNote:
     """Say which values of a run rest on text that no reader of a page sees, for whoever is about to export them."""
     return HiddenNote(run, hidden_warning(desk.reading(case), run))
 
 
-@query("results.runs")
+@query(contract.RUNS)
 def runs(desk: Desk, *, case: str) -> list[RunEntry]:
     """List the runs of a case, last started first."""
     opened = desk.reading(case)
@@ -194,7 +77,7 @@ def runs(desk: Desk, *, case: str) -> list[RunEntry]:
     ]
 
 
-@query("results.table")
+@query(contract.TABLE)
 def table(desk: Desk, *, case: str, run: str) -> TableInfo:
     """Describe the table of a run."""
     opened = desk.reading(case)
@@ -211,19 +94,19 @@ def table(desk: Desk, *, case: str, run: str) -> TableInfo:
     return TableInfo(run, columns, opened.result_rows.count(run), None if new is None else len(new))
 
 
-@query("results.prepare", lane="slow")
+@query(contract.PREPARE, lane="slow")
 def prepare(desk: Desk, *, case: str, run: str) -> int:
     """Read all rows, so that the first sorting, filter or group need not wait for it; return their number."""
     return len(result_view(desk.reading(case), run).rows)
 
 
-@query("results.changes", lane="slow")
+@query(contract.CHANGES, lane="slow")
 def changes(desk: Desk, *, case: str, run: str) -> str:
     """Say what of a run differs from what was recorded of it; empty for nothing."""
     return change_warning(desk.reading(case).seals, run)
 
 
-@query("results.page")
+@query(contract.PAGE)
 def page(
     desk: Desk,
     *,
@@ -261,7 +144,7 @@ def page(
     return RowsPage(offset, len(chosen), len(chosen), tuple(map(shown_line, chosen[offset : offset + limit])))
 
 
-@query("results.group")
+@query(contract.GROUP)
 def group(
     desk: Desk,
     *,
@@ -277,7 +160,7 @@ def group(
     return Group(column, tuple(ordered[:most]), max(len(ordered) - most, 0))
 
 
-@query("results.cell")
+@query(contract.CELL)
 def cell(desk: Desk, *, case: str, run: str, row: str, column: str) -> CellDetails:
     """Return all about one cell: its whole value, what was said of it, and each place with its boxes."""
     opened = desk.reading(case)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -11,6 +10,8 @@ from engine.errors import UsageError
 from engine.results.gold import write_gold
 from engine.results.table import result_view
 from engine.results.values import shown, typed
+from engine.worker.contract import reviews as contract
+from engine.worker.contract.reviews import ReviewProgress
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
 from storage.case import Case
@@ -21,19 +22,7 @@ from storage.reviews import WHOLE_ROW, EditKind, ReviewEdit, ReviewStep
 MOST_NOTE_CHARACTERS = 4000
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewProgress:
-    """How many rows were judged, by verdict; `unplaced` rows of earlier runs were judged and are not in this one."""
-
-    rows: int
-    reviewed: int
-    accepted: int
-    corrected: int
-    rejected: int
-    unplaced: int
-
-
-@query("reviews.progress")
+@query(contract.PROGRESS)
 def progress(desk: Desk, *, case: str, run: str) -> ReviewProgress:
     """Count the rows that were judged."""
     opened = desk.reading(case)
@@ -51,13 +40,13 @@ def progress(desk: Desk, *, case: str, run: str) -> ReviewProgress:
     )
 
 
-@query("reviews.gold", lane="slow")
+@query(contract.GOLD, lane="slow")
 def gold(desk: Desk, *, case: str, run: str, file: str) -> int:
     """Write the rows that were judged as gold answers (JSON lines); return how many."""
     return write_gold(desk.reading(case), run, Path(file).expanduser())
 
 
-@query("reviews.judge", lane="edit")
+@query(contract.JUDGE, lane="edit")
 def judge(
     desk: Desk,
     *,
@@ -74,7 +63,7 @@ def judge(
     return len(found)
 
 
-@query("reviews.correct", lane="edit")
+@query(contract.CORRECT, lane="edit")
 def correct(desk: Desk, *, case: str, run: str, row: str, column: str, text: str) -> str:
     """Put what a person typed in place of a value, or take the correction back if it is the model's; return it."""
     with desk.writing(case) as opened:
@@ -92,7 +81,7 @@ def correct(desk: Desk, *, case: str, run: str, row: str, column: str, text: str
     return shown(value)
 
 
-@query("reviews.note", lane="edit")
+@query(contract.NOTE, lane="edit")
 def note(desk: Desk, *, case: str, run: str, row: str, text: str, column: str = "") -> str:
     """Write a note on a row or a cell in place of an earlier one; empty text takes it off."""
     if len(text) > MOST_NOTE_CHARACTERS:
@@ -104,14 +93,14 @@ def note(desk: Desk, *, case: str, run: str, row: str, text: str, column: str = 
     return text.strip()
 
 
-@query("reviews.undo", lane="edit")
+@query(contract.UNDO, lane="edit")
 def undo(desk: Desk, *, case: str) -> ReviewStep | None:
     """Take the last step back; None when there is none."""
     with desk.writing(case) as opened:
         return undo_review(opened)
 
 
-@query("reviews.redo", lane="edit")
+@query(contract.REDO, lane="edit")
 def redo(desk: Desk, *, case: str) -> ReviewStep | None:
     """Make the step again that was taken back last; None when there is none."""
     with desk.writing(case) as opened:

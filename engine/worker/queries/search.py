@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from engine.errors import UsageError
 from engine.executor.case_documents import load_document
-from engine.results.saved_searches import SavedSearch, remove_search, save_search, saved_searches
-from engine.results.term_counts import TermCounts, count_terms, term_table
+from engine.results.saved_searches import remove_search, save_search, saved_searches
+from engine.results.shown import SavedSearch, TermCounts
+from engine.results.term_counts import count_terms, term_table
 from engine.rows import DocumentId
+from engine.worker.contract import search as contract
+from engine.worker.contract.search import FoundLine, FoundLines
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.documents import check_page
 from engine.worker.queries.registry import query
@@ -18,32 +21,7 @@ from storage.listing import DocumentFilter
 from storage.search import HIT_END, HIT_START
 
 
-@dataclass(frozen=True, slots=True)
-class FoundLine:
-    """A line that matches: where it stands, and part of it as (text, is a hit) pieces."""
-
-    document: str
-    name: str
-    page: int
-    line: int
-    pieces: tuple[tuple[str, bool], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class FoundLines:
-    """Lines from `offset`, best first; `has_more`: there are more behind them.
-
-    `is_fuzzy`: no line has the words as they are written; these have words that differ by a slip, as OCR makes them.
-    """
-
-    words: str
-    offset: int
-    has_more: bool
-    rows: tuple[FoundLine, ...]
-    is_fuzzy: bool = False
-
-
-@query("search.lines")
+@query(contract.LINES)
 def lines(  # noqa: PLR0913 - what a search box and its filters say
     desk: Desk,
     *,
@@ -70,7 +48,7 @@ def lines(  # noqa: PLR0913 - what a search box and its filters say
     return FoundLines(words, offset, len(hits) > limit, tuple(rows), is_fuzzy and bool(rows))
 
 
-@query("search.within")
+@query(contract.WITHIN)
 def within(desk: Desk, *, case: str, document: str, words: str) -> list[tuple[int, int]]:
     """Find the lines of one document that hold `words` as written, letters' case aside: pairs of page and line."""
     wanted = words.casefold().strip()
@@ -90,7 +68,7 @@ def pieces(snippet: str) -> tuple[tuple[str, bool], ...]:
     return tuple((text, is_hit) for text, is_hit in found if text)
 
 
-@query("search.terms", lane="slow")
+@query(contract.TERMS, lane="slow")
 def terms(
     desk: Desk,
     *,
@@ -102,7 +80,7 @@ def terms(
     return count_terms(desk.reading(case), terms, _within(only))
 
 
-@query("search.save_terms", lane="slow")
+@query(contract.SAVE_TERMS, lane="slow")
 def save_terms(
     desk: Desk,
     *,
@@ -117,20 +95,20 @@ def save_terms(
     return len(counted.rows)
 
 
-@query("search.saved")
+@query(contract.SAVED)
 def saved(desk: Desk, *, case: str) -> tuple[SavedSearch, ...]:
     """List the saved searches by name."""
     return saved_searches(desk.reading(case).cache)
 
 
-@query("search.save", lane="edit")
+@query(contract.SAVE, lane="edit")
 def save(desk: Desk, *, case: str, name: str, words: str = "", only: DocumentFilter = DocumentFilter()) -> SavedSearch:  # noqa: B008 - frozen
     """Keep a search in the case under a name, in place of one of the same name."""
     with desk.writing(case) as opened:
         return save_search(opened, SavedSearch(name, words, only))
 
 
-@query("search.forget", lane="edit")
+@query(contract.FORGET, lane="edit")
 def forget(desk: Desk, *, case: str, name: str) -> str:
     """Remove a saved search; return its name."""
     with desk.writing(case) as opened:

@@ -6,7 +6,8 @@ import pytest
 
 from engine.errors import UsageError
 from engine.language.yaml_reader import read_yaml
-from engine.results.clarifying import LONGEST, clarified_text, clarify
+from engine.results.clarifying import clarified_text, clarify
+from engine.results.shown import LONGEST_SAID
 
 LISTED = """# mine
 operations:
@@ -60,7 +61,7 @@ def test_a_question_alone_becomes_a_list_of_one():
     [
         ("asks", "rent", "x", "no operator 'asks'"),
         ("ask", "rents", "x", "no question 'rents'"),
-        ("ask", "rent", "x" * (LONGEST + 1), "too long"),
+        ("ask", "rent", "x" * (LONGEST_SAID + 1), "too long"),
     ],
 )
 def test_what_cannot_be_written_is_refused(operator, question, said, message):

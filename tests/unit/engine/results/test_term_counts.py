@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from engine.errors import UsageError
-from engine.results.term_counts import MOST_TERMS, CountedDocument, TermSum, count_terms, term_table, terms_in
+from engine.results.shown import CountedDocument, TermSum
+from engine.results.term_counts import MOST_TERMS, count_terms, term_table, terms_in
 from storage.case import Case
 from storage.documents import LineRecord
 from storage.export.files import write_table

@@ -11,9 +11,9 @@ from scripted_cases import RECORDS, make_folder
 from scripted_redwell import ScriptedModels
 
 from engine.errors import UsageError
+from engine.worker.contract.queue import QueueEntry
 from engine.worker.queue_file import (
     MOST_ENTRIES,
-    QueueEntry,
     add_entry,
     change_entry,
     load_queue,

@@ -1,0 +1,36 @@
+"""The ledger of a run: its sums, and what failed or was turned down, a page at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.results.shown import LedgerEntry, Note
+from engine.worker.contract.query import Query
+from storage.ledger import DocumentSums, OperatorSums
+
+__all__ = ["DocumentSums", "LedgerEntry", "LedgerPage", "LedgerSums", "Note", "OperatorSums", "PAGE", "SUMS"]
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerSums:
+    """What became of all files and rows; `failed` and `rejected` count what `ledger.page` lists."""
+
+    files: DocumentSums
+    operators: tuple[OperatorSums, ...]
+    adds_up: bool
+    failed: int
+    rejected: int
+    notes: tuple[Note, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerPage:
+    """Entries from `offset`; `total` counts all."""
+
+    offset: int
+    total: int
+    rows: tuple[LedgerEntry, ...]
+
+
+PAGE = Query[LedgerPage]("ledger.page")
+SUMS = Query[LedgerSums]("ledger.sums")
