@@ -125,7 +125,7 @@ def test_reading_records_with_ocr_running_and_exporting(folder: Path) -> None:
 
 
 def test_a_build(folder: Path) -> None:
-    options = ["--out", "better.yaml", "--case", "c.redwell", "--minutes", "0.2", "--sample", "2"]
+    options = ["--out", "better.yaml", "--case", "c.redwell", "--minutes", "0.5", "--sample", "2"]
     check_none(sockets_of(folder, *BUILDING, "build", "p.yaml", *options))
 
 
