@@ -14,11 +14,8 @@ from models.errors import ModelError, OutOfTokens
 from models.loops import text_loops
 from models.protocol import ModelBackend, Reply, Request
 
-CIRCLES = 3
-"""How often a question is asked whose reply goes round in circles (models.loops), the first time included."""
-
 CIRCLES_TEMPERATURE = 0.7
-"""Of the tokens of the second time and later, where the request has no higher one."""
+"""Of the second try where a reply goes round in circles (models.loops), if the request has no higher one."""
 
 
 class ReplyStore(Protocol):
@@ -146,20 +143,18 @@ class CachedAsk:
 
 
 async def _out_of_circles(backend: ModelBackend, request: Request) -> Reply:
-    """Ask; a reply that goes round in circles is asked for again, with chance in it; raises ModelError.
+    """Ask; a reply that goes round in circles is asked for once more, with chance in it; raises ModelError.
 
     What is asked for again has a seed of its own, so the same question has the same answer in every run.
     """
-    for round in range(1, CIRCLES):
-        try:
-            return await backend.ask(request)
-        except OutOfTokens as error:
-            if not text_loops(error.partial):
-                raise
-        warmer = max(request.sampling.temperature, CIRCLES_TEMPERATURE)
-        sampling = dataclasses.replace(request.sampling, temperature=warmer)
-        request = dataclasses.replace(request, sampling=sampling, seed=request.seed + round)
-    return await backend.ask(request)
+    try:
+        return await backend.ask(request)
+    except OutOfTokens as error:
+        if not text_loops(error.partial):
+            raise
+    warmer = max(request.sampling.temperature, CIRCLES_TEMPERATURE)
+    sampling = dataclasses.replace(request.sampling, temperature=warmer)
+    return await backend.ask(dataclasses.replace(request, sampling=sampling, seed=request.seed + 1))
 
 
 NewAsk = Callable[[ReplyStore, str, Emit], CachedAsk]
