@@ -24,12 +24,12 @@ from processes import REDWELL
 
 from engine.evaluation import Gold, Score, predicted_pairs, score
 from engine.executor.events import (
+    ChainProgress,
     DocumentFailed,
     DocumentRead,
     Event,
     FilesFound,
     ModelCall,
-    ModelReady,
     OperatorProgress,
     RowFailed,
     RunFinished,
@@ -235,11 +235,14 @@ def measure(took: Took, case: Path, gold: Path, rates: Mapping[str, float]) -> d
 
 
 def answering_seconds(took: Took) -> float:
-    """Add up, over the parts, the seconds from the model's readiness to the end: what the floor is compared with."""
+    """Add up, over the parts, the seconds from the first row's begin to the end: what the floor is compared with.
+
+    The model is ready before the files are read; rows begin when both are.
+    """
     total = 0.0
     for part in took.parts:
-        ready = next((at for at, event in part if isinstance(event, ModelReady)), None)
-        total += part[-1][0] - ready if ready is not None else 0.0
+        begun = next((at for at, event in part if isinstance(event, ChainProgress)), None)
+        total += part[-1][0] - begun if begun is not None else 0.0
     return round(total, 1)
 
 
