@@ -58,6 +58,10 @@ NOT_NAMES = _words(
     excessive unknown allegation allegations incident internal affairs conduct misconduct arrest false search seizure
     sustained exonerated unfounded street avenue road station university hospital bureau board commission review
     neglect duty policy violation unlawful detention battery assault suspension reprimand written termination
+    form address telephone email signature statement supporting deposition information notice affidavit
+    schedule appendix exhibit attachment enclosure section paragraph chapter subsection agreement contract summary
+    narrative findings conclusion recommendation background vehicle registration license licence plate traffic citation
+    ticket summons warrant docket evidence hearing versus vs
     """
 )
 """Words that are capitalised in records but are no part of a person's name."""

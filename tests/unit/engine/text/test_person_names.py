@@ -109,6 +109,7 @@ def test_any_text_is_a_name_only_if_it_looks_like_one():
             "II. INDEPENDENT CONTRACTOR",
             "unknown",
         ),
+        *("SUPPORTING DEPOSITION", "VS", "Date and Signature", "Notice"),
         *("J.", "unknown", "AF_INET", "Unit5", "no PDF", "Jr.", "de", "List 12 officers"),
     ):
         assert recognise_name(text) is None, text
