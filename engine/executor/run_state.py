@@ -100,6 +100,7 @@ class ChainState:
 
     operators: tuple[str, ...]
     rows_done: int = 0
+    rows_total: int = 0
     size_done: int = 0
     size_total: int = 0
     size_ahead: float = 0.0
@@ -109,6 +110,12 @@ class ChainState:
     def size_worked(self) -> float:
         """Return what is done, of rows that have not passed yet, too."""
         return min(self.size_done + self.size_ahead, self.size_total)
+
+    def look_ahead(self, read: float, written: float) -> None:
+        """Count what was read and written of rows that have not passed, in characters: no more than they have."""
+        replies = (self.rows_total - self.rows_done) * REPLY_CHARACTERS
+        texts = max(self.size_total - self.size_done - replies, 0)
+        self.size_ahead = min(read, texts) + min(written, replies)
 
     def share_done(self) -> float:
         """Return how much is done, 0 to 1."""
@@ -269,7 +276,8 @@ class RunState:
         if self.chain is None or self.chain.operators != event.operators:
             self.chain = ChainState(event.operators)
         chain = self.chain
-        chain.rows_done, chain.size_done, chain.size_total = event.rows_done, event.size_done, event.size_total
+        chain.rows_done, chain.rows_total = event.rows_done, event.rows_total
+        chain.size_done, chain.size_total = event.size_done, event.size_total
         if self.calls.from_cache and not self.calls.made:
             chain.paces.clear()  # what was answered in an earlier run says nothing of the pace
         if self.calls.read and chain.rows_done and not self.calls.from_cache:
@@ -288,7 +296,7 @@ class RunState:
                 self.calls.take_working(ModelWorking(event.model, 0, 0), now)
         if self.chain is not None:
             read, written = self.calls.read_ahead, self.calls.written_ahead
-            self.chain.size_ahead = read * self._characters_read + written * CHARACTERS_WRITTEN
+            self.chain.look_ahead(read * self._characters_read, written * CHARACTERS_WRITTEN)
             if not isinstance(event, ModelCall):  # its row passes next
                 self.chain.sample(now)
 

@@ -195,6 +195,8 @@ def test_time_left_counts_what_is_read_of_rows_that_have_not_passed() -> None:
     for seconds in range(71, 141):
         clock.now = seconds
         state.take(ModelWorking("m", read=100 * seconds, written=0))
+    state.take(ModelWorking("m", read=20_000, written=0))  # with the words of the prompts
+    assert state.share_done() == pytest.approx(0.8)  # all texts are read, no reply is written
     clock.now = 170
     state.take(ModelWorking("m", read=14_000, written=700))
     assert state.share_done() == pytest.approx(0.9)
