@@ -16,7 +16,8 @@ def best_parts(document: Document, question: str, characters: int) -> tuple[Docu
     """Return the document with at most so many characters left, and the share (0 to 1) of its text that they are.
 
     The first piece stays, then those whose words fit the question best (BM25), in their order; without a question the
-    first ones. Lines that are left out keep their number and have no text, so that every place stays what it was.
+    first ones. Lines that are left out keep their number and have no text, so that every place stays what it was; of a
+    line that is longer by itself the beginning stays.
     """
     pieces = list(_pieces(document.lines))
     sizes = [sum(len(line.text) + 1 for line in piece) for piece in pieces]
@@ -26,14 +27,16 @@ def best_parts(document: Document, question: str, characters: int) -> tuple[Docu
     fits = rank_by_text(question, ["\n".join(line.text for line in piece) for piece in pieces])
     kept, room = set[int](), characters
     for number in sorted(range(len(pieces)), key=lambda number: (number > 0, -fits[number], number)):
-        if sizes[number] <= room or not kept:
+        if sizes[number] <= room or number == 0:
             kept.add(number)
             room -= sizes[number]
     left_out = {line.number for number, piece in enumerate(pieces) if number not in kept for line in piece}
-    lines = tuple(replace(line, text="") if line.number in left_out else line for line in document.lines)
+    lines = tuple(
+        replace(line, text="" if line.number in left_out else line.text[: characters - 1]) for line in document.lines
+    )
     gone = [line for line in document.lines if line.number in left_out]
     tables = tuple(table for table in document.tables if not any(table.holds(line) for line in gone))
-    return replace(document, lines=lines, tables=tables), sum(sizes[number] for number in kept) / total
+    return replace(document, lines=lines, tables=tables), sum(len(line.text) + 1 for line in lines if line.text) / total
 
 
 def _pieces(lines: Sequence[Line]) -> Iterator[list[Line]]:

@@ -169,6 +169,19 @@ def test_of_a_long_document_a_trial_reads_the_parts_that_fit_the_question(case: 
     assert whole.in_part == ()
 
 
+def test_of_one_endless_line_a_trial_reads_the_beginning(case: Path, tmp_path: Path) -> None:
+    endless = tmp_path / "records" / "endless.txt"
+    endless.write_text("A grey van stood at the gate. " * 2_000)
+    with Case(case) as opened:
+        options = ParseOptions()
+        asyncio.run(ingest(endless.parent, opened, lambda event: None, dataset="r", options=options, workers=1))
+        chosen = next(entry.id for entry in opened.documents.entries() if entry.filename == "endless.txt")
+    tried = run_trial(case, tmp_path / "trial", text=EMPTY, documents=(chosen,), most_characters=3_000)
+    assert tried.in_part == (("endless.txt", pytest.approx(0.05, abs=0.01)),)
+    with Case(Path(tried.case), read_only=True) as own:
+        assert len(load_document(own, DocumentId(chosen)).text) <= 3_000
+
+
 def test_a_trial_that_may_send_text_elsewhere_is_recorded_in_the_case(case: Path, tmp_path: Path) -> None:
     run_trial(case, tmp_path / "one", text=EMPTY)
     run_trial(case, tmp_path / "two", text=EMPTY, settings=RunSettings(allow_hosts=("lab.lan:8000",)))
