@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
@@ -85,6 +85,10 @@ LOOK_TOKENS = 32
 """A reply is looked at for loops after so many more tokens, each time."""
 
 
+def _text(tokens: Sequence[int], bytes_of: Callable[[int], bytes]) -> str:
+    return b"".join(map(bytes_of, tokens)).decode("utf-8", "replace")
+
+
 @dataclass(eq=False)
 class Job:
     """A prompt, its guide and what has been written of the reply.
@@ -128,11 +132,13 @@ class Job:
         if len(self.reply) < self.next_look:
             return False
         self.next_look = len(self.reply) + LOOK_TOKENS
-        return loops(self.reply, self.prompt) or (self.bytes_of is not None and records_repeat(self._text()))
+        return loops(self.reply, self.prompt) or self._repeats_records()
 
-    def _text(self) -> str:
-        assert self.bytes_of is not None
-        return b"".join(map(self.bytes_of, self.reply)).decode("utf-8", "replace")
+    def _repeats_records(self) -> bool:
+        if self.bytes_of is None:
+            return False
+        reply = _text(self.reply, self.bytes_of)
+        return records_repeat(reply) and records_repeat(reply, _text(self.prompt.tolist(), self.bytes_of))
 
     @property
     def random(self) -> np.random.Generator:

@@ -41,16 +41,19 @@ def loops(reply: Sequence[int], prompt: NDArray[np.int32]) -> bool:
     return length > 0 and np.tile(tail[-length:], 2).tobytes() not in prompt.astype(np.int32).tobytes()
 
 
-def text_loops(text: str) -> bool:
+def text_loops(text: str, prompt: str = "") -> bool:
     """Say whether a text ends in a loop, or in a list of records that goes round in circles."""
-    if records_repeat(text):
+    if records_repeat(text, prompt):
         return True
     tail = np.frombuffer(text[-WINDOW * 4 :].encode("utf-32-le"), np.int32)
     return block_length(tail, LEAST_CHARACTERS) > 0
 
 
-def records_repeat(text: str) -> bool:
-    """Say whether the beginning of a JSON text ends within a list whose last complete records stood in it before."""
+def records_repeat(text: str, prompt: str = "") -> bool:
+    """Say whether the beginning of a JSON text ends within a list whose last complete records stood in it before.
+
+    A record may come as often as the prompt says each of its values: three equal payments are three rows.
+    """
     start = min((at for at in (text.find("{"), text.find("[")) if at >= 0), default=-1)
     if start < 0:
         return False
@@ -58,13 +61,17 @@ def records_repeat(text: str) -> bool:
         value = from_json(text[start:], allow_partial="trailing-strings")
     except ValueError:
         return False
-    return any(_ends_in_repeats(entries[:-1]) for entries in _open_lists(value))
+    return any(_ends_in_repeats(entries[:-1], prompt) for entries in _open_lists(value))
 
 
-def _ends_in_repeats(entries: Sequence[Any]) -> bool:
+def _ends_in_repeats(entries: Sequence[Any], prompt: str) -> bool:
     before, last = entries[:-REPEATED_RECORDS], entries[-REPEATED_RECORDS:]
-    return bool(before) and all(
-        isinstance(entry, dict) and len(entry) >= LEAST_FIELDS and entry in before for entry in last
+    return all(
+        isinstance(entry, dict)
+        and len(entry) >= LEAST_FIELDS
+        and entry in before
+        and entries.count(entry) > min(prompt.count(str(value)) for value in entry.values())
+        for entry in last
     )
 
 

@@ -150,7 +150,7 @@ async def _out_of_circles(backend: ModelBackend, request: Request) -> Reply:
     try:
         return await backend.ask(request)
     except OutOfTokens as error:
-        if not text_loops(error.partial):
+        if not text_loops(error.partial, "\n".join(segment.text for segment in request.segments)):
             raise
     warmer = max(request.sampling.temperature, CIRCLES_TEMPERATURE)
     sampling = dataclasses.replace(request.sampling, temperature=warmer)

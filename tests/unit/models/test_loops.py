@@ -81,3 +81,12 @@ def test_records_that_come_again_now_and_then_are_none() -> None:
     assert not records_repeat(json.dumps({"rows": [A, A, A], "note": ""})[:-1])  # this list has ended
     assert not records_repeat("")
     assert not records_repeat("Nothing of { this is JSON")
+
+
+def test_records_may_come_as_often_as_the_prompt_says_them() -> None:
+    paid = {"date": "5 May", "amount": 50}
+    three = "5 May $50\n5 May $50\n5 May $50\n"
+    assert records_repeat(begun(paid, paid, paid), "5 May $50, 5 May $50")
+    assert not records_repeat(begun(paid, paid, paid), three)
+    assert not text_loops(begun(paid, paid, paid), three)
+    assert records_repeat(begun(*[paid] * 4), three)
