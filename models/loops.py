@@ -66,7 +66,7 @@ def records_repeat(text: str, prompt: str = "") -> bool:
 
 def _ends_in_repeats(entries: Sequence[Any], prompt: str) -> bool:
     before, last = entries[:-REPEATED_RECORDS], entries[-REPEATED_RECORDS:]
-    return all(
+    return bool(before) and all(
         isinstance(entry, dict)
         and len(entry) >= LEAST_FIELDS
         and entry in before

@@ -73,6 +73,8 @@ def test_records_that_come_round_again_are_a_loop() -> None:
 
 
 def test_records_that_come_again_now_and_then_are_none() -> None:
+    assert not records_repeat(begun())
+    assert not records_repeat(begun(A))
     assert not records_repeat(begun(A, B, A))  # one payment may have been made twice
     assert not records_repeat(begun(A, A))
     assert not records_repeat(begun(A, B, A, C, A))
