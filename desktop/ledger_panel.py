@@ -1,4 +1,4 @@
-"""The ledger of a run in Results: sums of files and of each operator, and below what failed or was turned down, why."""
+"""The ledger of a run in Results: sums of files and of each operator, and below what failed or was left out, why."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from engine.worker.contract.ledger import LedgerEntry, LedgerSums, OperatorSums
 
 _TITLES: Final = ("What", "Operator", "Why", "What to do", "What the model said")
 _WIDTHS: Final = (130, 110, 270, 200)
-_FATES: Final = (("failed", "Failed"), ("rejected", "Turned down"))
+_FATES: Final = (("failed", "Failed"), ("rejected", "Left out"))
 _TOLD: Final = {"cut": "cut to fit", "split": "read in parts"}
 
 
@@ -28,14 +28,14 @@ OPERATOR_COLUMNS: Final[Sequence[Column[OperatorSums]]] = (
     Column("Operator", lambda row: row.operator),
     Column("Rows in", lambda row: f"{row.rows_in:,}", is_right=True),
     Column("Done", lambda row: f"{row.output:,}", is_right=True),
-    Column("Turned down", lambda row: f"{row.rejected:,}", is_right=True),
+    Column("Left out", lambda row: f"{row.rejected:,}", is_right=True),
     Column("Failed", lambda row: f"{row.failed:,}", is_right=True),
     Column("Rows out", lambda row: f"{row.rows_out:,}", is_right=True),
 )
 
 
 class LedgerModel(PagedModel[LedgerEntry]):
-    """What failed, or what was turned down, of one run."""
+    """What failed, or what was left out, of one run."""
 
     def __init__(self, ask: Ask, forget: Callable[[str], None], parent: QObject | None = None) -> None:
         super().__init__(ask, forget, ledger.PAGE, _TITLES, parent)
@@ -71,7 +71,7 @@ class LedgerPanel(QWidget):
             self.fate.addItem(title, key)
         self.fate.currentIndexChanged.connect(lambda index: self._list())
         self.operator_table = make_table(self.operators, "Operators of the run")
-        self.table = make_table(self.entries, "What failed or was turned down")
+        self.table = make_table(self.entries, "What failed or was left out")
         self.table.activated.connect(self._open)
         self.table.doubleClicked.connect(self._open)
         self.hint = QLabel(textFormat=Qt.TextFormat.PlainText)
@@ -110,7 +110,7 @@ class LedgerPanel(QWidget):
             self.fate.setItemText(index, f"{_FATES[index][1]} ({count:,})")
 
     def _show_hint(self) -> None:
-        none = {"failed": "Nothing failed.", "rejected": "Nothing was turned down."}[self.entries.fate]
+        none = {"failed": "Nothing failed.", "rejected": "Nothing was left out."}[self.entries.fate]
         self.hint.setText("" if self.entries.rowCount() else none)
 
     def _open(self, index: QModelIndex) -> None:

@@ -133,11 +133,11 @@ class ResultsReview(QObject):
 
     def undo(self) -> None:
         """Take the last step back."""
-        self._workspace.edit(reviews.UNDO, lambda step: self._stepped(step, "Taken back", "undo"))
+        self._workspace.edit(reviews.UNDO, lambda step: self._stepped(step, "Undone", "undo"))
 
     def redo(self) -> None:
         """Make the step again that was taken back last."""
-        self._workspace.edit(reviews.REDO, lambda step: self._stepped(step, "Made again", "redo"))
+        self._workspace.edit(reviews.REDO, lambda step: self._stepped(step, "Redone", "redo"))
 
     def rejected(self) -> list[str]:
         """Return the rows here that were rejected, as text without their file."""

@@ -1,4 +1,4 @@
-"""How far a run is: its operators, what it takes, the latest rows, and why rows were turned down."""
+"""How far a run is: its operators, what it takes, the latest rows, and why rows were left out."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ OPERATOR_COLUMNS: Sequence[Column[OperatorLine]] = (
     Column("Kind", lambda row: row.kind),
     Column("Done", lambda row: f"{row.done:,}", is_right=True),
     Column("Left", lambda row: f"{row.total - row.done:,}" if row.total > row.done else "", is_right=True),
-    Column("Turned down", lambda row: _number(row.rejected), is_right=True),
+    Column("Left out", lambda row: _number(row.rejected), is_right=True),
     Column("Failed", lambda row: _number(row.failed), is_right=True),
     Column("Rows/min", lambda row: f"{row.per_minute:,.1f}" if row.per_minute else "", is_right=True),
     Column(
@@ -63,11 +63,11 @@ class RunView(QWidget):
         self.row_table = make_table(self.rows, "Latest rows")
         self.row_table.horizontalHeader().setDefaultSectionSize(_FIELD_WIDTH)
         self.row_table.horizontalHeader().setStretchLastSection(True)
-        self.reason_table = make_table(self.reasons, "Why rows were turned down")
+        self.reason_table = make_table(self.reasons, "Why rows were left out")
         self.tabs = QTabWidget()
-        self.tabs.setAccessibleName("Latest rows, why rows were turned down, and what is asked back")
+        self.tabs.setAccessibleName("Latest rows, why rows were left out, and what is asked back")
         self.tabs.addTab(self.row_table, "Latest rows")
-        self.tabs.addTab(self.reason_table, "Turned down")
+        self.tabs.addTab(self.reason_table, "Left out")
         self.asked_back = AskedBackPanel(workspace)
         self.tabs.addTab(self.asked_back, "Questions to you")
         self.tabs.setTabVisible(2, False)
@@ -118,8 +118,8 @@ class RunView(QWidget):
         others = run.other_reasons
         more = ReasonLine("", "", "for other reasons: see Ledger in Results", others)
         self.reasons.show_rows([*run.reasons, *([more] if others else [])])
-        turned_down = sum(reason.rows for reason in self.reasons.rows)
-        self.tabs.setTabText(1, f"Turned down ({turned_down:,})" if turned_down else "Turned down")
+        left_out = sum(reason.rows for reason in self.reasons.rows)
+        self.tabs.setTabText(1, f"Left out ({left_out:,})" if left_out else "Left out")
         self._show_asked_back(run.run_id, run.asked_back)
         if not self._refresh.isActive():
             self._refresh.start()

@@ -130,7 +130,7 @@ class OutputsView(QWidget):
 def rows_text(rows: Sequence[Mapping[str, Any]], reason: str) -> str:
     """Write the rows that were made of a document, a value a line."""
     if not rows:
-        return f"(turned down: {reason})" if reason else NOTHING
+        return f"(left out: {reason})" if reason else NOTHING
     blocks = []
     for number, row in enumerate(rows, 1):
         lines = [f"Row {number}"] if len(rows) > 1 else []

@@ -85,12 +85,12 @@ class SettingsPlace(Place):
         for theme in THEMES:
             self.theme.addItem(THEME_NAMES[theme], theme)
         self.theme.activated.connect(lambda index: self.theme_chosen.emit(self.theme.itemData(index)))
-        self.letters = _narrow(combo_box("Size of letters"))
+        self.letters = _narrow(combo_box("Text size"))
         for scale in FONT_SCALES:
             self.letters.addItem(f"{scale * 100:.0f} %", scale)
         self.letters.activated.connect(lambda index: self.letters_chosen.emit(self.letters.itemData(index)))
         form.addRow("&Colours", self.theme)
-        form.addRow("Size of &letters", self.letters)
+        form.addRow("Text si&ze", self.letters)
         return box
 
     def _reading(self) -> QGroupBox:

@@ -35,7 +35,7 @@ _EXPLAINED = {
     "amount": "As the document writes it, and as a number with its currency",
     "number": "A number",
     "person": "A name as the document writes it",
-    "yes/no": "True or false",
+    "yes/no": "Yes or no",
     "one of": "One of some choices, which you write",
     "quotation": "A sentence of the document, word for word",
 }

@@ -63,7 +63,7 @@ class PreviewPanel(QWidget):
         self.which.setToolTip("Of long documents parts are read; those that you select in Documents are read whole")
         self.status = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
         self.status.setAccessibleName("State of the preview")
-        self.again = tool_button("retry", "Draw three other documents", self.draw_others)
+        self.again = tool_button("retry", "Choose three other documents", self.draw_others)
         self.right = push_button("check", "Right", lambda: self.judge("accept"))
         self.wrong = push_button("reject", "Wrong", lambda: self.judge("reject"))
         self.cancel = push_button("cancel", "Cancel", workspace.job.cancel)
@@ -83,7 +83,7 @@ class PreviewPanel(QWidget):
         """Offer the documents that can be tried: drawn ones, the first, those that are selected."""
         before = self.which.currentData()
         self.which.clear()
-        self.which.addItem("Three documents, drawn", DRAWN)
+        self.which.addItem("Three documents, at random", DRAWN)
         self.which.addItem("The first three documents", FIRST)
         if count := len(self._space.selected_documents[:MOST_SELECTED]):
             self.which.addItem(f"{counted(count, 'selected document')}", SELECTED)
@@ -115,7 +115,7 @@ class PreviewPanel(QWidget):
             )
 
     def draw_others(self) -> None:
-        """Draw three other documents, and try these."""
+        """Choose three other documents, and try these."""
         self._seed += 1
         self.wanted.emit()
 
@@ -245,7 +245,7 @@ class PreviewPanel(QWidget):
         where, parts = _listed(self._names), _parts(self._in_part)
         self.status.setText(f"{counted(table.rows, 'row')} in {where}. {parts}{_CLICK}")
         if not table.rows:
-            self.status.setText(f"Nothing was found in {where}. {parts}Draw others, or change the question.")
+            self.status.setText(f"Nothing was found in {where}. {parts}Choose others, or change the question.")
         self._show_buttons()
         self.shown.emit()
 

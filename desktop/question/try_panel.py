@@ -187,7 +187,7 @@ class TryPanel(QWidget):
         is_trial = job.is_going and job.name == "try"
         has_errors = any(problem["severity"] == "error" for problem in self._document.problems)
         self.start.setEnabled(self._document.is_open and not job.is_going and not has_errors)
-        tip = "Mend the errors first." if has_errors else "Something else is going on." if job.is_going else ""
+        tip = "Correct the errors first." if has_errors else "Something else is going on." if job.is_going else ""
         self.start.setToolTip(plain(tip or "Try it on the chosen documents"))
         self.cancel.setVisible(is_trial)
         if is_trial and job.state == "cancelling":

@@ -38,7 +38,7 @@ def ledger(
         bool, typer.Option("--failed", help="List files and rows that failed, with the reasons.")
     ] = False,
     rejected: Annotated[
-        bool, typer.Option("--rejected", help="List rows that were rejected, with the reasons.")
+        bool, typer.Option("--rejected", help="List rows that an operator left out, with the reasons.")
     ] = False,
     decisions: Annotated[bool, typer.Option("--decisions", help="List verdicts about pairs and names.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Write everything as one JSON object.")] = False,

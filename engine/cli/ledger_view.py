@@ -1,4 +1,4 @@
-"""The ledger on a screen: the sums of a run, then every file and row that failed or was turned down."""
+"""The ledger on a screen: the sums of a run, then every file and row that failed or was left out."""
 
 from __future__ import annotations
 
@@ -93,16 +93,16 @@ def failed_rows(case: Case, run_id: str, fates: Sequence[StoredFate], most: int 
 
 
 def rejected_rows(case: Case, run_id: str, fates: Sequence[StoredFate]) -> RenderableType:
-    """List rows that were turned down, each with the reason."""
+    """List rows that were left out, each with the reason."""
     name = RowNames(case, run_id)
     items = [(f"{fate.operator}: {name(fate.record.row_id)}", fate.record.reason, "") for fate in fates]
-    return _problems(f"{counted(len(items), 'row')} rejected", items, None, style="bold")
+    return _problems(f"{counted(len(items), 'row')} left out", items, None, style="bold")
 
 
 def rejections_view(fates: Sequence[StoredFate]) -> RenderableType:
-    """Sum up why rows were turned down: a line per operator and reason, the commonest first."""
+    """Sum up why rows were left out: a line per operator and reason, the commonest first."""
     counts = Counter((fate.operator, fate.record.reason) for fate in fates)
-    parts: list[RenderableType] = [styled((f"{counted(len(fates), 'row')} rejected", "bold"))]
+    parts: list[RenderableType] = [styled((f"{counted(len(fates), 'row')} left out", "bold"))]
     for (operator, reason), count in counts.most_common(_REASONS):
         line = styled(
             f"{count:,} by ", (one_line(operator), "bold"), ": ", shortened(one_line(reason), _REASON_CHARACTERS)

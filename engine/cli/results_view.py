@@ -56,10 +56,12 @@ def results_view(table: ResultTable, width: int) -> RenderableType:
 
 
 def shown_value(value: Any) -> str:
-    """Write a JSON value for people: lists joined by `; `, objects as `key: value`, null as nothing.
+    """Write a JSON value for people: yes or no, lists joined by `; `, objects as `key: value`, null as nothing.
 
     A date or another typed value is written as code read it, with the words of the document: `2022-09-30 (Sept. 30)`.
     """
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if isinstance(value, list | tuple):
         return "; ".join(shown_value(item) for item in value)
     if is_typed(value):

@@ -169,7 +169,7 @@ def _operator_row(state: RunState, operator: OperatorState) -> tuple[RenderableT
 
 def _end_text(end: OperatorFinished) -> str:
     parts = [counted(end.rows_in, "row") + f" in, {end.rows_out:,} out"]
-    parts += [f"{end.rejected:,} rejected"] if end.rejected else []
+    parts += [f"{end.rejected:,} left out"] if end.rejected else []
     parts += [f"{end.failed:,} failed"] if end.failed else []
     return ", ".join(parts)
 

@@ -91,7 +91,7 @@ def _csv_rows(file: TextIO, name: str, decoder: _Decoder) -> Iterator[dict[str, 
             yield dict(zip(header, cells + [""] * (len(header) - len(cells)), strict=True))
     except csv.Error as error:
         raise DocumentError(
-            f"{name}, line {reader.line_num}: {error}", reason="corrupt", advice="Mend the quotes on this line."
+            f"{name}, line {reader.line_num}: {error}", reason="corrupt", advice="Correct the quotes on this line."
         ) from error
 
 
@@ -147,7 +147,7 @@ class _Decoder:
         except json.JSONDecodeError as error:
             place = f"line {lines_before + error.lineno}, column {error.colno}"
             raise DocumentError(
-                f"{name}, {place}: {error.msg}", reason="corrupt", advice="Mend the JSON at this place."
+                f"{name}, {place}: {error.msg}", reason="corrupt", advice="Correct the JSON at this place."
             ) from error
         except _RepeatedKey as error:
             place = f", line {lines_before + 1}" if lines_before or "\n" not in text.strip() else ""
@@ -158,7 +158,7 @@ class _Decoder:
             ) from error
         except (RecursionError, ValueError) as error:
             what = "nested too deeply" if isinstance(error, RecursionError) else f"{error}"
-            raise DocumentError(f"{name}: {what}", reason="corrupt", advice="Mend the file.") from error
+            raise DocumentError(f"{name}: {what}", reason="corrupt", advice="Correct the file.") from error
 
     def row(self, item: Any, place: str) -> dict[str, Any]:
         """Make a row of an item; `strict` wants all items to be objects, or none."""

@@ -35,7 +35,7 @@ from storage.listing import DocumentFilter
 
 @dataclass
 class ReadDataset:
-    """What a dataset gave: its rows, the rows that were turned down with their fate, and the fate of each file."""
+    """What a dataset gave: its rows, the rows that were left out with their fate, and the fate of each file."""
 
     rows: list[Row] = field(default_factory=list)
     turned_down: list[tuple[Row, FateRecord]] = field(default_factory=list)

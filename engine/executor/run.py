@@ -376,7 +376,7 @@ class _Run:
         return found.rows
 
     def _keep_source(self, name: str, found: ReadDataset) -> None:
-        """Keep a dataset's rows, and the fate of those that were turned down."""
+        """Keep a dataset's rows, and the fate of those that were left out."""
         every = [*found.rows, *(row for row, _ in found.turned_down)]
         self._source_fields.update(dict.fromkeys(key for row in every for key in row.values))
         with self._case.transaction():

@@ -37,7 +37,7 @@ class RunReport:
 
     `rows` are the results with all their fields; `columns` those that a table shows; `table` is None where there are
     neither rows nor fields. `failed` names each row and file
-    that failed, with its error; `rejected` counts the rows that were turned down. All of it, with every reason, is in
+    that failed, with its error; `rejected` counts the rows that were left out. All of it, with every reason, is in
     the ledger of `case`: `redwell ledger CASE --run RUN_ID`. `calls` were made to a model, `from_cache` were answered
     from the case.
     """

@@ -19,7 +19,7 @@ from models.protocol import Reply, Request, Sampling
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A row that an operator turned down, and why. It stays in the ledger."""
+    """A row that an operator left out, and why. It stays in the ledger."""
 
     row: Row
     reason: str

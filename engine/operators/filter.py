@@ -274,7 +274,7 @@ async def _by_condition(node: Filter, test: RowExpression, row: Row) -> Sequence
 
 
 def _reason(node: Filter, answer: Mapping[str, Any]) -> str:
-    """Say why a row was turned down: its decision, and the first text the model gave with it."""
+    """Say why a row was left out: its decision, and the first text the model gave with it."""
     names = ("reason", *node.answered_fields)
     texts = [answer[name] for name in names if isinstance(answer.get(name), str) and answer[name].strip()]
     verdict = f"filter {node.name}: {node.decision} is false"

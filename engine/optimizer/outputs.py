@@ -69,7 +69,7 @@ class PlanOutput:
     seconds: float = 0.0
     tokens: int = 0
     rejected: Mapping[RowId, str] = field(default_factory=dict)
-    """Sample rows that a filter turned down, with the reason."""
+    """Sample rows that a filter left out, with the reason."""
     limits: Mapping[str, int] = field(default_factory=dict)
     """How many items the user allows in the list of a field."""
     counts: Mapping[str, int] = field(default_factory=dict)

@@ -97,7 +97,7 @@ Given = Mapping[str, Sequence[Row]]
 class SampledRun:
     """What a plan made of sample rows as far as it was run: `every` row by id, datasets' rows too.
 
-    `failed` are rows that failed, a line each; `rejected` what filters turned down, with the reason. `costs` are what
+    `failed` are rows that failed, a line each; `rejected` what filters left out, with the reason. `costs` are what
     the calls of each model take with nothing known, by its name.
     """
 

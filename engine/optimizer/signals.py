@@ -94,7 +94,7 @@ def _is_too_long(row: OutputRow, limits: Mapping[str, int]) -> bool:
 
 
 def lost_inputs(output: PlanOutput) -> list[RowId]:
-    """Return the sample rows that are in no output row and were not turned down, where rows failed.
+    """Return the sample rows that are in no output row and were not left out, where rows failed.
 
     Without a failure, a row that is in no output row had nothing to give: a list that was empty when it was unnested.
     """

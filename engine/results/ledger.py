@@ -1,4 +1,4 @@
-"""What became of the files and rows of a run, for people: sums, notes, and what failed or was turned down."""
+"""What became of the files and rows of a run, for people: sums, notes, and what failed or was left out."""
 
 from __future__ import annotations
 

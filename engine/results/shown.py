@@ -121,7 +121,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """A file (`operator` empty) or a row that failed or was turned down.
+    """A file (`operator` empty) or a row that failed or was left out.
 
     `name` says which, in words; `document` with `page` and `line` is where it can be looked at: empty and 0 where that
     is not known. `reply` is what the model said, where it said something.

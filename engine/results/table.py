@@ -253,7 +253,7 @@ def matcher(text: str) -> Matches:
     typed = _TYPED.fullmatch(text)
     if typed is None:
         wanted = " ".join(text.casefold().split())
-        return lambda value: wanted in shown(value).casefold()
+        return lambda value: wanted in _searched(value)
     sign, rest = typed[1], typed[2].strip()
     if sign in _COMPARE:
         return _comparison(_COMPARE[sign], rest)
@@ -261,9 +261,14 @@ def matcher(text: str) -> Matches:
     return is_wanted if sign == "=" else (lambda value: not is_wanted(value))
 
 
+def _searched(value: Any) -> str:
+    """Return what a filter looks through: the cell as it is shown, and `true` or `false` as it is exported."""
+    return (f"{shown(value)} {value}" if isinstance(value, bool) else shown(value)).casefold()
+
+
 def _is(wanted: str, value: Any) -> bool:
     number, plain = number_of(wanted), " ".join(wanted.casefold().split())
-    if plain == shown(value).casefold():
+    if plain == shown(value).casefold() or (isinstance(value, bool) and plain in _searched(value).split()):
         return True
     if is_typed(value) and any(shown(part).casefold() == plain for part in (*parts(value), value[ORIGINAL] or "")):
         return True

@@ -22,7 +22,9 @@ def is_empty(value: Any) -> bool:
 
 
 def shown(value: Any) -> str:
-    """Write a cell on one line as people see it: the items of a list joined by `; `, typed values by what they mean."""
+    """Write a cell on one line as people see it: yes or no, lists joined by `; `, typed values by what they mean."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if is_typed(value):
         return " ".join(typed_text(value).split())
     if isinstance(value, list | tuple) and value and all(map(is_typed, value)):
@@ -107,7 +109,7 @@ def typed(text: str, original: Any) -> Any:
     if isinstance(original, bool):
         if text.casefold() in ("true", "yes", "false", "no"):
             return text.casefold() in ("true", "yes")
-        raise UsageError(f"{text!r} is neither true nor false", advice="Write true or false.")
+        raise UsageError(f"{text!r} is neither yes nor no", advice="Write yes or no.")
     if isinstance(original, int | float):
         number = number_of(text)
         if number is None:

@@ -85,8 +85,8 @@ def check_private() -> list[Check]:
         return [Check("Private files", True, "the cache, the settings and the cases in this folder are yours alone")]
     named, more = loose[:_MOST_FILES], len(loose) - _MOST_FILES
     shown = ", ".join(named) + (f" and {more} more" if more > 0 else "")
-    advice = f"Take the rights away, unless you share them: chmod go= {' '.join(map(shlex.quote, named))}"
-    return [Check("Private files", False, f"others on this machine may read {shown}", advice)]
+    advice = f"Unless you share them on purpose, make them yours alone: chmod go= {' '.join(map(shlex.quote, named))}"
+    return [Check("Private files", False, f"other users of this computer can read {shown}", advice)]
 
 
 def check_ocr() -> Check:

@@ -67,7 +67,7 @@ class TriedRow:
 
 @dataclass(frozen=True, slots=True)
 class TriedItem:
-    """What one operator did with one row; `name` is what a person calls the row. `reason`: why it was turned down."""
+    """What one operator did with one row; `name` is what a person calls the row. `reason`: why it was left out."""
 
     operator: str
     name: str

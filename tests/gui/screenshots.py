@@ -36,6 +36,7 @@ from desktop.places.run import RunPlace
 from desktop.run_queue import STARRED
 from desktop.theme import Theme
 from desktop.window import MainWindow
+from engine.fencing import begin
 from storage.case import Case
 from storage.ledger import FateRecord
 
@@ -162,6 +163,7 @@ def take_table(window: MainWindow, app: QApplication, out: Path, place: Question
 
 def main(out: Path, parts: Sequence[str]) -> None:
     """Open the window on the sample records and take each place of `parts`."""
+    begin(["worker"])  # as the app does, so that the window can say that it is offline
     out.mkdir(parents=True, exist_ok=True)
     app = make_app(["redwell"])
     with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""The ledger in Results, with a real worker: sums, what failed and was turned down, and the way to its document."""
+"""The ledger in Results, with a real worker: sums, what failed and was left out, and the way to its document."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_the_ledger_of_a_run_leads_from_a_failed_row_to_its_document(
     )
     assert [panel.operators.index(n, 0).data() for n in range(2)] == ["find", "same_officer"]
     assert [panel.operators.index(0, column).data() for column in range(1, 6)] == ["6", "4", "1", "1", "6"]
-    assert [panel.fate.itemText(n) for n in range(2)] == ["Failed (2)", "Turned down (1)"]
+    assert [panel.fate.itemText(n) for n in range(2)] == ["Failed (2)", "Left out (1)"]
     texts = [[panel.entries.index(row, column).data() for column in range(5)] for row in range(2)]
     assert texts == [
         ["bad.pdf", "", "no PDF (damaged)", "Repair it.", ""],

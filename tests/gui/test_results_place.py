@@ -165,10 +165,10 @@ def test_verdicts_have_a_word_and_a_colour_and_undo_says_what_it_undid(qtbot: Qt
     assert ground(0) != ground(1) and ground(0).green() > ground(0).red() and ground(1).red() > ground(1).green()
     qtbot.waitUntil(lambda: results.parts.said.text() == "Row 2 is rejected. Ctrl+Z takes that back.", timeout=WAIT)
     results.undo()
-    qtbot.waitUntil(lambda: results.parts.said.text() == "Taken back: rejecting row 2.", timeout=WAIT)
+    qtbot.waitUntil(lambda: results.parts.said.text() == "Undone: rejecting row 2.", timeout=WAIT)
     assert results.table.currentIndex().row() == 1
     results.redo()
-    qtbot.waitUntil(lambda: results.parts.said.text() == "Made again: rejecting row 2.", timeout=WAIT)
+    qtbot.waitUntil(lambda: results.parts.said.text() == "Redone: rejecting row 2.", timeout=WAIT)
 
 
 def test_no_row_is_skipped_where_reviewed_rows_leave(qtbot: QtBot, results: ResultsPlace) -> None:

@@ -1,7 +1,7 @@
 """Exact rewrites: the same rows, values, order, row ids, lineage and reasons, with less work.
 
 One rule is one module with one public function of its name, from a Workflow to a Workflow. A rule that is not sure
-leaves things as they are. What may differ: a row that is turned down earlier does not reach the operators between, so
+leaves things as they are. What may differ: a row that is left out earlier does not reach the operators between, so
 what they would have written, or in which of them it would have failed, is not known.
 """
 

@@ -1,4 +1,4 @@
-"""The ledger of a run: its sums, and what failed or was turned down, a page at a time."""
+"""The ledger of a run: its sums, and what failed or was left out, a page at a time."""
 
 from __future__ import annotations
 

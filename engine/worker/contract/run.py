@@ -1,4 +1,4 @@
-"""A run while it goes on: how far it is, the latest rows of each operator, and why rows were turned down."""
+"""A run while it goes on: how far it is, the latest rows of each operator, and why rows were left out."""
 
 from __future__ import annotations
 

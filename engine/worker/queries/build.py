@@ -54,7 +54,7 @@ class PlanWords:
 
 @dataclass(frozen=True, slots=True)
 class SideBySide:
-    """What two plans wrote of one sample document: rows as JSON objects, and why it was turned down, "" if it was not.
+    """What two plans wrote of one sample document: rows as JSON objects, and why it was left out, "" if it was not.
 
     `documents` are those there are, as [id, name]; `operators` the part of the plan whose outputs these are. All is
     empty where no part was tried with both plans.

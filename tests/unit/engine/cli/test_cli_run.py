@@ -27,7 +27,7 @@ def test_run_prints_table_ledger_files_and_the_way_to_the_evidence(redwell: Any,
     assert "2 results (run 1 of officers.redwell)" in result.stdout
     assert "Sgt. Varrick" in result.stdout
     assert "3 files found: 3 read, 0 duplicates, 0 failed. It adds up." in result.stdout
-    assert "1 row rejected" in result.stdout
+    assert "1 row left out" in result.stdout
     assert "3 calls made, 0 from the case" in result.stdout
     assert "Written o.csv, 2 rows" in result.stdout
     assert "redwell trace officers.redwell 1 officer" in result.stdout

@@ -75,7 +75,7 @@ def test_counts_and_cuts() -> None:
 
 def test_values_are_shown_without_python_or_json_signs() -> None:
     value = {"officer": "Vega", "acts": ["a", "b"], "badge": None, "guilty": True, "n": 2}
-    assert shown_value(value) == "officer: Vega, acts: a; b, badge: , guilty: true, n: 2"
+    assert shown_value(value) == "officer: Vega, acts: a; b, badge: , guilty: yes, n: 2"
 
 
 def test_small_columns_get_what_they_want_and_the_others_equal_parts() -> None:
@@ -251,7 +251,7 @@ def test_a_log_gets_lines_now_and_then(capsys: pytest.CaptureFixture[str]) -> No
     assert "warning: p.yaml:1:2: odd" in lines
     assert sum("find 15/40" in line or "find 30/40" in line for line in lines) == 2
     assert "the process of tiny starts again with the same settings: it was killed (SIGKILL)" in lines
-    assert lines[-1] == "find: 3 rows in, 2 out, 1 rejected"
+    assert lines[-1] == "find: 3 rows in, 2 out, 1 left out"
 
 
 def test_notes_about_rows_are_summed_up_by_operator() -> None:

@@ -29,6 +29,9 @@ from engine.results.values import date_of, shown, sort_key, typed
         ("<=2019-03", ["2019-03-31", "2018-12-01"], ["2019-04-01"]),
         (">=2019-03-04", ["2019-03-04", [{"date": "2020-01-01"}]], ["2019-03-03"]),
         ("", ["x", None], []),
+        ("=yes", [True, "Yes"], [False, 1, None]),
+        ("=false", [False], [True, 0, None]),
+        ("!=no", [True, None], [False]),
     ],
 )
 def test_filters(text: str, fits: list[Any], not_: list[Any]) -> None:

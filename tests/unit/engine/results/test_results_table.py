@@ -33,7 +33,7 @@ def test_filters_come_together(case: Case, run: str) -> None:
 
 def test_groups_count_each_item_and_leave_their_own_filter_out(case: Case, run: str) -> None:
     view = result_view(case, run)
-    only = Selection(filters=(ColumnFilter("officer", "=Ana Ruiz"), ColumnFilter("force", "=true")))
+    only = Selection(filters=(ColumnFilter("officer", "=Ana Ruiz"), ColumnFilter("force", "=yes")))
     assert view.group("officer", only) == {"Ana Ruiz": 1, "Daniel Harmon": 1, "Michael Harmon": 1}
     assert view.group("acts", Selection()) == {"struck a man": 5, "": 1}
 

@@ -1,4 +1,4 @@
-"""What the window asks of the ledger of a run: sums, and what failed or was turned down, a page at a time."""
+"""What the window asks of the ledger of a run: sums, and what failed or was left out, a page at a time."""
 
 from __future__ import annotations
 
