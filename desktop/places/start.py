@@ -26,6 +26,8 @@ from desktop.place import Place
 from desktop.plain_text import plain
 from desktop.theme import icon
 from desktop.workspace import Workspace
+from engine.worker.contract import sample
+from engine.worker.contract.sample import SampleCase
 
 _MARKS = {"ok": ("check", "works"), "note": ("warning", "note"), "missing": ("warning", "missing")}
 _PATH = Qt.ItemDataRole.UserRole
@@ -92,12 +94,12 @@ class StartPlace(Place):
         documents = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
         folder = str(Path(documents or Path.home()) / "Redwell sample")
 
-        def copied(sample: dict[str, str]) -> None:
+        def copied(copy: SampleCase) -> None:
             show = Qt.ConnectionType.SingleShotConnection
             self.workspace.case_opened.connect(lambda path: self.workspace.place_wanted.emit("Results"), show)
-            self.workspace.open_case(sample["case"])
+            self.workspace.open_case(copy.case)
 
-        self.workspace.client.ask("sample.copy", copied, is_edit=True, folder=folder)
+        self.workspace.client.ask(sample.COPY, copied, is_edit=True, folder=folder)
 
     def _look_when_idle(self) -> None:
         """Look at the machine once, though not beside a case that is being opened: that would take longer then."""
