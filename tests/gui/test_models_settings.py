@@ -26,6 +26,7 @@ from desktop.places.start import StartPlace
 from desktop.settings_values import worker_environment
 from desktop.theme import is_dark
 from desktop.window import NETWORK_ALLOWED, NETWORK_REFUSED, NETWORK_UNKNOWN, MainWindow
+from engine.worker.contract.doctor import CheckedThing
 from models.catalog import default_entry
 from models.fence.seccomp import seccomp_is_known
 
@@ -271,15 +272,9 @@ def test_buttons_of_start_do_what_is_missing(qtbot: QtBot, window: MainWindow, m
     start, models = place_of(window, StartPlace), place_of(window, ModelsPlace)
     asked: list[str] = []
     monkeypatch.setattr(models, "_install", asked.append)
-    check = {
-        "name": "Default model",
-        "state": "missing",
-        "detail": "none",
-        "advice": "Install.",
-        "subject": "some-model",
-    }
-    speed = {"name": "Speed", "state": "note", "detail": "unknown", "advice": "Measure.", "subject": "x"}
-    start._show_checks([{**check, "mend": "install"}, {**speed, "mend": "measure"}])
+    check = CheckedThing("Default model", "missing", "none", "Install.", "install", "some-model")
+    speed = CheckedThing("Speed", "note", "unknown", "Measure.", "measure", "x")
+    start._show_checks([check, speed])
     buttons = {button.text(): button for button in start._checks.findChildren(QPushButton)}
     assert set(buttons) == {"Install", "Measure"}
     buttons["Install"].click()
