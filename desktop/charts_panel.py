@@ -129,7 +129,7 @@ class ChartsPanel(RowsPanel):
             self.column.setCurrentText(named[0])
 
     def _show_values(self, found: dict[str, Any]) -> None:
-        note = left_out(found, [("others", "more value")])
+        note = left_out([(found["others"], "more value")])
         self._show(Chart("bars", f"{found['column']} by number of {found['unit']}", marks_of(found["bars"]), note=note))
 
     def _show_time(self, found: dict[str, Any]) -> None:
@@ -146,7 +146,7 @@ class ChartsPanel(RowsPanel):
             for document, file, counts in zip(matrix["documents"], files, matrix["counts"], strict=True)
             for value, count in zip(matrix["values"], counts, strict=True)
         )
-        note = left_out(matrix, [("other_values", "more value"), ("other_documents", "more document")])
+        note = left_out(((matrix["other_values"], "more value"), (matrix["other_documents"], "more document")))
         title = f"Documents and {matrix['column']}"
         self._show(Chart("matrix", title, marks, tuple(files), tuple(matrix["values"]), note))
 

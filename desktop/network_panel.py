@@ -144,8 +144,8 @@ class NetworkPanel(RowsPanel):
         return {"run": self._run, "choice": self.choice, "only": self._selection()}
 
     def _take(self, found: dict[str, Any]) -> None:
-        parts = (("other_nodes", "more node"), ("other_links", "weaker link"))
-        self._note.setText(left_out(found, parts, ": filter the rows, or save the network"))
+        parts = ((found["other_nodes"], "more node"), (found["other_links"], "weaker link"))
+        self._note.setText(left_out(parts, ": filter the rows, or save the network"))
         self._note.setVisible(bool(self._note.text()))
         self._show(network_of("who with whom", found), _NO_NODE)
 
