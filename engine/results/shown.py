@@ -1,4 +1,4 @@
-"""What is told of results, as data: answers, names, the ledger, searches, counts of terms and charts.
+"""What is told of results, as data: answers, names, the ledger, searches, counts of terms, charts and networks.
 
 The modules of this package make it. It is apart from them so that the window, which reads it (engine.worker.contract),
 need not load what makes it.
@@ -20,6 +20,9 @@ NamePair = tuple[str, str]
 
 Unit = Literal["documents", "rows"]
 Period = Literal["year", "month"]
+
+ValueKind = Literal["person", "organization", "thing"]
+NodeKind = Literal[ValueKind, "document"]
 
 
 @dataclass(frozen=True, slots=True)
