@@ -8,7 +8,7 @@ from engine.worker.health import all_checks, is_helpful
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
 from models.catalog import default_entry
-from models.doctor import Check
+from models.check import Check
 from models.install import default_model
 
 
