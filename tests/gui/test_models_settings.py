@@ -59,7 +59,7 @@ def test_models_are_shown_with_what_to_expect(qtbot: QtBot, window: MainWindow, 
     assert place.current() is not None
     assert place.buttons["install"].isEnabled()
     assert not place.buttons["measure"].isEnabled()
-    ids = [row["id"] for row in place.model.rows]
+    ids = [row.id for row in place.model.rows]
     place.table.selectRow(ids.index(default_entry().id))
     assert place.details.text_of("sha256") == default_entry().files[0].sha256
     assert place.details.text_of("licence") == default_entry().licence
@@ -96,15 +96,15 @@ def test_an_own_model_is_chosen_verified_and_removed(qtbot: QtBot, window: MainW
     (cache / "mine.gguf").write_bytes(gguf(*MODEL))
     place: ModelsPlace = place_of(window, ModelsPlace)
     window.go_to("Models")
-    qtbot.waitUntil(lambda: (place.current() or {}).get("id") == "mine", timeout=WAIT)
+    qtbot.waitUntil(lambda: bool((model := place.current()) and model.id == "mine"), timeout=WAIT)
     assert "choose Verify" in place.details.text_of("sha256")
     place.check()
     qtbot.waitUntil(lambda: len(place.details.text_of("sha256")) == 64, timeout=WAIT)
     place.choose()
-    qtbot.waitUntil(lambda: (place.current() or {}).get("is_default") is True, timeout=WAIT)
+    qtbot.waitUntil(lambda: bool((model := place.current()) and model.is_default), timeout=WAIT)
     assert not place.buttons["choose"].isEnabled()
     place.remove("mine")
-    qtbot.waitUntil(lambda: "mine" not in [row["id"] for row in place.model.rows], timeout=WAIT)
+    qtbot.waitUntil(lambda: "mine" not in [row.id for row in place.model.rows], timeout=WAIT)
     assert "are free again" in place.status.text()
     assert list(cache.glob("*.gguf")) == []
 
