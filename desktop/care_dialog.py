@@ -22,6 +22,8 @@ from PySide6.QtWidgets import (
 from desktop.buttons import push_button
 from desktop.words import counted, size_text
 from desktop.workspace import Workspace
+from engine.worker.contract import Query
+from engine.worker.contract.care import BACKUP, REPAIR, VERIFY, CareResult
 from engine.worker.contract.events import CareProgress, Event
 
 _CASES = "Redwell cases (*.redwell)"
@@ -79,7 +81,7 @@ class CareDialog(QDialog):
 
     def verify(self) -> None:
         """Check the case."""
-        self._do("Checking", "care.verify", self._show_check, self.verify)
+        self._do("Checking", VERIFY, self._show_check, self.verify)
 
     def ask_backup(self) -> QFileDialog:
         """Ask where the copy is to go, and make it."""
@@ -88,7 +90,7 @@ class CareDialog(QDialog):
     def back_up(self, out: str) -> None:
         """Copy the case to a new file, and check the copy."""
         again = lambda: self.back_up(out)  # noqa: E731
-        self._do("Backing up", "care.backup", self._show_backup, again, out=out)
+        self._do("Backing up", BACKUP, self._show_backup, again, out=out)
 
     def ask_repair(self) -> QFileDialog:
         """Ask where the new case is to go, and save there what can be read."""
@@ -96,7 +98,7 @@ class CareDialog(QDialog):
 
     def repair(self, out: str) -> None:
         """Save what can be read of the case in a new one."""
-        self._do("Reading what can be read", "care.repair", self._show_repair, lambda: self.repair(out), out=out)
+        self._do("Reading what can be read", REPAIR, self._show_repair, lambda: self.repair(out), out=out)
 
     def open_made(self) -> None:
         """Open the case that a repair has made."""
@@ -115,11 +117,13 @@ class CareDialog(QDialog):
         self.give_up()
         super().done(code)
 
-    def _do(self, doing: str, query: str, then: Callable[[dict[str, Any]], None], again: Any, **given: Any) -> None:
-        def answered(result: dict[str, Any]) -> None:
-            if result["locked"]:
+    def _do(
+        self, doing: str, query: Query[CareResult], then: Callable[[CareResult], None], again: Any, **given: Any
+    ) -> None:
+        def answered(result: CareResult) -> None:
+            if result.locked:
                 self._done("The case is encrypted: its passphrase is needed.")
-                self._ask_for_passphrase(result["locked"] == "wrong", again)
+                self._ask_for_passphrase(result.locked == "wrong", again)
             else:
                 then(result)
 
@@ -174,25 +178,23 @@ class CareDialog(QDialog):
             self.progress.setRange(0, 0)
             self.verdict.setText(f"{self._doing}, looking at: {event.what} ({event.done:,})")
 
-    def _show_check(self, result: dict[str, Any]) -> None:
+    def _show_check(self, result: CareResult) -> None:
         self._done(check_text(result), finding_lines(result))
 
-    def _show_backup(self, result: dict[str, Any]) -> None:
-        written = f"The copy was written: {result['out']}, {size_text(result['size_bytes'])}."
-        sound = (
-            "It is as the case was written." if not result["difference_count"] else f"The copy, {check_text(result)}"
-        )
+    def _show_backup(self, result: CareResult) -> None:
+        written = f"The copy was written: {result.out}, {size_text(result.size_bytes)}."
+        sound = "It is as the case was written." if not result.difference_count else f"The copy, {check_text(result)}"
         self._done(f"{written} {sound}", finding_lines(result))
 
-    def _show_repair(self, result: dict[str, Any]) -> None:
-        self._made = result["out"]
-        kept, lost = counted(result["kept"], "value"), result["lost_count"]
-        verdict = f"The new case was written: {result['out']}. {kept} were kept, {lost:,} lost."
-        if result["difference_count"]:
+    def _show_repair(self, result: CareResult) -> None:
+        self._made = result.out
+        kept, lost = counted(result.kept, "value"), result.lost_count
+        verdict = f"The new case was written: {result.out}. {kept} were kept, {lost:,} lost."
+        if result.difference_count:
             verdict += f" {check_text(result)}"
         elif lost:
             verdict += " Run the questions in it again: replies that are still there are not asked for again."
-        self._done(verdict, [f"lost: {part}: {name}" for part, name in result["lost"]] + finding_lines(result))
+        self._done(verdict, [f"lost: {part}: {name}" for part, name in result.lost] + finding_lines(result))
 
     def _ask_for_file(self, title: str, word: str, chosen: Callable[[str], None]) -> QFileDialog:
         case = Path(self.case)
@@ -209,19 +211,19 @@ class CareDialog(QDialog):
         return dialog
 
 
-def check_text(result: dict[str, Any]) -> str:
-    """Say what a check (engine.worker.queries.care.CareResult) makes of a case."""
-    if not result["difference_count"]:
-        return f"The case is as it was written: {counted(result['rows'], 'value')} fit their checksums."
-    return f"The case is damaged: {counted(result['difference_count'], 'difference')}. {_DAMAGED}"
+def check_text(result: CareResult) -> str:
+    """Say what a check makes of a case."""
+    if not result.difference_count:
+        return f"The case is as it was written: {counted(result.rows, 'value')} fit their checksums."
+    return f"The case is damaged: {counted(result.difference_count, 'difference')}. {_DAMAGED}"
 
 
-def finding_lines(result: dict[str, Any]) -> list[str]:
+def finding_lines(result: CareResult) -> list[str]:
     """List what differs, and what was not checked."""
     lines = []
-    for difference in result["differences"]:
-        name = ": ".join(filter(None, (difference["part"], difference["name"])))
-        lines.append(f"{name}: {difference['problem']}")
-    if more := result["difference_count"] - len(result["differences"]):
+    for difference in result.differences:
+        name = ": ".join(filter(None, (difference.part, difference.name)))
+        lines.append(f"{name}: {difference.problem}")
+    if more := result.difference_count - len(result.differences):
         lines.append(f"and {more:,} more, which `redwell case verify` lists")
-    return lines + [f"not checked: {part}" for part in result["not_checked"]]
+    return lines + [f"not checked: {part}" for part in result.not_checked]

@@ -23,6 +23,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from desktop.plain_text import plain
+from engine.worker.contract.charts import Bar
 
 Shape = Literal["bars", "columns", "matrix"]
 
@@ -299,6 +300,6 @@ def _draw_slanted(painter: QPainter, start: QPointF, text: str, degrees: float) 
     painter.restore()
 
 
-def marks_of(bars: Sequence[dict[str, object]]) -> tuple[Mark, ...]:
-    """Make marks of the worker's bars (engine.results.charts.Bar); picking one filters by its label."""
-    return tuple(Mark(str(bar["label"]), int(str(bar["count"])), str(bar["label"])) for bar in bars)
+def marks_of(bars: Sequence[Bar]) -> tuple[Mark, ...]:
+    """Make marks of the worker's bars; picking one filters by its label."""
+    return tuple(Mark(bar.label, bar.count, bar.label) for bar in bars)

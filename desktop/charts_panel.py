@@ -12,9 +12,12 @@ from PySide6.QtWidgets import QDialog, QVBoxLayout
 
 from desktop.buttons import choice_box, push_button
 from desktop.chart_view import Chart, ChartView, Mark, marks_of, paper
+from desktop.client import Answer
 from desktop.rows_panel import RowsPanel, labelled, left_out, naming_columns, scrolled
 from desktop.words import counted
 from desktop.workspace import Workspace
+from engine.worker.contract import Query
+from engine.worker.contract.charts import MATRIX, TIME, VALUES, Bars, NamedMatrix, OverTime
 from engine.worker.contract.results import ColumnInfo
 
 KINDS = (
@@ -77,13 +80,13 @@ class ChartsPanel(RowsPanel):
         given: dict[str, Any] = {"run": self._run, "column": self.column.currentText(), "only": self._selection()}
         match str(self.kind.currentData()):
             case "values":
-                self._ask("charts.values", self._show_values, unit="documents", **given)
+                self._ask(VALUES, self._show_values, unit="documents", **given)
             case "rows":
-                self._ask("charts.values", self._show_values, unit="rows", **given)
+                self._ask(VALUES, self._show_values, unit="rows", **given)
             case "matrix":
-                self._ask("charts.matrix", self._show_matrix, **given)
+                self._ask(MATRIX, self._show_matrix, **given)
             case period:
-                self._ask("charts.time", self._show_time, period=period, **given)
+                self._ask(TIME, self._show_time, period=period, **given)
 
     def save(self, path: str) -> None:
         """Write the chart to a file, .png or .pdf."""
@@ -111,7 +114,7 @@ class ChartsPanel(RowsPanel):
         self.chart.draw(painter, float(size.width()), paper())
         painter.end()
 
-    def _ask(self, query: str, then: Callable[[dict[str, Any]], None], **given: Any) -> None:
+    def _ask(self, query: Query[Answer], then: Callable[[Answer], None], **given: Any) -> None:
         self._question = self._workspace.ask(query, then, **given)
 
     def _kind_chosen(self) -> None:
@@ -128,27 +131,27 @@ class ChartsPanel(RowsPanel):
         elif not over_time and named and (self.column.currentText() in dates or self.column.currentIndex() <= 0):
             self.column.setCurrentText(named[0])
 
-    def _show_values(self, found: dict[str, Any]) -> None:
-        note = left_out(found, [("others", "more value")])
-        self._show(Chart("bars", f"{found['column']} by number of {found['unit']}", marks_of(found["bars"]), note=note))
+    def _show_values(self, found: Bars) -> None:
+        note = left_out([(found.others, "more value")])
+        self._show(Chart("bars", f"{found.column} by number of {found.unit}", marks_of(found.bars), note=note))
 
-    def _show_time(self, found: dict[str, Any]) -> None:
-        marks = tuple(Mark(mark.label, mark.count, "") for mark in marks_of(found["bars"]))
-        note = f"{counted(found['undated'], 'row')} without a date." if found["undated"] else ""
+    def _show_time(self, found: OverTime) -> None:
+        marks = tuple(Mark(mark.label, mark.count, "") for mark in marks_of(found.bars))
+        note = f"{counted(found.undated, 'row')} without a date." if found.undated else ""
         if not marks:
-            note = f"No cell of {found['column']} is a date. Choose another column. {note}"
-        self._show(Chart("columns", f"{found['column']} by {found['period']}", marks, note=note))
+            note = f"No cell of {found.column} is a date. Choose another column. {note}"
+        self._show(Chart("columns", f"{found.column} by {found.period}", marks, note=note))
 
-    def _show_matrix(self, found: dict[str, Any]) -> None:
-        matrix, files = found["matrix"], found["files"]
+    def _show_matrix(self, found: NamedMatrix) -> None:
+        matrix, files = found.matrix, found.files
         marks = tuple(
             Mark(f"{value} in {file}", count, value, document)
-            for document, file, counts in zip(matrix["documents"], files, matrix["counts"], strict=True)
-            for value, count in zip(matrix["values"], counts, strict=True)
+            for document, file, counts in zip(matrix.documents, files, matrix.counts, strict=True)
+            for value, count in zip(matrix.values, counts, strict=True)
         )
-        note = left_out(matrix, [("other_values", "more value"), ("other_documents", "more document")])
-        title = f"Documents and {matrix['column']}"
-        self._show(Chart("matrix", title, marks, tuple(files), tuple(matrix["values"]), note))
+        note = left_out(((matrix.other_values, "more value"), (matrix.other_documents, "more document")))
+        title = f"Documents and {matrix.column}"
+        self._show(Chart("matrix", title, marks, files, matrix.values, note))
 
     def _show(self, chart: Chart) -> None:
         self.chart.show_chart(chart)

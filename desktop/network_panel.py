@@ -20,11 +20,12 @@ from PySide6.QtWidgets import (
 
 from desktop.buttons import choice_box, push_button, tool_button
 from desktop.check_boxes import CheckBox
-from desktop.network_view import NetworkDrawing, NetworkView, network_of
+from desktop.network_view import NetworkDrawing, NetworkLink, NetworkView, described
 from desktop.pictures import PictureWriter
 from desktop.rows_panel import RowsPanel, left_out, scrolled
 from desktop.words import counted
 from desktop.workspace import Workspace
+from engine.worker.contract.network import ROWS, SAVE, SHOW, LinkedRows, ShownNetwork
 from engine.worker.contract.results import ColumnInfo
 
 _KINDS = (("", "–"), ("people", "People"), ("organizations", "Organizations"), ("things", "Other things"))
@@ -121,7 +122,7 @@ class NetworkPanel(RowsPanel):
             return
         if not self.view.drawing.nodes:
             self.view.show_network(NetworkDrawing("is coming"), _WAITING)
-        self._question = self._workspace.ask("network.show", self._take, **self._given())
+        self._question = self._workspace.ask(SHOW, self._take, **self._given())
 
     def stop(self) -> None:
         """Give up what is on its way."""
@@ -134,20 +135,21 @@ class NetworkPanel(RowsPanel):
             self.pictures.write(self.view.drawing, path, _PICTURE_SIZE, self.view.font())
             return
 
-        def written(counts: list[int]) -> None:
+        def written(counts: tuple[int, int]) -> None:
             told = f"{counted(counts[0], 'node')} and {counted(counts[1], 'link')}"
             self._workspace.said.emit(f"The network is in {path}: {told}.", "")
 
-        self._workspace.ask("network.save", written, file=path, **self._given())
+        self._workspace.ask(SAVE, written, file=path, **self._given())
 
     def _given(self) -> dict[str, Any]:
         return {"run": self._run, "choice": self.choice, "only": self._selection()}
 
-    def _take(self, found: dict[str, Any]) -> None:
-        parts = (("other_nodes", "more node"), ("other_links", "weaker link"))
-        self._note.setText(left_out(found, parts, ": filter the rows, or save the network"))
+    def _take(self, found: ShownNetwork) -> None:
+        parts = ((found.other_nodes, "more node"), (found.other_links, "weaker link"))
+        self._note.setText(left_out(parts, ": filter the rows, or save the network"))
         self._note.setVisible(bool(self._note.text()))
-        self._show(network_of("who with whom", found), _NO_NODE)
+        links = [NetworkLink(*link) for link in found.links]
+        self._show(NetworkDrawing("who with whom", found.nodes, links), _NO_NODE)
 
     def _show(self, drawing: NetworkDrawing, hint: str) -> None:
         self.view.show_network(drawing, hint)
@@ -155,7 +157,7 @@ class NetworkPanel(RowsPanel):
         self.drawn.emit()
 
     def _show_node(self, place: int) -> None:
-        self._ask_rows(self.view.drawing.nodes[place].described, place)
+        self._ask_rows(described(self.view.drawing.nodes[place]), place)
 
     def _show_link(self, place: int) -> None:
         link = self.view.drawing.links[place]
@@ -168,15 +170,15 @@ class NetworkPanel(RowsPanel):
         self._title.setText(title)
         nodes = [self.view.drawing.nodes[place] for place in places]
         ends = [{"kind": node.kind, "label": node.label, "column": node.column} for node in nodes]
-        self._rows_question = self._workspace.ask("network.rows", self._list, ends=ends, **self._given())
+        self._rows_question = self._workspace.ask(ROWS, self._list, ends=ends, **self._given())
 
-    def _list(self, found: dict[str, Any]) -> None:
-        for row in found["rows"]:
-            item = QListWidgetItem(f"{row['text']}\n{row['file']}, row {row['number']}")
-            item.setData(_ROW, (row["row"], row["column"], row["inside"]))
+    def _list(self, found: LinkedRows) -> None:
+        for row in found.rows:
+            item = QListWidgetItem(f"{row.text}\n{row.file}, row {row.number}")
+            item.setData(_ROW, (row.row, row.column, row.inside))
             self.rows.addItem(item)
-        if found["others"]:
-            self._title.setText(f"{self._title.text()} ({found['others']:,} not listed)")
+        if found.others:
+            self._title.setText(f"{self._title.text()} ({found.others:,} not listed)")
         self.listed.emit()
         if self._opens_first and self.rows.count():
             self.rows.setCurrentRow(0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from PySide6.QtCore import QEvent, QLineF, QObject, QPointF, QRectF, QRunnable, QSize, Qt, QThreadPool, Signal
 from PySide6.QtGui import (
@@ -29,6 +29,7 @@ from PySide6.QtWidgets import QApplication, QToolTip, QWidget
 
 from desktop.plain_text import plain
 from desktop.words import counted
+from engine.worker.contract.network import ShownNode
 
 _COLOURS: Final = {
     "person": ("#1b5fa8", "#5aa2e6"),
@@ -62,24 +63,6 @@ _LEAST_ZOOM, _MOST_ZOOM = 0.5, 40.0
 
 
 @dataclass(frozen=True, slots=True)
-class NetworkNode:
-    """A node as the worker describes it (engine.worker.queries.network.ShownNode)."""
-
-    kind: str
-    label: str
-    name: str
-    column: str
-    rows: int
-    x: float
-    y: float
-
-    @property
-    def described(self) -> str:
-        """Describe it in words."""
-        return f"{KIND_NAMES[self.kind]}: {self.name}, {counted(self.rows, 'row')}"
-
-
-@dataclass(frozen=True, slots=True)
 class NetworkLink:
     """Two places of nodes, and how many rows link them."""
 
@@ -96,7 +79,7 @@ class Placement:
     across: float
     down: float
 
-    def point(self, node: NetworkNode) -> QPointF:
+    def point(self, node: ShownNode) -> QPointF:
         """Return where a node is drawn."""
         return QPointF(node.x * self.scale + self.across, node.y * self.scale + self.down)
 
@@ -104,7 +87,7 @@ class Placement:
 class NetworkDrawing:
     """Nodes and links, which do not change. Places are scaled to a rectangle; `zoom` and `moved` go on from there."""
 
-    def __init__(self, title: str, nodes: Sequence[NetworkNode] = (), links: Sequence[NetworkLink] = ()) -> None:
+    def __init__(self, title: str, nodes: Sequence[ShownNode] = (), links: Sequence[NetworkLink] = ()) -> None:
         self.title, self.nodes, self.links = title, tuple(nodes), tuple(links)
         most = max((node.rows for node in nodes), default=1)
         xs, ys = [node.x for node in nodes] or [0.0], [node.y for node in nodes] or [0.0]
@@ -316,7 +299,7 @@ class NetworkView(QWidget):
         self.drawing, self.hint = drawing, hint
         self._current, self._link, self._pictures = -1, -1, None
         self.setAccessibleName(f"Network: {drawing.title}")
-        largest = "; ".join(node.described for node in drawing.nodes[:12])
+        largest = "; ".join(described(node) for node in drawing.nodes[:12])
         told = f"{counted(len(drawing.nodes), 'node')}, {counted(len(drawing.links), 'link')}. {largest}"
         self.setAccessibleDescription(told if drawing.nodes else hint)
         self.show_all()
@@ -389,7 +372,7 @@ class NetworkView(QWidget):
         """Say what is under the mouse."""
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
             node, link = self._node_at(QPointF(event.pos())), self._link_at(QPointF(event.pos()))
-            text = self.drawing.nodes[node].described if node >= 0 else self.told_link(link) if link >= 0 else ""
+            text = described(self.drawing.nodes[node]) if node >= 0 else self.told_link(link) if link >= 0 else ""
             QToolTip.showText(event.globalPos(), plain(text), self)
             return True
         return super().event(event)
@@ -452,7 +435,7 @@ class NetworkView(QWidget):
 
     def _go(self, node: int) -> None:
         self._current, self._link = node, -1
-        self.setAccessibleDescription(self.drawing.nodes[node].described)
+        self.setAccessibleDescription(described(self.drawing.nodes[node]))
         self.update()
 
     def _lay_out(self) -> None:
@@ -505,10 +488,9 @@ class NetworkView(QWidget):
         return (point.x() - placement.across) / placement.scale, (point.y() - placement.down) / placement.scale
 
 
-def network_of(title: str, found: dict[str, Any]) -> NetworkDrawing:
-    """Make a drawing of what the worker answered."""
-    nodes = [NetworkNode(**node) for node in found["nodes"]]
-    return NetworkDrawing(title, nodes, [NetworkLink(*link) for link in found["links"]])
+def described(node: ShownNode) -> str:
+    """Describe a node in words."""
+    return f"{KIND_NAMES[node.kind]}: {node.name}, {counted(node.rows, 'row')}"
 
 
 def _draw_node(painter: QPainter, centre: QPointF, radius: float, kind: str) -> None:

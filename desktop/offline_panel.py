@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,6 +16,17 @@ from desktop.buttons import push_button
 from desktop.words import counted
 from desktop.workspace import Workspace
 from engine.fencing import this_process, try_socket
+from engine.worker.contract import Query
+from engine.worker.contract.offline import (
+    STATE,
+    TRY,
+    WORK,
+    IsolatedCheck,
+    LiveProcess,
+    OfflineState,
+    OpenSocket,
+    Tried,
+)
 
 _WINDOW = "the window"
 _NOT_YET = "not in this session"
@@ -34,8 +46,8 @@ class OfflinePanel(QDialog):
         super().__init__(parent)
         self._space = workspace
         self._question = ""
-        self._state: dict[str, Any] = {}
-        self._isolated: dict[str, Any] | None = None
+        self._state: OfflineState | None = None
+        self._isolated: IsolatedCheck | None = None
         self.setWindowTitle("Offline")
         self.setAccessibleName("Offline")
         self.resize(760, 560)
@@ -64,17 +76,17 @@ class OfflinePanel(QDialog):
 
     def start(self) -> None:
         """Show what is known now; nothing is started for it."""
-        self._ask("offline.state", "Looking…", case=self._space.case)
+        self._ask(STATE, "Looking…", case=self._space.case)
 
     def try_each(self) -> None:
         """Have a process of each kind ask for a socket, this one too."""
         self._space.window_tried = try_window()
-        self._ask("offline.try", "A process of each kind asks for a socket…", case=self._space.case)
+        self._ask(TRY, "A process of each kind asks for a socket…", case=self._space.case)
 
     def work_without(self) -> None:
         """Read a picture and ask a model in a process without network."""
         waiting = "Reading a picture and asking a model in a process without network…"
-        self._question = self._space.client.ask("offline.work", self._take_isolated, self._failed)
+        self._question = self._space.client.ask(WORK, self._take_isolated, self._failed)
         self._wait(waiting)
 
     def done(self, code: int) -> None:
@@ -84,7 +96,7 @@ class OfflinePanel(QDialog):
         self._ready()
         super().done(code)
 
-    def _ask(self, query: str, waiting: str, **given: Any) -> None:
+    def _ask(self, query: Query[OfflineState], waiting: str, **given: Any) -> None:
         self._question = self._space.client.ask(query, self._take_state, self._failed, **given)
         self._wait(waiting)
 
@@ -102,19 +114,21 @@ class OfflinePanel(QDialog):
         self._ready()
         self.verdict.setText(f"This could not be found out: {message}. {advice}")
 
-    def _take_state(self, state: dict[str, Any]) -> None:
-        tried = self._space.window_tried or {"kind": _WINDOW, "outcome": "untried", "answer": _NOT_YET, "at": ""}
-        window = window_process()
-        processes, attempts = [window, *state["processes"]], [tried, *state["tried"]]
-        self._state = {**state, "processes": processes, "tried": attempts}
+    def _take_state(self, state: OfflineState) -> None:
+        tried = self._space.window_tried or Tried(_WINDOW, "untried", _NOT_YET)
+        processes, attempts = (window_process(), *state.processes), (tried, *state.tried)
+        self._state = replace(state, processes=processes, tried=attempts)
         self._show()
 
-    def _take_isolated(self, isolated: dict[str, Any]) -> None:
+    def _take_isolated(self, isolated: IsolatedCheck) -> None:
         self._isolated = isolated
         self._show()
 
     def _show(self) -> None:
         self._ready()
+        if self._state is None:  # it could not be found out before
+            self.start()
+            return
         self.verdict.setText(verdict_text(self._state, self._isolated))
         self.report.setPlainText("\n".join(report_lines(self._state, self._isolated)))
         self._mark_titles()
@@ -132,113 +146,112 @@ class OfflinePanel(QDialog):
             block = block.next()
 
 
-def try_window() -> dict[str, Any]:
-    """Ask for a socket in this process, here and now (as engine.worker.attempts.Tried)."""
+def try_window() -> Tried:
+    """Ask for a socket in this process, here and now."""
     at = datetime.now(UTC).isoformat()
     try:
         attempt = try_socket()
     except OSError as error:
-        return {"kind": _WINDOW, "outcome": "untried", "answer": f"it could not be tried: {error}", "at": at}
-    return {"kind": _WINDOW, "outcome": attempt.outcome, "answer": attempt.answer, "at": at}
+        return Tried(_WINDOW, "untried", f"it could not be tried: {error}", at)
+    return Tried(_WINDOW, attempt.outcome, attempt.answer, at)
 
 
-def window_process() -> dict[str, Any]:
-    """Say whether the kernel refuses the network to this process (as engine.worker.connections.LiveProcess)."""
-    state, why = this_process()
-    return {"kind": _WINDOW, "pid": os.getpid(), "state": state, "why": why}
+def window_process() -> LiveProcess:
+    """Say whether the kernel refuses the network to this process."""
+    return LiveProcess(_WINDOW, os.getpid(), *this_process())
 
 
-def fence_text(processes: list[dict[str, Any]]) -> str:
+def fence_text(processes: Sequence[LiveProcess]) -> str:
     """Say which of the processes that run now have no network."""
     parts = []
-    refused = [each for each in processes if each["state"] == "refused"]
+    refused = [each for each in processes if each.state == "refused"]
     if len(refused) == len(processes):
         return f"The kernel refuses the network to all {len(processes)} processes of Redwell that run now."
-    if allowed := [each for each in processes if each["state"] == "allowed"]:
+    if allowed := [each for each in processes if each.state == "allowed"]:
         parts.append(f"The kernel does not keep these from the network: {_with_reasons(allowed)}.")
-    if unknown := [each for each in processes if each["state"] == "unknown"]:
+    if unknown := [each for each in processes if each.state == "unknown"]:
         parts.append(f"Not known: {_with_reasons(unknown)}.")
     if refused:
-        parts.append(f"It refuses the network to: {', '.join(each['kind'] for each in refused)}.")
+        parts.append(f"It refuses the network to: {', '.join(each.kind for each in refused)}.")
     return " ".join(parts)
 
 
-def verdict_text(state: dict[str, Any], isolated: dict[str, Any] | None = None) -> str:
-    """Sum up what is known (engine.worker.queries.offline.OfflineState), and say no more than that."""
-    parts = [fence_text(state["processes"])]
+def verdict_text(state: OfflineState, isolated: IsolatedCheck | None = None) -> str:
+    """Sum up what is known, and say no more than that."""
+    parts = [fence_text(state.processes)]
     for outcome, sentence in (
         ("made", "A socket was not refused to: {}."),
         ("python", "Only Python refused a socket to: {}."),
         ("untried", "Not tried: {}."),
     ):
-        if kinds := [each["kind"] for each in state["tried"] if each["outcome"] == outcome]:
+        if kinds := [each.kind for each in state.tried if each.outcome == outcome]:
             parts.append(sentence.format("; ".join(kinds)))
-    if any(each["leaves"] for each in (*state["sockets"], *state["servers"])):
+    if any(each.leaves for each in state.sockets) or any(each.leaves for each in state.servers):
         parts.append("A connection, or a server with a name, is not on this computer: see below.")
-    if state["allowed"]:
-        parts.append(f"In this case {_jobs(len(state['allowed']))} allowed to send text elsewhere: see below.")
+    if state.allowed:
+        parts.append(f"In this case {_jobs(len(state.allowed))} allowed to send text elsewhere: see below.")
     if isolated is not None:
-        failed = [check["name"] for check in isolated["checks"] if not check["ok"]]
-        if not isolated["was_possible"]:
+        failed = [check.name for check in isolated.checks if not check.ok]
+        if not isolated.was_possible:
             parts.append("Whether everything works without network could not be tested here.")
         elif failed:
             parts.append(f"Without network this did not work: {', '.join(failed)}.")
     return " ".join(parts)
 
 
-def report_lines(state: dict[str, Any], isolated: dict[str, Any] | None = None) -> list[str]:
+def report_lines(state: OfflineState, isolated: IsolatedCheck | None = None) -> list[str]:
     """Write what was looked at, tried and kept."""
     lines = ["Processes of Redwell that run now, as the kernel tells it"]
-    for each in state["processes"]:
-        why = f" ({each['why']})" if each["why"] else ""
-        lines.append(f"  {each['kind']}, process {each['pid']}: {_STATES[each['state']]}{why}")
+    for each in state.processes:
+        why = f" ({each.why})" if each.why else ""
+        lines.append(f"  {each.kind}, process {each.pid}: {_STATES[each.state]}{why}")
     lines += ["", "What this computer cannot refuse to a process"]
-    lines += _or_none(f"  {missing}" for missing in state["missing"])
+    lines += _or_none(f"  {missing}" for missing in state.missing)
     lines += ["", "What a process of each kind got when it asked for an Internet socket"]
-    for each in state["tried"]:
-        at = f", {_time(each['at'])}" if each["at"] else ""
-        lines.append(f"  {each['kind']}: {_OUTCOMES[each['outcome']]}{at} ({each['answer']})")
+    for tried in state.tried:
+        at = f", {_time(tried.at)}" if tried.at else ""
+        lines.append(f"  {tried.kind}: {_OUTCOMES[tried.outcome]}{at} ({tried.answer})")
     lines += ["", "What this case was allowed to send to other computers (--allow-host)", *_allowed(state)]
     lines += ["", "Open Internet sockets of these processes"]
-    lines += _or_none(map(_socket_line, state["sockets"]))
+    lines += _or_none(map(_socket_line, state.sockets))
     lines += ["", "Servers with a name (redwell models add ADDRESS)"]
     lines += _or_none(
-        f"  {each['name']}: {each['location']}, {'another computer' if each['leaves'] else 'this computer'}"
-        for each in state["servers"]
+        f"  {each.name}: {each.location}, {'another computer' if each.leaves else 'this computer'}"
+        for each in state.servers
     )
     lines += ["", "Variables of the environment that have to do with the network"]
-    lines += _or_none(f"  {each['name']}={each['value']}: {each['meaning']}" for each in state["variables"])
+    lines += _or_none(f"  {each.name}={each.value}: {each.meaning}" for each in state.variables)
     return [*lines, "", "Work in a process without network", *_isolated_lines(isolated)]
 
 
-def _socket_line(each: dict[str, Any]) -> str:
-    if each["leaves"] is None:
-        return f"  {each['process']}, process {each['pid']}: not known, the system does not say which it has"
-    where = f"{each['local']} to {each['remote']}" if each["remote"] else each["local"]
-    mark = "leaves this computer" if each["leaves"] else "within this computer"
-    return f"  {each['process']}, process {each['pid']}: {where}, {each['state'].lower()}, {mark}"
+def _socket_line(each: OpenSocket) -> str:
+    if each.leaves is None:
+        return f"  {each.process}, process {each.pid}: not known, the system does not say which it has"
+    where = f"{each.local} to {each.remote}" if each.remote else each.local
+    mark = "leaves this computer" if each.leaves else "within this computer"
+    return f"  {each.process}, process {each.pid}: {where}, {each.state.lower()}, {mark}"
 
 
-def _isolated_lines(isolated: dict[str, Any] | None) -> list[str]:
+def _isolated_lines(isolated: IsolatedCheck | None) -> list[str]:
     if isolated is None:
         return ["  not tried in this window"]
-    if not isolated["was_possible"]:
-        return [f"  not tried: {isolated['why']}"]
+    if not isolated.was_possible:
+        return [f"  not tried: {isolated.why}"]
     lines = []
-    for check in isolated["checks"]:
-        is_untried = check["detail"].startswith("not tried")
-        state = "not tried" if is_untried else "works" if check["ok"] else "fails"
-        lines.append(f"  {check['name']}: {state} ({check['detail'].removeprefix('not tried: ')})")
+    for check in isolated.checks:
+        is_untried = check.detail.startswith("not tried")
+        state = "not tried" if is_untried else "works" if check.ok else "fails"
+        lines.append(f"  {check.name}: {state} ({check.detail.removeprefix('not tried: ')})")
     return lines
 
 
-def _allowed(state: dict[str, Any]) -> list[str]:
-    if state["allowed"] is None:
-        return [f"  not known: {state['why_not_allowed']}"]
+def _allowed(state: OfflineState) -> list[str]:
+    if state.allowed is None:
+        return [f"  not known: {state.why_not_allowed}"]
     lines = []
-    for job in state["allowed"]:
-        replies = "" if job["replies"] is None else f", {counted(job['replies'], 'reply', 'replies')} of all its models"
-        lines.append(f"  {_time(job['at'])}: {job['what']}, to {', '.join(job['hosts'])}{replies}")
+    for job in state.allowed:
+        replies = "" if job.replies is None else f", {counted(job.replies, 'reply', 'replies')} of all its models"
+        lines.append(f"  {_time(job.at)}: {job.what}, to {', '.join(job.hosts)}{replies}")
     return lines or ["  nothing is recorded"]
 
 
@@ -246,8 +259,8 @@ def _or_none(lines: Iterable[str]) -> list[str]:
     return [*lines] or ["  none"]
 
 
-def _with_reasons(processes: list[dict[str, Any]]) -> str:
-    return ", ".join(f"{each['kind']} ({each['why']})" for each in processes)
+def _with_reasons(processes: Sequence[LiveProcess]) -> str:
+    return ", ".join(f"{each.kind} ({each.why})" for each in processes)
 
 
 def _time(at: str) -> str:

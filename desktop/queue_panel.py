@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
@@ -30,8 +29,9 @@ from desktop.run_queue import RunQueue, document_offers, input_text, name_of
 from desktop.tables import make_table
 from desktop.theme import icon
 from desktop.workspace import Workspace
-from engine.worker.contract import documents
+from engine.worker.contract import documents, models
 from engine.worker.contract import queue as contract
+from engine.worker.contract.models import ModelFacts
 from engine.worker.contract.queue import Question, QueueEntry
 
 _PIPELINES = "Questions (*.yaml *.yml)"
@@ -217,7 +217,7 @@ class RunChoices(QWidget):
     def look(self) -> None:
         """Bring what can be chosen up to date: tags in use, what is selected, installed models."""
         self._space.ask(documents.TAGS, self._offer_documents)
-        self._space.client.ask("models.list", self._offer_models)
+        self._space.client.ask(models.LIST, self._offer_models)
 
     def show_entry(self, entry: QueueEntry | None, *, can_change: bool) -> None:
         """Show the choices of an entry of the queue, None for no entry."""
@@ -232,9 +232,9 @@ class RunChoices(QWidget):
         offers = document_offers(tags, self._space.selected_documents)
         self._offer(self.documents, [*offers, (_AS_THE_QUESTION_SAYS, "")])
 
-    def _offer_models(self, models: list[dict[str, Any]]) -> None:
-        here = [row for row in models if row["installed"] and row["kind"] == "language"]
-        offers = [(f"{row['id']} (default)" if row["is_default"] else row["id"], row["id"]) for row in here]
+    def _offer_models(self, found: list[ModelFacts]) -> None:
+        here = [row for row in found if row.installed and row.kind == "language"]
+        offers = [(f"{row.id} (default)" if row.is_default else row.id, row.id) for row in here]
         self._offer(self.model, [(_AS_THE_QUESTION_SAYS, ""), *offers])
 
     def _offer(self, box: QComboBox, offers: list[tuple[str, str]]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
 from PySide6.QtCore import Qt, Signal
@@ -89,9 +89,9 @@ def naming_columns(columns: Sequence[ColumnInfo]) -> list[str]:
     return [c.name for c in columns if c.resolved_by] or [c.name for c in columns if c.kind == "text"]
 
 
-def left_out(found: Mapping[str, Any], parts: Iterable[tuple[str, str]], advice: str = "") -> str:
-    """Say how many of what are not shown; empty where all are. `parts` are keys of `found`, each with its word."""
-    counts = [counted(found[key], word) for key, word in parts if found[key]]
+def left_out(parts: Iterable[tuple[int, str]], advice: str = "") -> str:
+    """Say how many of what are not shown; empty where all are. `parts` are numbers, each with its word."""
+    counts = [counted(number, word) for number, word in parts if number]
     return f"{' and '.join(counts)} not shown{advice}." if counts else ""
 
 

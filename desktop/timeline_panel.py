@@ -11,10 +11,11 @@ from PySide6.QtWidgets import QVBoxLayout
 from desktop.buttons import choice_box, push_button
 from desktop.pictures import PictureWriter
 from desktop.rows_panel import RowsPanel, labelled, left_out, naming_columns, scrolled
-from desktop.timeline_view import TimelineDrawing, TimelineView, moments_of
+from desktop.timeline_view import TimelineDrawing, TimelineView
 from desktop.words import counted
 from desktop.workspace import Workspace
 from engine.worker.contract.results import ColumnInfo
+from engine.worker.contract.timeline import SAVE, SHOW, ShownTimeline
 
 _PICTURE_WIDTH = 800
 
@@ -65,7 +66,7 @@ class TimelinePanel(RowsPanel):
             return
         self.stop()
         self._question = self._workspace.ask(
-            "timeline.show",
+            SHOW,
             self._take,
             run=self._run,
             column=self.column.currentText(),
@@ -86,7 +87,7 @@ class TimelinePanel(RowsPanel):
                 "file": path,
                 "only": self._selection(),
             }
-            self._workspace.ask("timeline.save", written, **given)
+            self._workspace.ask(SAVE, written, **given)
         else:
             size = QSize(max(_PICTURE_WIDTH, self.view.width()), self.view.drawing.height)
             self.pictures.write(self.view.drawing, path, size, self.view.font())
@@ -94,18 +95,17 @@ class TimelinePanel(RowsPanel):
     def _say_written(self, path: str, is_there: bool) -> None:
         self.say_written(path, is_there, "Choose another place, or .svg if it is long.")
 
-    def _take(self, found: dict[str, Any]) -> None:
-        offered = found["columns"] if found["column"] in found["columns"] else [found["column"], *found["columns"]]
+    def _take(self, found: ShownTimeline) -> None:
+        offered = found.columns if found.column in found.columns else (found.column, *found.columns)
         with QSignalBlocker(self.column):
             self.column.clear()
             self.column.addItems([column for column in offered if column])
-            self.column.setCurrentText(found["column"])
-        self.column.setEnabled(bool(found["column"]))
-        self._save.setEnabled(bool(found["entries"] or found["undated"]))
-        parts = (("other_entries", "more date"), ("other_undated", "more row"))
-        note = left_out(found, parts, ": filter the rows, or save a table")
-        title = f"Rows by {found['column']}" if found["column"] else "No column of this table holds dates."
-        dated = moments_of(found["entries"])
-        moments = (*dated, *moments_of(found["undated"]))
-        self.view.show_timeline(TimelineDrawing(title, moments, len(dated), note))
+            self.column.setCurrentText(found.column)
+        self.column.setEnabled(bool(found.column))
+        self._save.setEnabled(bool(found.entries or found.undated))
+        parts = ((found.other_entries, "more date"), (found.other_undated, "more row"))
+        note = left_out(parts, ": filter the rows, or save a table")
+        title = f"Rows by {found.column}" if found.column else "No column of this table holds dates."
+        moments = (*found.entries, *found.undated)
+        self.view.show_timeline(TimelineDrawing(title, moments, len(found.entries), note))
         self.drawn.emit()

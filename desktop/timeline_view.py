@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
@@ -22,6 +20,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from desktop.plain_text import plain
+from engine.worker.contract.timeline import ShownEntry
 
 _MARGIN = 14.0
 _HEAD = 26.0
@@ -37,32 +36,10 @@ _LEAST_GAPS = 360.0
 """All gaps together are as high as so much for each entry, but not less than that."""
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """An entry as the worker describes it (engine.worker.queries.timeline.ShownEntry)."""
-
-    row: str
-    number: int
-    path: str
-    date: str
-    days: int
-    gap_days: int
-    gap: str
-    text: str
-    reason: str
-    place: str
-
-    @property
-    def described(self) -> str:
-        """Describe it in words."""
-        when = self.date or f"Without a sure date ({self.reason})"
-        return f"{when}. {self.text or f'Row {self.number}'}. {self.place}".strip()
-
-
 class TimelineDrawing:
     """Moments with their heights; it does not change. `dated` of them come first, then those without a sure date."""
 
-    def __init__(self, title: str, moments: Sequence[Moment] = (), dated: int = 0, note: str = "") -> None:
+    def __init__(self, title: str, moments: Sequence[ShownEntry] = (), dated: int = 0, note: str = "") -> None:
         self.title, self.moments, self.dated, self.note = title, tuple(moments), dated, note
         self.heights: list[float] = []
         self.gaps: dict[int, float] = {}
@@ -182,7 +159,7 @@ class TimelineView(QWidget):
         self.setAccessibleName("Timeline")
 
     @property
-    def moments(self) -> tuple[Moment, ...]:
+    def moments(self) -> tuple[ShownEntry, ...]:
         """Return what is shown, from the top."""
         return self.drawing.moments
 
@@ -217,7 +194,7 @@ class TimelineView(QWidget):
         """Show the whole of a moment under the mouse."""
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
             place = self.drawing.moment_at(event.pos().y())
-            QToolTip.showText(event.globalPos(), plain(self.moments[place].described) if place >= 0 else "", self)
+            QToolTip.showText(event.globalPos(), plain(_described(self.moments[place])) if place >= 0 else "", self)
             return True
         return super().event(event)
 
@@ -240,7 +217,7 @@ class TimelineView(QWidget):
 
     def _go(self, place: int) -> None:
         self._current = place
-        self.setAccessibleDescription(self.moments[place].described)
+        self.setAccessibleDescription(_described(self.moments[place]))
         self.reached.emit(round(self.drawing.heights[place]))
         self.update()
 
@@ -250,9 +227,10 @@ class TimelineView(QWidget):
             self.picked.emit(moment.row, moment.path)
 
 
-def moments_of(entries: Sequence[dict[str, Any]]) -> tuple[Moment, ...]:
-    """Make moments of what the worker answered."""
-    return tuple(Moment(**entry) for entry in entries)
+def _described(moment: ShownEntry) -> str:
+    """Describe a moment in words."""
+    when = moment.date or f"Without a sure date ({moment.reason})"
+    return f"{when}. {moment.text or f'Row {moment.number}'}. {moment.place}".strip()
 
 
 def _write_heading(painter: QPainter, where: QPointF, text: str, colours: QPalette) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from PySide6.QtCore import QByteArray, QSize, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
@@ -51,6 +50,7 @@ from desktop.theme import FONT_SCALES, THEME_NAMES, THEMES, Theme, apply_theme, 
 from desktop.viewer import Viewer
 from desktop.words import counted
 from desktop.workspace import Workspace
+from engine.worker.contract.offline import PROCESSES, LiveProcess
 
 NETWORK_REFUSED, NETWORK_ALLOWED, NETWORK_UNKNOWN = "No network", "Network allowed", "Network: not known"
 """What the indicator of the status bar says."""
@@ -300,14 +300,14 @@ class MainWindow(QMainWindow):
 
     def _ask_fence(self) -> None:
         failed = lambda message, advice: self._show_fence(None, message)  # noqa: E731
-        self.workspace.client.ask("offline.processes", self._show_fence, failed)
+        self.workspace.client.ask(PROCESSES, self._show_fence, failed)
 
-    def _show_fence(self, processes: list[dict[str, Any]] | None, problem: str = "") -> None:
+    def _show_fence(self, processes: list[LiveProcess] | None, problem: str = "") -> None:
         """Show what the kernel says of this process and those of the worker; None: it did not say, and `problem`."""
         text, tip = NETWORK_UNKNOWN, "Whether the kernel keeps Redwell from the network is not known yet."
         if processes is not None:
             everyone = [window_process(), *processes]
-            states = {each["state"] for each in everyone}
+            states = {each.state for each in everyone}
             text = NETWORK_ALLOWED if "allowed" in states else NETWORK_UNKNOWN
             text = NETWORK_REFUSED if states == {"refused"} else text
             tip = fence_text(everyone)

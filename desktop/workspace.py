@@ -15,6 +15,7 @@ from desktop.settings_values import number_of
 from engine.worker.contract import Query
 from engine.worker.contract.case import COMPLETE_FACTS, OPEN, SUMMARY, CaseSummary, OpenedCase
 from engine.worker.contract.events import CaseChanged, DocumentFailed, DocumentRead, Event
+from engine.worker.contract.offline import Tried
 
 RECENT = "recent_cases"
 MOST_RECENT = 12
@@ -92,7 +93,7 @@ class Workspace(QObject):
         self._next_passphrase: str | None = None  # of the conversion that goes on
         self.shown_results: dict[str, Any] = {}
         """What Results shows: `run`, `columns` that are not hidden, ids of the `rows` that are selected."""
-        self.window_tried: dict[str, Any] | None = None
+        self.window_tried: Tried | None = None
         """What the window got when it asked for a socket last (desktop.offline_panel)."""
         self.selected_documents: list[str] = []
         """What is selected in the table of documents."""

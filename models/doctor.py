@@ -10,12 +10,12 @@ import shutil
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
 from models.cache_place import cache_folder, make_private_folder
 from models.catalog import default_entry
+from models.check import Check
 from models.errors import ModelError
 from models.fitting import LEAST_CHOSEN_CONTEXT, SPARE_BYTES, needs_of
 from models.hardware import Hardware, inspect_hardware
@@ -25,16 +25,6 @@ from models.selftest import run_child, run_selftest
 
 LEAST_FREE_BYTES = 2 * 1024**3
 CARDS_TIMEOUT_SECONDS = 60.0
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One thing looked at. `advice` says what to do and is empty when there is nothing to do."""
-
-    name: str
-    ok: bool
-    detail: str
-    advice: str = ""
 
 
 def checks(*, again: bool = True) -> list[Check]:

@@ -13,6 +13,7 @@ from storage.checksums import RawText
 from storage.column_types import COLUMNS
 from storage.connection import Connection
 from storage.contents import Damaged, Unreadable
+from storage.difference import Difference
 from storage.documents import LINES_PER_DOCUMENT
 from storage.errors import CaseDamaged, CaseLocked, CaseReadOnly, CustodyBroken, StorageError, WrongTypeFound
 from storage.migrations import SCHEMA, migration_names, new_schema
@@ -48,15 +49,6 @@ PARTS: Final[Mapping[str, str]] = MappingProxyType(
         "vectors": "vector",
     }
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """Something that is not as it was written: the part of the case, which one of them, and what is wrong."""
-
-    part: str
-    name: str
-    problem: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,9 @@ from desktop.plain_text import plain
 from desktop.run_queue import ALL_DOCUMENTS, STARRED, tagged, these_documents
 from desktop.words import counted, duration_text
 from desktop.workspace import Workspace
+from engine.worker.contract import models
 from engine.worker.contract.documents import TAGS
+from engine.worker.contract.models import ModelFacts
 
 MINUTES: Final = (2, 5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 240, 360, 480)
 """Where the slider can stand."""
@@ -95,7 +97,7 @@ class BuildForm(QWidget):
     def look(self) -> None:
         """Bring what can be chosen up to date: tags in use, what is selected, installed models."""
         self._space.ask(TAGS, self._offer_documents)
-        self._space.client.ask("models.list", self._offer_models)
+        self._space.client.ask(models.LIST, self._offer_models)
 
     def _lay_out(self) -> None:
         minutes, policy, sample = QHBoxLayout(), QHBoxLayout(), QHBoxLayout()
@@ -126,8 +128,8 @@ class BuildForm(QWidget):
             offers.append((counted(len(chosen), "selected document"), these_documents(chosen)))
         _offer(self.documents, [*offers, ("those that the question names", "")])
 
-    def _offer_models(self, models: list[dict[str, Any]]) -> None:
-        here = [row["id"] for row in models if row["installed"] and row["kind"] == "language"]
+    def _offer_models(self, found: list[ModelFacts]) -> None:
+        here = [row.id for row in found if row.installed and row.kind == "language"]
         _offer(self.agent, [(_SAME_MODEL, ""), *((id, id) for id in here)])
 
 

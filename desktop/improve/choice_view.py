@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from PySide6.QtCore import Qt, Signal, SignalInstance
 from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QLabel, QSplitter, QStackedWidget, QVBoxLayout, QWidget
@@ -15,6 +14,7 @@ from desktop.improve.scatter import PlanPoint, Scatter
 from desktop.rows_model import ROW_ROLE, Column, RowsModel
 from desktop.tables import make_table
 from desktop.words import duration_text
+from engine.worker.contract.build import LastBuild
 
 EMPTY = "No plan was rated yet.\n\nEach plan stands here by its rating and its time as soon as it was tried."
 
@@ -124,22 +124,22 @@ class ChoiceView(QWidget):
         layout.addWidget(self._stack, 1)
 
 
-def points_of_report(last: Mapping[str, Any], names: Mapping[int, str]) -> tuple[list[PlanPoint], dict[int, str]]:
+def points_of_report(last: LastBuild, names: Mapping[int, str]) -> tuple[list[PlanPoint], dict[int, str]]:
     """Make the points of a finished build, and what is to be said of them."""
     points, told = [], {}
-    for point in last["points"]:
-        if not point["score"]:
+    for point in last.points:
+        if not point.score:
             continue
-        plan = point["plan"]
-        is_own, is_chosen = plan == last["own"], plan == last["chosen"]
+        plan = point.plan
+        is_own, is_chosen = plan == last.own, plan == last.chosen
         points.append(
             PlanPoint(
-                plan, names.get(plan, f"Plan {plan}"), point["score"], point["seconds"],
-                is_own=is_own, is_chosen=is_chosen, is_on_front=point["on_frontier"],
+                plan, names.get(plan, f"Plan {plan}"), point.score, point.seconds,
+                is_own=is_own, is_chosen=is_chosen, is_on_front=point.on_frontier,
             )
         )  # fmt: skip
         notes = ["chosen"] if is_chosen else []
-        notes += ["better than yours"] if point["beats_own"] else []
+        notes += ["better than yours"] if point.beats_own else []
         told[plan] = ", ".join(notes)
     return points, told
 

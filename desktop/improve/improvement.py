@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
 from PySide6.QtCore import QObject, Signal
 
-from desktop.client import Failed, Then
+from desktop.client import Failed
 from desktop.improve.plan_lines import PlanLines, lines_of_report
 from desktop.improve.plan_tree import PlanTree
 from desktop.workspace import Workspace
-from engine.worker.contract import queue
+from engine.worker.contract import build, queue
+from engine.worker.contract.build import BuildFiles, BuildSetup, LastBuild, PlanDetails, PlanWords, SideBySide
 from engine.worker.contract.events import BuildFinished, BuildProgress, BuildStarted, CaseChanged, Event, PlaceStarted
-from engine.worker.contract.queue import QueueEntry
+from engine.worker.contract.queue import Question, QueueEntry
 
 INTERRUPTED: Final = ("running", "cancelled", "failed")
 """States of the queue's entry from which a build goes on, when it does not go on already."""
@@ -27,7 +29,7 @@ class Improvement(QObject):
     question_changed = Signal()
     """Another question was chosen; nothing is known of it yet."""
     setup_changed = Signal()
-    """What is known before a build is here (engine.worker.queries.build.BuildSetup), or why not: `trouble`."""
+    """What is known before a build is here, or why not: `trouble`."""
     state_changed = Signal()
     """The build began, went on or ended."""
     began = Signal()
@@ -40,9 +42,9 @@ class Improvement(QObject):
         self.tree = PlanTree(self)
         self.questions: list[dict[str, Any]] = []
         self.pipeline = ""
-        self.setup: dict[str, Any] = {}
+        self.setup: BuildSetup | None = None
         self.trouble = ""
-        self.last: dict[str, Any] | None = None
+        self.last: LastBuild | None = None
         self.entry: QueueEntry | None = None
         self._lines: dict[str, PlanLines] = {}
         self._entries: list[QueueEntry] = []
@@ -75,7 +77,7 @@ class Improvement(QObject):
         if not self._space.case:
             return
         if not self.tree.has_words:
-            self._space.client.ask("build.directives", self._take_words)
+            self._space.client.ask(build.DIRECTIVES, self._take_words)
         # the question built last is chosen where none is, so the queue comes first
         self._look_at_queue(lambda: self._space.ask("pipelines.list", self._take_questions))
         self._learn()
@@ -86,7 +88,7 @@ class Improvement(QObject):
             return
         if pipeline and all(question["path"] != pipeline for question in self.questions):
             self._elsewhere.append({"path": pipeline, "name": Path(pipeline).stem})
-        self.pipeline, self.setup, self.trouble, self.last, self.entry = pipeline, {}, "", None, None
+        self.pipeline, self.setup, self.trouble, self.last, self.entry = pipeline, None, "", None, None
         self.tree.show_lines(self._lines.get(pipeline, PlanLines()))
         self.question_changed.emit()
         self._learn()
@@ -97,40 +99,41 @@ class Improvement(QObject):
         """Build, or put a build into the queue; `given` are the documents as `--input`, `options` keys of `build`."""
         pipeline = self.pipeline
 
-        def prepared(files: dict[str, Any]) -> None:
-            paths = {key: files[key] for key in ("out", "report")}
-            self._space.build_wanted.emit(pipeline, given, {**options, **paths})
+        def prepared(files: BuildFiles) -> None:
+            self._space.build_wanted.emit(pipeline, given, {**options, **asdict(files)})
 
-        self._space.ask("build.prepare", prepared, pipeline=pipeline)
+        self._space.ask(build.PREPARE, prepared, pipeline=pipeline)
 
     def stop(self) -> None:
         """Stop the build; the best plan so far is kept."""
         if self.is_going:
             self._space.job.cancel()
 
-    def ask_plan(self, plan: int, then: Then, failed: Failed) -> str:
+    def ask_plan(self, plan: int, then: Callable[[PlanDetails], object], failed: Failed) -> str:
         """Ask for all that is known of a plan."""
-        return self._space.ask("build.plan", then, failed, pipeline=self.pipeline, plan=plan)
+        return self._space.ask(build.PLAN, then, failed, pipeline=self.pipeline, plan=plan)
 
-    def ask_outputs(self, left: int, right: int, document: str, then: Then, failed: Failed) -> str:
+    def ask_outputs(
+        self, left: int, right: int, document: str, then: Callable[[SideBySide], object], failed: Failed
+    ) -> str:
         """Ask what two plans wrote of a document."""
         given = {"pipeline": self.pipeline, "left": left, "right": right, "document": document}
-        return self._space.ask("build.outputs", then, failed, **given)
+        return self._space.ask(build.OUTPUTS, then, failed, **given)
 
     def use(self, plan: int, then: Callable[[str], object]) -> None:
         """Make a question of a plan; `then` gets its path."""
 
-        def written(found: dict[str, Any]) -> None:
+        def written(found: Question) -> None:
             self._space.ask("pipelines.list", self._take_questions)
-            then(found["path"])
+            then(found.path)
 
-        self._space.ask("build.use", written, pipeline=self.pipeline, plan=plan)
+        self._space.ask(build.USE, written, pipeline=self.pipeline, plan=plan)
 
     # -- inside --------------------------------------------------------------------------------------------------
 
     def _is_ours(self, pipeline: str) -> bool:
         """Say whether a path, as the queue has it, is that of the chosen question."""
-        return bool(pipeline) and pipeline in (self.pipeline, self.setup.get("pipeline"))
+        return bool(pipeline) and pipeline in (self.pipeline, self.setup.pipeline if self.setup else "")
 
     def _opened(self) -> None:
         self.questions, self._entries, self._elsewhere, self._lines = [], [], [], {}
@@ -138,8 +141,8 @@ class Improvement(QObject):
         self.tree.show_lines(PlanLines())
         self.question_changed.emit()
 
-    def _take_words(self, words: list[dict[str, str]]) -> None:
-        self.tree.show_words({one["name"]: one for one in words})
+    def _take_words(self, words: list[PlanWords]) -> None:
+        self.tree.show_words({one.name: one for one in words})
 
     def _take_questions(self, questions: list[dict[str, Any]]) -> None:
         known = {question["path"] for question in questions}
@@ -156,7 +159,7 @@ class Improvement(QObject):
         if not pipeline:
             return
 
-        def told(setup: dict[str, Any]) -> None:
+        def told(setup: BuildSetup) -> None:
             if pipeline == self.pipeline:
                 self.setup, self.trouble = setup, ""
                 self.setup_changed.emit()
@@ -164,15 +167,15 @@ class Improvement(QObject):
 
         def failed(message: str, advice: str) -> None:
             if pipeline == self.pipeline:
-                self.setup, self.trouble = {}, f"{message}\n{advice}".strip()
+                self.setup, self.trouble = None, f"{message}\n{advice}".strip()
                 self.setup_changed.emit()
 
-        self._space.ask("build.setup", told, failed, pipeline=pipeline)
+        self._space.ask(build.SETUP, told, failed, pipeline=pipeline)
 
     def _look_at_last(self, *, is_end: bool = False) -> None:
         pipeline = self.pipeline
 
-        def told(last: dict[str, Any] | None) -> None:
+        def told(last: LastBuild | None) -> None:
             if pipeline != self.pipeline or (is_end and self.is_going):
                 return  # another pipeline is looked at, or its next build began meanwhile
             self.last = last
@@ -184,7 +187,7 @@ class Improvement(QObject):
                 self.ended.emit()
 
         if pipeline:
-            self._space.ask("build.last", told, pipeline=pipeline)
+            self._space.ask(build.LAST, told, pipeline=pipeline)
 
     def _look_at_queue(self, then: Callable[[], object] = lambda: None) -> None:
         case = self._space.case

@@ -15,6 +15,7 @@ from desktop.improve.improvement import Improvement
 from desktop.improve.plan_lines import PlanLine
 from desktop.plain_text import plain
 from desktop.words import counted
+from engine.worker.contract.build import SideBySide
 
 NOTHING = "(nothing)"
 
@@ -74,11 +75,11 @@ class OutputsView(QWidget):
         for side in (self.left, self.right):
             side.setPlainText("")
 
-    def _asked(self, then: Callable[[dict[str, Any]], None]) -> Callable[[dict[str, Any]], None]:
+    def _asked(self, then: Callable[[SideBySide], None]) -> Callable[[SideBySide], None]:
         """Take the answer only while nothing else was asked since."""
         plan, other = self._plan, self.other.currentData()
 
-        def answered(found: dict[str, Any]) -> None:
+        def answered(found: SideBySide) -> None:
             if (plan, other) == (self._plan, self.other.currentData()):
                 then(found)
 
@@ -87,20 +88,20 @@ class OutputsView(QWidget):
     def _fail(self, message: str, advice: str) -> None:
         self.clear(f"{message}. {advice}")
 
-    def _show(self, found: dict[str, Any]) -> None:
-        if not found["documents"]:
+    def _show(self, found: SideBySide) -> None:
+        if not found.documents:
             self.clear("The two plans were not tried on the same documents.")
             return
         self.document.clear()
-        for number, (id, name) in enumerate(found["documents"], 1):
+        for number, (id, name) in enumerate(found.documents, 1):
             self.document.addItem(name or f"row {number}", id)
-        self.document.setCurrentIndex(max(self.document.findData(found["document"]), 0))
-        texts = [rows_text(found[side], found[f"{side}_reason"]) for side in ("left", "right")]
+        self.document.setCurrentIndex(max(self.document.findData(found.document), 0))
+        texts = [rows_text(found.left, found.left_reason), rows_text(found.right, found.right_reason)]
         for side, text, other in ((self.left, texts[0], texts[1]), (self.right, texts[1], texts[0])):
             if isinstance(side.highlighter, OnlyHereHighlighter):
                 side.highlighter.others = {line.strip() for line in other.split("\n")}
             side.setPlainText(text)
-        left, right = (counted(len(found[side]), "row") for side in ("left", "right"))
+        left, right = (counted(len(rows), "row") for rows in (found.left, found.right))
         same = "" if texts[0] != texts[1] else "; they say the same"
         self.note.setText(f"Of this document {left} at the left, {right} at the right{same}.")
 

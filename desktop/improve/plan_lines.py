@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from engine.worker.contract.build import LastBuild
 from engine.worker.contract.events import (
     BuildFinished,
     BuildProgress,
@@ -148,14 +148,12 @@ class PlanLines:
             self.lines[chosen] = replace(self.lines[chosen], stands=True)
 
 
-def lines_of_report(last: Mapping[str, Any]) -> PlanLines:
-    """Make the plans of the last build from its report (engine.worker.queries.build.last)."""
-    names = PlanLine.__dataclass_fields__
-    found = PlanLines(own=last["own"])
-    for plan in last["plans"]:
-        known = {key: value for key, value in plan.items() if key in names}
-        found.lines[plan["id"]] = PlanLine(**known, stands=plan["id"] == last["chosen"])
+def lines_of_report(last: LastBuild) -> PlanLines:
+    """Make the plans of the last build from its report."""
+    found = PlanLines(own=last.own)
+    for plan in last.plans:
+        found.lines[plan.id] = PlanLine(**asdict(plan), stands=plan.id == last.chosen)
     found.is_started = found.is_finished = True
-    found.documents, found.rows = last["sample"]["rows"], last["sample"]["of"]
-    found.minutes = last["minutes"]
+    found.documents, found.rows = last.sample, last.rows
+    found.minutes = last.minutes
     return found

@@ -11,6 +11,7 @@ from PySide6.QtGui import QFont
 from desktop.improve.plan_lines import PlanLine, PlanLines
 from desktop.plain_text import plain
 from desktop.words import duration_text
+from engine.worker.contract.build import PlanWords
 from engine.worker.contract.events import Event
 
 Index = QModelIndex | QPersistentModelIndex
@@ -37,7 +38,7 @@ class PlanTree(QAbstractItemModel):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.lines = PlanLines()
-        self._words: Mapping[str, Mapping[str, str]] = {}
+        self._words: Mapping[str, PlanWords] = {}
         self._children: dict[int, list[int]] = {0: []}
         self._above: dict[int, int] = {}
 
@@ -46,8 +47,8 @@ class PlanTree(QAbstractItemModel):
         """Say whether directives are known in words."""
         return bool(self._words)
 
-    def show_words(self, words: Mapping[str, Mapping[str, str]]) -> None:
-        """Name directives by these titles, and explain them (engine.worker.queries.build.PlanWords)."""
+    def show_words(self, words: Mapping[str, PlanWords]) -> None:
+        """Name directives by these titles, and explain them."""
         self._words = words
         self._redraw()
 
@@ -82,7 +83,8 @@ class PlanTree(QAbstractItemModel):
 
     def purpose(self, line: PlanLine) -> str:
         """Say what the directive of a plan does."""
-        return str(self._words.get(line.directive, {}).get("does", ""))
+        known = self._words.get(line.directive)
+        return known.does if known else ""
 
     def name(self, line: PlanLine) -> str:
         """Name a plan so that it differs from all others."""
@@ -93,8 +95,8 @@ class PlanTree(QAbstractItemModel):
         """Name a plan: by what it was made with."""
         if line.id == self.lines.own:
             return OWN_TITLE
-        known = self._words.get(line.directive, {})
-        return str(known.get("title", line.directive.replace("_", " ").capitalize() or f"Plan {line.id}"))
+        known = self._words.get(line.directive)
+        return known.title if known else line.directive.replace("_", " ").capitalize() or f"Plan {line.id}"
 
     # -- Qt ------------------------------------------------------------------------------------------------------------
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, QPersistentModelIndex, QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import (
@@ -27,6 +27,7 @@ from desktop.improve.outputs_view import OutputsView, plan_names
 from desktop.improve.plan_tree import PLAN_ROLE
 from desktop.plain_text import plain
 from desktop.words import counted, duration_text
+from engine.worker.contract.build import PartRatings, PlanDetails, Rating
 
 _ROW_SPACE = 8
 _NO_PLAN = "Choose a plan: what it changes is shown here."
@@ -117,7 +118,7 @@ class PlansView(QWidget):
             self.outputs.show_plan(plan, names, line.parent or model.lines.own)
             return
 
-        def show(found: dict[str, Any]) -> None:
+        def show(found: PlanDetails) -> None:
             if plan == self.current:
                 self.change.show_plan(found, model.purpose(line), is_own=plan == model.lines.own)
 
@@ -177,7 +178,7 @@ GROUNDS: Final = {
 
 
 class ChangeView(QWidget):
-    """Shows what the worker knows of a plan (engine.worker.queries.build.plan)."""
+    """Shows what the worker knows of a plan."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -208,59 +209,59 @@ class ChangeView(QWidget):
         self.diff.setPlainText("")
         self.ratings.clear()
 
-    def show_plan(self, plan: Mapping[str, Any], does: str, *, is_own: bool) -> None:
+    def show_plan(self, plan: PlanDetails, does: str, *, is_own: bool) -> None:
         """Show a plan; `does` explains its directive."""
         self.words.setText(own_text(plan) if is_own else change_text(plan, does))
         if is_own:
-            self.diff.setPlainText(plan["yaml"])
+            self.diff.setPlainText(plan.yaml)
         else:
-            self.diff.show_diff(plan["diff"])
+            self.diff.show_diff(plan.diff)
         self.ratings.clear()
-        for rating in plan["ratings"]:
+        for rating in plan.ratings:
             self._add_rating(rating)
-        for number, complaints in enumerate(plan["complaints"], 1):
+        for number, complaints in enumerate(plan.complaints, 1):
             item = QTreeWidgetItem([f"Proposal {number} was sent back"])
             item.addChildren([_leaf(complaint) for complaint in complaints])
             self.ratings.addTopLevelItem(item)
 
-    def _add_rating(self, entry: Mapping[str, Any]) -> None:
-        for rating in entry["ratings"][-1:]:
+    def _add_rating(self, entry: PartRatings) -> None:
+        for rating in entry.ratings[-1:]:
             item = QTreeWidgetItem([rating_text(entry, rating)])
             item.setToolTip(0, plain(item.text(0)))
-            item.addChildren([_leaf(text) for text in grounds_text(rating["grounds"])])
+            item.addChildren([_leaf(text) for text in grounds_text(rating.grounds)])
             self.ratings.addTopLevelItem(item)
             item.setExpanded(True)
-        if entry["trouble"]:
-            self.ratings.addTopLevelItem(_leaf(f"Could not go on: {entry['trouble']}"))
+        if entry.trouble:
+            self.ratings.addTopLevelItem(_leaf(f"Could not go on: {entry.trouble}"))
 
 
-def own_text(plan: Mapping[str, Any]) -> str:
+def own_text(plan: PlanDetails) -> str:
     """Introduce the user's own plan."""
-    operators = ", ".join(name for step in plan["operators"] for name in step)
+    operators = ", ".join(name for step in plan.operators for name in step)
     return f"Your question as it is: {operators}."
 
 
-def change_text(plan: Mapping[str, Any], does: str) -> str:
+def change_text(plan: PlanDetails, does: str) -> str:
     """Say in words what a plan changed, who proposed it, and why it was dropped."""
-    by = "The model filled in what was left open." if plan["by_model"] else "Filled in from a template."
-    words = plan["words"]
+    by = "The model filled in what was left open." if plan.by_model else "Filled in from a template."
+    words = plan.words
     parts = ["" if not does or does in words else f"It {does}.", words, by if words else ""]
-    parts += [f"Dropped: {plan['dropped']}"] if plan["dropped"] else []
+    parts += [f"Dropped: {plan.dropped}"] if plan.dropped else []
     return "\n".join(part for part in parts if part)
 
 
-def rating_text(entry: Mapping[str, Any], rating: Mapping[str, Any]) -> str:
+def rating_text(entry: PartRatings, rating: Rating) -> str:
     """Write a rating in a line."""
-    took = f", {duration_text(entry['seconds'])}" if entry["seconds"] else ""
-    part = "as a whole" if entry["is_whole"] else ", ".join(entry["operators"])
-    return f"{rating['score']:.2f} of 4 on {counted(rating['rows'], 'row')}{took} ({part})"
+    took = f", {duration_text(entry.seconds)}" if entry.seconds else ""
+    part = "as a whole" if entry.is_whole else ", ".join(entry.operators)
+    return f"{rating.score:.2f} of 4 on {counted(rating.rows, 'row')}{took} ({part})"
 
 
-def grounds_text(grounds: list[Any]) -> Iterator[str]:
+def grounds_text(grounds: Sequence[tuple[str, float]]) -> Iterator[str]:
     """Write what a rating was made of."""
     for name, share in grounds:
-        if str(name).startswith(GOLD):
-            yield f"{share:.0%} by {str(name).removeprefix(GOLD)} that you reviewed"
+        if name.startswith(GOLD):
+            yield f"{share:.0%} by {name.removeprefix(GOLD)} that you reviewed"
         else:
             yield f"{share:.0%} {GROUNDS.get(name, name)}"
 

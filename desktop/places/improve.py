@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Final
 
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QDesktopServices
@@ -29,6 +29,7 @@ from desktop.improve.told import can_rate, folder_text, going_text, gold_text, s
 from desktop.place import Place
 from desktop.plain_text import plain
 from desktop.workspace import Workspace
+from engine.worker.contract.build import BuildSetup
 
 _MAKE_ONE = (
     "Make one in the place Question and try it on some documents; then other ways to ask the same are looked for here."
@@ -109,7 +110,7 @@ class ImprovePlace(Place):
         if last is None:
             self.workspace.said.emit("There is no report yet.", "It is written when improving ends.")
         else:
-            QDesktopServices.openUrl(QUrl.fromLocalFile(last["report"]))
+            QDesktopServices.openUrl(QUrl.fromLocalFile(last.report))
 
     # -- inside --------------------------------------------------------------------------------------------------
 
@@ -208,7 +209,7 @@ class ImprovePlace(Place):
 
     def _show_question(self) -> None:
         self.questions.setCurrentIndex(self.questions.findData(self.improvement.pipeline))
-        self.before.show_setup({}, "")
+        self.before.show_setup(None, "")
         self.choice.forget()
         self._shown = 0
         self._show()
@@ -220,7 +221,7 @@ class ImprovePlace(Place):
         going, lines = model.is_going, model.tree.lines
         self.go.setVisible(bool(model.pipeline) and not going)
         self.go.setText("Go on" if model.can_continue else "Improve")
-        can_start = bool(model.setup) and can_rate(model.setup)
+        can_start = model.setup is not None and can_rate(model.setup)
         self.go.setEnabled(can_start and not (model.is_waiting and job.is_going))
         self.go.setToolTip(plain("" if can_start or not model.setup else gold_text(model.setup)))
         self.halt.setVisible(going)
@@ -249,7 +250,7 @@ class ImprovePlace(Place):
         names = {line.id: model.tree.name(line) for line in lines.lines.values()}
         if model.last is not None:
             points, told = points_of_report(model.last, names)
-            verdict = verdict_text(model.last, names.get(model.last["chosen"], ""))
+            verdict = verdict_text(model.last, names.get(model.last.chosen, ""))
         else:
             points, told = points_of_lines(lines, names), {}
             verdict = "Plans so far, by what they took on few documents. More is known at the end." if points else ""
@@ -288,8 +289,8 @@ class BeforeView(QWidget):
         layout.setContentsMargins(8, 10, 8, 8)
         layout.addWidget(column)
 
-    def show_setup(self, setup: Mapping[str, Any], trouble: str) -> None:
-        """Show what is known (engine.worker.queries.build.BuildSetup), or why nothing is."""
+    def show_setup(self, setup: BuildSetup | None, trouble: str) -> None:
+        """Show what is known, or why nothing is."""
         self.trouble.setText(trouble)
         self.trouble.setVisible(bool(trouble))
         self.folder.setText(folder_text(setup) if setup else "")

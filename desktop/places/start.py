@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from PySide6.QtCore import QSize, QStandardPaths, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
@@ -26,6 +25,9 @@ from desktop.place import Place
 from desktop.plain_text import plain
 from desktop.theme import icon
 from desktop.workspace import Workspace
+from engine.worker.contract import sample
+from engine.worker.contract.doctor import CHECKS, CheckedThing
+from engine.worker.contract.sample import SampleCase
 
 _MARKS = {"ok": ("check", "works"), "note": ("warning", "note"), "missing": ("warning", "missing")}
 _PATH = Qt.ItemDataRole.UserRole
@@ -85,19 +87,19 @@ class StartPlace(Place):
         self._asked = True
         self._again.setEnabled(False)
         self._verdict.setText("Looking at this computer…")
-        self.workspace.client.ask("doctor.checks", self._show_checks, self._not_checked, again=again)
+        self.workspace.client.ask(CHECKS, self._show_checks, self._not_checked, again=again)
 
     def open_sample(self) -> None:
         """Copy the sample beside the user's documents, open its case, and show its finished results."""
         documents = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
         folder = str(Path(documents or Path.home()) / "Redwell sample")
 
-        def copied(sample: dict[str, str]) -> None:
+        def copied(copy: SampleCase) -> None:
             show = Qt.ConnectionType.SingleShotConnection
             self.workspace.case_opened.connect(lambda path: self.workspace.place_wanted.emit("Results"), show)
-            self.workspace.open_case(sample["case"])
+            self.workspace.open_case(copy.case)
 
-        self.workspace.client.ask("sample.copy", copied, is_edit=True, folder=folder)
+        self.workspace.client.ask(sample.COPY, copied, is_edit=True, folder=folder)
 
     def _look_when_idle(self) -> None:
         """Look at the machine once, though not beside a case that is being opened: that would take longer then."""
@@ -181,10 +183,10 @@ class StartPlace(Place):
         self._verdict.setText("This computer could not be looked at.")
         self.workspace.said.emit(message, advice)
 
-    def _show_checks(self, found: list[dict[str, Any]]) -> None:
+    def _show_checks(self, found: list[CheckedThing]) -> None:
         self._again.setEnabled(True)
-        missing = [check for check in found if check["state"] == "missing"]
-        names = ", ".join(check["name"] for check in missing)
+        missing = [check for check in found if check.state == "missing"]
+        names = ", ".join(check.name for check in missing)
         self._verdict.setText(f"Needed: {names}" if missing else "Redwell can run.")
         self._verdict.setWordWrap(True)
         page = QWidget()
@@ -193,34 +195,34 @@ class StartPlace(Place):
         grid.setVerticalSpacing(8)
         grid.setColumnStretch(1, 1)
         order = {"missing": 0, "note": 1, "ok": 2}
-        for row, check in enumerate(sorted(found, key=lambda check: order[check["state"]])):
+        for row, check in enumerate(sorted(found, key=lambda check: order[check.state])):
             self._add_check(grid, row, check)
         grid.setRowStretch(len(found), 1)
         self._checks.setWidget(page)
 
-    def _add_check(self, grid: QGridLayout, row: int, check: dict[str, Any]) -> None:
-        name, word = _MARKS[check["state"]]
-        mark = IconLabel(name, f"{check['name']}: {word}")
-        advice = f"\n{check['advice']}" if check["advice"] else ""
-        text = QLabel(f"{check['name']}: {check['detail']}{advice}", textFormat=Qt.TextFormat.PlainText, wordWrap=True)
+    def _add_check(self, grid: QGridLayout, row: int, check: CheckedThing) -> None:
+        name, word = _MARKS[check.state]
+        mark = IconLabel(name, f"{check.name}: {word}")
+        advice = f"\n{check.advice}" if check.advice else ""
+        text = QLabel(f"{check.name}: {check.detail}{advice}", textFormat=Qt.TextFormat.PlainText, wordWrap=True)
         grid.addWidget(mark, row, 0, Qt.AlignmentFlag.AlignTop)
         grid.addWidget(text, row, 1, Qt.AlignmentFlag.AlignTop)
         if mend := self._mend_button(check):
-            mend.setAccessibleName(f"{mend.text()}: {check['name']}")
+            mend.setAccessibleName(f"{mend.text()}: {check.name}")
             grid.addWidget(mend, row, 2, Qt.AlignmentFlag.AlignTop)
 
-    def _mend_button(self, check: dict[str, Any]) -> QPushButton | None:
+    def _mend_button(self, check: CheckedThing) -> QPushButton | None:
         """Make the button that does what a check advises; None where there is nothing to do."""
         space = self.workspace
-        match check["mend"]:
+        match check.mend:
             case "install":
-                return push_button("download", "Install", lambda: space.model_offered.emit(check["subject"]))
+                return push_button("download", "Install", lambda: space.model_offered.emit(check.subject))
             case "measure":
-                return push_button("speed", "Measure", lambda: space.speed_wanted.emit(check["subject"]))
+                return push_button("speed", "Measure", lambda: space.speed_wanted.emit(check.subject))
             case "settings":
                 return push_button("settings", "Settings", lambda: space.place_wanted.emit("Settings"))
-            case _ if check["state"] == "missing":
-                return push_button("retry", "Copy what to do", lambda: self._copy(check["name"], check["advice"]))
+            case _ if check.state == "missing":
+                return push_button("retry", "Copy what to do", lambda: self._copy(check.name, check.advice))
         return None
 
     def _copy(self, name: str, advice: str) -> None:

@@ -12,7 +12,7 @@ from engine.cli.console import messages, one_line, output, styled
 from engine.cli.models_view import rates_text
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.worker.health import all_checks, is_helpful
-from models.doctor import Check
+from models.check import Check
 from models.measuring import measure_model
 
 app = typer.Typer(**COMMAND_SETTINGS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
@@ -21,7 +22,7 @@ from engine.cli.models_view import detail_lines, rates_text, size_text, title_li
 from engine.cli.run_settings import AllowHostOption
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.errors import UsageError
-from engine.worker.model_facts import as_json
+from engine.worker.model_facts import facts_of
 from models import install as weights
 from models.cache_place import models_folder
 from models.carrying import add_models, export_models, holds_models
@@ -63,7 +64,7 @@ def show(
     statuses = list_models()
     found = list(zip(statuses, prospects(statuses), strict=True))
     if as_data:
-        typer.echo(json.dumps([as_json(*each) for each in found], ensure_ascii=False, indent=1))
+        typer.echo(json.dumps([asdict(facts_of(*each)) for each in found], ensure_ascii=False, indent=1))
         return
     console = output()
     for status, prospect in found:

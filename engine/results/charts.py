@@ -4,59 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
 
+from engine.results.shown import Bar, Bars, Matrix, OverTime, Period, Unit
 from engine.results.table import ResultView, Selection
 from engine.results.values import date_of, items, leaves
 
-Unit = Literal["documents", "rows"]
-Period = Literal["year", "month"]
 MOST_PERIODS = 240
 """Periods in one chart; with more, months become years."""
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """One value and how many documents or rows have it."""
-
-    label: str
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
-class Bars:
-    """Counts by value, most first; `others` values are left out."""
-
-    column: str
-    unit: Unit
-    bars: tuple[Bar, ...]
-    others: int
-
-
-@dataclass(frozen=True, slots=True)
-class OverTime:
-    """Counts by period, first to last without gaps; `undated` rows name no date."""
-
-    column: str
-    period: Period
-    bars: tuple[Bar, ...]
-    undated: int
-
-
-@dataclass(frozen=True, slots=True)
-class Matrix:
-    """How many rows name each value in each document: `counts[document][value]`.
-
-    Left out are `other_values` and `other_documents`, those with the fewest.
-    """
-
-    column: str
-    documents: tuple[str, ...]
-    values: tuple[str, ...]
-    counts: tuple[tuple[int, ...], ...]
-    other_values: int
-    other_documents: int
 
 
 def count_values(view: ResultView, wanted: Selection, column: str, unit: Unit, most: int) -> Bars:

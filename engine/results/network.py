@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any
 
 from engine.errors import UsageError
 from engine.language.position import did_you_mean
+from engine.results.shown import NodeKind, ValueKind
 from engine.results.values import items
-
-ValueKind = Literal["person", "organization", "thing"]
-NodeKind = Literal[ValueKind, "document"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What is told of results, as data: answers, names, the ledger, searches and counts of terms.
+"""What is told of results, as data: answers, names, the ledger, searches, counts of terms, charts and networks.
 
 The modules of this package make it. It is apart from them so that the window, which reads it (engine.worker.contract),
 need not load what makes it.
@@ -17,6 +17,12 @@ LONGEST_SAID = 500
 
 PairKind = Literal["same_as", "keep_apart"]
 NamePair = tuple[str, str]
+
+Unit = Literal["documents", "rows"]
+Period = Literal["year", "month"]
+
+ValueKind = Literal["person", "organization", "thing"]
+NodeKind = Literal[ValueKind, "document"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,3 +177,46 @@ class TermCounts:
 
     terms: tuple[TermSum, ...]
     rows: tuple[CountedDocument, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One value and how many documents or rows have it."""
+
+    label: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """Counts by value, most first; `others` values are left out."""
+
+    column: str
+    unit: Unit
+    bars: tuple[Bar, ...]
+    others: int
+
+
+@dataclass(frozen=True, slots=True)
+class OverTime:
+    """Counts by period, first to last without gaps; `undated` rows name no date."""
+
+    column: str
+    period: Period
+    bars: tuple[Bar, ...]
+    undated: int
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """How many rows name each value in each document: `counts[document][value]`.
+
+    Left out are `other_values` and `other_documents`, those with the fewest.
+    """
+
+    column: str
+    documents: tuple[str, ...]
+    values: tuple[str, ...]
+    counts: tuple[tuple[int, ...], ...]
+    other_values: int
+    other_documents: int

@@ -3,27 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from engine.custody.recording import record_beside
+from engine.worker.contract.offline import Allowed
 from storage.case import Case
 
 _EVENT: Final = "sending_allowed"
 _HOSTS: Final = "allow_hosts"
-
-
-@dataclass(frozen=True, slots=True)
-class Allowed:
-    """A job of a case with `--allow-host`. `what` is a run with its id, a build, a trial or a rerun; `at` is UTC.
-
-    `replies` counts those that a run got, from whatever model; None where that is not known.
-    """
-
-    what: str
-    hosts: tuple[str, ...]
-    at: str
-    replies: int | None
 
 
 def note_allowed(case: Case, what: str, hosts: Sequence[str]) -> str:

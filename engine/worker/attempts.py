@@ -4,32 +4,19 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 from engine.code.attempt import try_from_code_process
 from engine.documents.attempt import try_from_child
 from engine.errors import RedwellError
+from engine.worker.contract.offline import Tried
 from models.errors import ModelError, RuntimeMissing
-from models.fence.attempt import Attempt, Outcome, try_socket
+from models.fence.attempt import Attempt, try_socket
 from models.install import list_models
 from models.isolation.attempt import try_from_model_process
 from storage.topic import now
 
 WORKER: Final = "the worker, in which embeddings run"
-
-
-@dataclass(frozen=True, slots=True)
-class Tried:
-    """What one kind of process got; `at` is UTC, empty where nothing was tried in the life of this worker.
-
-    `outcome` is "untried" then, too, and where it could not be found out; `answer` says why.
-    """
-
-    kind: str
-    outcome: Outcome | Literal["untried"]
-    answer: str
-    at: str = ""
 
 
 _kept: dict[str, Tried] = {}

@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import psutil
 
 from engine.fencing import State, this_process
+from engine.worker.contract.offline import LiveProcess, NamedServer, OpenSocket, Variable
 from models.addresses import is_loopback
 from models.fence.process import fence_of
 from models.servers.address import is_local, read_address
@@ -38,49 +38,6 @@ _KINDS: Mapping[str, str] = {
 """Part of a command line -> what the process is for."""
 
 _SECRET = ("TOKEN", "KEY", "PROXY")
-
-
-@dataclass(frozen=True, slots=True)
-class OpenSocket:
-    """A socket of a process of ours. `remote` is empty for one that only listens.
-
-    `leaves` is None where the system does not say which sockets the process has.
-    """
-
-    process: str
-    pid: int
-    local: str
-    remote: str
-    state: str
-    leaves: bool | None
-
-
-@dataclass(frozen=True, slots=True)
-class LiveProcess:
-    """A process of ours that runs now, and whether the kernel refuses it the network; if not, `why`."""
-
-    kind: str
-    pid: int
-    state: State
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class NamedServer:
-    """A server that the user gave a name; `leaves`: it is not on this machine."""
-
-    name: str
-    location: str
-    leaves: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Variable:
-    """A variable that is set, what it means, and its value unless that may be secret."""
-
-    name: str
-    meaning: str
-    value: str
 
 
 def open_sockets(extra: Iterable[int] = ()) -> list[OpenSocket]:

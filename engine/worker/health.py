@@ -15,7 +15,7 @@ from engine.documents.options import ParseOptions
 from engine.fencing import this_process
 from engine.worker.attempts import try_each_kind
 from models.cache_place import cache_folder
-from models.doctor import Check
+from models.check import Check
 from models.doctor import checks as model_checks
 from models.errors import ModelError
 from models.fence.process import missing_guards

@@ -13,11 +13,11 @@ import socket
 import struct
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
+from engine.worker.contract.offline import IsolatedCheck
 from engine.worker.health import check_ocr
-from models.doctor import Check
+from models.check import Check
 from models.install import list_models
 from models.selftest import run_selftest
 
@@ -27,15 +27,6 @@ NOBODY = ("192.0.2.1", 9)
 
 _GET_FLAGS, _UP = 0x8913, 1
 UNSHARE = ("unshare", "--map-root-user", "--net")
-
-
-@dataclass(frozen=True, slots=True)
-class IsolatedCheck:
-    """What came of it. `was_possible` is False where the system does not let us make a network namespace; `why`."""
-
-    was_possible: bool
-    why: str
-    checks: tuple[Check, ...] = ()
 
 
 def check_isolated(*, timeout_seconds: float = TIMEOUT_SECONDS) -> IsolatedCheck:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from gui_waiting import WAIT
@@ -17,6 +16,7 @@ from desktop.passphrase_dialogs import PassphraseDialog
 from desktop.places.start import StartPlace
 from desktop.window import MainWindow
 from desktop.workspace import RECENT
+from engine.worker.contract.care import CareResult, Difference
 from storage import passphrases
 from storage.case import Case
 from storage.conversion import encrypt_case
@@ -180,14 +180,12 @@ def test_an_encrypted_case_asks_for_its_passphrase(
 
 
 def test_more_than_is_named_is_counted() -> None:
-    difference = {"part": "line", "name": "a.pdf, page 1, line 2", "problem": "it is not as it was written"}
-    result: dict[str, Any] = {"differences": [difference], "difference_count": 3, "not_checked": ["the search index"]}
+    difference = Difference("line", "a.pdf, page 1, line 2", "it is not as it was written")
+    result = CareResult(differences=(difference,), difference_count=3, not_checked=("the search index",))
     assert finding_lines(result) == [
         "line: a.pdf, page 1, line 2: it is not as it was written",
         "and 2 more, which `redwell case verify` lists",
         "not checked: the search index",
     ]
     assert check_text(result).startswith("The case is damaged: 3 differences. ")
-    assert check_text({"difference_count": 0, "rows": 1200}) == (
-        "The case is as it was written: 1,200 values fit their checksums."
-    )
+    assert check_text(CareResult(rows=1200)) == "The case is as it was written: 1,200 values fit their checksums."

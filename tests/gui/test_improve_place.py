@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,7 @@ from engine.documents.options import ParseOptions
 from engine.executor.sources import ingest
 from engine.optimizer.signals import COMPLETED, POOLED, WEIGHED, WEIGHTS
 from engine.worker.contract import queue
+from engine.worker.contract.build import LAST, BuildSetup, LastBuild
 from engine.worker.contract.events import BuildStarted, CandidateFound, CandidateRated
 from engine.worker.contract.queue import QueueEntry
 from storage.case import Case
@@ -102,8 +104,8 @@ def choose_in_the_chart(qtbot: QtBot, place: ImprovePlace) -> None:
     assert "was chosen" in place.choice.verdict.text()
     last = place.improvement.last
     assert last is not None
-    assert place.choice.current == last["chosen"] != last["own"]
-    assert len(place.choice.model.rows) == len([point for point in last["points"] if point["score"]])
+    assert place.choice.current == last.chosen != last.own
+    assert len(place.choice.model.rows) == len([point for point in last.points if point.score])
     chart = place.choice.chart
     chart.setFocus()
     QTest.keyClick(chart, Qt.Key.Key_Home)
@@ -115,7 +117,7 @@ def choose_in_the_chart(qtbot: QtBot, place: ImprovePlace) -> None:
     assert place.choice.model.rows[row].point.plan == place.choice.current
     assert chart.accessibleDescription().startswith(f"{names(place)[place.choice.current]}: rated")
     breathe(qtbot)
-    chart.go_to(last["chosen"])
+    chart.go_to(last.chosen)
     breathe(qtbot)
 
 
@@ -124,7 +126,7 @@ def look_at_the_plan(qtbot: QtBot, place: ImprovePlace) -> None:
     last, client = place.improvement.last, place.workspace.client
     assert last is not None
     QTest.mouseClick(place.choice.see, Qt.MouseButton.LeftButton)
-    assert place.plans.current == last["chosen"]
+    assert place.plans.current == last.chosen
     qtbot.waitUntil(lambda: "\n+" in place.plans.change.diff.toPlainText(), timeout=WAIT)
     assert place.plans.change.words.text().startswith("It ")
     assert place.plans.change.ratings.topLevelItemCount() >= 1
@@ -196,7 +198,7 @@ def test_a_question_is_improved_and_the_chosen_plan_is_used(
     window.close()
     place = opened(qtbot, start_window(), short_case)
     qtbot.waitUntil(lambda: place.improvement.last is not None, timeout=WAIT)
-    assert len(place.improvement.tree.lines.lines) == len(last["plans"] if last else ())
+    assert len(place.improvement.tree.lines.lines) == len(last.plans if last else ())
     assert "was chosen" in place.choice.verdict.text()
 
 
@@ -239,7 +241,7 @@ def test_a_worker_that_dies_leaves_what_was_tried(
     with qtbot.waitSignal(place.improvement.ended, timeout=WAIT):
         QTest.mouseClick(place.go, Qt.MouseButton.LeftButton)
     assert place.improvement.last is not None
-    assert place.improvement.last["reuse"]["outputs_reused"] > 0
+    assert place.improvement.last.outputs_reused > 0
     assert "were there from before" in place.choice.verdict.text()
 
 
@@ -255,7 +257,7 @@ def test_what_is_said_late_of_a_build_does_not_end_the_next(
     answered: list[object] = []
     place.improvement.ended.connect(lambda: ended.append(None))
     place.improvement._look_at_last(is_end=True)  # as when the worker of an earlier build has died
-    window.workspace.ask("build.last", answered.append, pipeline=place.improvement.pipeline)
+    window.workspace.ask(LAST, answered.append, pipeline=place.improvement.pipeline)
     qtbot.waitUntil(lambda: bool(answered), timeout=WAIT)
     assert place.improvement.is_going
     assert not ended
@@ -394,20 +396,34 @@ def rated_event(plan: int) -> CandidateRated:
 
 
 def test_gold_time_and_verdict_are_said_in_words() -> None:
-    setup = {"least_reviewed": 5, "checkable": []}
-    assert gold_text({**setup, "reviewed": 7}) == "7 rows are reviewed: plans are rated by them."
-    assert can_rate({**setup, "reviewed": 5})
-    assert not can_rate({**setup, "reviewed": 4})
-    assert gold_text({**setup, "reviewed": 1}).startswith("1 row is reviewed. Accept, correct or reject 5 rows")
-    assert "nothing to rate plans by" in gold_text({**setup, "reviewed": 1})
-    assert "(officer, date)" in gold_text({**setup, "reviewed": 0, "checkable": ["officer", "date"]})
-    assert folder_text({"calls": 120, "seconds": 10_800.0, "model": "m"}) == (
-        "Your question takes about 3.0 h for all documents now (120 calls)."
+    setup = BuildSetup("a.yaml", reviewed=7, least_reviewed=5, checkable=(), calls=120, seconds=10_800.0, model="m")
+    assert gold_text(setup) == "7 rows are reviewed: plans are rated by them."
+    assert can_rate(replace(setup, reviewed=5))
+    assert not can_rate(replace(setup, reviewed=4))
+    one = replace(setup, reviewed=1)
+    assert gold_text(one).startswith("1 row is reviewed. Accept, correct or reject 5 rows")
+    assert "nothing to rate plans by" in gold_text(one)
+    assert "(officer, date)" in gold_text(replace(setup, reviewed=0, checkable=("officer", "date")))
+    assert folder_text(setup) == "Your question takes about 3.0 h for all documents now (120 calls)."
+    assert "measure m in Models" in folder_text(replace(setup, calls=1, seconds=None))
+    told = verdict_text(
+        LastBuild(
+            own=1,
+            chosen=1,
+            reason="no plan did better",
+            status="out of time",
+            minutes=1.0,
+            seconds=60.0,
+            sample=8,
+            rows=40,
+            outputs_reused=3,
+            outputs_made=1,
+            points=(),
+            plans=(),
+            report="",
+        ),
+        "",
     )
-    assert "measure m in Models" in folder_text({"calls": 1, "seconds": None, "model": "m"})
-    reuse = {"outputs_reused": 3, "outputs_made": 1}
-    last = {"chosen": 1, "own": 1, "reason": "no plan did better", "status": "out of time", "seconds": 60.0}
-    told = verdict_text({**last, "sample": {"rows": 8, "of": 40}, "reuse": reuse}, "")
     assert told.startswith("Your own question stays: no plan did better.")
     assert "The time was over after 1 min, tried on 8 of 40 rows; 3 outputs of 4 were there from before." in told
 

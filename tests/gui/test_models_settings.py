@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,16 @@ from desktop.places.start import StartPlace
 from desktop.settings_values import worker_environment
 from desktop.theme import is_dark
 from desktop.window import NETWORK_ALLOWED, NETWORK_REFUSED, NETWORK_UNKNOWN, MainWindow
+from engine.worker.contract.doctor import CheckedThing
+from engine.worker.contract.offline import (
+    Allowed,
+    Check,
+    IsolatedCheck,
+    LiveProcess,
+    OfflineState,
+    OpenSocket,
+    Tried,
+)
 from models.catalog import default_entry
 from models.fence.seccomp import seccomp_is_known
 
@@ -48,7 +59,7 @@ def test_models_are_shown_with_what_to_expect(qtbot: QtBot, window: MainWindow, 
     assert place.current() is not None
     assert place.buttons["install"].isEnabled()
     assert not place.buttons["measure"].isEnabled()
-    ids = [row["id"] for row in place.model.rows]
+    ids = [row.id for row in place.model.rows]
     place.table.selectRow(ids.index(default_entry().id))
     assert place.details.text_of("sha256") == default_entry().files[0].sha256
     assert place.details.text_of("licence") == default_entry().licence
@@ -85,15 +96,15 @@ def test_an_own_model_is_chosen_verified_and_removed(qtbot: QtBot, window: MainW
     (cache / "mine.gguf").write_bytes(gguf(*MODEL))
     place: ModelsPlace = place_of(window, ModelsPlace)
     window.go_to("Models")
-    qtbot.waitUntil(lambda: (place.current() or {}).get("id") == "mine", timeout=WAIT)
+    qtbot.waitUntil(lambda: bool((model := place.current()) and model.id == "mine"), timeout=WAIT)
     assert "choose Verify" in place.details.text_of("sha256")
     place.check()
     qtbot.waitUntil(lambda: len(place.details.text_of("sha256")) == 64, timeout=WAIT)
     place.choose()
-    qtbot.waitUntil(lambda: (place.current() or {}).get("is_default") is True, timeout=WAIT)
+    qtbot.waitUntil(lambda: bool((model := place.current()) and model.is_default), timeout=WAIT)
     assert not place.buttons["choose"].isEnabled()
     place.remove("mine")
-    qtbot.waitUntil(lambda: "mine" not in [row["id"] for row in place.model.rows], timeout=WAIT)
+    qtbot.waitUntil(lambda: "mine" not in [row.id for row in place.model.rows], timeout=WAIT)
     assert "are free again" in place.status.text()
     assert list(cache.glob("*.gguf")) == []
 
@@ -168,81 +179,88 @@ def test_the_indicator_says_what_the_kernel_says(
     if seccomp_is_known():
         why = "no model is installed yet, and installing one downloads it"
         assert f"the worker ({why})" in window._offline.toolTip()
-    worker = {"kind": "the worker", "pid": 1, "state": "refused", "why": ""}
+    worker = LiveProcess("the worker", 1, "refused", "")
     window._show_fence([worker])
     assert window._offline.text() == NETWORK_ALLOWED  # the window is not fenced
-    monkeypatch.setattr("desktop.window.window_process", lambda: {**worker, "kind": "the window"})
+    monkeypatch.setattr("desktop.window.window_process", lambda: replace(worker, kind="the window"))
     window._show_fence([worker])
     assert window._offline.text() == NETWORK_REFUSED
     assert "refuses the network to all 2 processes" in window._offline.toolTip()
-    window._show_fence([{**worker, "state": "unknown", "why": "it cannot be looked at"}])
+    window._show_fence([replace(worker, state="unknown", why="it cannot be looked at")])
     assert window._offline.text() == NETWORK_UNKNOWN
     window._show_fence(None, "unknown query")
     assert window._offline.text() == NETWORK_UNKNOWN
     assert "could not be found out: unknown query" in window._offline.toolTip()
 
 
-FENCED = {"kind": "the worker", "pid": 3, "state": "refused", "why": ""}
-OPEN = {"kind": "the window", "pid": 4, "state": "allowed", "why": "this system (darwin) has no seccomp"}
-MODEL_TRIED = {"kind": "runs a model", "outcome": "kernel", "answer": "no", "at": "2026-11-24T10:00:00.000+00:00"}
-QUIET: dict[str, Any] = {
-    "processes": [FENCED, FENCED],
-    "missing": [],
-    "tried": [MODEL_TRIED],
-    "allowed": [],
-    "why_not_allowed": "",
-    "sockets": [],
-    "servers": [],
-    "variables": [],
-}
+def test_what_is_known_is_looked_for_again_where_it_could_not_be_found_out(qtbot: QtBot, window: MainWindow) -> None:
+    panel = window.show_offline()
+    panel._failed("no answer", "")
+    panel._take_isolated(IsolatedCheck(was_possible=False, why="no namespaces"))
+    qtbot.waitUntil(lambda: "  not tried: no namespaces" in panel.report.toPlainText(), timeout=WAIT)
+    assert "Not tried: the window" in panel.verdict.text()
+    panel.close()
+
+
+FENCED = LiveProcess("the worker", 3, "refused", "")
+OPEN = LiveProcess("the window", 4, "allowed", "this system (darwin) has no seccomp")
+MODEL_TRIED = Tried("runs a model", "kernel", "no", "2026-11-24T10:00:00.000+00:00")
+QUIET = OfflineState(
+    processes=(FENCED, FENCED),
+    missing=(),
+    tried=(MODEL_TRIED,),
+    allowed=(),
+    why_not_allowed="",
+    sockets=(),
+    servers=(),
+    variables=(),
+)
 
 
 def test_the_verdict_says_no_more_than_is_known() -> None:
     refused = "The kernel refuses the network to all 2 processes of Redwell that run now."
     assert verdict_text(QUIET) == refused
-    untried = [{"kind": "runs a model", "outcome": "untried", "answer": "not in this session", "at": ""}]
-    assert verdict_text({**QUIET, "tried": untried}) == f"{refused} Not tried: runs a model."
-    assert "  runs a model: not tried (not in this session)" in report_lines({**QUIET, "tried": untried})
-    made = [{**MODEL_TRIED, "outcome": "made"}]
-    assert verdict_text({**QUIET, "tried": made}) == f"{refused} A socket was not refused to: runs a model."
-    python = [{**MODEL_TRIED, "outcome": "python"}]
-    assert verdict_text({**QUIET, "tried": python}) == f"{refused} Only Python refused a socket to: runs a model."
-    hidden = {**OPEN, "state": "unknown", "why": "it cannot be looked at"}
-    assert verdict_text({**QUIET, "processes": [FENCED, OPEN, hidden]}) == (
+    untried = replace(QUIET, tried=(Tried("runs a model", "untried", "not in this session"),))
+    assert verdict_text(untried) == f"{refused} Not tried: runs a model."
+    assert "  runs a model: not tried (not in this session)" in report_lines(untried)
+    made = replace(QUIET, tried=(replace(MODEL_TRIED, outcome="made"),))
+    assert verdict_text(made) == f"{refused} A socket was not refused to: runs a model."
+    python = replace(QUIET, tried=(replace(MODEL_TRIED, outcome="python"),))
+    assert verdict_text(python) == f"{refused} Only Python refused a socket to: runs a model."
+    hidden = replace(OPEN, state="unknown", why="it cannot be looked at")
+    assert verdict_text(replace(QUIET, processes=(FENCED, OPEN, hidden))) == (
         "The kernel does not keep these from the network: the window (this system (darwin) has no seccomp)."
         " Not known: the window (it cannot be looked at). It refuses the network to: the worker."
     )
-    assert "  there is no Landlock" in report_lines({**QUIET, "missing": ["there is no Landlock"]})
+    assert "  there is no Landlock" in report_lines(replace(QUIET, missing=("there is no Landlock",)))
 
 
 def test_what_was_allowed_to_leave_is_told_with_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
-    run = {"what": "run 3", "hosts": ["lab.lan:8000"], "at": "2026-11-24T10:00:00.000+00:00", "replies": 1}
-    trial = {**run, "what": "trial", "hosts": ["lab.lan:8000", "b.lan:1"], "replies": None}
-    report = {**QUIET, "allowed": [run, trial]}
+    run = Allowed("run 3", ("lab.lan:8000",), "2026-11-24T10:00:00.000+00:00", 1)
+    trial = replace(run, what="trial", hosts=("lab.lan:8000", "b.lan:1"), replies=None)
+    report = replace(QUIET, allowed=(run, trial))
     assert "In this case 2 jobs were allowed to send text elsewhere" in verdict_text(report)
     lines = report_lines(report)
     assert "  2026-11-24 10:00:00: run 3, to lab.lan:8000, 1 reply of all its models" in lines
     assert "  2026-11-24 10:00:00: trial, to lab.lan:8000, b.lan:1" in lines
     assert "  nothing is recorded" in report_lines(QUIET)
-    assert "  not known: the log is broken" in report_lines(
-        {**QUIET, "allowed": None, "why_not_allowed": "the log is broken"}
-    )
+    unknown = replace(QUIET, allowed=None, why_not_allowed="the log is broken")
+    assert "  not known: the log is broken" in report_lines(unknown)
     monkeypatch.undo()
     time.tzset()
 
 
 def test_sockets_and_work_without_network_are_told_as_they_are() -> None:
-    checks = [
-        {"name": "Reading", "ok": False, "detail": "no", "advice": ""},
-        {"name": "Asking a model", "ok": True, "detail": "not tried: no model is installed", "advice": ""},
-        {"name": "Interfaces", "ok": True, "detail": "none", "advice": ""},
-    ]
-    isolated = {"was_possible": True, "why": "", "checks": checks}
-    socket = {"process": "x", "pid": 1, "local": "a:1", "remote": "b:2", "state": "ESTABLISHED", "leaves": True}
-    closed = {"process": "y", "pid": 2, "local": "", "remote": "", "state": "", "leaves": None}
-    report = {**QUIET, "sockets": [socket, closed]}
+    checks = (
+        Check("Reading", False, "no"),
+        Check("Asking a model", True, "not tried: no model is installed"),
+        Check("Interfaces", True, "none"),
+    )
+    isolated = IsolatedCheck(was_possible=True, why="", checks=checks)
+    closed = OpenSocket("y", 2, "", "", "", None)
+    report = replace(QUIET, sockets=(OpenSocket("x", 1, "a:1", "b:2", "ESTABLISHED", True), closed))
     lines = report_lines(report, isolated)
     assert "  x, process 1: a:1 to b:2, established, leaves this computer" in lines
     assert "  y, process 2: not known, the system does not say which it has" in lines
@@ -251,8 +269,8 @@ def test_sockets_and_work_without_network_are_told_as_they_are() -> None:
     assert "  Interfaces: works (none)" in lines
     assert "Without network this did not work: Reading." in verdict_text(report, isolated)
     assert "is not on this computer: see below" in verdict_text(report)
-    assert "not on this computer" not in verdict_text({**QUIET, "sockets": [closed]})
-    impossible = {"was_possible": False, "why": "no namespaces", "checks": []}
+    assert "not on this computer" not in verdict_text(replace(QUIET, sockets=(closed,)))
+    impossible = IsolatedCheck(was_possible=False, why="no namespaces")
     assert "could not be tested here" in verdict_text(QUIET, impossible)
     assert "  not tried: no namespaces" in report_lines(QUIET, impossible)
 
@@ -271,15 +289,9 @@ def test_buttons_of_start_do_what_is_missing(qtbot: QtBot, window: MainWindow, m
     start, models = place_of(window, StartPlace), place_of(window, ModelsPlace)
     asked: list[str] = []
     monkeypatch.setattr(models, "_install", asked.append)
-    check = {
-        "name": "Default model",
-        "state": "missing",
-        "detail": "none",
-        "advice": "Install.",
-        "subject": "some-model",
-    }
-    speed = {"name": "Speed", "state": "note", "detail": "unknown", "advice": "Measure.", "subject": "x"}
-    start._show_checks([{**check, "mend": "install"}, {**speed, "mend": "measure"}])
+    check = CheckedThing("Default model", "missing", "none", "Install.", "install", "some-model")
+    speed = CheckedThing("Speed", "note", "unknown", "Measure.", "measure", "x")
+    start._show_checks([check, speed])
     buttons = {button.text(): button for button in start._checks.findChildren(QPushButton)}
     assert set(buttons) == {"Install", "Measure"}
     buttons["Install"].click()

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 
-from desktop.improve.plan_lines import PlanLines, lines_of_report
+from desktop.improve.plan_lines import lines_of_report
 from desktop.improve.plan_tree import COLUMNS, PLAN_ROLE, PlanTree
+from engine.worker.contract.build import LastBuild, PlanSummary, PlanWords
 from engine.worker.contract.events import (
     BuildFinished,
     BuildStarted,
@@ -104,7 +107,7 @@ def test_a_chosen_index_stays_with_its_plan_while_the_tree_grows(qapp: object) -
 
 def test_cells_say_what_is_known() -> None:
     tree = PlanTree()
-    tree.show_words({"gleaning_map": {"title": "Gleaning", "does": "lets a judge look"}})
+    tree.show_words({"gleaning_map": PlanWords("gleaning_map", "Gleaning", "lets a judge look")})
     for event in (STARTED, found(2, 1), rated(2, 3, 2.5), finished(1, 2), finished(2, 1, depth=1), dropped(3, 1)):
         tree.take(event)
     row = [tree.index_of(2, column).data() for column in range(len(COLUMNS))]
@@ -119,12 +122,36 @@ def test_cells_say_what_is_known() -> None:
 
 
 def test_the_report_of_the_last_build_makes_the_same_tree() -> None:
-    plan = {"parent": 1, "directive": "isolating", "words": "", "step": "s", "depth": 0, "by_model": False}
-    rating = {"score": 3.0, "rows": 5, "seconds": 2.0, "tokens": 4}
-    plans = [{"id": 1, **plan, "parent": None, **rating}, {"id": 2, **plan, **rating}]
-    last = {"own": 1, "chosen": 2, "plans": plans, "sample": {"rows": 4, "of": 12}, "minutes": 20.0}
-    lines = lines_of_report({**last, "plans": [{**one, "dropped": ""} for one in plans]})
-    assert isinstance(lines, PlanLines)
+    plan = PlanSummary(
+        id=2,
+        parent=1,
+        directive="isolating",
+        words="",
+        step="s",
+        depth=0,
+        by_model=False,
+        dropped="",
+        score=3.0,
+        rows=5,
+        seconds=2.0,
+        tokens=4,
+    )
+    last = LastBuild(
+        own=1,
+        chosen=2,
+        reason="r",
+        status="finished",
+        minutes=20.0,
+        seconds=9.0,
+        sample=4,
+        rows=12,
+        outputs_reused=0,
+        outputs_made=9,
+        points=(),
+        plans=(replace(plan, id=1, parent=None), plan),
+        report="",
+    )
+    lines = lines_of_report(last)
     assert lines.state_of(lines.lines[2]) == "chosen"
     assert lines.folder_times == 3.0
     tree = PlanTree()

@@ -22,7 +22,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
-from desktop.network_view import NetworkDrawing, NetworkLink, NetworkNode
+from desktop.network_view import NetworkDrawing, NetworkLink
 from desktop.paged_model import ROW_ROLE
 from desktop.place import Place
 from desktop.places.export import ExportPlace
@@ -30,6 +30,7 @@ from desktop.places.results import ResultsPlace
 from desktop.watchdog import Watchdog
 from desktop.window import MainWindow
 from engine.worker.contract.names import NamePlace
+from engine.worker.contract.network import ShownNode
 from engine.worker.contract.results import CELL, RunEntry
 from storage import checksums
 from storage.case import Case
@@ -469,7 +470,7 @@ def test_a_network_of_2000_nodes_does_not_hold_the_window_up(
     view = results.parts.network.view
     with qtbot.waitSignal(view.painted, timeout=WAIT):
         results.parts.show_network()
-    nodes = [NetworkNode("person", f"{n}", f"Person {n}", "officer", 1, n % 45, n // 45) for n in range(2000)]
+    nodes = [ShownNode("person", f"{n}", f"Person {n}", "officer", 1, n % 45, n // 45) for n in range(2000)]
     drawing = NetworkDrawing("large", nodes, [NetworkLink(n, (n * 7 + 1) % 2000, 1) for n in range(2000)])
     watch(window)
     with qtbot.waitSignal(view.painted, timeout=WAIT):

@@ -6,7 +6,6 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,62 +19,32 @@ from engine.optimizer.gold import LEAST_ROWS
 from engine.optimizer.report import as_file
 from engine.optimizer.signals import checkable_fields
 from engine.results.gold import gold_rows
-from engine.worker.pipeline_files import SavedPipeline, write_file
+from engine.worker.contract import build as contract
+from engine.worker.contract.build import (
+    BuildFiles,
+    BuildSetup,
+    Finalist,
+    LastBuild,
+    PartRatings,
+    PlanDetails,
+    PlanSummary,
+    PlanWords,
+    Rating,
+    SideBySide,
+)
+from engine.worker.contract.queue import Question
+from engine.worker.pipeline_files import write_file
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
 
 
-@dataclass(frozen=True, slots=True)
-class BuildSetup:
-    """What a person wants to know before a build. `pipeline` is the file as the queue names it.
-
-    `seconds` is what the question takes for all documents now, None where the speed of the model is not known;
-    `reviewed` the rows of the last run that were judged: from `least_reviewed` on plans are rated by them alone.
-    Until then plans are rated by whether the values of the fields `checkable` stand in the documents.
-    """
-
-    pipeline: str
-    reviewed: int
-    least_reviewed: int
-    checkable: tuple[str, ...]
-    calls: int
-    seconds: float | None
-    model: str
-
-
-@dataclass(frozen=True, slots=True)
-class PlanWords:
-    """A directive in words."""
-
-    name: str
-    title: str
-    does: str
-
-
-@dataclass(frozen=True, slots=True)
-class SideBySide:
-    """What two plans wrote of one sample document: rows as JSON objects, and why it was left out, "" if it was not.
-
-    `documents` are those there are, as [id, name]; `operators` the part of the plan whose outputs these are. All is
-    empty where no part was tried with both plans.
-    """
-
-    operators: tuple[str, ...]
-    documents: tuple[tuple[str, str], ...]
-    document: str
-    left: tuple[dict[str, Any], ...]
-    right: tuple[dict[str, Any], ...]
-    left_reason: str
-    right_reason: str
-
-
-@query("build.directives")
+@query(contract.DIRECTIVES)
 def directives(desk: Desk) -> list[PlanWords]:
     """List what plans are rewritten by, in words."""
     return [PlanWords(one.name, one.name.replace("_", " ").capitalize(), one.purpose) for one in DIRECTIVES]
 
 
-@query("build.setup", lane="slow")
+@query(contract.SETUP, lane="slow")
 def setup(desk: Desk, *, case: str, pipeline: str, model: str = "") -> BuildSetup:
     """Say what a build of a pipeline file starts from; raises PipelineError for one that cannot run."""
     loaded = load_pipeline(Path(pipeline))
@@ -93,7 +62,7 @@ def setup(desk: Desk, *, case: str, pipeline: str, model: str = "") -> BuildSetu
     )
 
 
-@query("build.prepare")
+@query(contract.PREPARE)
 def prepare(desk: Desk, *, case: str, pipeline: str) -> BuildFiles:
     """Return the files that the command `build` is to be given; their folder is made. Raises UsageError."""
     files = build_files(Path(case), Path(pipeline))
@@ -101,32 +70,59 @@ def prepare(desk: Desk, *, case: str, pipeline: str) -> BuildFiles:
     return files
 
 
-@query("build.last", lane="slow")
-def last(desk: Desk, *, case: str, pipeline: str) -> dict[str, Any] | None:
+@query(contract.LAST, lane="slow")
+def last(desk: Desk, *, case: str, pipeline: str) -> LastBuild | None:
     """Return how the last build of a pipeline ended and its plans, without their texts; None where there was none."""
     files = build_files(Path(case), Path(pipeline))
     body = read_report(files)
     if body is None:
         return None
-    told = {key: value for key, value in body.items() if key not in ("plans", "parts", "whole")}
-    plans = [{**_short(plan), **_rated(body, plan["id"])} for plan in body["plans"]]
-    return {**told, "plans": plans, "report": files.report}
+    return LastBuild(
+        own=body["own"],
+        chosen=body["chosen"],
+        reason=body["reason"],
+        status=body["status"],
+        minutes=body["minutes"],
+        seconds=body["seconds"],
+        sample=body["sample"]["rows"],
+        rows=body["sample"]["of"],
+        outputs_reused=body["reuse"]["outputs_reused"],
+        outputs_made=body["reuse"]["outputs_made"],
+        points=tuple(_finalist(point) for point in body["points"]),
+        plans=tuple(_summary(body, plan) for plan in body["plans"]),
+        report=files.report,
+    )
 
 
-@query("build.plan", lane="slow")
-def plan(desk: Desk, *, case: str, pipeline: str, plan: int) -> dict[str, Any]:
-    """Return one plan: its YAML, what changed from the plan before (`diff`), and how each part of it was rated."""
+@query(contract.PLAN, lane="slow")
+def plan(desk: Desk, *, case: str, pipeline: str, plan: int) -> PlanDetails:
+    """Return one plan, of the build that goes on or of the last one. Raises UsageError."""
     found = _plan(desk, case, pipeline, plan)
-    ratings = [
-        {"operators": part["operators"], "is_whole": part.get("is_whole", False), **entry}
-        for part in _parts(desk, case, pipeline)
-        for entry in part["entries"]
-        if entry["plan"] == plan
-    ]
-    return {**found, "ratings": ratings}
+    return PlanDetails(
+        directive=found["directive"],
+        words=found["words"],
+        by_model=found["by_model"],
+        dropped=found["dropped"],
+        operators=tuple(tuple(step) for step in found["operators"]),
+        complaints=tuple(tuple(round) for round in found["complaints"]),
+        yaml=found["yaml"],
+        diff=found["diff"],
+        ratings=tuple(
+            PartRatings(
+                operators=tuple(part["operators"]),
+                is_whole=part.get("is_whole", False),
+                ratings=tuple(_rating(rating) for rating in entry["ratings"]),
+                seconds=entry["seconds"],
+                trouble=entry["trouble"],
+            )
+            for part in _parts(desk, case, pipeline)
+            for entry in part["entries"]
+            if entry["plan"] == plan
+        ),
+    )
 
 
-@query("build.outputs", lane="slow")
+@query(contract.OUTPUTS, lane="slow")
 def outputs(desk: Desk, *, case: str, pipeline: str, left: int, right: int, document: str = "") -> SideBySide:
     """Return what two plans wrote of a sample document, "" for the first one that both were tried on."""
     for part in reversed(_parts(desk, case, pipeline)):
@@ -150,8 +146,8 @@ def outputs(desk: Desk, *, case: str, pipeline: str, left: int, right: int, docu
     return SideBySide((), (), "", (), (), "", "")
 
 
-@query("build.use")
-def use(desk: Desk, *, case: str, pipeline: str, plan: int) -> SavedPipeline:
+@query(contract.USE)
+def use(desk: Desk, *, case: str, pipeline: str, plan: int) -> Question:
     """Write a plan as a pipeline of its own among those of the case, under a name that no other has.
 
     The same plan is not written twice. Raises UsageError.
@@ -162,7 +158,8 @@ def use(desk: Desk, *, case: str, pipeline: str, plan: int) -> SavedPipeline:
     text = as_file(loaded.plan, loaded, folder)
     for path in _names(folder, Path(pipeline).stem):
         if not path.exists() or path.read_text(encoding="utf-8") == text:
-            return write_file(path, text, before="", overwrite=True)
+            saved = write_file(path, text, before="", overwrite=True)
+            return Question(saved.name, saved.path)
     raise AssertionError("there are names without end")
 
 
@@ -205,42 +202,39 @@ def _reviewed(desk: Desk, case: str) -> int:
 # -- reports ---------------------------------------------------------------------------------------------------------
 
 
-def _short(plan: Mapping[str, Any]) -> dict[str, Any]:
-    kept = ("id", "parent", "directive", "words", "step", "depth", "by_model", "dropped")
-    return {key: plan[key] for key in kept}
-
-
-def _rated(body: Mapping[str, Any], id: int) -> dict[str, Any]:
-    """Return the rating of a plan on the most rows; of the comparison of whole plans, where it was in that."""
+def _summary(body: Mapping[str, Any], plan: Mapping[str, Any]) -> PlanSummary:
+    """Sum up a plan, with its rating on the most rows; of the comparison of whole plans, where it was in that."""
     parts = [*body["parts"], *([body["whole"]] if body["whole"] else ())]
-    entries = [entry for part in parts for entry in part["entries"] if entry["plan"] == id]
+    entries = [entry for part in parts for entry in part["entries"] if entry["plan"] == plan["id"]]
     rated = [entry for entry in entries if entry["ratings"]]
-    if not rated:
-        return {"score": None, "rows": 0, "seconds": None, "tokens": None}
-    best = max(rated, key=lambda entry: entry["ratings"][-1]["rows"])
-    last = best["ratings"][-1]
-    return {
-        "score": last["score"],
-        "rows": last["rows"],
-        "seconds": best["seconds"],
-        "tokens": best["tokens"],
-    }
+    best = max(rated, key=lambda entry: entry["ratings"][-1]["rows"], default=None)
+    last = best["ratings"][-1] if best else None
+    return PlanSummary(
+        id=plan["id"],
+        parent=plan["parent"],
+        directive=plan["directive"],
+        words=plan["words"],
+        step=plan["step"],
+        depth=plan["depth"],
+        by_model=plan["by_model"],
+        dropped=plan["dropped"],
+        score=last["score"] if last else None,
+        rows=last["rows"] if last else 0,
+        seconds=best["seconds"] if best else None,
+        tokens=best["tokens"] if best else None,
+    )
+
+
+def _finalist(point: Mapping[str, Any]) -> Finalist:
+    return Finalist(point["plan"], point["score"], point["seconds"], point["beats_own"], point["on_frontier"])
+
+
+def _rating(rating: Mapping[str, Any]) -> Rating:
+    grounds = tuple((name, share) for name, share in rating["grounds"])
+    return Rating(rating["rows"], rating["score"], grounds)
 
 
 FOLDER = "improved"
-
-
-@dataclass(frozen=True, slots=True)
-class BuildFiles:
-    """Paths for the command `build`: the chosen plan, the report (its JSON beside it)."""
-
-    out: str
-    report: str
-
-    @property
-    def report_json(self) -> Path:
-        """Return where the report for programs lies."""
-        return Path(self.report).with_suffix(".json")
 
 
 def build_files(case: Path, pipeline: Path) -> BuildFiles:

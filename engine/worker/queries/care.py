@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 from engine.errors import UsageError
+from engine.worker.contract import care as contract
+from engine.worker.contract.care import CareResult
 from engine.worker.contract.events import CareProgress
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
@@ -16,7 +17,7 @@ from storage.backup import backup_case
 from storage.copying import refuse_existing
 from storage.errors import CaseEncrypted, WrongPassphrase
 from storage.repair import repair_case
-from storage.verification import Difference, Verification, verify_case
+from storage.verification import Verification, verify_case
 
 TELL_SECONDS = 0.2
 MOST_NAMED = 2000
@@ -27,34 +28,14 @@ class CareStopped(UsageError):
     """The user gave up a check, a backup or a repair. The case is as it was, and there is no new file."""
 
 
-@dataclass(frozen=True, slots=True)
-class CareResult:
-    """What came of it. `locked`: nothing was done, for a passphrase is "needed", or the one that was given is "wrong".
-
-    `differences` are those of the case, or of the new file at `out` (its `size_bytes`); a repair has `kept` rows and
-    `lost` some, each with its part and its name. `difference_count` and `lost_count` count also what is not named.
-    """
-
-    locked: Literal["", "needed", "wrong"] = ""
-    rows: int = 0
-    differences: tuple[Difference, ...] = ()
-    difference_count: int = 0
-    not_checked: tuple[str, ...] = ()
-    out: str = ""
-    size_bytes: int = 0
-    kept: int = 0
-    lost: tuple[tuple[str, str], ...] = ()
-    lost_count: int = 0
-
-
-@query("care.verify", lane="long")
+@query(contract.VERIFY, lane="long")
 def verify(desk: Desk, *, case: str) -> CareResult:
     """Check that a case is as it was written (storage.verification)."""
     tell = _telling(desk)
     return _unless_locked(lambda: _checked(verify_case(_path(case), lambda what, rows: tell(what, rows, 0))))
 
 
-@query("care.backup", lane="long")
+@query(contract.BACKUP, lane="long")
 def backup(desk: Desk, *, case: str, out: str) -> CareResult:
     """Copy a case to a new file and check the copy (storage.backup); given up, it leaves no file."""
     tell, target = _telling(desk), _path(out)
@@ -71,7 +52,7 @@ def backup(desk: Desk, *, case: str, out: str) -> CareResult:
     return _unless_locked(lambda: _without_rest(target, work))
 
 
-@query("care.repair", lane="long")
+@query(contract.REPAIR, lane="long")
 def repair(desk: Desk, *, case: str, out: str) -> CareResult:
     """Save what can be read of a damaged case in a new one (storage.repair); given up, it leaves no file."""
     tell, target = _telling(desk), _path(out)

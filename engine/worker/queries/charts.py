@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from engine.errors import UsageError
-from engine.results.charts import Bars, Matrix, OverTime, Period, Unit, count_by_document, count_over_time, count_values
+from engine.results.charts import count_by_document, count_over_time, count_values
+from engine.results.shown import Bars, OverTime, Period, Unit
 from engine.results.table import Selection, result_view
+from engine.worker.contract import charts as contract
+from engine.worker.contract.charts import NamedMatrix
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
 from storage.export.assemble import file_names
@@ -15,15 +18,7 @@ MOST_BARS = 500
 MOST_CELLS = 40_000
 
 
-@dataclass(frozen=True, slots=True)
-class NamedMatrix:
-    """A matrix with the names of its documents."""
-
-    matrix: Matrix
-    files: tuple[str, ...]
-
-
-@query("charts.values")
+@query(contract.VALUES)
 def values(
     desk: Desk,
     *,
@@ -39,7 +34,7 @@ def values(
     return count_values(result_view(desk.reading(case), run), _held(only), column, unit, most)
 
 
-@query("charts.time")
+@query(contract.TIME)
 def time(
     desk: Desk,
     *,
@@ -53,7 +48,7 @@ def time(
     return count_over_time(result_view(desk.reading(case), run), _held(only), column, period)
 
 
-@query("charts.matrix")
+@query(contract.MATRIX)
 def matrix(
     desk: Desk,
     *,

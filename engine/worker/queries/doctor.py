@@ -2,38 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
-
+from engine.worker.contract import doctor as contract
+from engine.worker.contract.doctor import CheckedThing, Mend, State
 from engine.worker.health import all_checks, is_helpful
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
 from models.catalog import default_entry
-from models.doctor import Check
+from models.check import Check
 from models.install import default_model
 
-State = Literal["ok", "note", "missing"]
 
-
-Mend = Literal["", "install", "measure", "settings"]
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedThing:
-    """One thing looked at; `advice` says what to do, empty when there is nothing to do.
-
-    `mend`: what the window can do about it, with `subject`, the id of a model.
-    """
-
-    name: str
-    state: State
-    detail: str
-    advice: str
-    mend: Mend = ""
-    subject: str = ""
-
-
-@query("doctor.checks", lane="slow")
+@query(contract.CHECKS, lane="slow")
 def checks(desk: Desk, *, again: bool = False) -> list[CheckedThing]:
     """Look at this machine; takes some seconds. No socket is asked for: that is for a person to order (offline.try).
 

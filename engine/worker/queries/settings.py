@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from engine.documents.options import USUAL_WORKERS
+from engine.worker.contract import settings as contract
+from engine.worker.contract.settings import Machine
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
 from models.cache_place import cache_folder
@@ -17,22 +18,7 @@ from models.install import default_model
 CHOSEN_BY_ENVIRONMENT = ("REDWELL_THREADS", "REDWELL_CONTEXT_TOKENS", "REDWELL_SEQUENCES", "REDWELL_GPU_LAYERS")
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
-    """Cores, bytes of memory, the OCR models that are installed, and what the worker was told by its environment."""
-
-    cores: int
-    threads: int
-    memory_bytes: int
-    available_bytes: int
-    readers: int
-    cache: str
-    default_model: str
-    ocr_models: tuple[str, ...]
-    environment: dict[str, str]
-
-
-@query("settings.machine", lane="slow")
+@query(contract.MACHINE, lane="slow")
 def machine(desk: Desk) -> Machine:
     """Look at this machine."""
     hardware = inspect_hardware()

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from engine.errors import UsageError
 from engine.results.table import ResultView, Selection, result_view
 from engine.results.timeline import Timeline, choose_dates, date_columns, make_timeline, timeline_table
 from engine.results.values import shown
+from engine.worker.contract import timeline as contract
+from engine.worker.contract.timeline import ShownEntry, ShownTimeline
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
 from storage.evidence import EvidenceRecord
@@ -22,43 +24,7 @@ MOST_ENTRIES = 2000
 MOST_TEXT = 300
 
 
-@dataclass(frozen=True, slots=True)
-class ShownEntry:
-    """A date of a row, or with an empty `date` a text that is no sure one, and `reason` why.
-
-    `text` is the row's cell in the column that names the entries. `days` is the first day, counted from 0001-01-01 as
-    day 1, and 0 without a date. `gap` says how long nothing is dated before it where that is long, and `gap_days` in
-    days. `place` says where the date stands, and `path` where in the cell.
-    """
-
-    row: str
-    number: int
-    path: str
-    date: str
-    days: int
-    gap_days: int
-    gap: str
-    text: str
-    reason: str
-    place: str
-
-
-@dataclass(frozen=True, slots=True)
-class ShownTimeline:
-    """A timeline: `columns` are those that hold dates, `column` is the one shown, empty where there is none.
-
-    Left out are `other_entries` and `other_undated` beyond MOST_ENTRIES.
-    """
-
-    column: str
-    columns: tuple[str, ...]
-    entries: tuple[ShownEntry, ...]
-    undated: tuple[ShownEntry, ...]
-    other_entries: int
-    other_undated: int
-
-
-@query("timeline.show", lane="slow")
+@query(contract.SHOW, lane="slow")
 def show(
     desk: Desk,
     *,
@@ -109,7 +75,7 @@ def show(
     )
 
 
-@query("timeline.save", lane="slow")
+@query(contract.SAVE, lane="slow")
 def save(
     desk: Desk,
     *,

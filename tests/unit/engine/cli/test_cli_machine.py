@@ -19,7 +19,7 @@ from engine.cli.local_models import LocalModels, is_here
 from engine.errors import EnvironmentMissing
 from models.cache_place import models_folder
 from models.catalog import default_entry
-from models.doctor import Check
+from models.check import Check
 from models.errors import WeightsCorrupt
 from models.install import InstalledModel
 from models.rates import Rates, remember_rates

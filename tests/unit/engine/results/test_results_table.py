@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from engine.errors import UsageError
-from engine.results.charts import Bar, count_by_document, count_over_time, count_values
+from engine.results.charts import count_by_document, count_over_time, count_values
 from engine.results.gold import gold_rows
+from engine.results.shown import Bar
 from engine.results.table import ColumnFilter, Selection, result_view
 from storage.case import Case
 from storage.reviews import ReviewEdit

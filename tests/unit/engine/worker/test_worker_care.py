@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from engine.executor.events import Event
+from engine.worker.contract.care import CareResult
 from engine.worker.contract.events import CareProgress
-from engine.worker.queries.care import CareResult, CareStopped, backup, repair, verify
+from engine.worker.queries.care import CareStopped, backup, repair, verify
 from engine.worker.queries.desk import Desk
 from storage.case import Case
 from storage.errors import CaseExists

@@ -22,8 +22,9 @@ from engine.custody.recording import record_run_start
 from engine.worker.allowed import allowed_in, note_allowed
 from engine.worker.attempts import WORKER
 from engine.worker.connections import open_sockets, set_variables
+from engine.worker.contract.offline import IsolatedCheck
 from engine.worker.health import check_speed
-from engine.worker.isolated_check import IsolatedCheck, check_isolated
+from engine.worker.isolated_check import check_isolated
 from engine.worker.queries.settings import ocr_models
 from models.catalog import default_entry
 from models.download import download_wheel

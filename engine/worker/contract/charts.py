@@ -1,0 +1,23 @@
+"""What charts of results show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.results.shown import Bar, Bars, Matrix, OverTime
+from engine.worker.contract.query import Query
+
+__all__ = ["Bar", "Bars", "MATRIX", "Matrix", "NamedMatrix", "OverTime", "TIME", "VALUES"]
+
+
+@dataclass(frozen=True, slots=True)
+class NamedMatrix:
+    """A matrix with the names of its documents."""
+
+    matrix: Matrix
+    files: tuple[str, ...]
+
+
+MATRIX = Query[NamedMatrix]("charts.matrix")
+TIME = Query[OverTime]("charts.time")
+VALUES = Query[Bars]("charts.values")
