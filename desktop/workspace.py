@@ -16,6 +16,7 @@ from engine.worker.contract import Query
 from engine.worker.contract.case import COMPLETE_FACTS, OPEN, SUMMARY, CaseSummary, OpenedCase
 from engine.worker.contract.events import CaseChanged, DocumentFailed, DocumentRead, Event
 from engine.worker.contract.offline import Tried
+from engine.worker.contract.sample import COPY
 
 RECENT = "recent_cases"
 MOST_RECENT = 12
@@ -23,7 +24,7 @@ REFRESH_MILLISECONDS = 500
 """While a job adds to the case, views ask anew at most this often."""
 
 
-_SILENT = ("case.open", "case.complete_facts", "sample.copy")
+_SILENT = (OPEN.name, COMPLETE_FACTS.name, COPY.name)
 """Edits that change nothing that is shown."""
 
 

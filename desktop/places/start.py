@@ -152,10 +152,16 @@ class StartPlace(Place):
     def _machine_box(self) -> QGroupBox:
         box = QGroupBox("This computer")
         self._verdict = QLabel(textFormat=Qt.TextFormat.PlainText)
+        self._details = QPushButton("Details")
+        self._details.setCheckable(True)
+        self._details.setToolTip("Show what works, too")
+        self._details.toggled.connect(lambda checked: self._list_checks())
         self._again = QPushButton(icon("retry"), "Look again")
         self._again.clicked.connect(lambda checked=False: self.look(again=True))
+        self._found: list[CheckedThing] = []
         top = QHBoxLayout()
         top.addWidget(self._verdict, 1)
+        top.addWidget(self._details)
         top.addWidget(self._again)
         self._checks = QScrollArea(widgetResizable=True)
         self._checks.setFrameShape(QScrollArea.Shape.NoFrame)
@@ -189,6 +195,12 @@ class StartPlace(Place):
         names = ", ".join(check.name for check in missing)
         self._verdict.setText(f"Needed: {names}" if missing else "Redwell can run.")
         self._verdict.setWordWrap(True)
+        self._found = found
+        self._list_checks()
+
+    def _list_checks(self) -> None:
+        """List what is missing or worth a note; with Details, what works as well."""
+        found = [check for check in self._found if check.state != "ok" or self._details.isChecked()]
         page = QWidget()
         grid = QGridLayout(page)
         grid.setContentsMargins(0, 0, 8, 0)

@@ -371,18 +371,22 @@ def _without(name: str, choices: Iterable[str]) -> str:
 
 
 def _joined(columns: list[Column], question: str) -> list[Column]:
-    """Make one column of those that are choices of one thing."""
+    """Make one column of those that are choices of one thing, and drop those that a column of choices has."""
     for group in alternatives(question):
-        apart = [
-            c
-            for c in columns
-            if c.kind in ("yes/no", "text") and _OPENS_CHOICE.sub("", c.name.lower()) in {g.lower() for g in group}
-        ]
+        apart = [c for c in columns if c.kind in ("yes/no", "text") and _choice(c.name) in {g.lower() for g in group}]
         if len(apart) < 2:
             continue
         place = columns.index(apart[0])
         rest = [c for c in columns if c not in apart]
         decided = re.search(rf"\b(?:was|were|been|got|get)\s+(?:\w+\s+){{0,2}}{re.escape(group[0])}\b", question, re.I)
-        rest.insert(place, Column("outcome" if decided else "type", "one of", group))
+        name = "outcome" if decided else "type"
+        rest = [c for c in rest if c.name.lower() != name or c.choices]
+        rest.insert(min(place, len(rest)), Column(name, "one of", group))
         columns = rest
-    return columns
+    choices = {singular(choice.lower()) for c in columns for choice in c.choices}
+    return [c for c in columns if c.kind not in ("yes/no", "text") or singular(_choice(c.name)) not in choices]
+
+
+def _choice(name: str) -> str:
+    """Return the choice that a column is named by: `letter` of `is it a letter`."""
+    return _ARTICLES.sub("", _OPENS_CHOICE.sub("", name.lower()))

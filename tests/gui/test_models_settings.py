@@ -15,7 +15,7 @@ from gui_dropping import drop
 from gui_waiting import WAIT
 from PySide6.QtCore import QSettings, QStandardPaths
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
 from desktop.offline_panel import report_lines, verdict_text
@@ -297,6 +297,22 @@ def test_buttons_of_start_do_what_is_missing(qtbot: QtBot, window: MainWindow, m
     buttons["Install"].click()
     assert asked == ["some-model"]
     assert window.current is models
+
+
+def test_start_lists_what_works_only_with_details(qtbot: QtBot, window: MainWindow) -> None:
+    start = place_of(window, StartPlace)
+    start._show_checks(
+        [CheckedThing("Memory", "ok", "8 GB free", ""), CheckedThing("Disk", "note", "1 GB", "Free some.")]
+    )
+
+    def shown() -> list[str]:
+        return [label.text() for label in start._checks.widget().findChildren(QLabel) if label.text()]
+
+    assert (start._verdict.text(), shown()) == ("Redwell can run.", ["Disk: 1 GB\nFree some."])
+    start._details.click()
+    assert shown() == ["Disk: 1 GB\nFree some.", "Memory: 8 GB free"]
+    start._details.click()
+    assert shown() == ["Disk: 1 GB\nFree some."]
 
 
 def test_an_encrypted_page_asks_for_its_password(

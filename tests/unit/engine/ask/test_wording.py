@@ -70,6 +70,17 @@ def test_columns_for_each_choice_become_one_column() -> None:
     )
 
 
+def test_a_choice_has_no_column_beside_the_column_of_choices() -> None:
+    asked = "Is it a letter, a report, an invoice or other?"
+    parts = (Column("type"), Column("is it a letter", "yes/no"), Column("is it a report", "yes/no"))
+    kinds = ("letter", "report", "invoice", "other")
+    assert settle(Proposal(asked, "document", parts)).columns == (Column("type", "one of", kinds),)
+    asked = "Each allegation, and was it sustained, not sustained or exonerated?"
+    finding = Column("finding", "one of", ("sustained", "not sustained", "exonerated"))
+    columns = (Column("allegation"), finding, Column("sustained", "yes/no"))
+    assert settle(Proposal(asked, "allegation", columns)).columns == columns[:2]
+
+
 def test_a_choice_with_a_verb_before_it_is_one_of_them() -> None:
     columns = (Column("was granted", "yes/no"), Column("denied", "yes/no"), Column("withdrawn", "yes/no"))
     settled = settle(Proposal("For each file, was it granted, denied or withdrawn?", "file", columns))
