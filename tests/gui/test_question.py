@@ -343,7 +343,9 @@ def test_the_estimate_names_the_documents_that_are_chosen(
     ask = ask_plates(qtbot, place)
     count = opened.workspace.summary.documents
     qtbot.waitUntil(lambda: ask.estimate.text().startswith(f"All {count} documents"), timeout=WAIT)
-    qtbot.waitUntil(lambda: "time not measured yet" in ask.estimate.text(), timeout=WAIT)
+    # On a machine whose default model was measured, the time is known.
+    times = (", time not measured yet", ", about ")
+    qtbot.waitUntil(lambda: any(time in ask.estimate.text() for time in times), timeout=WAIT)
     assert ask.run.isEnabled()
     ask.documents.choose(STARRED)
     qtbot.waitUntil(lambda: ask.estimate.text() == "No document fits: choose others.", timeout=WAIT)
