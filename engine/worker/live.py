@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Sequence
 from typing import Any
 
 import psutil
@@ -12,10 +11,11 @@ import psutil
 from engine.answers.telling import questions_back
 from engine.executor.events import Event
 from engine.executor.run_state import OperatorState, RunState
+from engine.operators.asking import visible
 from engine.operators.base import Outcome
+from engine.results.values import shown
 from engine.rows import Row
 from engine.worker.contract.run import AskedBack, LiveRow, LiveRows, OperatorLine, ReasonLine, RunProgress
-from storage.codec import dump_json
 
 KEPT_ROWS = 500
 """Rows of each operator that are kept to be looked at; all of them are in the case when the operator is done."""
@@ -101,8 +101,9 @@ class LiveRun:
 
 def preview(row: Row) -> dict[str, str]:
     """Choose the fields of a row that tell most, as short texts."""
-    telling = [name for name in row.values if name not in _LESS_TELLING] or list(row.values)
-    return {name: _short(row.values[name]) for name in telling[:SHOWN_FIELDS]}
+    values = visible(row.values, ())
+    telling = [name for name in values if name not in _LESS_TELLING] or list(values)
+    return {name: _short(values[name]) for name in telling[:SHOWN_FIELDS]}
 
 
 def family_memory() -> int:
@@ -134,14 +135,6 @@ def _line(state: RunState, operator: OperatorState, rejected: int) -> OperatorLi
 
 
 def _short(value: Any) -> str:
-    text = value if isinstance(value, str) else _joined(value)
-    text = " ".join(text[: SHOWN_CHARACTERS * 2].split())
+    text = value[: SHOWN_CHARACTERS * 2] if isinstance(value, str) else shown(value)
+    text = " ".join(text.split())
     return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}…"
-
-
-def _joined(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, Sequence) and all(isinstance(item, str) for item in value):
-        return "; ".join(value)
-    return dump_json(value)
