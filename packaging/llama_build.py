@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from llama_patch import INSERTIONS, PatchFailed, patch_source
+from llama_patch import CHANGES, PatchFailed, patch_source
 
 HERE = Path(__file__).resolve().parent
 LEAST_CLANG = 16
@@ -60,7 +60,7 @@ class BuildPlan:
     def key(self, version: str, cpu_features: frozenset[str]) -> str:
         """Name the wheel: everything that decides its machine code, so a cache can serve several machines."""
         parts = [version, platform.machine(), self.compiler, *self.cmake_args, *sorted(cpu_features)]
-        parts += [text for insertion in INSERTIONS for text in (insertion.before, insertion.after)]
+        parts += map(repr, CHANGES)
         return f"{version}-{self.label}-{hashlib.sha256(chr(10).join(parts).encode()).hexdigest()[:16]}"
 
 

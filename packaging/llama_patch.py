@@ -5,7 +5,8 @@ different orders, and so do cells that lie elsewhere in the KV cache. A job that
 replies differently. Two pieces of source are put in (llama_source/, docs/decisions/0005): attention.inc adds up in the
 order of the cells whatever surrounds them, and cells.inc keeps the cells of a sequence in the order of its positions.
 
-A third, products.inc, multiplies with K-quants on AMX twice as fast and to the same bits (docs/decisions/0017).
+A third, products.inc, multiplies with K-quants on AMX twice as fast and to the same bits (docs/decisions/0017). Without
+AMX, one row is multiplied with Q4_K as groups of four are: rounded after every 64 terms, not after 256 (0060).
 """
 
 from __future__ import annotations
@@ -37,11 +38,50 @@ class Insertion:
         return text.replace(self.anchor, f"{self.before}{self.anchor}{self.after}")
 
 
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """Text put in place of `old`, which stands exactly once between `begin` and `end`, each of which is there once."""
+
+    file: str
+    begin: str
+    end: str
+    old: str
+    new: str
+
+    def apply(self, text: str) -> str:
+        """Return the text with `new`. Raises PatchFailed."""
+        before, _, rest = text.partition(self.begin)
+        part, end, after = rest.partition(self.end)
+        if text.count(self.begin) != 1 or not end or part.count(self.old) != 1:
+            raise PatchFailed(f"{self.file}: {self.begin.strip()} is not as it was: llama_patch.py must be adapted")
+        return f"{before}{self.begin}{part.replace(self.old, self.new)}{end}{after}"
+
+
 OPERATIONS = "vendor/llama.cpp/ggml/src/ggml-cpu/ops.cpp"
 CACHE = "vendor/llama.cpp/src/llama-kv-cache.cpp"
 MATRICES = "vendor/llama.cpp/ggml/src/ggml-cpu/amx/mmq.cpp"
+REPACKED = "vendor/llama.cpp/ggml/src/ggml-cpu/arch/x86/repack.cpp"
 
-INSERTIONS = (
+ONE_ROW = Replacement(
+    REPACKED,
+    begin="void ggml_gemv_q4_K_8x8_q8_K(",
+    end="void ggml_gemv_iq4_nl_8x8_q8_0(",
+    old="""
+                    iacc_b = _mm256_add_epi32(iacc_b, iacc_sb);
+                    iacc_min_b = _mm256_add_epi32(iacc_min_b, iacc_min_sb);
+""",
+    new="""
+                    // Redwell: here, as ggml_gemm_q4_K_8x8_q8_K does; what is added behind the loop is 0.
+                    acc_row = _mm256_fmadd_ps(
+                        _mm256_cvtepi32_ps(iacc_sb), _mm256_mul_ps(col_scale_f32, row_scale_f32), acc_row);
+                    acc_min_rows = _mm256_fmadd_ps(
+                        _mm256_cvtepi32_ps(iacc_min_sb), _mm256_mul_ps(col_dmin_f32, row_scale_f32), acc_min_rows);
+""",
+)
+"""One row at a time rounds where several do, so a row has the same product whatever rows are beside it."""
+
+CHANGES: tuple[Insertion | Replacement, ...] = (
+    ONE_ROW,
     Insertion(
         OPERATIONS,
         "static void ggml_compute_forward_flash_attn_ext_f16(\n",
@@ -100,12 +140,12 @@ class PatchFailed(Exception):
 def patch_source(root: Path) -> None:
     """Change the unpacked source of llama-cpp-python at `root`. Raises PatchFailed, with nothing written."""
     changed: dict[Path, str] = {}
-    for insertion in INSERTIONS:
-        path = root / insertion.file
+    for change in CHANGES:
+        path = root / change.file
         try:
             text = changed.get(path) or path.read_text()
         except OSError as error:
             raise PatchFailed(f"{path} cannot be read: {error}") from error
-        changed[path] = insertion.apply(text)
+        changed[path] = change.apply(text)
     for path, text in changed.items():
         path.write_text(text)
