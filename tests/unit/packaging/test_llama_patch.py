@@ -5,7 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from llama_patch import CACHE, INSERTIONS, MATRICES, OPERATIONS, PatchFailed, patch_source
+from llama_patch import (
+    CACHE,
+    CHANGES,
+    MATRICES,
+    ONE_ROW,
+    OPERATIONS,
+    REPACKED,
+    Insertion,
+    PatchFailed,
+    patch_source,
+)
+
+INSERTIONS = [change for change in CHANGES if isinstance(change, Insertion)]
 
 
 def write_source(root: Path, leave_out: str = "") -> dict[str, str]:
@@ -13,8 +25,11 @@ def write_source(root: Path, leave_out: str = "") -> dict[str, str]:
         file: "".join(f"before\n{i.anchor}after\n" for i in INSERTIONS if i.file == file and i.anchor != leave_out)
         for file in (OPERATIONS, MATRICES, CACHE)
     }
+    # The same lines stand in another kernel, too, which is left alone.
+    parts = [part for part in (ONE_ROW.begin, ONE_ROW.old, ONE_ROW.end, ONE_ROW.old) if part != leave_out]
+    texts[REPACKED] = "".join(f"{part}between\n" for part in parts)
     for file, text in texts.items():
-        (root / file).parent.mkdir(parents=True)
+        (root / file).parent.mkdir(parents=True, exist_ok=True)
         (root / file).write_text(text)
     return texts
 
@@ -25,12 +40,14 @@ def test_puts_every_piece_at_its_anchor(tmp_path: Path) -> None:
     for insertion in INSERTIONS:
         text = (tmp_path / insertion.file).read_text()
         assert text.count(f"{insertion.before}{insertion.anchor}{insertion.after}") == 1
+    changed = (tmp_path / REPACKED).read_text()
+    assert changed.index(ONE_ROW.new) < changed.index(ONE_ROW.end) < changed.index(ONE_ROW.old)
     assert "redwell_flash_attn(params, dst);" in (tmp_path / OPERATIONS).read_text()
     assert "static bool find_ascending_cells(" in (tmp_path / CACHE).read_text()
     assert "redwell_multiply(params, dst);" in (tmp_path / MATRICES).read_text()
 
 
-@pytest.mark.parametrize("missing", [insertion.anchor for insertion in INSERTIONS])
+@pytest.mark.parametrize("missing", [*(i.anchor for i in INSERTIONS), ONE_ROW.begin, ONE_ROW.old, ONE_ROW.end])
 def test_refuses_a_source_it_was_not_written_for(tmp_path: Path, missing: str) -> None:
     texts = write_source(tmp_path, leave_out=missing)
     with pytest.raises(PatchFailed, match="must be adapted"):
@@ -47,5 +64,5 @@ def test_refuses_an_anchor_that_is_there_twice(tmp_path: Path) -> None:
 
 
 def test_says_where_the_source_is_missing(tmp_path: Path) -> None:
-    with pytest.raises(PatchFailed, match=r"ops\.cpp cannot be read"):
+    with pytest.raises(PatchFailed, match=r"repack\.cpp cannot be read"):
         patch_source(tmp_path)
