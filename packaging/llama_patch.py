@@ -78,7 +78,7 @@ ONE_ROW = Replacement(
                         _mm256_cvtepi32_ps(iacc_min_sb), _mm256_mul_ps(col_dmin_f32, row_scale_f32), acc_min_rows);
 """,
 )
-"""One row at a time rounds where several do, so a row has the same product whatever rows are beside it."""
+"""One row at a time rounds where several do, so it has the same product with these weights whatever is beside it."""
 
 CHANGES: tuple[Insertion | Replacement, ...] = (
     ONE_ROW,

@@ -17,6 +17,7 @@ from models.errors import InvalidSchema, ModelCrashed, OutOfTokens, PromptTooLon
 from models.fits import find_misfit
 from models.hardware import CPUINFO
 from models.llama import LlamaBackend, LlamaSettings
+from models.llama_runtime import LlamaRuntime, RuntimeSettings
 from models.protocol import Request, Sampling, Segment
 
 DEFAULT = "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"
@@ -239,6 +240,30 @@ async def test_a_reply_does_not_depend_on_what_else_is_read(small: LlamaBackend)
         await asyncio.gather(*(small.ask(request("Who?", SCHEMAS[0], passage=f"{k} {text}")) for text in passages))
         replies = await asyncio.gather(*(small.ask(r) for r in [*others[:k], asked, *others[k:]]))
         assert (replies[k].text, replies[k].probabilities) == (alone.text, alone.probabilities)
+
+
+@pytest.mark.skipif(
+    "AVX2 = 1" not in llama_print_system_info().decode(), reason="of x86: other processors have kernels of their own"
+)
+def test_logits_do_not_depend_on_how_a_text_is_cut_into_batches_of_eight_tokens_or_more() -> None:
+    """docs/decisions/0060. The last batch has 12, 11 and 35 tokens: three groups of four, and three rows left over."""
+    path = models_folder() / DEFAULT
+    if not path.is_file():
+        pytest.skip(f"{DEFAULT} is not installed in {models_folder()}")
+    runtime = LlamaRuntime(path, RuntimeSettings(cells=512, sequences=1, threads=2))
+    try:
+        tokens = runtime.tokenize(PASSAGE * 2, special=False)[:131]
+        assert len(tokens) == 131
+        found = []
+        for size in (131, 17, 20, 48):
+            runtime.forget(0)
+            for at in range(0, len(tokens), size):
+                part = list(enumerate(tokens[at : at + size], at))
+                logits = runtime.evaluate_tokens([(token, n, 0, n == len(tokens) - 1) for n, token in part])
+            found.append(logits[0].tobytes())
+        assert len(set(found)) == 1
+    finally:
+        runtime.close()
 
 
 async def test_copying_from_the_prompt_is_guessed_and_changes_nothing() -> None:
