@@ -61,8 +61,3 @@ def plural(noun: str) -> str:
     else:
         made = word + "s"
     return " ".join((*before, made))
-
-
-def is_plural(noun: str) -> bool:
-    """Tell whether the last word looks like a plural."""
-    return singular(noun) != noun

@@ -16,8 +16,6 @@ class Machine:
     memory_bytes: int
     available_bytes: int
     readers: int
-    cache: str
-    default_model: str
     ocr_models: tuple[str, ...]
     environment: dict[str, str]
 

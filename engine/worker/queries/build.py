@@ -7,7 +7,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from engine.directives.registry import DIRECTIVES
 from engine.disk import questions_folder
@@ -262,6 +262,12 @@ def make_folder(files: BuildFiles) -> None:
         ) from error
 
 
+_REPORTED: Final = frozenset(
+    {"own", "chosen", "reason", "status", "minutes", "seconds", "sample", "reuse", "points", "plans", "parts", "whole"}
+)
+"""What a report of this version has."""
+
+
 def read_report(files: BuildFiles) -> dict[str, Any] | None:
     """Read the report of the last build, None where there is none; raises UsageError for a damaged one."""
     try:
@@ -274,4 +280,9 @@ def read_report(files: BuildFiles) -> dict[str, Any] | None:
         ) from error
     if not isinstance(body, dict) or not isinstance(body.get("plans"), list):
         raise UsageError(f"{files.report_json} is no report of a build", advice="Remove it.")
+    if missing := _REPORTED - body.keys():
+        raise UsageError(
+            f"{files.report_json} was written by another version: it lacks {', '.join(sorted(missing))}",
+            advice="Improve the question again.",
+        )
     return body

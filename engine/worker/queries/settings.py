@@ -11,9 +11,7 @@ from engine.worker.contract import settings as contract
 from engine.worker.contract.settings import Machine
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
-from models.cache_place import cache_folder
 from models.hardware import inspect_hardware
-from models.install import default_model
 
 CHOSEN_BY_ENVIRONMENT = ("REDWELL_THREADS", "REDWELL_CONTEXT_TOKENS", "REDWELL_SEQUENCES", "REDWELL_GPU_LAYERS")
 
@@ -28,8 +26,6 @@ def machine(desk: Desk) -> Machine:
         memory_bytes=hardware.memory_bytes,
         available_bytes=hardware.available_bytes,
         readers=USUAL_WORKERS,
-        cache=str(cache_folder()),
-        default_model=default_model(),
         ocr_models=ocr_models(),
         environment={name: os.environ[name] for name in CHOSEN_BY_ENVIRONMENT if os.environ.get(name)},
     )

@@ -119,6 +119,9 @@ def test_files_of_a_question_that_lies_elsewhere_have_a_name_of_their_own(tmp_pa
         own.report_json.write_text(text)
         with pytest.raises(UsageError):
             read_report(own)
+    own.report_json.write_text('{"plans": [], "own": 1}', encoding="utf-8")
+    with pytest.raises(UsageError, match="was written by another version: it lacks chosen, minutes"):
+        read_report(own)
 
 
 def test_a_build_waits_in_the_queue_once() -> None:
