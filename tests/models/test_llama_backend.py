@@ -245,17 +245,18 @@ async def test_a_reply_does_not_depend_on_what_else_is_read(small: LlamaBackend)
 @pytest.mark.skipif(
     "AVX2 = 1" not in llama_print_system_info().decode(), reason="of x86: other processors have kernels of their own"
 )
-def test_logits_do_not_depend_on_how_a_text_is_cut_into_batches_of_eight_tokens_or_more() -> None:
-    """docs/decisions/0060. The last batch has 12, 11 and 35 tokens: three groups of four, and three rows left over."""
-    path = models_folder() / DEFAULT
+@pytest.mark.parametrize("name", [DEFAULT, LARGER])
+def test_logits_do_not_depend_on_how_a_text_is_cut_into_batches(name: str) -> None:
+    """docs/decisions/0060. Batches of 1 to 7 tokens are multiplied otherwise than larger ones; 20 has three left over."""
+    path = models_folder() / name
     if not path.is_file():
-        pytest.skip(f"{DEFAULT} is not installed in {models_folder()}")
+        pytest.skip(f"{name} is not installed in {models_folder()}")
     runtime = LlamaRuntime(path, RuntimeSettings(cells=512, sequences=1, threads=2))
     try:
         tokens = runtime.tokenize(PASSAGE * 2, special=False)[:131]
         assert len(tokens) == 131
         found = []
-        for size in (131, 17, 20, 48):
+        for size in (131, 1, 2, 3, 7, 17, 20, 48, 124):
             runtime.forget(0)
             for at in range(0, len(tokens), size):
                 part = list(enumerate(tokens[at : at + size], at))

@@ -9,15 +9,16 @@ from llama_patch import (
     CACHE,
     CHANGES,
     MATRICES,
-    ONE_ROW,
     OPERATIONS,
-    REPACKED,
     Insertion,
     PatchFailed,
+    Replacement,
     patch_source,
 )
 
 INSERTIONS = [change for change in CHANGES if isinstance(change, Insertion)]
+REPLACEMENTS = [change for change in CHANGES if isinstance(change, Replacement)]
+PARTS = {part: None for r in REPLACEMENTS for part in (r.begin, r.old, r.end)}
 
 
 def write_source(root: Path, leave_out: str = "") -> dict[str, str]:
@@ -25,9 +26,11 @@ def write_source(root: Path, leave_out: str = "") -> dict[str, str]:
         file: "".join(f"before\n{i.anchor}after\n" for i in INSERTIONS if i.file == file and i.anchor != leave_out)
         for file in (OPERATIONS, MATRICES, CACHE)
     }
-    # The same lines stand in another kernel, too, which is left alone.
-    parts = [part for part in (ONE_ROW.begin, ONE_ROW.old, ONE_ROW.end, ONE_ROW.old) if part != leave_out]
-    texts[REPACKED] = "".join(f"{part}between\n" for part in parts)
+    for file in {r.file: None for r in REPLACEMENTS}:
+        own = [r for r in REPLACEMENTS if r.file == file]
+        # The same lines stand in another kernel, too, which is left alone.
+        parts = [own[0].begin, *(r.old for r in own), own[0].end, *(r.old for r in own)]
+        texts[file] = "".join(f"{part}between\n" for part in parts if part != leave_out)
     for file, text in texts.items():
         (root / file).parent.mkdir(parents=True, exist_ok=True)
         (root / file).write_text(text)
@@ -40,14 +43,17 @@ def test_puts_every_piece_at_its_anchor(tmp_path: Path) -> None:
     for insertion in INSERTIONS:
         text = (tmp_path / insertion.file).read_text()
         assert text.count(f"{insertion.before}{insertion.anchor}{insertion.after}") == 1
-    changed = (tmp_path / REPACKED).read_text()
-    assert changed.index(ONE_ROW.new) < changed.index(ONE_ROW.end) < changed.index(ONE_ROW.old)
+    for replacement in REPLACEMENTS:
+        changed, other = (tmp_path / replacement.file).read_text().split(replacement.end)
+        assert replacement.new in changed
+        assert replacement.old not in changed
+        assert other.count(replacement.old) == 1
     assert "redwell_flash_attn(params, dst);" in (tmp_path / OPERATIONS).read_text()
     assert "static bool find_ascending_cells(" in (tmp_path / CACHE).read_text()
     assert "redwell_multiply(params, dst);" in (tmp_path / MATRICES).read_text()
 
 
-@pytest.mark.parametrize("missing", [*(i.anchor for i in INSERTIONS), ONE_ROW.begin, ONE_ROW.old, ONE_ROW.end])
+@pytest.mark.parametrize("missing", [*(i.anchor for i in INSERTIONS), *PARTS])
 def test_refuses_a_source_it_was_not_written_for(tmp_path: Path, missing: str) -> None:
     texts = write_source(tmp_path, leave_out=missing)
     with pytest.raises(PatchFailed, match="must be adapted"):
