@@ -108,8 +108,8 @@ FEWER_THAN_EIGHT_ROWS = (
         new="_mm512_fmadd_ps(result, d1_vec, _mm512_load_ps(p))",
     ),
 )
-"""Q6_K: llama.cpp multiplies eight rows and more in tiles, fewer one by one; both add up a block of 256 in whole numbers
-and round then. (The tiles of AVX2 multiply and add in one step; those of AVX-512 do so, too, with the last change.)"""
+"""Q6_K: llama.cpp multiplies eight rows and more in tiles, fewer one by one; both add up a block of 256 in whole
+numbers and round then. (The last change lets the tiles of AVX-512 multiply and add in one step, as those of AVX2 do.)"""
 
 CHANGES: tuple[Insertion | Replacement, ...] = (
     ONE_ROW,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
 from engine.errors import UsageError
@@ -52,29 +52,6 @@ class Proposal:
         """Say it in words: `One row per car and document, with make and plate number`, and a full stop."""
         what = f"{self.row} and document" if self.row else "document"
         return f"One row per {what}, with {listed([described(column) for column in self.columns])}."
-
-    def renamed(self, number: int, name: str) -> Proposal:
-        """Give column `number` (from 0) another name; raises UsageError for one that is empty or taken."""
-        return self._with(number, replace(self.columns[number], name=name.strip()))
-
-    def retyped(self, number: int, kind: str, choices: Iterable[str] = ()) -> Proposal:
-        """Give column `number` (from 0) another kind; raises UsageError for a kind that does not exist."""
-        return self._with(number, replace(self.columns[number], kind=as_kind(kind), choices=tuple(choices)))
-
-    def without(self, number: int) -> Proposal:
-        """Remove column `number` (from 0); raises UsageError for the last one."""
-        return checked(replace(self, columns=self.columns[:number] + self.columns[number + 1 :]))
-
-    def with_column(self, column: Column) -> Proposal:
-        """Add a column at the end; raises UsageError where it has no name or the name is taken."""
-        return checked(replace(self, columns=(*self.columns, column)))
-
-    def per(self, row: str) -> Proposal:
-        """Make a row per `row` and document, or per document where it is empty."""
-        return checked(replace(self, row=row.strip()))
-
-    def _with(self, number: int, column: Column) -> Proposal:
-        return checked(replace(self, columns=(*self.columns[:number], column, *self.columns[number + 1 :])))
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON that `from_json` reads."""

@@ -185,11 +185,6 @@ def headed_sections(lines: Sequence[Line]) -> tuple[Section, ...]:
     return _closed(_written(lines), lines)
 
 
-def section_at(sections: Sequence[Section], line: int) -> Section | None:
-    """Return the innermost section that holds a line, None before the first."""
-    return next((s for s in reversed(sections) if s.first_line <= line <= s.section_end_line), None)
-
-
 @dataclass(frozen=True, slots=True)
 class _Start:
     heading: Heading

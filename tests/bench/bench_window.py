@@ -19,11 +19,11 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 from PySide6.QtCore import QSettings, Qt
 from PySide6.QtWidgets import QAbstractItemView, QApplication
+from watchdog import Watchdog
 
 from desktop.app import make_app, make_window
 from desktop.places.documents import DocumentsPlace
 from desktop.places.results import ResultsPlace
-from desktop.watchdog import Watchdog
 from engine.documents.codec import document_to_json
 from engine.documents.document import Document, Line, Page
 from engine.rows import DocumentId, Span

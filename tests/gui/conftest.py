@@ -17,10 +17,10 @@ import pytest
 from gui_waiting import WAIT, breathe
 from PySide6.QtCore import QSettings, QThreadPool
 from pytestqt.qtbot import QtBot
+from watchdog import Watchdog
 
 from desktop.app import make_window
 from desktop.client import WorkerClient
-from desktop.watchdog import Watchdog
 from desktop.window import MainWindow
 from engine.documents.options import ParseOptions
 from engine.executor.sources import ingest

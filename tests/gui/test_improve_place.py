@@ -18,6 +18,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 from scripted_cases import make_folder
+from watchdog import Watchdog
 
 from desktop.improve.build_form import MINUTES
 from desktop.improve.plan_lines import PlanLine, PlanLines
@@ -27,7 +28,6 @@ from desktop.improve.told import can_rate, folder_text, gold_text, verdict_text
 from desktop.places.improve import ImprovePlace
 from desktop.places.question import QuestionPlace
 from desktop.places.run import RunPlace
-from desktop.watchdog import Watchdog
 from desktop.window import MainWindow
 from engine.documents.options import ParseOptions
 from engine.executor.sources import ingest

@@ -14,6 +14,7 @@ from PySide6.QtGui import QTextCursor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QComboBox, QLineEdit, QPlainTextEdit, QToolButton
 from pytestqt.qtbot import QtBot
+from watchdog import Watchdog
 
 from desktop.app import make_window
 from desktop.client import WorkerClient
@@ -29,7 +30,6 @@ from desktop.question.fields import KeyEditor, PromptEditor
 from desktop.question.header import estimate_text
 from desktop.question.schema_table import SchemaTable
 from desktop.run_queue import STARRED
-from desktop.watchdog import Watchdog
 from desktop.window import MainWindow
 
 EMPTY = "Start empty\nOne question about each document, for you to write."

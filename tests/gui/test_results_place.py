@@ -21,13 +21,13 @@ from PySide6.QtPrintSupport import QPrinter
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
+from watchdog import Watchdog
 
 from desktop.network_view import NetworkDrawing, NetworkLink
 from desktop.paged_model import ROW_ROLE
 from desktop.place import Place
 from desktop.places.export import ExportPlace
 from desktop.places.results import ResultsPlace
-from desktop.watchdog import Watchdog
 from desktop.window import MainWindow
 from engine.worker.contract.names import NamePlace
 from engine.worker.contract.network import ShownNode

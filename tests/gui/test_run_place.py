@@ -15,13 +15,13 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 from scripted_cases import make_folder
+from watchdog import Watchdog
 
 from desktop.places.export import ExportPlace
 from desktop.places.results import ResultsPlace
 from desktop.places.run import RunPlace
 from desktop.run_queue import STARRED, input_text, tagged, these_documents
 from desktop.run_view import meters_text
-from desktop.watchdog import Watchdog
 from desktop.window import MainWindow
 from engine.worker.contract.run import RunProgress
 

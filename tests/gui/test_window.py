@@ -14,10 +14,10 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QMessageBox, QWidget
 from pytestqt.qtbot import QtBot
+from watchdog import Watchdog
 
 from desktop.places.documents import DocumentsPlace
 from desktop.places.start import StartPlace
-from desktop.watchdog import Watchdog
 from desktop.window import MainWindow
 from engine.worker.contract.documents import Removal
 

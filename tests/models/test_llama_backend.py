@@ -247,7 +247,7 @@ async def test_a_reply_does_not_depend_on_what_else_is_read(small: LlamaBackend)
 )
 @pytest.mark.parametrize("name", [DEFAULT, LARGER])
 def test_logits_do_not_depend_on_how_a_text_is_cut_into_batches(name: str) -> None:
-    """docs/decisions/0060. Batches of 1 to 7 tokens are multiplied otherwise than larger ones; 20 has three left over."""
+    """docs/decisions/0060. Fewer than 8 tokens are multiplied otherwise than more; of 131, 20 at a time leave 11."""
     path = models_folder() / name
     if not path.is_file():
         pytest.skip(f"{name} is not installed in {models_folder()}")

@@ -9,7 +9,7 @@ from made_pdfs import Set, make_pdf
 from engine.documents.codec import document_from_json, document_to_json
 from engine.documents.document import Document, Line
 from engine.documents.options import ParseOptions
-from engine.documents.outline import contents_entries, outline_of, section_at, sections_of_lines
+from engine.documents.outline import contents_entries, outline_of, sections_of_lines
 from engine.documents.parse import parse_file
 
 _BODY = "The parties agree on what stands below in this section."
@@ -111,8 +111,6 @@ def test_a_text_without_pages_by_numbering_alone() -> None:
         (2, "2.1 Costs", 5, 6),
         (1, "3. End", 7, 8),
     ]
-    assert section_at(sections, 6) == sections[2]
-    assert section_at(sections[1:], 2) is None
 
 
 def test_bold_lines_survive_storage(tmp_path: Path) -> None:
