@@ -109,7 +109,7 @@ FEWER_THAN_EIGHT_ROWS = (
     ),
 )
 """Q6_K: llama.cpp multiplies eight rows and more in tiles, fewer one by one; both add up a block of 256 in whole
-numbers and round then. (The last change lets the tiles of AVX-512 multiply and add in one step, as those of AVX2 do.)"""
+numbers and round then. (The last change: the tiles of AVX-512 multiply and add in one step, as those of AVX2 do.)"""
 
 CHANGES: tuple[Insertion | Replacement, ...] = (
     ONE_ROW,

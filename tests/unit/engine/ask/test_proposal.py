@@ -22,19 +22,19 @@ def test_names_become_fields_that_a_pipeline_can_have() -> None:
     ]  # fmt: skip
 
 
-def with_columns(*columns: dict[str, object]) -> dict[str, object]:
-    return {"question": "Which cars?", "row": "car", "columns": list(columns)}
+def of_columns(*columns: dict[str, object]) -> Proposal:
+    return from_json({"question": "Which cars?", "row": "car", "columns": columns})
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda: from_json(with_columns({"name": " "})), "is no name of a column"),
+        (lambda: of_columns({"name": " "}), "is no name of a column"),
         (
             lambda: from_json(with_columns({"name": "plate number"}, {"name": "Plate Number"})),
             "two columns would be called",
         ),
-        (lambda: from_json(with_columns({"name": "a", "kind": "colour"})), "there is no kind of column 'colour'"),
+        (lambda: of_columns({"name": "a", "kind": "colour"}), "there is no kind of column 'colour'"),
         (
             lambda: from_json(with_columns({"name": "a", "kind": "one of", "choices": ["new"]})),
             "needs 2 to 30 different choices, not 1",
