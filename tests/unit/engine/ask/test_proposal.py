@@ -31,12 +31,12 @@ def of_columns(*columns: dict[str, object]) -> Proposal:
     [
         (lambda: of_columns({"name": " "}), "is no name of a column"),
         (
-            lambda: from_json(with_columns({"name": "plate number"}, {"name": "Plate Number"})),
+            lambda: of_columns({"name": "plate number"}, {"name": "Plate Number"}),
             "two columns would be called",
         ),
         (lambda: of_columns({"name": "a", "kind": "colour"}), "there is no kind of column 'colour'"),
         (
-            lambda: from_json(with_columns({"name": "a", "kind": "one of", "choices": ["new"]})),
+            lambda: of_columns({"name": "a", "kind": "one of", "choices": ["new"]}),
             "needs 2 to 30 different choices, not 1",
         ),
         (lambda: checked(Proposal("", "", (Column("a"),))), "there is no question"),
