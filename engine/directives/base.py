@@ -125,6 +125,10 @@ class Directive(ABC, Generic[P]):
     """Its variants are sizes that only a trial tells apart: all of them are tried, if the minutes suffice."""
     is_settled: ClassVar[bool] = False
     """Its parameters follow from the plan and the answers seen: no model is asked for them."""
+    prior: ClassVar[float] = 0.5
+    """How likely it helps a small model, 0 to 1; one that only saves time has little."""
+    prior_of_long_texts: ClassVar[float] = 0.0
+    """What is added to the prior where a list is asked for of a long text: much is overlooked then."""
     params_type: type[P]
 
     def __init_subclass__(cls) -> None:

@@ -40,6 +40,7 @@ class BatchedFolding(Directive[FoldingParams]):
     name: ClassVar[str] = "batched_folding"
     purpose: ClassVar[str] = "shows the rows of a large group in batches, each of which adds to the answer so far"
     needs: ClassVar[frozenset[str]] = frozenset({"reduce"})
+    prior: ClassVar[float] = 0.2
     is_settled: ClassVar[bool] = True
     compares_variants: ClassVar[bool] = True
 

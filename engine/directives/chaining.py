@@ -54,6 +54,7 @@ class Chaining(Directive[ChainingParams]):
     equation: ClassVar[str] = "10"
     purpose: ClassVar[str] = "answers one thing after another, each with what was answered before"
     needs: ClassVar[frozenset[str]] = frozenset({"map", "filter"})
+    prior: ClassVar[float] = 0.25
 
     def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
         node = row_node(plan, match)

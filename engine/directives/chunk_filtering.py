@@ -43,6 +43,7 @@ class ChunkFiltering(Directive[FilteringParams]):
     equation: ClassVar[str] = "4"
     purpose: ClassVar[str] = "leaves out chunks that say nothing for the task; the first of each document always stays"
     needs: ClassVar[frozenset[str]] = frozenset({"gather"})
+    prior: ClassVar[float] = 0.45
 
     def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
         gather = match.node(plan, Gather)

@@ -36,6 +36,7 @@ class ClarifyInstructions(Directive[ClarifyParams]):
     name: ClassVar[str] = "clarify_instructions"
     purpose: ClassVar[str] = "says more exactly what is asked"
     needs: ClassVar[frozenset[str]] = frozenset({"map", "filter", "reduce"})
+    prior: ClassVar[float] = 0.35
 
     def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
         node = _node(plan, match)

@@ -37,6 +37,7 @@ class DeterministicCompression(Directive[CompressionParams]):
     name: ClassVar[str] = "deterministic_compression"
     purpose: ClassVar[str] = "shows only passages that hold words of the question; code chooses them"
     needs: ClassVar[frozenset[str]] = frozenset({"map", "filter"})
+    prior: ClassVar[float] = 0.1
 
     def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
         return match_by_words(plan, match, facts)

@@ -37,6 +37,7 @@ class DistinctItems(Directive[DistinctParams]):
     name: ClassVar[str] = "distinct_items"
     purpose: ClassVar[str] = "leaves out items that a list says again, by code"
     needs: ClassVar[frozenset[str]] = frozenset({"map"})
+    prior: ClassVar[float] = 0.88
     is_settled: ClassVar[bool] = True
 
     def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:

@@ -78,6 +78,8 @@ class DocumentChunking(Directive[ChunkingParams]):
     equation: ClassVar[str] = "1"
     purpose: ClassVar[str] = "reads the document in chunks, each among its neighbours, and puts the answers together"
     needs: ClassVar[frozenset[str]] = frozenset({"map", "filter"})
+    prior: ClassVar[float] = 0.5
+    prior_of_long_texts: ClassVar[float] = 0.3
     explores_sizes: ClassVar[bool] = True
 
     def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:

@@ -64,6 +64,7 @@ class DuplicateKeyResolution(Directive[ResolutionParams]):
     equation: ClassVar[str] = "9"
     purpose: ClassVar[str] = "finds keys that mean the same and writes one of them everywhere, before rows are grouped"
     needs: ClassVar[frozenset[str]] = frozenset({"reduce"})
+    prior: ClassVar[float] = 0.85
     compares_variants: ClassVar[bool] = True
 
     def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:

@@ -41,6 +41,7 @@ class Flattening(Directive[FlatteningParams]):
     equation: ClassVar[str] = "5"
     purpose: ClassVar[str] = "makes a row of each thing found in a chunk before they are put together"
     needs: ClassVar[frozenset[str]] = frozenset({"map"})
+    prior: ClassVar[float] = 0.55
 
     def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
         node = row_node(plan, match)

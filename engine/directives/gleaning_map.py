@@ -18,4 +18,5 @@ class GleaningMap(GleaningDirective):
     equation: ClassVar[str] = "7"
     purpose: ClassVar[str] = "lets a judge look at each answer and has it improved"
     needs: ClassVar[frozenset[str]] = frozenset({"map", "filter", "parallel_map"})
+    prior: ClassVar[float] = 0.2
     judged: ClassVar[tuple[str, ...]] = ("output", "input")

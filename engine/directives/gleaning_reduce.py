@@ -18,3 +18,4 @@ class GleaningReduce(GleaningDirective):
     equation: ClassVar[str] = "8"
     purpose: ClassVar[str] = "lets a judge look at the answer about each group and has it improved"
     needs: ClassVar[frozenset[str]] = frozenset({"reduce"})
+    prior: ClassVar[float] = 0.2

@@ -49,6 +49,7 @@ class HeaderLineage(Directive[LineageParams]):
     equation: ClassVar[str] = "3"
     purpose: ClassVar[str] = "shows each chunk the headings above it and a summary of what stands before"
     needs: ClassVar[frozenset[str]] = frozenset({"gather"})
+    prior: ClassVar[float] = 0.3
 
     def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
         gather = match.node(plan, Gather)

@@ -48,6 +48,7 @@ class HeldTypes(Directive[HeldParams]):
     name: ClassVar[str] = "held_types"
     purpose: ClassVar[str] = "holds answers to the kinds that the prompt lists and to sentences that the text has"
     needs: ClassVar[frozenset[str]] = frozenset({"map"})
+    prior: ClassVar[float] = 0.85
     is_settled: ClassVar[bool] = True
 
     def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:

@@ -76,6 +76,8 @@ class Isolating(Directive[IsolatingParams]):
     equation: ClassVar[str] = "11"
     purpose: ClassVar[str] = "asks for independent things separately, side by side, and joins the answers"
     needs: ClassVar[frozenset[str]] = frozenset({"map"})
+    prior: ClassVar[float] = 0.7
+    prior_of_long_texts: ClassVar[float] = 0.17
 
     def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
         node = match.node(plan, Map)

@@ -70,6 +70,8 @@ class KindByKind(Directive[KindParams]):
     name: ClassVar[str] = "kind_by_kind"
     purpose: ClassVar[str] = "asks for each listed kind by itself, and looks at each find once more"
     needs: ClassVar[frozenset[str]] = frozenset({"map"})
+    prior: ClassVar[float] = 0.9
+    prior_of_long_texts: ClassVar[float] = 0.15
     is_settled: ClassVar[bool] = True
 
     def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:

@@ -42,6 +42,7 @@ class LocatedItems(Directive[LocatedParams]):
     name: ClassVar[str] = "located_items"
     purpose: ClassVar[str] = "leaves out items whose copied field stands nowhere in the text, by code"
     needs: ClassVar[frozenset[str]] = frozenset({"map"})
+    prior: ClassVar[float] = 0.9
     is_settled: ClassVar[bool] = True
 
     def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:

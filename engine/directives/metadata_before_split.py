@@ -42,6 +42,7 @@ class MetadataBeforeSplit(Directive[MetadataParams]):
     equation: ClassVar[str] = "2"
     purpose: ClassVar[str] = "notes what a document is about before it is cut, and shows that with every chunk"
     needs: ClassVar[frozenset[str]] = frozenset({"split"})
+    prior: ClassVar[float] = 0.3
 
     def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
         split = match.node(plan, Split)

@@ -91,6 +91,7 @@ class MultiLevelAggregation(Directive[AggregationParams]):
     equation: ClassVar[str] = "6"
     purpose: ClassVar[str] = "aggregates smaller groups first, and then their results"
     needs: ClassVar[frozenset[str]] = frozenset({"reduce"})
+    prior: ClassVar[float] = 0.4
     compares_variants: ClassVar[bool] = True
 
     def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:

@@ -49,6 +49,7 @@ class PreAggregation(Directive[ProjectionParams]):
     equation: ClassVar[str] = "12"
     purpose: ClassVar[str] = "shrinks each row to what the aggregation needs of it"
     needs: ClassVar[frozenset[str]] = frozenset({"reduce"})
+    prior: ClassVar[float] = 0.4
 
     def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
         node = match.node(plan, Reduce)

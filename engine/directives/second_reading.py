@@ -57,6 +57,7 @@ class SecondReading(Directive[SecondReadingParams]):
     name: ClassVar[str] = "second_reading"
     purpose: ClassVar[str] = "lists candidates generously, then quotes and decides about each, and joins what holds"
     needs: ClassVar[frozenset[str]] = frozenset({"map"})
+    prior: ClassVar[float] = 0.6
 
     def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
         node = row_node(plan, match)

@@ -38,6 +38,7 @@ class SharperComparisons(Directive[SharperParams]):
     name: ClassVar[str] = "sharper_comparisons"
     purpose: ClassVar[str] = "lets rules for names decide which values are the same, or asks only about those alike"
     needs: ClassVar[frozenset[str]] = frozenset({"resolve"})
+    prior: ClassVar[float] = 0.85
     is_settled: ClassVar[bool] = True
 
     def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:

@@ -31,6 +31,7 @@ class SwitchModel(Directive[SwitchParams]):
     needs: ClassVar[frozenset[str]] = frozenset(
         {"map", "filter", "parallel_map", "extract", "reduce", "resolve", "equijoin", "link_resolve", "rank", "topk"}
     )
+    prior: ClassVar[float] = 0.05
 
     def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
         node = match.node(plan, ModelNode)

@@ -59,6 +59,7 @@ class SynthesisedBlocking(Directive[BlockingParams]):
     name: ClassVar[str] = "synthesised_blocking"
     purpose: ClassVar[str] = "asks only about pairs whose words have to do with each other"
     needs: ClassVar[frozenset[str]] = frozenset({"equijoin"})
+    prior: ClassVar[float] = 0.9
 
     def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
         node = match.node(plan, Equijoin)

@@ -46,6 +46,8 @@ class TopKChunks(Directive[TopKParams]):
     name: ClassVar[str] = "top_k_chunks"
     purpose: ClassVar[str] = "shows only the passages that a search for the question finds best"
     needs: ClassVar[frozenset[str]] = frozenset({"map", "filter"})
+    prior: ClassVar[float] = 0.15
+    prior_of_long_texts: ClassVar[float] = 0.15
 
     def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
         return match_by_words(plan, match, facts)

@@ -58,6 +58,7 @@ class VerifiedItems(Directive[VerifiedParams]):
     name: ClassVar[str] = "verified_items"
     purpose: ClassVar[str] = "asks of each item whether it belongs there, and keeps those the model is surer of"
     needs: ClassVar[frozenset[str]] = frozenset({"map"})
+    prior: ClassVar[float] = 0.75
     is_settled: ClassVar[bool] = True
 
     def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:

@@ -6,7 +6,7 @@ from plan_outputs import the_plan
 
 from engine.directives.base import Facts, Match, Place
 from engine.directives.registry import DIRECTIVES, directive
-from engine.optimizer.expecting import USUAL, promising
+from engine.optimizer.expecting import promising
 
 LISTED = [
     (directive(name), Match.at(Place("report", 0))) for name in ("switch_model", "second_reading", "document_chunking")
@@ -17,8 +17,8 @@ def names(facts=None, gains=None):
     return [one.name for one, _ in promising(LISTED, the_plan(), facts or Facts(), gains or {})]
 
 
-def test_every_directive_has_its_place_but_pre_joining_which_no_other_competes_with():
-    assert {one.name for one in DIRECTIVES} - USUAL.keys() == {"pre_joining"}
+def test_priors_are_between_0_and_1():
+    assert all(0 < one.prior < 1 for one in DIRECTIVES)
 
 
 def test_a_list_of_a_long_text_is_read_in_chunks_first():
