@@ -13,6 +13,7 @@ from engine.operators.accounting import Failure, label, require
 from engine.operators.anchors import Anchors, find_anchors
 from engine.operators.base import Operator, Outcome, Tools
 from engine.operators.blocking import Candidates, ComparingNode, Side, block, blocking_text
+from engine.operators.comparing import FEWEST_ASKED, SAME_SHARE
 from engine.operators.content_free import shortened
 from engine.operators.matching import Matching, Verdict
 from engine.operators.merging import How, Join, Match, Merge
@@ -22,6 +23,9 @@ from engine.operators.same import VERDICT, Comparer, Pair, asking_order, told
 from engine.plan.frozen import FrozenMap, freeze
 from engine.plan.node import Traits
 from engine.rows import Row
+
+PAIRS_PER_ROW = 3
+"""Pairs asked about for each row of the longer side: of fewer, all may well be the same, for a rule chose them."""
 
 LONGEST_NAME = 120
 """Characters of a row's text by which the ledger names it."""
@@ -126,7 +130,22 @@ async def run(node: Equijoin, rows: tuple[Sequence[Row], Sequence[Row]], tools: 
             ),
             *comparer.decisions,
         ],
+        warnings=_doubt(verdicts),
     )
+
+
+def _doubt(verdicts: Sequence[tuple[Proposal, Verdict]]) -> list[str]:
+    """Say that the model calls nearly all pairs the same, where so many were asked about that this cannot be."""
+    asked = [(pair, verdict) for pair, verdict in verdicts if isinstance(verdict, bool)]
+    rows = max(len({pair.left for pair, _ in asked}), len({pair.right for pair, _ in asked}))
+    same = sum(verdict for _, verdict in asked)
+    if len(asked) < max(FEWEST_ASKED, PAIRS_PER_ROW * rows) or same < SAME_SHARE * len(asked):
+        return []
+    return [
+        f"the model said yes to {same} of {len(asked)} pairs, so it hardly tells them apart. See them with "
+        "`redwell ledger --decisions`. What narrows them is blocking_conditions, limits or a larger model. Where the "
+        "right rows are a short list of kinds, ask about each left row once: a map with `list[enum[...]]` of the kinds."
+    ]
 
 
 def _comparer(node: Equijoin, lefts: Sequence[Row], rights: Sequence[Row], tools: Tools) -> Comparer:

@@ -76,6 +76,7 @@ class Join:
         added: Sequence[str] = (),
         failures: Mapping[tuple[str, int], Failure] | None = None,
         decisions: Sequence[Decision] = (),
+        warnings: Sequence[str] = (),
     ) -> Outcome:
         """Account for the rows of both sides; matches come out in the order given, sorted by left row.
 
@@ -104,7 +105,7 @@ class Join:
                     failed += fail(self.node, [row], failure)
                 else:
                     rejected.append(Rejected(row, f"{self.node.kind} {self.node.name}: {reason(side, i)}"))
-        return Outcome(rows, rejected, failed, decisions)
+        return Outcome(rows, rejected, failed, decisions, warnings)
 
     def _joined(self, match: Match) -> Row:
         left, right = self.lefts[match.left], self.rights[match.right]

@@ -261,6 +261,30 @@ async def test_a_dataset_may_be_joined_with_itself():
     assert [r.row.values["name"] for r in outcome.rejected] == ["c"]
 
 
+@pytest.mark.parametrize(("said", "warns"), [(11, True), (10, False)])
+async def test_a_model_that_says_yes_to_nearly_all_pairs_is_told_of(said, warns):
+    """Of the 12 pairs of 3 left and 4 right rows, 11 are 92 % and 10 are 83 %."""
+    drugs, terms = [{"drug": word} for word in "abc"], [{"term": word} for word in "wxyz"]
+    answers = iter([True] * said + [False] * (12 - said))
+    given = ScriptedTools(lambda _: {"same": next(answers)}, vectors=dict.fromkeys("abcwxyz", [1, 0]))
+    outcome = await join(equijoin(), drugs, terms, given)
+    assert len(outcome.rows) == said
+    assert [w.split(",")[0] for w in outcome.warnings] == ["the model said yes to 11 of 12 pairs"] * warns
+
+
+async def test_pairs_that_a_rule_chose_may_well_be_the_same():
+    """Two pairs a row, of which all are the same, are what good blocking looks like."""
+    drugs, terms = [{"drug": str(n)} for n in range(6)], [{"term": str(n)} for n in range(12)]
+    given = ScriptedTools(lambda _: {"same": True})
+    outcome = await join(
+        equijoin(blocking_conditions=("right.term % 6 == left.drug",)),
+        [{"drug": int(d["drug"])} for d in drugs],
+        [{"term": int(t["term"])} for t in terms],
+        given,
+    )
+    assert (len(outcome.rows), outcome.warnings) == (12, [])
+
+
 async def test_rows_of_one_text_have_names_of_their_own_in_the_ledger():
     outcome = await join(equijoin(), [DRUGS[0], DRUGS[0]], [TERMS[2]], tools())
     assert len({d.left for d in outcome.decisions}) == 2

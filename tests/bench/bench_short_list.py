@@ -1,0 +1,218 @@
+"""A join with a short list: a question about each pair, beside one question a row that shows the whole list.
+
+Three sets of `../shared/data`, 20 left rows and 15 right ones each (300 pairs): complaints about officers and a roster,
+products of two shops (a third of the right rows are none of them, half of the left rows have no match), allegations and
+their categories (several each). docs/decisions/0061 has the figures.
+
+    redwell bench short_list --model qwen2.5-coder-1.5b
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rapidfuzz import fuzz
+from side_by_side import Settings
+
+from engine.cli.local_models import LocalModels
+from engine.executor.run import RunOptions, run_pipeline
+from engine.loader import parse_pipeline
+from storage.case import Case
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
+LEFTS, MATCHED, OTHERS, SEED = 20, 10, 5, 5
+NONE = "none of them"
+
+
+@dataclass(frozen=True)
+class JoinSet:
+    """Left and right rows by id, as the model sees them, the pairs that belong together, and how it is asked."""
+
+    name: str
+    lefts: Mapping[str, str]
+    rights: Mapping[str, str]
+    gold: frozenset[tuple[str, str]]
+    left: str
+    pair: str
+    listed: str
+    several: bool = False
+
+
+def read(path: str) -> list[dict[str, Any]]:
+    """Read JSON lines of the shared data."""
+    return [json.loads(line) for line in (DATA / path).read_text(encoding="utf-8").splitlines()]
+
+
+def officers() -> JoinSet:
+    """Complaints name officers otherwise than the roster does."""
+    folder, draw = "entity_resolution/officers/", random.Random(SEED)
+    shown = ("name", "rank", "unit", "appointed_year")
+    mentions, roster = (
+        {row["id"]: ", ".join(str(row[key]) for key in shown) for row in read(f"{folder}{file}.jsonl")}
+        for file in ("complaint_mentions", "roster")
+    )
+    pairs = draw.sample([(row["right"], row["left"]) for row in read(f"{folder}gold_pairs.jsonl")], LEFTS)
+    others = draw.sample(sorted(roster.keys() - {right for _, right in pairs}), OTHERS)
+    return _joined(
+        "officers", pairs, mentions, roster, others,
+        left="A complaint is about this officer: ", pair="The roster has this officer: ",
+        listed="Which officer of the list is this?",
+    )  # fmt: skip
+
+
+def products() -> JoinSet:
+    """Two shops call their products otherwise; the products that are no match are spelt like some of the left ones."""
+    folder, draw = "entity_resolution/abt_buy/", random.Random(SEED)
+    ours, theirs = ({row["id"]: row["title"] for row in read(f"{folder}{file}.jsonl")} for file in ("abt", "buy"))
+    pairs = draw.sample([(row["left"], row["right"]) for row in read(f"{folder}gold_pairs.jsonl")], LEFTS)
+    spare = sorted(theirs.keys() - {right for _, right in pairs})
+
+    def most_alike(left: str) -> str:
+        return max(spare, key=lambda right: fuzz.ratio(ours[left].lower(), theirs[right].lower()))
+
+    others = [most_alike(left) for left, _ in pairs[:OTHERS]]
+    return _joined(
+        "products", pairs, ours, theirs, list(dict.fromkeys(others)),
+        left="Product: ", pair="Another shop sells: ", listed="Which entry of the list is the same product?",
+    )  # fmt: skip
+
+
+def _joined(
+    name: str,
+    pairs: Sequence[tuple[str, str]],
+    lefts: Mapping[str, str],
+    rights: Mapping[str, str],
+    others: Sequence[str],
+    *,
+    left: str,
+    pair: str,
+    listed: str,
+) -> JoinSet:
+    """Take all left rows, and of the right ones those of the first pairs and some that match nothing."""
+    kept = sorted({right for _, right in pairs[:MATCHED]} | set(others))
+    gold = frozenset(pair for pair in pairs if pair[1] in kept)
+    shown = {id: lefts[id] for id, _ in pairs}, {id: rights[id] for id in kept}
+    return JoinSet(name, *shown, gold, left, pair, listed)
+
+
+def allegations() -> JoinSet:
+    """Each allegation belongs to some of the 15 most frequent categories, a fifth of them to none."""
+    rows = read("police/louisiana_allegations.jsonl")
+    random.Random(SEED).shuffle(rows)
+    labels = [label for row in rows for label in row["gold_labels"]]
+    kinds = sorted(dict.fromkeys(labels), key=lambda kind: (-labels.count(kind), kind))[: MATCHED + OTHERS]
+    some = [row for row in rows if set(row["gold_labels"]) & set(kinds)][: LEFTS * 4 // 5]
+    chosen = [*some, *[row for row in rows if not set(row["gold_labels"]) & set(kinds)][: LEFTS - len(some)]]
+    return JoinSet(
+        "allegations",
+        {row["id"]: f"{row['allegation']} {row['description']}".strip() for row in chosen},
+        {kind: kind for kind in kinds},
+        frozenset((row["id"], kind) for row in chosen for kind in row["gold_labels"] if kind in kinds),
+        left="Allegation against a police officer: ",
+        pair="Category: ",
+        listed="Which of the categories does this allegation belong to?",
+        several=True,
+    )
+
+
+def as_pairs(given: JoinSet) -> dict[str, Any]:
+    """Ask about each pair that the join proposes."""
+    question = "Does this belong together?" if given.several else "Are these the same?"
+    node = {
+        "name": "join",
+        "type": "equijoin",
+        "comparison_prompt": f"{given.left}{{{{ left.text }}}}\n{given.pair}{{{{ right.entry }}}}\n{question}",
+        **({} if given.several else {"limits": {"left": 1}}),
+    }
+    return _pipeline(node, [{"join": {"left": "lefts", "right": "rights"}}])
+
+
+def as_list(given: JoinSet) -> dict[str, Any]:
+    """Ask about each left row once; the list comes first, so that it is read once."""
+    entries = list(given.rights.values())
+    names = json.dumps(entries if given.several else [*entries, NONE], ensure_ascii=False)
+    shown = "\n".join(f"- {entry}" for entry in entries)
+    node = {
+        "name": "join",
+        "type": "map",
+        "prompt": f"The list:\n{shown}\n\n{given.left}{{{{ input.text }}}}\n{given.listed}",
+        "output": {"schema": {"entries": f"list[enum{names}]" if given.several else f"enum{names}"}},
+    }
+    return _pipeline(node, ["join"], input="lefts")
+
+
+def _pipeline(node: Mapping[str, Any], operations: Sequence[Any], **step: str) -> dict[str, Any]:
+    return {
+        "datasets": {side: {"type": "file", "path": f"{side}.jsonl"} for side in ("lefts", "rights")},
+        "operations": [node],
+        "pipeline": {"steps": [{"name": "joined", **step, "operations": operations}]},
+    }
+
+
+def found_pairs(given: JoinSet, rows: Sequence[Mapping[str, Any]]) -> frozenset[tuple[str, str]]:
+    """Read the pairs that a table says."""
+    by_entry = {entry: id for id, entry in given.rights.items()}
+    pairs = set()
+    for row in rows:
+        said = row.get("entries", row.get("entry"))
+        entries = said if isinstance(said, list | tuple) else [said]
+        pairs |= {(row["key"], by_entry[entry]) for entry in entries if entry in by_entry}
+    return frozenset(pairs)
+
+
+def write(file: Path, key: str, text: str, rows: Mapping[str, str]) -> None:
+    """Write rows of two fields as JSON lines."""
+    file.write_text("".join(json.dumps({key: id, text: shown}) + "\n" for id, shown in rows.items()), encoding="utf-8")
+
+
+async def run(pipeline: Mapping[str, Any], folder: Path, model: str) -> list[dict[str, Any]]:
+    """Run a pipeline from nothing; return its rows."""
+    loaded = parse_pipeline(json.dumps(pipeline), file="bench.yaml", directory=folder)
+    models = LocalModels()
+    with Case(folder / "case.redwell") as case:
+        result = await run_pipeline(
+            loaded,
+            case,
+            open_model=lambda _: models.open_model(model),
+            open_embedder=models.open_embedder,
+            emit=lambda _: None,
+            options=RunOptions(),
+        )
+        results = case.runs.results(result.run_id)
+        assert results is not None
+        return [dict(case.rows.get(result.run_id, id).values) for id in results.row_ids]
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the sets are in ../shared/data, which a user's clone does not have")
+def test_short_list(tmp_path: Path) -> None:
+    """Print F1 of the pairs and the seconds, by set and way."""
+    chosen = Settings.from_environment()
+    for given in (officers(), products(), allegations()):
+        for way, pipeline in (("pairs", as_pairs(given)), ("one question a row", as_list(given))):
+            folder = tmp_path / f"{given.name} {way}"
+            folder.mkdir()
+            for side, key, text, rows in (
+                ("lefts", "key", "text", given.lefts),
+                ("rights", "id", "entry", given.rights),
+            ):
+                lines = (json.dumps({key: id, text: shown}) + "\n" for id, shown in rows.items())
+                (folder / f"{side}.jsonl").write_text("".join(lines), encoding="utf-8")
+            begun = time.perf_counter()
+            found = found_pairs(given, asyncio.run(run(pipeline, folder, chosen.model)))
+            right = len(found & given.gold)
+            precision, recall = right / max(1, len(found)), right / len(given.gold)
+            f1 = 2 * right / (len(found) + len(given.gold))
+            print(
+                f"\n{given.name}, {way}: {len(found)} pairs of {len(given.gold)}, precision {precision:.2f}, "
+                f"recall {recall:.2f}, F1 {f1:.2f}, {time.perf_counter() - begun:.0f} s",
+                end="",
+                flush=True,
+            )
