@@ -274,14 +274,9 @@ async def test_a_model_that_says_yes_to_nearly_all_pairs_is_told_of(said, warns)
 
 async def test_pairs_that_a_rule_chose_may_well_be_the_same():
     """Two pairs a row, of which all are the same, are what good blocking looks like."""
-    drugs, terms = [{"drug": str(n)} for n in range(6)], [{"term": str(n)} for n in range(12)]
-    given = ScriptedTools(lambda _: {"same": True})
-    outcome = await join(
-        equijoin(blocking_conditions=("right.term % 6 == left.drug",)),
-        [{"drug": int(d["drug"])} for d in drugs],
-        [{"term": int(t["term"])} for t in terms],
-        given,
-    )
+    drugs, terms = [{"drug": n} for n in range(6)], [{"term": n} for n in range(12)]
+    node = equijoin(blocking_conditions=("right.term % 6 == left.drug",))
+    outcome = await join(node, drugs, terms, ScriptedTools(lambda _: {"same": True}))
     assert (len(outcome.rows), outcome.warnings) == (12, [])
 
 
