@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from engine.cli.interrupting import run_program
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.errors import EnvironmentMissing, UsageError
 
@@ -58,10 +58,8 @@ def bench(  # noqa: PLR0913, PLR0917 - one parameter per option
     }
     environment = {f"REDWELL_BENCH_{name}": value for name, value in chosen.items() if value}
     command = [sys.executable, "-m", "pytest", str(folder), "-o", "python_files=bench_*.py", "-s"]
-    done = subprocess.run(
-        [*command, *(["-k", only] if only else [])], cwd=CHECKOUT, env={**os.environ, **environment}, check=False
-    )
-    raise typer.Exit(done.returncode)
+    command += ["-k", only] if only else []
+    raise typer.Exit(run_program(command, cwd=CHECKOUT, environment={**os.environ, **environment}))
 
 
 def _absolute(path: Path | str | None) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
 import sys
 import tempfile
 import time
@@ -14,6 +13,7 @@ import typer
 from rich.table import Table
 
 from engine.cli.console import messages, output
+from engine.cli.interrupting import run_program
 from engine.cli.local_models import open_embedder, open_model
 from engine.cli.run_settings import takes_settings
 from engine.cli.settings import COMMAND_SETTINGS
@@ -65,7 +65,7 @@ def _score_task(task: str, rest: list[str], case: Path | None, settings: RunSett
     if case is not None:
         raise UsageError("--case belongs to a sample case", advice="Give --keep FOLDER to keep the cases of a task.")
     shared = [*(["--model", settings.model] if settings.model else []), *["--trust-code"] * settings.trust_code]
-    return subprocess.run([sys.executable, str(TASKS), task, *rest, *shared], check=False).returncode
+    return run_program([sys.executable, str(TASKS), task, *rest, *shared])
 
 
 def evaluate_case(folder: Path, *, case: Path | None, options: RunOptions) -> None:

@@ -1,11 +1,13 @@
-"""Ctrl-C: the first stops a run in order, the second at once."""
+"""Ctrl-C: the first stops a run in order, the second at once. A program that is run for another ends with it."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import signal
-from collections.abc import Coroutine
+import subprocess
+from collections.abc import Coroutine, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 from engine.worker.exit_codes import INTERRUPTED
@@ -45,3 +47,18 @@ async def _stoppable(work: Coroutine[Any, Any, Result]) -> Result:
         return await task
     finally:
         loop.remove_signal_handler(signal.SIGINT)
+
+
+def run_program(
+    command: Sequence[str], *, cwd: Path | None = None, environment: Mapping[str, str] | None = None
+) -> int:
+    """Run a program to its end and return its exit code; a request to end (SIGTERM) is passed on to it.
+
+    Ctrl-C reaches it from the terminal by itself. Otherwise it would go on after this process was ended.
+    """
+    with subprocess.Popen(command, cwd=cwd, env=environment) as program:
+        before = signal.signal(signal.SIGTERM, lambda *_: program.terminate())
+        try:
+            return program.wait()
+        finally:
+            signal.signal(signal.SIGTERM, before)

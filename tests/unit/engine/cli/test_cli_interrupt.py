@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
 from scripted_cases import RECORDS
 
 from storage.case import Case
@@ -72,3 +73,17 @@ def test_a_second_ctrl_c_leaves_at_once_and_loses_no_reply(pipeline: Path, tmp_p
     with start(pipeline, calls, "0") as process:
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 0, errors
+
+
+def test_a_program_that_is_run_for_a_command_ends_with_it() -> None:
+    inner = "import os, time; print(os.getpid(), flush=True); time.sleep(600)"
+    outer = (
+        f"import sys; from engine.cli.interrupting import run_program; run_program([sys.executable, '-c', {inner!r}])"
+    )
+    with subprocess.Popen([sys.executable, "-c", outer], stdout=subprocess.PIPE, text=True) as command:
+        assert command.stdout is not None
+        program = int(command.stdout.readline())
+        command.terminate()
+        command.wait(timeout=60)
+        with pytest.raises(ProcessLookupError):
+            os.kill(program, 0)
